@@ -1,0 +1,33 @@
+import { randomBytes, randomFillSync } from 'node:crypto'
+
+// Random bytes are drawn in blocks: one system call an id would cost more than the rest of it.
+const pool = Buffer.alloc(4096)
+let used = pool.length
+
+const takeHex = (bytes: number) => {
+  if (used + bytes > pool.length) {
+    randomFillSync(pool)
+    used = 0
+  }
+  used += bytes
+  return pool.toString('hex', used - bytes, used)
+}
+
+/** Random lower-case hex text of `bytes` bytes, for request ids and the like. */
+export const randomHex = (bytes: number) => (bytes > 1024 ? randomBytes(bytes).toString('hex') : takeHex(bytes))
+
+/** Random bytes for keys and salts. */
+export const randomKey = (bytes: number) => randomBytes(bytes)
+
+/**
+ * A record id: 32 lower-case hex characters holding a UUIDv7, so that ids grow with time
+ * and inserts stay local in the index.
+ */
+export const newId = (unixMilliseconds: number) => {
+  const random = takeHex(10)
+  const variant = ((Number.parseInt(random[3] as string, 16) & 0x3) | 0x8).toString(16)
+  return `${unixMilliseconds.toString(16).padStart(12, '0')}7${random.slice(0, 3)}${variant}${random.slice(4, 19)}`
+}
+
+/** Whether a text has the form of a record id. */
+export const isId = (text: string) => /^[0-9a-f]{32}$/.test(text)

@@ -1,0 +1,111 @@
+import { type Failure, failure } from '../lib/failure.ts'
+import { gregorianNow } from '../lib/gregorian.ts'
+import { newId, randomHex } from '../lib/ids.ts'
+import type { ChangeSet, Claim } from './change-set.ts'
+import {
+  deleteRecord,
+  holderOf,
+  insertRecord,
+  isStorable,
+  type PageQuery,
+  StoredRecord,
+  updateRecord,
+} from './records.ts'
+import type { Store } from './store.ts'
+
+/** What a kind of record is ordered by, shows in lists, and holds alone. */
+export interface CollectionDefinition<Doc extends object, Hidden extends object> {
+  kind: string
+  sortKey(doc: Doc, id: string): string
+  ownerId?(doc: Doc): string
+  /** The list row without its id; undefined values are left out. */
+  row(doc: Doc, hidden: Hidden): object
+  claims?(record: StoredRecord<Doc, Hidden>): HeldClaim[]
+}
+
+/** A claim with the failure of whoever comes second. */
+export interface HeldClaim extends Claim {
+  orElse: () => Failure
+}
+
+interface Content<Doc, Hidden> {
+  doc: Doc
+  hidden: Hidden
+}
+
+const sameClaim = (a: Claim) => (b: Claim) => a.scope === b.scope && a.name === b.name && a.value === b.value
+
+/** The store of one kind of document. Everything it writes goes into the caller's change set. */
+export const createCollection = <Doc extends object, Hidden extends object>(
+  { records, clock }: Store,
+  definition: CollectionDefinition<Doc, Hidden>,
+) => {
+  const { kind } = definition
+  type Stored = StoredRecord<Doc, Hidden>
+
+  const build = (
+    place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'>,
+    { doc, hidden }: Content<Doc, Hidden>,
+  ): Stored =>
+    new StoredRecord<Doc, Hidden>({
+      ...place,
+      kind,
+      ownerId: definition.ownerId?.(doc) ?? '',
+      sortKey: definition.sortKey(doc, place.id),
+      revision: randomHex(16),
+      docText: JSON.stringify(doc),
+      hiddenText: JSON.stringify(hidden),
+      rowText: JSON.stringify({ id: place.id, ...definition.row(doc, hidden) }),
+    })
+
+  const claimsOf = (record: Stored) =>
+    (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value))
+
+  return {
+    kind,
+
+    find: (accountId: string, id: string) => records.find<Doc, Hidden>(accountId, kind, id),
+
+    /** The record, or the 404 that names the missing id. */
+    async get(accountId: string, id: string): Promise<Stored> {
+      const record = await records.find<Doc, Hidden>(accountId, kind, id)
+      if (!record) throw failure('bad_identifier', { cause: id })
+      return record
+    },
+
+    page: (query: Omit<PageQuery, 'kind'>) => records.page({ ...query, kind }) as Promise<Stored[]>,
+
+    /** A record that is not stored yet. */
+    draft(accountId: string, content: Content<Doc, Hidden>, id = newId(clock.now())): Stored {
+      const now = gregorianNow(clock)
+      return build({ accountId, id, created: now, modified: now }, content)
+    },
+
+    /** The successor of a stored record. */
+    revise: (record: Stored, content: Partial<Content<Doc, Hidden>>): Stored =>
+      build(
+        { accountId: record.accountId, id: record.id, created: record.created, modified: gregorianNow(clock) },
+        { doc: record.doc, hidden: record.hidden, ...content },
+      ),
+
+    insert(set: ChangeSet, record: Stored) {
+      insertRecord(set, record)
+      for (const claim of claimsOf(record)) set.claim(claim, holderOf(record), claim.orElse)
+    },
+
+    replace(set: ChangeSet, before: Stored, after: Stored) {
+      updateRecord(set, before, after)
+      const had = claimsOf(before)
+      const has = claimsOf(after)
+      for (const claim of had) if (!has.some(sameClaim(claim))) set.release(claim, holderOf(before))
+      for (const claim of has) if (!had.some(sameClaim(claim))) set.claim(claim, holderOf(after), claim.orElse)
+    },
+
+    remove(set: ChangeSet, record: Stored) {
+      deleteRecord(set, record)
+      for (const claim of claimsOf(record)) set.release(claim, holderOf(record))
+    },
+  }
+}
+
+export type Collection<Doc extends object, Hidden extends object> = ReturnType<typeof createCollection<Doc, Hidden>>

@@ -1,0 +1,48 @@
+import type { Failure } from '../lib/failure.ts'
+
+/** What both engines can bind. Booleans are stored as 0 and 1. */
+export type Value = string | number | Uint8Array | null
+
+export type Row = Record<string, string | number | null>
+
+/** One SQL statement with `$1`-style placeholders. */
+export interface Statement {
+  sql: string
+  params: readonly Value[]
+  /**
+   * The number of rows the statement must touch. Otherwise the whole write is undone and fails with `orElse()`.
+   * This is how races are decided: by the store, at the moment of the write.
+   */
+  expect?: { rows: number; orElse: () => Failure }
+}
+
+/** Statements that happen together or not at all, and the cache keys they make stale. */
+export interface Write {
+  statements: readonly Statement[]
+  stale: readonly string[]
+}
+
+/** Called with the keys that a write made stale, or with `everything` when that is not known. */
+export type StaleListener = (keys: readonly string[] | 'everything') => void
+
+/** The seam between the engines. Only `storage/` sees it whole; areas read through it and write by change sets. */
+export interface Database {
+  readonly engine: 'sqlite' | 'postgres'
+  /** A short read: indexed, a bounded number of rows. */
+  all<R = Row>(sql: string, params?: readonly Value[]): Promise<R[]>
+  /** A long read: never blocks the event loop or the short reads. */
+  scan<R = Row>(sql: string, params?: readonly Value[]): Promise<R[]>
+  /** Resolves when the write is durable (fsync). */
+  write(write: Write): Promise<void>
+  /**
+   * After it, whatever other processes had committed before the call is known to this process's caches.
+   * Undefined when there was nothing to wait for.
+   */
+  fence(): Promise<void> | undefined
+  onStale(listener: StaleListener): void
+  /** Runs statements in one transaction that no other process runs at the same time: storage upgrades. */
+  exclusively(work: (run: (sql: string, params?: readonly Value[]) => Promise<Row[]>) => Promise<void>): Promise<void>
+  close(): Promise<void>
+}
+
+export const cacheKey = (accountId: string, kind: string, id: string) => `${accountId}/${kind}/${id}`

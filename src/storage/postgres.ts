@@ -1,0 +1,267 @@
+import type pg from 'pg'
+import { type Failure, failure } from '../lib/failure.ts'
+import { randomHex } from '../lib/ids.ts'
+import type { Database, Row, StaleListener, Value, Write } from './db.ts'
+import { createLink, isServerError, isTransient, type Link } from './postgres-link.ts'
+
+const channel = 'crosspoint_stale'
+const readLinks = 2
+const scanLinks = 2
+const writeLanes = 3
+const writesPerBatch = 64
+const attemptsPerWrite = 5
+// PostgreSQL refuses notifications of 8000 bytes and more.
+const notifyBytes = 7000
+
+interface PendingWrite {
+  write: Write
+  attempts: number
+  /** After a failure in company, a write is judged alone, so that no verdict depends on its neighbours. */
+  alone: boolean
+  resolve: () => void
+  reject: (error: unknown) => void
+}
+
+const unreachable = (error: unknown) => (isServerError(error) ? error : failure('datastore_unreachable', {}, error))
+
+/** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
+export const openPostgres = (url: string): Database => {
+  const processId = randomHex(8)
+  const listeners: StaleListener[] = []
+  const announce = (keys: readonly string[] | 'everything') => {
+    for (const listener of listeners) listener(keys)
+  }
+  const hear = (payload: string | undefined) => {
+    const [sender, ...keys] = (payload ?? '').split('\n')
+    if (sender === processId) return
+    announce(keys[0] === '*' ? 'everything' : keys)
+  }
+  const ear = createLink({
+    url,
+    async prepare(client) {
+      client.on('notification', ({ payload }) => hear(payload))
+      await client.query(`LISTEN ${channel}`)
+      // Whatever was committed while nobody listened is unknown.
+      announce('everything')
+    },
+    onLost: () => announce('everything'),
+  })
+  const readers = Array.from({ length: readLinks }, () => createLink({ url }))
+  const scanners = Array.from({ length: scanLinks }, () => createLink({ url }))
+  const writer = createWriter(url, processId, announce)
+  const fence = createFence(ear)
+  let turn = 0
+
+  const query = async <R>(links: Link[], sql: string, params: readonly Value[]) => {
+    const link = links[turn++ % links.length] as Link
+    try {
+      const result = await link.send(await link.open(), sql, params)
+      return result.rows as R[]
+    } catch (error) {
+      throw unreachable(error)
+    }
+  }
+
+  return {
+    engine: 'postgres',
+    all: (sql, params = []) => query(readers, sql, params),
+    scan: (sql, params = []) => query(scanners, sql, params),
+    write: writer.write,
+    fence,
+    onStale: (listener) => void listeners.push(listener),
+    async exclusively(work) {
+      const link = createLink({ url })
+      try {
+        const client = await link.open()
+        await client.query('BEGIN')
+        await client.query("SELECT pg_advisory_xact_lock(hashtext('crosspoint upgrades'))")
+        await work(async (sql, params = []) => (await client.query(sql, params as Value[])).rows as Row[])
+        await client.query('COMMIT')
+      } finally {
+        await link.close()
+      }
+    },
+    async close() {
+      await writer.close()
+      await Promise.all([ear, ...readers, ...scanners].map((link) => link.close()))
+    },
+  }
+}
+
+/**
+ * A round trip on the listening connection: the server hands over the notifications it holds before it answers.
+ * Requests that come while one is under way share the next.
+ */
+const createFence = (ear: Link) => {
+  let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  const once = async () => {
+    try {
+      const client = await ear.open()
+      await client.query('')
+    } catch (error) {
+      throw unreachable(error)
+    }
+  }
+
+  const start = () => {
+    running = once().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+
+  return () => {
+    if (!running) return start()
+    next ??= running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined
+        return start()
+      })
+    return next
+  }
+}
+
+const payloadOf = (processId: string, batch: PendingWrite[]) => {
+  const keys = batch.flatMap((entry) => entry.write.stale)
+  if (keys.length === 0) return undefined
+  const payload = [processId, ...keys].join('\n')
+  return Buffer.byteLength(payload) < notifyBytes ? payload : `${processId}\n*`
+}
+
+/** Whether an entry's statements all touched the rows they had to: its own verdict, or undefined when all is well. */
+const verdictOf = (entry: PendingWrite, counts: number[]): Failure | undefined => {
+  const broken = entry.write.statements.findIndex(
+    (statement, index) => statement.expect && counts[index] !== statement.expect.rows,
+  )
+  return broken < 0 ? undefined : entry.write.statements[broken]?.expect?.orElse()
+}
+
+/** Writes that wait for a lane share its next transaction: two round trips and one fsync for all of them. */
+const createWriter = (url: string, processId: string, announce: StaleListener) => {
+  const lanes = Array.from({ length: writeLanes }, () => createLink({ url, prepare: makeDurable }))
+  const idle = [...lanes]
+  let queue: PendingWrite[] = []
+  let closing = false
+  let onIdle: (() => void) | undefined
+
+  const takeBatch = () => {
+    const loner = queue.findIndex((entry) => entry.alone)
+    const size = loner < 0 ? writesPerBatch : Math.max(1, Math.min(loner, writesPerBatch))
+    const batch = queue.slice(0, size)
+    queue = queue.slice(batch.length)
+    return batch
+  }
+
+  const settle = (batch: PendingWrite[]) => {
+    for (const entry of batch) {
+      announce(entry.write.stale)
+      entry.resolve()
+    }
+  }
+
+  const retry = (entries: PendingWrite[]) => {
+    queue = [...entries, ...queue]
+  }
+
+  const judge = (batch: PendingWrite[], verdicts: (Failure | undefined)[]) => {
+    if (batch.length === 1) return batch[0]?.reject(verdicts[0])
+    for (const [index, entry] of batch.entries()) if (verdicts[index]) entry.alone = true
+    retry(batch)
+  }
+
+  const afterError = (batch: PendingWrite[], error: unknown) => {
+    if (!isServerError(error)) {
+      const reason = failure('datastore_unreachable', {}, error)
+      for (const entry of batch) entry.reject(reason)
+      return
+    }
+    const again = batch.length > 1 || isTransient(error)
+    for (const entry of batch) {
+      entry.attempts += 1
+      entry.alone = true
+      if (!again || entry.attempts > attemptsPerWrite) entry.reject(error)
+    }
+    if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
+  }
+
+  const runBatch = async (lane: Link, batch: PendingWrite[]) => {
+    let client: pg.Client
+    try {
+      client = await lane.open()
+    } catch (error) {
+      for (const entry of batch) entry.reject(error)
+      return
+    }
+    try {
+      const results = await sendTogether(lane, client, batch, payloadOf(processId, batch))
+      const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] as number[]))
+      if (verdicts.some(Boolean)) {
+        await client.query('ROLLBACK')
+        judge(batch, verdicts)
+      } else {
+        await client.query('COMMIT')
+        settle(batch)
+      }
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => undefined)
+      afterError(batch, error)
+    }
+  }
+
+  const pump = () => {
+    while (queue.length > 0 && idle.length > 0) {
+      const lane = idle.pop() as Link
+      runBatch(lane, takeBatch()).finally(() => {
+        idle.push(lane)
+        if (queue.length > 0) pump()
+        else if (idle.length === lanes.length) onIdle?.()
+      })
+    }
+  }
+
+  return {
+    write: (write: Write) =>
+      closing
+        ? Promise.reject(failure('datastore_unreachable', {}))
+        : new Promise<void>((resolve, reject) => {
+            if (queue.length === 0) setImmediate(pump)
+            queue.push({ write, attempts: 0, alone: false, resolve, reject })
+          }),
+    async close() {
+      closing = true
+      if (queue.length > 0 || idle.length < lanes.length) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+          pump()
+        })
+      }
+      await Promise.all(lanes.map((lane) => lane.close()))
+    },
+  }
+}
+
+/** An acknowledged write is on disk, whatever the server's default says. */
+const makeDurable = async (client: pg.Client) => {
+  const { rows } = await client.query('SHOW synchronous_commit')
+  if (rows[0]?.synchronous_commit === 'off') await client.query('SET synchronous_commit = on')
+}
+
+/** Sends a whole transaction but its COMMIT in one go; answers with the row counts of each entry's statements. */
+const sendTogether = async (lane: Link, client: pg.Client, batch: PendingWrite[], payload: string | undefined) => {
+  const stream = (client as unknown as { connection: { stream: { cork(): void; uncork(): void } } }).connection.stream
+  stream.cork()
+  const begun = client.query('BEGIN')
+  const sent = batch.map((entry) =>
+    entry.write.statements.map((statement) => lane.send(client, statement.sql, statement.params)),
+  )
+  const notified = payload && lane.send(client, `SELECT pg_notify('${channel}', $1)`, [payload])
+  stream.uncork()
+  // All are awaited before any verdict: a rejection left behind would be an unhandled one.
+  const settled = await Promise.allSettled([begun, ...sent.flat(), ...(notified ? [notified] : [])])
+  const broken = settled.find((result) => result.status === 'rejected')
+  if (broken) throw broken.reason
+  return Promise.all(sent.map((queries) => Promise.all(queries.map(async (query) => (await query).rowCount ?? 0))))
+}

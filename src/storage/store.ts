@@ -1,0 +1,42 @@
+import type { Clock } from '../lib/clock.ts'
+import { Failure } from '../lib/failure.ts'
+import { type ChangeSet, writeOf } from './change-set.ts'
+import type { Database } from './db.ts'
+import { createRecords, type Records } from './records.ts'
+
+/** What areas are given: reads, and the one way to write. */
+export interface Store {
+  records: Records
+  clock: Clock
+  /** A short read of an area's own table. */
+  all: Database['all']
+  /** A long read, beside the event loop. */
+  scan: Database['scan']
+  fence: Database['fence']
+  /** Writes a change set, its audit entries and its events in one durable transaction. */
+  commit(set: ChangeSet): Promise<void>
+}
+
+export const createStore = (db: Database, clock: Clock): Store => ({
+  records: createRecords(db),
+  clock,
+  all: db.all,
+  scan: db.scan,
+  fence: db.fence,
+  commit: (set) => db.write(writeOf(set, clock)),
+})
+
+const attempts = 5
+
+const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
+
+/** Repeats read-decide-commit when another writer was faster; after a few lost races the 409 goes to the caller. */
+export const retrying = async <T>(operation: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await operation()
+    } catch (error) {
+      if (!isConflict(error) || attempt === attempts) throw error
+    }
+  }
+}
