@@ -5,3 +5,6 @@ export interface Clock {
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
+
+/** ISO 8601 text of a moment given in Unix milliseconds. */
+export const isoTime = (unixMilliseconds: number) => new Date(unixMilliseconds).toISOString()

@@ -14,7 +14,8 @@ const takeHex = (bytes: number) => {
 }
 
 /** Random lower-case hex text of `bytes` bytes, for request ids and the like. */
-export const randomHex = (bytes: number) => (bytes > 1024 ? randomBytes(bytes).toString('hex') : takeHex(bytes))
+export const randomHex = (bytes: number) =>
+  bytes > 1024 ? randomBytes(bytes).toString('hex') : takeHex(bytes)
 
 /** Random bytes for keys and salts. */
 export const randomKey = (bytes: number) => randomBytes(bytes)

@@ -1,5 +1,6 @@
 // Keys whose values never leave the place where they are used: not in the audit log, not in a log line.
-const secretKey = /^(password|credentials|api_key|secret|.*_secret|private_key|pin|recovery_codes|authorization_header|.*_password)$/
+const secretKey =
+  /^(password|credentials|api_key|secret|.*_secret|private_key|pin|recovery_codes|authorization_header|.*_password)$/
 const secretText =
   /"(?:password|credentials|api_key|secret|\w*_secret|private_key|pin|recovery_codes|authorization_header|\w*_password)":/
 
@@ -9,7 +10,10 @@ const mask = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(mask)
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, secretKey.test(key) && inner !== null ? masked : mask(inner)]),
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      secretKey.test(key) && inner !== null ? masked : mask(inner),
+    ]),
   )
 }
 

@@ -112,7 +112,8 @@ export const conflict = () => failure('datastore_conflict', {})
 
 /** The write that a change set amounts to, its audit entries and events included. */
 export const writeOf = (set: ChangeSet, clock: Clock): Write => {
-  if (set.changes.length === 0) throw new Error('a change set without a change: nothing may be written unrecorded')
+  if (set.changes.length === 0)
+    throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
   const author = JSON.stringify(set.author)
   const statements = [...set.statements]
@@ -133,7 +134,10 @@ export const writeOf = (set: ChangeSet, clock: Clock): Write => {
         maskSecrets(change.after) ?? null,
       ],
     })
-    statements.push({ sql: insertEvent, params: [accountId, id, at, eventNames[change.action], kind, recordId] })
+    statements.push({
+      sql: insertEvent,
+      params: [accountId, id, at, eventNames[change.action], kind, recordId],
+    })
   }
   return { statements, stale: set.stale }
 }

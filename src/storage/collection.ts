@@ -84,7 +84,12 @@ export const createCollection = <Doc extends object, Hidden extends object>(
     /** The successor of a stored record. */
     revise: (record: Stored, content: Partial<Content<Doc, Hidden>>): Stored =>
       build(
-        { accountId: record.accountId, id: record.id, created: record.created, modified: gregorianNow(clock) },
+        {
+          accountId: record.accountId,
+          id: record.id,
+          created: record.created,
+          modified: gregorianNow(clock),
+        },
         { doc: record.doc, hidden: record.hidden, ...content },
       ),
 
@@ -98,7 +103,8 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       const had = claimsOf(before)
       const has = claimsOf(after)
       for (const claim of had) if (!has.some(sameClaim(claim))) set.release(claim, holderOf(before))
-      for (const claim of has) if (!had.some(sameClaim(claim))) set.claim(claim, holderOf(after), claim.orElse)
+      for (const claim of has)
+        if (!had.some(sameClaim(claim))) set.claim(claim, holderOf(after), claim.orElse)
     },
 
     remove(set: ChangeSet, record: Stored) {
@@ -108,4 +114,6 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   }
 }
 
-export type Collection<Doc extends object, Hidden extends object> = ReturnType<typeof createCollection<Doc, Hidden>>
+export type Collection<Doc extends object, Hidden extends object> = ReturnType<
+  typeof createCollection<Doc, Hidden>
+>

@@ -41,7 +41,9 @@ export interface Database {
   fence(): Promise<void> | undefined
   onStale(listener: StaleListener): void
   /** Runs statements in one transaction that no other process runs at the same time: storage upgrades. */
-  exclusively(work: (run: (sql: string, params?: readonly Value[]) => Promise<Row[]>) => Promise<void>): Promise<void>
+  exclusively(
+    work: (run: (sql: string, params?: readonly Value[]) => Promise<Row[]>) => Promise<void>,
+  ): Promise<void>
   close(): Promise<void>
 }
 

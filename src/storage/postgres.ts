@@ -22,7 +22,8 @@ interface PendingWrite {
   reject: (error: unknown) => void
 }
 
-const unreachable = (error: unknown) => (isServerError(error) ? error : failure('datastore_unreachable', {}, error))
+const unreachable = (error: unknown) =>
+  isServerError(error) ? error : failure('datastore_unreachable', {}, error)
 
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
 export const openPostgres = (url: string): Database => {
@@ -250,8 +251,14 @@ const makeDurable = async (client: pg.Client) => {
 }
 
 /** Sends a whole transaction but its COMMIT in one go; answers with the row counts of each entry's statements. */
-const sendTogether = async (lane: Link, client: pg.Client, batch: PendingWrite[], payload: string | undefined) => {
-  const stream = (client as unknown as { connection: { stream: { cork(): void; uncork(): void } } }).connection.stream
+const sendTogether = async (
+  lane: Link,
+  client: pg.Client,
+  batch: PendingWrite[],
+  payload: string | undefined,
+) => {
+  const stream = (client as unknown as { connection: { stream: { cork(): void; uncork(): void } } })
+    .connection.stream
   stream.cork()
   const begun = client.query('BEGIN')
   const sent = batch.map((entry) =>
@@ -263,5 +270,7 @@ const sendTogether = async (lane: Link, client: pg.Client, batch: PendingWrite[]
   const settled = await Promise.allSettled([begun, ...sent.flat(), ...(notified ? [notified] : [])])
   const broken = settled.find((result) => result.status === 'rejected')
   if (broken) throw broken.reason
-  return Promise.all(sent.map((queries) => Promise.all(queries.map(async (query) => (await query).rowCount ?? 0))))
+  return Promise.all(
+    sent.map((queries) => Promise.all(queries.map(async (query) => (await query).rowCount ?? 0))),
+  )
 }

@@ -23,6 +23,8 @@ export class StoredRecord<Doc extends object = Json, Hidden extends object = Jso
   readonly hiddenText: string
   /** JSON text of the list row. */
   readonly rowText: string
+  /** A count that other records' births and deaths move (sub-accounts, say). Moving it is no edit: the revision stays. */
+  readonly tally: number
   #doc: Doc | undefined
   #hidden: Hidden | undefined
 
@@ -38,6 +40,7 @@ export class StoredRecord<Doc extends object = Json, Hidden extends object = Jso
     this.docText = fields.docText
     this.hiddenText = fields.hiddenText
     this.rowText = fields.rowText
+    this.tally = fields.tally ?? 0
   }
 
   get doc(): Readonly<Doc> {
@@ -63,6 +66,7 @@ export interface RecordFields {
   docText: string
   hiddenText: string
   rowText: string
+  tally?: number
 }
 
 export interface PageQuery {
@@ -79,7 +83,26 @@ export interface PageQuery {
 
 export type Records = ReturnType<typeof createRecords>
 
-const columns = 'account_id, kind, id, owner_id, sort_key, created, modified, revision, doc, hidden, row_json'
+/** The columns that `toRecord` reads. */
+export const recordColumns = (prefix = '') =>
+  [
+    'account_id',
+    'kind',
+    'id',
+    'owner_id',
+    'sort_key',
+    'created',
+    'modified',
+    'revision',
+    'doc',
+    'hidden',
+    'row_json',
+    'tally',
+  ]
+    .map((name) => prefix + name)
+    .join(', ')
+
+const columns = recordColumns()
 const cacheBytes = 48_000_000
 
 /** Text that both engines can bind and compare: PostgreSQL has no NUL and no lone surrogates in text. */
@@ -108,6 +131,7 @@ export const toRecord = (row: Row) =>
     docText: row.doc as string,
     hiddenText: row.hidden as string,
     rowText: row.row_json as string,
+    tally: row.tally as number,
   })
 
 const pageSql = ({ ownerId, after, descending }: PageQuery) => {
@@ -135,7 +159,11 @@ export const createRecords = (db: Database) => {
 
   return {
     /** The record, or undefined. The account comes first: a look-up that could cross accounts does not exist. */
-    find<Doc extends object = Json, Hidden extends object = Json>(accountId: string, kind: string, id: string) {
+    find<Doc extends object = Json, Hidden extends object = Json>(
+      accountId: string,
+      kind: string,
+      id: string,
+    ) {
       const found = isStorable(id)
         ? cache.get(cacheKey(accountId, kind, id), () => load(accountId, kind, id))
         : Promise.resolve(undefined)
@@ -179,7 +207,7 @@ const toHolder = (row: Row): ClaimHolder => ({
 })
 
 const insertSql = `INSERT INTO records (${columns})
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING`
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0) ON CONFLICT DO NOTHING`
 const updateSql = `UPDATE records
   SET owner_id = $4, sort_key = $5, modified = $6, revision = $7, doc = $8, hidden = $9, row_json = $10
   WHERE account_id = $1 AND kind = $2 AND id = $3 AND revision = $11`
@@ -236,7 +264,10 @@ export const updateRecord = (
 /** Adds a removal, which happens only if `record` is still what is stored. */
 export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>
   set
-    .run(deleteSql, [record.accountId, record.kind, record.id, record.revision], { rows: 1, orElse: conflict })
+    .run(deleteSql, [record.accountId, record.kind, record.id, record.revision], {
+      rows: 1,
+      orElse: conflict,
+    })
     .record({ ...holderOf(record), action: 'deleted', before: record.docText })
 
 export const holderOf = (record: StoredRecord<object, object>): ClaimHolder => ({

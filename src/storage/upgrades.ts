@@ -35,7 +35,9 @@ export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
     const reached = (row?.number as number | null) ?? 0
     const known = list.at(-1)?.number ?? 0
     if (reached > known) {
-      throw new Error(`the store is at upgrade ${reached}, this version knows ${known}: run a newer Crosspoint`)
+      throw new Error(
+        `the store is at upgrade ${reached}, this version knows ${known}: run a newer Crosspoint`,
+      )
     }
     for (const upgrade of list.filter(({ number }) => number > reached)) {
       for (const statement of upgrade.statements(dialects[db.engine])) await run(statement)

@@ -17,6 +17,7 @@ export const records: Upgrade = {
       doc TEXT NOT NULL,
       hidden TEXT NOT NULL,
       row_json TEXT NOT NULL,
+      tally BIGINT NOT NULL DEFAULT 0,
       PRIMARY KEY (account_id, kind, id)
     )`,
     'CREATE INDEX records_sorted ON records (account_id, kind, sort_key, id)',
@@ -41,10 +42,6 @@ export const records: Upgrade = {
     ) ${compact}`,
     'CREATE INDEX account_tree_children ON account_tree (ancestor_id, distance, sort_key, account_id)',
     'CREATE INDEX account_tree_descendants ON account_tree (ancestor_id, sort_key, account_id)',
-    `CREATE TABLE account_counters (
-      account_id ${key} NOT NULL PRIMARY KEY,
-      descendants_count BIGINT NOT NULL
-    ) ${compact}`,
     `CREATE TABLE audit_log (
       account_id ${key} NOT NULL,
       id ${key} NOT NULL,

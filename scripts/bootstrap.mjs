@@ -1,0 +1,173 @@
+// Runs on whatever Node a machine has, before anything is installed: brings node_modules in line
+// with package-lock.json, then runs the command on the runtime which that lock file pins.
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdir, rmdir, stat, utimes } from 'node:fs/promises'
+import { constants } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const modules = join(root, 'node_modules')
+const stampFile = join(modules, '.crosspoint-stamp')
+// Outside node_modules, which `npm ci` empties.
+const installLock = join(root, '.installing')
+const heartbeatMs = 1000
+const pollMs = 200
+const abandonedAfterMs = 15_000
+const oldestUsableNode = 24
+
+/** The scripts behind a command, run in this order until one fails. */
+const stepsOf = (command, args) => {
+  const vitest = { script: [join(modules, 'vitest', 'vitest.mjs'), 'run', ...args], cwd: root }
+  switch (command) {
+    case 'test':
+      return [vitest]
+    case 'check':
+      return [
+        { script: [join(modules, '@biomejs', 'biome', 'bin', 'biome'), 'check'], cwd: root },
+        { script: [join(modules, 'typescript', 'bin', 'tsc'), '--noEmit', '-p', root], cwd: root },
+        { ...vitest, env: { CROSSPOINT_TEST_ENGINES: 'sqlite', ENGINE: '' } },
+      ]
+    case 'bench':
+      return [{ script: [join(root, 'bench', 'run.ts'), ...args], cwd: root }]
+    case 'serve':
+      // Over the channel the server notices that its launcher was killed without a chance to tell.
+      return [{ script: [join(root, 'bin', 'crosspoint.ts'), command, ...args], channel: ['ipc'] }]
+    default:
+      return [{ script: [join(root, 'bin', 'crosspoint.ts'), ...(command ? [command] : []), ...args] }]
+  }
+}
+
+let child
+let stopSignal
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+  process.on(signal, () => {
+    stopSignal ??= signal
+    child?.kill(signal)
+  })
+}
+
+const say = (text) => process.stderr.write(`crosspoint: ${text}\n`)
+const statusOfSignal = (signal) => 128 + constants.signals[signal]
+
+const refuseWhenStopped = () => {
+  if (stopSignal) throw new Error(`stopped by ${stopSignal}`)
+}
+
+const run = (program, args, options, takeOutput) =>
+  new Promise((resolve, reject) => {
+    refuseWhenStopped()
+    child = spawn(program, args, options)
+    child.stdout?.on('data', takeOutput)
+    child.stderr?.on('data', takeOutput)
+    child.on('error', reject)
+    child.on('close', (status, signal) => {
+      child = undefined
+      resolve(signal ? statusOfSignal(signal) : status)
+    })
+  })
+
+// Native packages differ by platform, so a tree shared with another machine counts as stale.
+const wantedStamp = () => {
+  const lockFile = readFileSync(join(root, 'package-lock.json'))
+  return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform}-${process.arch}\n`
+}
+
+const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp()
+
+// A lock whose heartbeat stands still was left by a killed process. Polls are counted instead of
+// reading the clock, so that a machine waking from sleep does not look like a death.
+const takeInstallLock = async () => {
+  let seen
+  let unchangedMs = 0
+  for (let told = false; ; told = true) {
+    refuseWhenStopped()
+    try {
+      return await mkdir(installLock)
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+    }
+    if (!told) say('waiting for another process that is installing the dependencies')
+    await sleep(pollMs)
+    const found = await stat(installLock).catch(() => undefined)
+    const heartbeat = found && `${found.ino} ${found.mtimeMs}`
+    unchangedMs = heartbeat === seen ? unchangedMs + pollMs : 0
+    seen = heartbeat
+    if (unchangedMs >= abandonedAfterMs) await rmdir(installLock).catch(() => undefined)
+  }
+}
+
+const holdingInstallLock = async (work) => {
+  await takeInstallLock()
+  const beat = () => utimes(installLock, new Date(), new Date()).catch(() => undefined)
+  const beating = setInterval(beat, heartbeatMs)
+  try {
+    await work()
+  } finally {
+    clearInterval(beating)
+    await rmdir(installLock).catch(() => undefined)
+  }
+}
+
+// `npm start` puts node_modules/.bin first in PATH; npm must not run on what it is about to replace.
+const environmentForNpm = () => {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  return { ...process.env, PATH: folders.filter((folder) => !folder.startsWith(modules)).join(delimiter) }
+}
+
+const install = async () => {
+  say('installing the dependencies in package-lock.json')
+  const startedMs = performance.now()
+  const stamp = wantedStamp()
+  const output = []
+  // The runtime and the test tools are development dependencies, whatever NODE_ENV says.
+  const args = ['ci', '--include=dev', '--no-audit', '--no-fund']
+  const options = { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] }
+  const status = await run('npm', args, options, (chunk) => output.push(chunk))
+  refuseWhenStopped()
+  if (status !== 0) {
+    process.stderr.write(Buffer.concat(output))
+    throw new Error(`npm ci failed with status ${status}`)
+  }
+  writeFileSync(stampFile, stamp)
+  say(`installed in ${Math.round((performance.now() - startedMs) / 1000)} s`)
+}
+
+const makeInstalled = async () => {
+  if (isInstalled()) return
+  await holdingInstallLock(async () => {
+    if (!isInstalled()) await install()
+  })
+}
+
+const findRuntime = () => {
+  const pinned = join(modules, 'node', 'bin', 'node')
+  if (existsSync(pinned)) return pinned
+  if (Number.parseInt(process.versions.node, 10) >= oldestUsableNode) return process.execPath
+  throw new Error(
+    `${pinned} is missing, and this Node is ${process.version} while ${oldestUsableNode} or newer is needed. ` +
+      'Is ignore-scripts on in the settings of npm? Then run: npm rebuild node --ignore-scripts=false',
+  )
+}
+
+const main = async ([command, ...args]) => {
+  await makeInstalled()
+  const runtime = findRuntime()
+  for (const { script, cwd, env, channel = [] } of stepsOf(command, args)) {
+    const stdio = ['inherit', 'inherit', 'inherit', ...channel]
+    const status = await run(runtime, script, { cwd, env: { ...process.env, ...env }, stdio })
+    if (status !== 0) return status
+  }
+  return 0
+}
+
+try {
+  process.exit(await main(process.argv.slice(2)))
+} catch (error) {
+  if (stopSignal) process.exit(statusOfSignal(stopSignal))
+  say(error.message)
+  process.exit(1)
+}

@@ -1,0 +1,291 @@
+import { type AccountRecord, type Actor, isAccountAdmin, isSuperduper } from '../../auth/identity.ts'
+import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
+import { failure, invalid, type Problems } from '../../lib/failure.ts'
+import { isId, newId, randomHex } from '../../lib/ids.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../storage/change-set.ts'
+import { holderOf, type Json } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import { isInSubtree, nameKey, publicHalf, treeAfterMove, visibleAncestors } from './rules.ts'
+import {
+  apiKeyClaim,
+  createAccountStore,
+  nameClaim,
+  nameTaken,
+  realmClaim,
+  realmTaken,
+  type TreePage,
+} from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  keyring: Keyring
+}
+
+/** What an ancestor, or the operator, may change of an account besides its public half. */
+export interface Privileged {
+  enabled?: boolean
+  isSuperduper?: boolean
+  allowsNumberAdditions?: boolean
+}
+
+type AddUser = (set: ChangeSet, account: AccountRecord) => Promise<void>
+
+const isOther = (holder: ClaimHolder | undefined, own: AccountRecord | undefined) =>
+  holder !== undefined && holder.id !== own?.id
+
+export type Accounts = ReturnType<typeof createAccounts>
+
+export const createAccounts = ({ store, settings, keyring }: Tools) => {
+  const accounts = createAccountStore(store)
+  const { records, clock } = store
+
+  const freshRealm = async () => {
+    const { account_realm_suffix: suffix } = await settings.of('crossbar.accounts')
+    return `${randomHex(3)}.${suffix}`
+  }
+
+  const nameProblems = async (name: string, own: AccountRecord | undefined): Promise<Problems> => {
+    const { ensure_unique_name: isUnique } = await settings.of('crossbar.accounts')
+    if (!isUnique || nameKey(name) === nameKey(own?.doc.name ?? '')) return {}
+    return isOther(await records.claimant(nameClaim(nameKey(name))), own) ? nameTaken(name) : {}
+  }
+
+  const realmProblems = async (realm: string, own: AccountRecord | undefined): Promise<Problems> =>
+    isOther(await records.claimant(realmClaim(realm)), own) ? realmTaken(realm) : {}
+
+  /** The name's claim: with uniqueness off, whoever comes later claims the name and the own id behind it. */
+  const nameClaimOf = async (name: string, id: string, own: AccountRecord | undefined) => {
+    const key = nameKey(name)
+    const { ensure_unique_name: isUnique } = await settings.of('crossbar.accounts')
+    if (isUnique) return key
+    return isOther(await records.claimant(nameClaim(key)), own) ? `${key}/${id}` : key
+  }
+
+  const freshApiKey = (id: string) => {
+    const key = randomHex(32)
+    return { sealedApiKey: keyring.seal(key, `api_key/${id}`), apiKeyHash: sha256Hex(key) }
+  }
+
+  const resellerOf = async (tree: readonly string[]) => {
+    for (const id of [...tree].reverse()) {
+      const account = await accounts.find(id, id)
+      if (account?.hidden.isReseller) return id
+    }
+    return tree[0] ?? ''
+  }
+
+  const save = async (author: Author, before: AccountRecord, after: AccountRecord) => {
+    const set = new ChangeSet(author)
+    accounts.replace(set, before, after)
+    await store.commit(set)
+    return after
+  }
+
+  const withHidden = (account: AccountRecord, hidden: Partial<AccountRecord['hidden']>) =>
+    accounts.revise(account, { hidden: { ...account.hidden, ...hidden } })
+
+  const draft = async (
+    parent: AccountRecord | undefined,
+    data: Json,
+    hidden: Partial<AccountRecord['hidden']>,
+  ) => {
+    const id = newId(clock.now())
+    const doc = publicHalf(data)
+    const { default_timezone: timezone } = await settings.of('crossbar.accounts')
+    const { default_language: language } = await settings.of('crossbar')
+    return accounts.draft(
+      id,
+      {
+        doc: {
+          ...doc,
+          realm: doc.realm ? doc.realm.replaceAll(' ', '') : await freshRealm(),
+          timezone: doc.timezone ?? parent?.doc.timezone ?? timezone,
+          language: doc.language ?? parent?.doc.language ?? language,
+        },
+        hidden: {
+          tree: parent ? [...parent.hidden.tree, parent.id] : [],
+          isReseller: false,
+          isSuperduper: false,
+          allowsNumberAdditions: false,
+          enabled: parent?.hidden.enabled ?? true,
+          signatureSecret: randomHex(32),
+          signInSalt: randomHex(16),
+          nameClaim: await nameClaimOf(doc.name, id, undefined),
+          ...freshApiKey(id),
+          ...hidden,
+        },
+      },
+      id,
+    )
+  }
+
+  const insert = async (author: Author, account: AccountRecord, parent: AccountRecord | undefined) => {
+    const set = new ChangeSet(author)
+    accounts.insert(set, account, parent)
+    await store.commit(set)
+    return account
+  }
+
+  const rename = async (account: AccountRecord, data: Json) => {
+    const doc = publicHalf(data)
+    const realm = doc.realm ? doc.realm.replaceAll(' ', '') : account.doc.realm
+    const claim =
+      nameKey(doc.name) === nameKey(account.doc.name)
+        ? account.hidden.nameClaim
+        : await nameClaimOf(doc.name, account.id, account)
+    return { doc: { ...doc, realm }, claim }
+  }
+
+  return {
+    find: (id: string) => (isId(id) ? accounts.find(id, id) : Promise.resolve(undefined)),
+    get: (id: string) => accounts.get(id, id),
+    /** The nearest reseller above; the master account answers for itself. */
+    resellerOf: (account: AccountRecord) =>
+      account.hidden.tree.length === 0 ? Promise.resolve(account.id) : resellerOf(account.hidden.tree),
+
+    /** Problems of a name or realm that somebody else holds. `own` is the account that is being changed, if any. */
+    async judge(data: Json, own?: AccountRecord): Promise<Problems> {
+      const { name, realm } = data
+      return {
+        ...(typeof name === 'string' ? await nameProblems(name, own) : {}),
+        ...(typeof realm === 'string' ? await realmProblems(realm.replaceAll(' ', ''), own) : {}),
+      }
+    },
+
+    /** A sub-account. It starts enabled if its parent is, with an API key and secrets of its own. */
+    async create(author: Author, parent: AccountRecord, data: Json): Promise<AccountRecord> {
+      const { allow_subaccounts_for_direct: allowed } = await settings.of('crossbar.accounts')
+      if (!allowed && parent.hidden.tree.length === 1) {
+        throw invalid({
+          account: { forbidden: { message: 'Sub-accounts are not allowed here', cause: parent.id } },
+        })
+      }
+      return insert(author, await draft(parent, data, {}), parent)
+    },
+
+    /** The first account of a store and its admin, in one write that only one of several processes can make. */
+    async createMaster(author: Author, data: Json, claim: Claim, addAdmin: AddUser): Promise<AccountRecord> {
+      const hidden = { isReseller: true, isSuperduper: true, allowsNumberAdditions: true }
+      const master = await draft(undefined, data, hidden)
+      const set = new ChangeSet(author)
+      accounts.insert(set, master, undefined)
+      set.claim(claim, holderOf(master))
+      await addAdmin(set, master)
+      await store.commit(set)
+      return master
+    },
+
+    /** Replaces the public half; `privileged` changes what is kept apart. */
+    async replace(author: Author, account: AccountRecord, data: Json, privileged: Privileged = {}) {
+      const { doc, claim } = await rename(account, data)
+      const hidden = { ...account.hidden, ...privileged, nameClaim: claim }
+      return save(author, account, accounts.revise(account, { doc, hidden }))
+    },
+
+    async remove(author: Author, actor: Actor, account: AccountRecord) {
+      if (account.hidden.tree.length === 0)
+        throw failure('invalid_method', { allow: ['GET', 'PATCH', 'POST'] })
+      if (account.id === actor.accountId) {
+        throw failure('forbidden', { message: 'deleting your own account is forbidden', cause: account.id })
+      }
+      if (account.tally > 0) throw failure('account_has_descendants', { cause: account.id })
+      const set = new ChangeSet(author)
+      accounts.remove(set, account)
+      await store.commit(set)
+      return account
+    },
+
+    page: (page: TreePage) => accounts.page(page),
+    descendants: (account: AccountRecord) => accounts.descendants(account.id),
+
+    /** The accounts above, top first, from the caller's own downwards. */
+    async ancestors(actor: Actor, account: AccountRecord): Promise<AccountRecord[]> {
+      const ids = visibleAncestors(account.hidden.tree, actor.accountId, isSuperduper(actor))
+      return Promise.all(ids.map((id) => accounts.get(id, id)))
+    },
+
+    async assertSiblingsVisible(actor: Actor, account: AccountRecord) {
+      if (isSuperduper(actor)) return
+      const { allow_sibling_listing: allowed } = await settings.of('crossbar.accounts')
+      if (!allowed || account.id === actor.accountId) throw failure('forbidden', {})
+    },
+
+    apiKeyOf: (account: AccountRecord) => keyring.open(account.hidden.sealedApiKey, `api_key/${account.id}`),
+
+    /** The account that holds an API key. */
+    async byApiKey(key: string): Promise<AccountRecord | undefined> {
+      const holder = await records.claimant(apiKeyClaim(sha256Hex(key)))
+      return holder && accounts.find(holder.id, holder.id)
+    },
+
+    async byRealm(realm: string): Promise<AccountRecord | undefined> {
+      const holder = await records.claimant(realmClaim(realm))
+      return holder && accounts.find(holder.id, holder.id)
+    },
+
+    /** All accounts of a name: several when names need not be unique. */
+    async byName(name: string): Promise<AccountRecord[]> {
+      const key = nameKey(name)
+      if (key === '') return []
+      const first = await records.claimant(nameClaim(key))
+      const others = await records.claimants(nameClaim('').scope, 'account_name', `${key}/`, 20)
+      const holders = first ? [first, ...others] : others
+      const found = await Promise.all(holders.map(({ id }) => accounts.find(id, id)))
+      return found.filter((account) => account !== undefined)
+    },
+
+    /** A new API key; the old one stops working, tokens made with it live on. */
+    async resetApiKey(author: Author, account: AccountRecord) {
+      return save(author, account, withHidden(account, freshApiKey(account.id)))
+    },
+
+    /** Ends every session of the account and its users. */
+    async resetSignatureSecret(author: Author, account: AccountRecord) {
+      return save(author, account, withHidden(account, { signatureSecret: randomHex(32) }))
+    },
+
+    async assertMayMove(actor: Actor, account: AccountRecord, target: AccountRecord) {
+      if (isSuperduper(actor)) return
+      const { allow_move: rule } = await settings.of('crossbar.accounts')
+      const isAbove = (other: AccountRecord) =>
+        other.hidden.tree.includes(actor.accountId) || other.id === actor.accountId
+      const isCommon = account.hidden.tree.includes(actor.accountId) && isAbove(target)
+      if (rule !== 'tree' || !isCommon) throw failure('forbidden', {})
+    },
+
+    /** Puts the account, with all below it, under another parent. */
+    async move(author: Author, account: AccountRecord, target: AccountRecord) {
+      if (isInSubtree(account, target))
+        throw failure('forbidden', { cause: 'an account cannot move into itself' })
+      const tree = [...target.hidden.tree, target.id]
+      const after = withHidden(account, { tree })
+      const descendants: [AccountRecord, AccountRecord][] = []
+      for await (const batch of accounts.descendants(account.id)) {
+        for (const old of batch) {
+          descendants.push([old, withHidden(old, { tree: treeAfterMove(old.hidden.tree, account.id, tree) })])
+        }
+      }
+      const set = new ChangeSet(author)
+      accounts.move(set, account, after, target, descendants)
+      await store.commit(set)
+      return accounts.get(account.id, account.id)
+    },
+
+    /** Promotes to reseller, or demotes. A reseller below would change hands by it: refused. */
+    async setReseller(author: Author, account: AccountRecord, isReseller: boolean) {
+      if (account.hidden.tree.length === 0) throw failure('forbidden', {})
+      for await (const batch of accounts.descendants(account.id)) {
+        if (batch.some((below) => below.hidden.isReseller)) {
+          throw failure('account_has_descendants', { cause: account.id })
+        }
+      }
+      if (account.hidden.isReseller === isReseller) return account
+      return save(author, account, withHidden(account, { isReseller }))
+    },
+
+    /** Whether the caller may set what only the operator sets: an admin of the master account. */
+    isOperator: (actor: Actor) => actor.account.hidden.tree.length === 0 && isAccountAdmin(actor),
+  }
+}

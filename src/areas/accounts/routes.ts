@@ -1,0 +1,236 @@
+import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import { accountAdminPerson, accountMember, ancestorOnly, anyToken, superduper } from '../../auth/policies.ts'
+import { ListAnswer, made, one, removed } from '../../http/answers.ts'
+import { type Listing, shortListing } from '../../http/listing.ts'
+import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
+import { failure } from '../../lib/failure.ts'
+import { isId } from '../../lib/ids.ts'
+import { closed, must, open, text } from '../../lib/schema.ts'
+import type { Json } from '../../storage/records.ts'
+import type { Accounts, Privileged } from './operations.ts'
+import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
+import { accountJson, accountReadOnlyValues, childRow, descendantRow } from './views.ts'
+
+const anAccount = '/v2/accounts/{account_id}'
+const ApiKey = closed({ api_key: must(text(64, 64)) })
+const Move = open({ to: must(text(32, 32)) })
+
+const sentKeys = (call: { sent: unknown }) => (call.sent ?? {}) as Json
+
+const prepare = (data: Json): Json =>
+  typeof data.realm === 'string' ? { ...data, realm: data.realm.replaceAll(' ', '') } : data
+
+export const accountRoutes = (accounts: Accounts): Route[] => {
+  /** Read-only values in both places, and an ETag that changes with everything shown. */
+  const shown = async (account: AccountRecord, actor: Actor, extra: Json = {}) => {
+    const resellerId = await accounts.resellerOf(account)
+    const values = accountReadOnlyValues(account, resellerId, actor)
+    return {
+      readOnly: {
+        ...values,
+        knm_allow_additions: values.wnm_allow_additions,
+        descendants_count: account.tally,
+        ...('available_apps' in account.doc ? {} : { available_apps: [] }),
+        ...('blacklists' in account.doc ? {} : { blacklists: [] }),
+      },
+      metadata: { ...values, ...extra },
+      etag: `${account.revision}-${account.tally}-${resellerId.slice(-8)}-${values.billing_mode}`,
+    }
+  }
+
+  const view = async (account: AccountRecord, actor: Actor, extra?: Json) =>
+    one(account, await shown(account, actor, extra))
+
+  const subject = ({ account }: { account: AccountRecord }) =>
+    Promise.resolve({ revision: account.revision, doc: { ...account.doc, enabled: account.hidden.enabled } })
+
+  /** `enabled` is an ancestor's to change; the operator's flags only the operator's, with PATCH. */
+  const privilegesIn = (call: Call<string, Json>): Privileged => {
+    const { account, actor, data } = call
+    const sent = sentKeys(call)
+    const above = account.id !== actor.accountId
+    const operator = call.request.method === 'PATCH' && accounts.isOperator(actor)
+    return {
+      ...(above && 'enabled' in sent ? { enabled: data.enabled === true } : {}),
+      ...(operator && typeof sent.superduper_admin === 'boolean'
+        ? { isSuperduper: sent.superduper_admin }
+        : {}),
+      ...(operator && typeof sent.wnm_allow_additions === 'boolean'
+        ? { allowsNumberAdditions: sent.wnm_allow_additions }
+        : {}),
+    }
+  }
+
+  const change = async (call: Call<string, Json>) =>
+    view(await accounts.replace(call.author, call.account, call.data, privilegesIn(call)), call.actor)
+
+  const create = async (call: Call<string, Json>, parent: AccountRecord) => {
+    const { id } = sentKeys(call)
+    // An id in the body never selects a record: naming somebody's account is an attempt on it.
+    if (typeof id === 'string' && isId(id) && (await accounts.find(id)))
+      throw failure('invalid_credentials', {})
+    const account = await accounts.create(call.author, parent, call.data)
+    return made(account, await shown(account, call.actor))
+  }
+
+  const tree = (
+    account: AccountRecord,
+    direct: boolean,
+    row: (account: AccountRecord) => string,
+  ): Listing<AccountRecord> => ({
+    page: (request) => accounts.page({ ...request, ancestorId: account.id, direct }),
+    cursor: (found) => [found.sortKey, found.id],
+    row,
+    record: accountJson,
+  })
+
+  const ancestors = async ({ actor, account }: Call) => {
+    const above = await accounts.ancestors(actor, account)
+    return new ListAnswer(
+      shortListing(
+        above.map(({ id, doc }) => ({ id, name: doc.name, realm: doc.realm, flags: doc.flags ?? [] })),
+      ),
+    )
+  }
+
+  const writing = { body: Account, answers: AccountAnswer, prepare, fails: ['validation_error'] as const }
+
+  return [
+    put('/v2/accounts', {
+      summary: "Create a sub-account of the caller's account",
+      allow: anyToken,
+      ...writing,
+      judge: ({ data }) => accounts.judge(data),
+      run: (call) => create(call, call.actor.account),
+    }),
+    get(anAccount, {
+      summary: 'Read an account',
+      allow: accountMember,
+      query: { include_api_key: 'true adds the API key to metadata' },
+      answers: AccountAnswer,
+      run: ({ account, actor, request }) =>
+        view(
+          account,
+          actor,
+          `${request.value('include_api_key')}` === 'true' ? { api_key: accounts.apiKeyOf(account) } : {},
+        ),
+    }),
+    put(anAccount, {
+      summary: 'Create a sub-account',
+      allow: accountMember,
+      ...writing,
+      judge: ({ data }) => accounts.judge(data),
+      run: (call) => create(call, call.account),
+    }),
+    post(anAccount, {
+      summary: 'Replace an account',
+      allow: accountMember,
+      subject,
+      ...writing,
+      judge: ({ data, account }) => accounts.judge(data, account),
+      run: (call) => change(call),
+    }),
+    patch(anAccount, {
+      summary: 'Change fields of an account',
+      allow: accountMember,
+      subject,
+      ...writing,
+      judge: ({ data, account }) => accounts.judge(data, account),
+      run: (call) => change(call),
+    }),
+    del(anAccount, {
+      summary: 'Delete an account that has no sub-accounts',
+      allow: accountMember,
+      subject,
+      answers: AccountAnswer,
+      fails: ['account_has_descendants', 'invalid_method'],
+      run: async ({ author, actor, account }) => {
+        const shape = await shown(account, actor)
+        return removed(await accounts.remove(author, actor, account), shape)
+      },
+    }),
+    get(`${anAccount}/children`, {
+      summary: 'List direct sub-accounts',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ({ account }) => new ListAnswer(tree(account, true, childRow)),
+    }),
+    get(`${anAccount}/descendants`, {
+      summary: 'List all accounts below',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ({ account }) => new ListAnswer(tree(account, false, descendantRow)),
+    }),
+    get(`${anAccount}/siblings`, {
+      summary: 'List the accounts beside an account, itself included',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: async ({ actor, account }) => {
+        await accounts.assertSiblingsVisible(actor, account)
+        const parentId = account.hidden.tree.at(-1)
+        if (!parentId) return new ListAnswer(shortListing([]))
+        return new ListAnswer(tree(await accounts.get(parentId), true, childRow))
+      },
+    }),
+    get(`${anAccount}/parents`, {
+      summary: 'List the accounts above, top first, as far as the caller may see',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ancestors,
+    }),
+    get(`${anAccount}/tree`, {
+      summary: 'List the accounts above, top first, as far as the caller may see',
+      allow: accountMember,
+      answers: AccountRow,
+      list: true,
+      run: ancestors,
+    }),
+    get(`${anAccount}/api_key`, {
+      summary: 'Read the API key',
+      allow: accountMember,
+      answers: ApiKey,
+      run: ({ account }) => ({ api_key: accounts.apiKeyOf(account) }),
+    }),
+    put(`${anAccount}/api_key`, {
+      summary: 'Make a new API key',
+      allow: accountAdminPerson,
+      answers: ApiKey,
+      run: async ({ author, account }) => ({
+        api_key: accounts.apiKeyOf(await accounts.resetApiKey(author, account)),
+      }),
+    }),
+    post(`${anAccount}/move`, {
+      summary: 'Move an account, with all below it, under another parent',
+      allow: ancestorOnly,
+      body: Move,
+      answers: AccountAnswer,
+      fails: ['bad_identifier', 'forbidden'],
+      run: async ({ author, actor, account, data }) => {
+        const target = await accounts.find(data.to)
+        if (!target) throw failure('bad_identifier', { cause: data.to })
+        await accounts.assertMayMove(actor, account, target)
+        return view(await accounts.move(author, account, target), actor)
+      },
+    }),
+    put(`${anAccount}/reseller`, {
+      summary: 'Promote an account to reseller',
+      allow: superduper,
+      answers: AccountAnswer,
+      fails: ['account_has_descendants'],
+      run: async ({ author, actor, account }) =>
+        view(await accounts.setReseller(author, account, true), actor),
+    }),
+    del(`${anAccount}/reseller`, {
+      summary: 'Demote a reseller',
+      allow: superduper,
+      answers: AccountAnswer,
+      fails: ['account_has_descendants'],
+      run: async ({ author, actor, account }) =>
+        view(await accounts.setReseller(author, account, false), actor),
+    }),
+  ]
+}

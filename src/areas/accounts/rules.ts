@@ -1,0 +1,43 @@
+import type { AccountDoc, AccountRecord } from '../../auth/identity.ts'
+import type { Json } from '../../storage/records.ts'
+import { accountReadOnly } from './schema.ts'
+
+/**
+ * What of a name counts when names are compared: its letters and digits, lower-cased.
+ * "My Co." and "myco" are one name; a name in another script keeps its own letters.
+ */
+export const nameKey = (name: string) => name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
+
+/** What of an account is stored as its public half: read-only values are the server's. */
+export const publicHalf = (data: Json): AccountDoc => {
+  const doc: Json = { ...data }
+  for (const key of accountReadOnly) delete doc[key]
+  delete doc.enabled
+  return doc as AccountDoc
+}
+
+export const billingModes = ['limits_only', 'normal', 'manual'] as const
+export type BillingMode = (typeof billingModes)[number]
+
+/** How the caller sees the account billed. */
+export const billingMode = (resellerId: string, callerId: string, masterId: string): BillingMode => {
+  if (resellerId === callerId) return 'limits_only'
+  return resellerId === masterId ? 'normal' : 'manual'
+}
+
+/** The ids of the accounts above, as far up as the caller may see: from the caller's own account downwards. */
+export const visibleAncestors = (tree: readonly string[], callerId: string, seesAll: boolean) => {
+  if (seesAll) return tree
+  const own = tree.indexOf(callerId)
+  return own < 0 ? [] : tree.slice(own)
+}
+
+/** Whether `target` lies within the subtree of `account`. */
+export const isInSubtree = (account: AccountRecord, target: AccountRecord) =>
+  target.id === account.id || target.hidden.tree.includes(account.id)
+
+/** The tree of a descendant after its ancestor `moved` has come to stand below `newParent`. */
+export const treeAfterMove = (tree: readonly string[], moved: string, newTree: readonly string[]) => [
+  ...newTree,
+  ...tree.slice(tree.indexOf(moved)),
+]

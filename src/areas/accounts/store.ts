@@ -1,0 +1,173 @@
+import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
+import { invalid } from '../../lib/failure.ts'
+import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
+import { createCollection, type HeldClaim } from '../../storage/collection.ts'
+import { recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+
+export const nameTaken = (name: unknown) => ({
+  name: { unique: { message: 'Account name already in use', cause: name } },
+})
+
+export const realmTaken = (realm: unknown) => ({
+  realm: { unique: { message: 'Account realm already in use', cause: realm } },
+})
+
+export const nameClaim = (value: string) => ({ scope: systemScope, name: 'account_name', value })
+export const realmClaim = (realm: string) => ({
+  scope: systemScope,
+  name: 'realm',
+  value: realm.toLowerCase(),
+})
+export const apiKeyClaim = (hash: string) => ({ scope: systemScope, name: 'api_key', value: hash })
+
+const claims = ({ doc, hidden }: AccountRecord): HeldClaim[] => [
+  { ...nameClaim(hidden.nameClaim), orElse: () => invalid(nameTaken(doc.name)) },
+  { ...realmClaim(doc.realm), orElse: () => invalid(realmTaken(doc.realm)) },
+  { ...apiKeyClaim(hidden.apiKeyHash), orElse: conflict },
+]
+
+export interface TreePage {
+  /** The account whose sub-accounts are listed. */
+  ancestorId: string
+  /** Direct sub-accounts only. */
+  direct: boolean
+  after?: readonly [string, string]
+  limit: number
+  descending: boolean
+  long?: boolean
+}
+
+const treeSql = ({ direct, after, descending }: TreePage) => {
+  const side = descending ? '<' : '>'
+  const order = descending ? 'DESC' : 'ASC'
+  const keyset = after ? `AND (t.sort_key, t.account_id) ${side} ($3, $4)` : ''
+  return `SELECT ${recordColumns('r.')} FROM account_tree t
+    JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
+    WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${keyset}
+    ORDER BY t.sort_key ${order}, t.account_id ${order} LIMIT $2`
+}
+
+const moveTally =
+  "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
+
+export type AccountStore = ReturnType<typeof createAccountStore>
+
+/** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
+export const createAccountStore = (store: Store) => {
+  const collection = createCollection<AccountDoc, AccountHidden>(store, {
+    kind: accountKind,
+    sortKey: (doc) => sortKeyOf(doc.name),
+    row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
+    claims,
+  })
+
+  /** Moves the count of sub-accounts of every account in `tree`. */
+  const count = (set: ChangeSet, tree: readonly string[], by: number) => {
+    for (const id of tree)
+      set.run(moveTally, [id, by], { rows: 1, orElse: conflict }).outdate(id, accountKind, id)
+  }
+
+  const plant = (set: ChangeSet, account: AccountRecord) => {
+    for (const [index, ancestor] of account.hidden.tree.entries()) {
+      set.run(
+        'INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key) VALUES ($1, $2, $3, $4)',
+        [account.id, ancestor, account.hidden.tree.length - index, account.sortKey],
+      )
+    }
+  }
+
+  const uproot = (set: ChangeSet, account: AccountRecord) =>
+    set.run('DELETE FROM account_tree WHERE account_id = $1', [account.id])
+
+  /** Fails the change set unless the account is still as it was read. */
+  const hold = (set: ChangeSet, { id, revision }: AccountRecord) =>
+    set.run(
+      "UPDATE records SET revision = revision WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
+      [id, revision],
+      { rows: 1, orElse: conflict },
+    )
+
+  const readTree = async (page: TreePage) => {
+    const params = [page.ancestorId, page.limit, ...(page.after ?? [])]
+    const rows = await (page.long ? store.scan(treeSql(page), params) : store.all(treeSql(page), params))
+    return rows.map(toRecord) as AccountRecord[]
+  }
+
+  return {
+    ...collection,
+    page: readTree,
+
+    /** Every account below, in batches. */
+    async *descendants(ancestorId: string, batch = 500): AsyncGenerator<AccountRecord[]> {
+      let after: readonly [string, string] | undefined
+      for (;;) {
+        const page = { ancestorId, direct: false, limit: batch, descending: false, long: true }
+        const accounts = await readTree(after ? { ...page, after } : page)
+        if (accounts.length > 0) yield accounts
+        const last = accounts.at(-1)
+        if (!last || accounts.length < batch) return
+        after = [last.sortKey, last.id]
+      }
+    },
+
+    /** A new account below `parent`, which must not have moved or gone meanwhile. */
+    insert(set: ChangeSet, account: AccountRecord, parent: AccountRecord | undefined) {
+      collection.insert(set, account)
+      if (parent) hold(set, parent)
+      plant(set, account)
+      count(set, account.hidden.tree, 1)
+    },
+
+    replace(set: ChangeSet, before: AccountRecord, after: AccountRecord) {
+      collection.replace(set, before, after)
+      if (before.sortKey !== after.sortKey) {
+        set.run('UPDATE account_tree SET sort_key = $2 WHERE account_id = $1', [after.id, after.sortKey])
+      }
+    },
+
+    /** Removes an account that has no sub-accounts, with everything it holds. */
+    remove(set: ChangeSet, account: AccountRecord) {
+      set.run(
+        "UPDATE records SET tally = tally WHERE account_id = $1 AND kind = 'account' AND id = $1 AND tally = 0",
+        [account.id],
+        {
+          rows: 1,
+          orElse: conflict,
+        },
+      )
+      collection.remove(set, account)
+      set.run('DELETE FROM records WHERE account_id = $1', [account.id])
+      set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
+      uproot(set, account)
+      count(set, account.hidden.tree, -1)
+    },
+
+    /** Puts an account and all below it in another place. `descendants` pairs what is stored with what shall be. */
+    move(
+      set: ChangeSet,
+      before: AccountRecord,
+      after: AccountRecord,
+      newParent: AccountRecord,
+      descendants: [AccountRecord, AccountRecord][],
+    ) {
+      const moving = before.tally + 1
+      if (newParent.id !== before.id) hold(set, newParent)
+      collection.replace(set, before, after)
+      for (const [old, moved] of descendants) {
+        set.run(
+          "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
+          [old.id, old.revision, moved.hiddenText, moved.revision],
+          { rows: 1, orElse: conflict },
+        )
+        set.outdate(old.id, accountKind, old.id)
+      }
+      for (const account of [after, ...descendants.map(([, moved]) => moved)]) {
+        uproot(set, account)
+        plant(set, account)
+      }
+      count(set, before.hidden.tree, -moving)
+      count(set, after.hidden.tree, moving)
+    },
+  }
+}

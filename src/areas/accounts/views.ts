@@ -1,0 +1,35 @@
+import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import type { Json } from '../../storage/records.ts'
+import { billingMode } from './rules.ts'
+
+/** Read-only values of an account as a caller sees them: they stand in `data` and in `metadata`. */
+export const accountReadOnlyValues = (account: AccountRecord, resellerId: string, actor: Actor) => ({
+  enabled: account.hidden.enabled,
+  created: account.created,
+  modified: account.modified,
+  is_reseller: account.hidden.isReseller,
+  reseller_id: resellerId,
+  superduper_admin: account.hidden.isSuperduper,
+  wnm_allow_additions: account.hidden.allowsNumberAdditions,
+  billing_mode: billingMode(resellerId, actor.accountId, account.hidden.tree[0] ?? account.id),
+})
+
+/** The list row of a child or sibling. */
+export const childRow = (account: AccountRecord) =>
+  `${account.rowText.slice(0, -1)},"descendants_count":${account.tally}}`
+
+/** The list row of a descendant: it tells the accounts above. */
+export const descendantRow = (account: AccountRecord) =>
+  `${account.rowText.slice(0, -1)},"tree":${JSON.stringify(account.hidden.tree)}}`
+
+export const accountJson = (account: AccountRecord): Json => ({
+  ...account.doc,
+  id: account.id,
+  created: account.created,
+  modified: account.modified,
+  enabled: account.hidden.enabled,
+  is_reseller: account.hidden.isReseller,
+  superduper_admin: account.hidden.isSuperduper,
+  wnm_allow_additions: account.hidden.allowsNumberAdditions,
+  descendants_count: account.tally,
+})

@@ -1,0 +1,141 @@
+import type { Static } from 'typebox'
+import { Addresses, CallRecording, endpointFields, Flags } from '../../lib/call-shapes.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  either,
+  flag,
+  id,
+  integer,
+  keyed,
+  keyedBy,
+  list,
+  must,
+  open,
+  text,
+  timezone,
+  typed,
+} from '../../lib/schema.ts'
+
+const headerValue = typed(['string', 'boolean', 'integer'])
+const headers = keyedBy('^[a-zA-Z0-9_-]+$', headerValue)
+
+// `in` and `out` are header names too, so the form that has no direction has to leave them out.
+const CustomSipHeaders = open(
+  { in: headers, out: headers },
+  {
+    patternProperties: { '^(?!(?:in|out)$)[a-zA-Z0-9_-]+$': headerValue },
+    additionalProperties: false,
+    description: 'Headers added to calls from (`in`) and to (`out`) the device',
+  },
+)
+
+const Sip = open(
+  {
+    method: choice(['password', 'ip', 'authorization'], { default: 'password' }),
+    username: text(2, 32),
+    password: text(5, 32),
+    realm: text(4, 253, { description: "Only where it is not the account's" }),
+    ip: anyText({ description: 'IPv4 address, for method ip' }),
+    expire_seconds: integer({ default: 300, description: 'How long a registration lasts' }),
+    invite_format: choice(['contact', 'username', 'npan', '1npan', 'e164', 'route', 'strip_plus'], {
+      default: 'contact',
+    }),
+    route: anyText({ description: 'SIP address to call, for invite format route' }),
+    static_route: anyText(),
+    static_invite: anyText(),
+    number: anyText({ description: 'Number to call instead of the dialled one' }),
+    proxy: anyText(),
+    forward: anyText(),
+    transport: anyText(),
+    custom_sip_interface: anyText(),
+    ignore_completed_elsewhere: flag(),
+    custom_sip_headers: CustomSipHeaders,
+  },
+  { default: {} },
+)
+
+const PhoneKey = open({ type: anyText({ description: 'none, line, parking, presence, speed_dial, ...' }) })
+
+const Provision = open({
+  id: anyText(),
+  endpoint_brand: anyText(),
+  endpoint_family: anyText(),
+  endpoint_model: typed(['string', 'integer']),
+  combo_keys: keyed(PhoneKey, { description: 'What a key does, by its position' }),
+  feature_keys: keyed(PhoneKey, { description: 'What a key does, by its position' }),
+  check_sync_event: anyText(),
+  check_sync_reboot: anyText({ default: 'reboot=true' }),
+  check_sync_reload: anyText({ default: 'reboot=false' }),
+})
+
+const OutboundFlags = either([list(anyText()), open({ static: list(anyText()), dynamic: list(anyText()) })])
+
+const Mobile = open({ mdn: anyText({ description: 'Mobile number, unique over all accounts' }) })
+
+const fields = {
+  name: must(text(1, 128)),
+  device_type: anyText({ description: 'sip_device, softphone, mobile, cellphone, landline, fax, ata, ...' }),
+  owner_id: id({ description: 'The user who owns it' }),
+  enabled: flag({ default: true }),
+  mac_address: anyText({ description: 'Unique; any usual notation' }),
+  sip: Sip,
+  ...endpointFields,
+  addresses: Addresses,
+  exclude_from_queues: flag({ default: false }),
+  hotdesk: open({
+    users: keyedBy('^.{32}$', anyObject(), { description: 'Who is signed in here, by user id' }),
+  }),
+  language: anyText({ description: 'Such as en-us' }),
+  mobile: Mobile,
+  mwi_unsolicited_updates: flag({ default: true }),
+  outbound_flags: OutboundFlags,
+  provision: Provision,
+  register_overwrite_notify: flag({ default: false }),
+  suppress_unregister_notifications: flag({ default: false }),
+  timezone: timezone({ description: 'Name of the time zone database' }),
+}
+
+const served = { readOnly: true }
+
+const readOnlyFields = {
+  id: must(id(served)),
+  created: integer({ ...served, description: 'Gregorian seconds' }),
+  features: list(anyText(), { ...served, description: 'What is switched on' }),
+  modified: integer({ ...served, description: 'Gregorian seconds' }),
+}
+
+/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
+export const Device = open(fields, {
+  title: 'Device',
+  description: 'A phone, a softphone, a mobile or a landline. Other fields are kept',
+})
+export type Device = Static<typeof Device>
+
+/** What a client reads. */
+export const DeviceRecord = open({ ...readOnlyFields, ...fields }, { title: 'Device record' })
+export type DeviceRecord = Static<typeof DeviceRecord>
+
+/** Fields that only the server sets; in requests they are ignored. */
+export const deviceReadOnly: readonly string[] = Object.keys(readOnlyFields)
+
+export const DeviceRow = open(
+  {
+    id: must(id()),
+    name: must(anyText()),
+    username: anyText({ description: 'SIP user name' }),
+    mac_address: anyText(),
+    owner_id: anyText(),
+    enabled: flag(),
+    device_type: anyText(),
+    mobile: Mobile,
+    call_recording: CallRecording,
+    flags: Flags,
+    features: list(anyText()),
+    registrable: flag({ description: 'With `with_status`' }),
+    registered: flag({ description: 'With `with_status`, for registrable devices' }),
+  },
+  { title: 'Device row' },
+)
+export type DeviceRow = Static<typeof DeviceRow>

@@ -1,0 +1,41 @@
+import { anyObject, anyText, choice, closed, flag, list, must, open, text } from '../../lib/schema.ts'
+
+/** What a person signs in with; the account is found by phone number, realm, name or id. */
+export const UserAuth = open(
+  {
+    credentials: must(
+      text(1, 64, { description: 'Hex digest of `username:password`, the user name lower-cased' }),
+    ),
+    method: choice(['md5', 'sha'], { default: 'md5' }),
+    account_name: text(1, 128),
+    account_realm: text(4, 253, { pattern: '^[.\\w_-]+$' }),
+    realm: text(4, 253, { pattern: '^[.\\w_-]+$', description: 'Another name of account_realm' }),
+    phone_number: text(1, 64),
+    account_id: text(32, 32),
+    multi_factor_response: anyText({ description: 'The code of the second factor, or a recovery code' }),
+  },
+  { title: 'User sign-in' },
+)
+
+export const ApiAuth = closed({ api_key: must(text(64, 64)) }, { title: 'API key sign-in' })
+
+/** What a sign-in tells besides the token, which is the envelope's `auth_token`. */
+export const LoginResult = open(
+  {
+    account_id: must(anyText()),
+    owner_id: anyText(),
+    account_name: anyText(),
+    reseller_id: anyText(),
+    is_reseller: flag(),
+    is_master_account: flag(),
+    language: anyText(),
+    apps: list(anyObject()),
+    capabilities: anyObject(),
+    cluster_id: anyText(),
+    ui_config: anyObject(),
+    user_info: anyObject(),
+  },
+  { title: 'Login result' },
+)
+
+export const TokenInfo = open({ token: anyText() }, { title: 'A token to inspect' })

@@ -1,0 +1,115 @@
+import type { Static } from 'typebox'
+import { CallRecording, EmergencyAddress, endpointFields, Flags, Voicemail } from '../../lib/call-shapes.ts'
+import {
+  anyText,
+  choice,
+  flag,
+  id,
+  integer,
+  keyed,
+  list,
+  must,
+  open,
+  text,
+  timezone,
+} from '../../lib/schema.ts'
+
+const Profile = open({
+  addresses: list(open({ address: anyText(), types: list(anyText()) })),
+  assistant: anyText(),
+  birthday: anyText(),
+  nicknames: list(anyText()),
+  note: anyText(),
+  role: anyText(),
+  'sort-string': anyText({ description: 'Name to sort by' }),
+  title: anyText(),
+})
+
+const Hotdesk = open(
+  {
+    enabled: flag({ default: false }),
+    id: text(0, 15, { description: 'What the user dials, unique in the account' }),
+    pin: text(4, 15),
+    require_pin: flag({ default: false }),
+    keep_logged_in_elsewhere: flag({ default: false }),
+  },
+  { default: {}, description: "Signing in at other people's phones" },
+)
+
+const fields = {
+  first_name: must(text(1, 128)),
+  last_name: must(text(1, 128)),
+  username: text(1, 256, {
+    pattern: '^([+@.\\w_-]+)$',
+    description: 'Unique in the account whatever the case',
+  }),
+  email: text(3, 254, { format: 'email' }),
+  enabled: flag({ default: true, description: 'A disabled user cannot sign in' }),
+  priv_level: choice(['user', 'admin'], { default: 'user' }),
+  ...endpointFields,
+  addresses: open({
+    emergency: EmergencyAddress,
+    vcard: list(open({ address: must(anyText()), types: list(anyText()) })),
+  }),
+  allowed_proxy_ips: list(anyText()),
+  directories: keyed(anyText(), { description: 'Callflow to run, by directory' }),
+  feature_level: anyText(),
+  hotdesk: Hotdesk,
+  language: anyText({ description: 'Such as en-us' }),
+  profile: Profile,
+  pronounced_name: open({ media_id: text(0, 128) }),
+  require_password_update: flag({ default: false }),
+  scope_restrictions: list(anyText()),
+  timezone: timezone({ description: 'Name of the time zone database' }),
+  verified: flag({ default: false }),
+  vm_to_email_enabled: flag({ default: true }),
+  voicemail: Voicemail,
+}
+
+const secretFields = {
+  password: anyText({ writeOnly: true }),
+  credentials: anyText({ writeOnly: true, description: 'MD5 of `username:password`, instead of a password' }),
+}
+
+const served = { readOnly: true }
+
+const readOnlyFields = {
+  id: must(id(served)),
+  created: integer({ ...served, description: 'Gregorian seconds' }),
+  features: list(anyText(), { ...served, description: 'What is switched on' }),
+  has_avatar: flag({ ...served, description: 'There is a photo' }),
+  modified: integer({ ...served, description: 'Gregorian seconds' }),
+}
+
+/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
+export const User = open(
+  { ...fields, ...secretFields },
+  { title: 'User', description: 'A person who signs in and owns phones. Other fields are kept' },
+)
+export type User = Static<typeof User>
+
+/** What a client reads. */
+export const UserRecord = open({ ...readOnlyFields, ...fields }, { title: 'User record' })
+export type UserRecord = Static<typeof UserRecord>
+
+/** Fields that only the server sets; in requests they are ignored. */
+export const userReadOnly: readonly string[] = Object.keys(readOnlyFields)
+
+export const UserRow = open(
+  {
+    id: must(id()),
+    first_name: must(anyText()),
+    last_name: must(anyText()),
+    username: anyText(),
+    email: anyText(),
+    priv_level: anyText(),
+    feature_level: anyText(),
+    presence_id: anyText(),
+    timezone: anyText(),
+    call_recording: CallRecording,
+    flags: Flags,
+    features: list(anyText()),
+  },
+  { title: 'User row' },
+)
+export type UserRow = Static<typeof UserRow>

@@ -1,0 +1,72 @@
+import { type UserDoc, type UserHidden, type UserRecord, userKind } from '../../auth/identity.ts'
+import { invalid } from '../../lib/failure.ts'
+import { conflict } from '../../storage/change-set.ts'
+import { createCollection, type HeldClaim } from '../../storage/collection.ts'
+import { sortKeyOf } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import { featuresOf } from './rules.ts'
+
+export const usernameTaken = (username: unknown) => ({
+  username: { unique: { message: 'Username must be unique within account', cause: username } },
+})
+
+export const hotdeskTaken = (id: unknown) => ({
+  'hotdesk.id': { unique: { message: 'Hotdesk ID must be unique within account', cause: id } },
+})
+
+export const usernameClaim = (accountId: string, username: string) => ({
+  scope: accountId,
+  name: 'username',
+  value: username.toLowerCase(),
+})
+
+export const hotdeskClaim = (accountId: string, id: string) => ({
+  scope: accountId,
+  name: 'hotdesk',
+  value: id,
+})
+
+export const signInClaim = (accountId: string, value: string) => ({
+  scope: accountId,
+  name: 'sign_in',
+  value,
+})
+
+export const hotdeskIdOf = (doc: object) => {
+  const { hotdesk } = doc as { hotdesk?: { id?: unknown } }
+  return typeof hotdesk?.id === 'string' && hotdesk.id !== '' ? hotdesk.id : undefined
+}
+
+const claims = ({ accountId, doc, hidden }: UserRecord): HeldClaim[] => {
+  const hotdesk = hotdeskIdOf(doc)
+  return [
+    ...(doc.username
+      ? [{ ...usernameClaim(accountId, doc.username), orElse: () => invalid(usernameTaken(doc.username)) }]
+      : []),
+    ...(hotdesk
+      ? [{ ...hotdeskClaim(accountId, hotdesk), orElse: () => invalid(hotdeskTaken(hotdesk)) }]
+      : []),
+    ...hidden.signInKeys.map((value) => ({ ...signInClaim(accountId, value), orElse: conflict })),
+  ]
+}
+
+export const createUserStore = (store: Store) =>
+  createCollection<UserDoc, UserHidden>(store, {
+    kind: userKind,
+    sortKey: (doc) => sortKeyOf(doc.last_name, doc.first_name),
+    row: (doc) => ({
+      first_name: doc.first_name,
+      last_name: doc.last_name,
+      username: doc.username,
+      email: doc.email,
+      priv_level: doc.priv_level,
+      feature_level: doc.feature_level,
+      presence_id: doc.presence_id,
+      timezone: doc.timezone,
+      call_recording: doc.call_recording,
+      service: doc.service,
+      flags: doc.flags ?? [],
+      features: featuresOf(doc),
+    }),
+    claims,
+  })

@@ -1,0 +1,110 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { failure } from '../lib/failure.ts'
+import { isId } from '../lib/ids.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from '../storage/store.ts'
+import { type DigestMethod, isDigest, signInKey } from './credentials.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  accountKind,
+  assertEnabled,
+  type UserRecord,
+  userKind,
+} from './identity.ts'
+import { sha256Hex } from './keyring.ts'
+import type { Tokens } from './tokens.ts'
+
+/** What a request brought to prove who sends it. */
+export type Credential = { kind: 'token'; token: string } | { kind: 'basic'; value: string }
+
+interface Places {
+  headers: IncomingHttpHeaders
+  envelope: Readonly<Record<string, unknown>>
+  query: URLSearchParams
+}
+
+const text = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+
+const fromAuthorization = (header: string): Credential => {
+  const [scheme = '', value = ''] = header.trim().split(/\s+/, 2)
+  if (/^basic$/i.test(scheme)) return { kind: 'basic', value }
+  return { kind: 'token', token: /^bearer$/i.test(scheme) ? value : header }
+}
+
+/** The first hit of reference 01 section 2.1. A browser that holds no token sends the text `undefined`. */
+export const findCredential = ({ headers, envelope, query }: Places): Credential | undefined => {
+  const token = text(headers['x-auth-token']) ?? text(envelope.auth_token) ?? query.get('auth_token')
+  if (token) return { kind: 'token', token }
+  const header = text(headers.authorization) ?? text(envelope.authorization) ?? query.get('authorization')
+  return header ? fromAuthorization(header) : undefined
+}
+
+interface BasicEntry {
+  account: AccountRecord
+  user: UserRecord
+}
+
+const mostBasic = 5_000
+const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
+
+export type Authenticate = ReturnType<typeof createAuthenticate>
+
+/** From a credential to the actor behind it, or 401. */
+export const createAuthenticate = (store: Store, tokens: Tokens, settings: Settings) => {
+  // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
+  const known = new Map<string, BasicEntry>()
+
+  const recordsOf = async (accountId: string, userId: string) => {
+    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const user = (await store.records.find(accountId, userKind, userId)) as UserRecord | undefined
+    return { account, user }
+  }
+
+  const isCurrent = async (entry: BasicEntry) => {
+    const { account, user } = await recordsOf(entry.account.id, entry.user.id)
+    return account === entry.account && user === entry.user
+  }
+
+  const lookUp = async (account: AccountRecord, method: DigestMethod, digest: string) => {
+    const value = await signInKey(account.hidden.signInSalt, method, digest)
+    const holder = await store.records.claimant({ scope: account.id, name: 'sign_in', value })
+    return holder && ((await store.records.find(account.id, userKind, holder.id)) as UserRecord | undefined)
+  }
+
+  const check = async (value: string): Promise<BasicEntry | undefined> => {
+    const [, accountId, digest] = basicText.exec(Buffer.from(value, 'base64').toString('latin1')) ?? []
+    if (!accountId || !digest || !isId(accountId) || !isDigest(digest.toLowerCase())) return undefined
+    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    if (!account) return undefined
+    const { basic_auth_type: method } = await settings.of('crossbar')
+    const user = await lookUp(account, method, digest)
+    return user && { account, user }
+  }
+
+  const basic = async (value: string): Promise<Actor> => {
+    const hash = sha256Hex(value)
+    let entry = known.get(hash)
+    if (!entry || !(await isCurrent(entry))) {
+      known.delete(hash)
+      entry = await check(value)
+      if (!entry) throw failure('invalid_credentials', {})
+      known.set(hash, entry)
+      if (known.size > mostBasic) known.delete(known.keys().next().value as string)
+    }
+    const { account, user } = entry
+    if (user.doc.enabled === false) throw failure('invalid_credentials', {})
+    assertEnabled(account)
+    return {
+      accountId: account.id,
+      account,
+      user,
+      method: 'cb_basic_auth',
+      claims: undefined,
+      token: undefined,
+    }
+  }
+
+  return (credential: Credential) =>
+    credential.kind === 'basic' ? basic(credential.value) : tokens.verify(credential.token)
+}

@@ -1,0 +1,108 @@
+import { failure } from '../lib/failure.ts'
+import type { StoredRecord } from '../storage/records.ts'
+
+/** What every area may know of an account. The whole shape of `doc` is the accounts area's affair. */
+export interface AccountDoc {
+  name: string
+  realm: string
+  language?: string
+  timezone?: string
+  [custom: string]: unknown
+}
+
+/** The private half of an account. */
+export interface AccountHidden {
+  /** Ancestors, the master account first, the parent last. */
+  tree: readonly string[]
+  isReseller: boolean
+  isSuperduper: boolean
+  allowsNumberAdditions: boolean
+  enabled: boolean
+  /** Part of every token's identity signature: a new one ends the account's sessions. */
+  signatureSecret: string
+  /** Salts the derivation of the account's sign-in keys. Hex. */
+  signInSalt: string
+  /** The API key, encrypted with the server's key. */
+  sealedApiKey: string
+  /** The API key's SHA-256: what it is found by. */
+  apiKeyHash: string
+  /** The value of the account's name claim: not its plain name when another account of that name came first. */
+  nameClaim: string
+}
+
+export interface UserDoc {
+  first_name: string
+  last_name: string
+  username?: string
+  email?: string
+  priv_level?: 'user' | 'admin'
+  enabled?: boolean
+  require_password_update?: boolean
+  language?: string
+  timezone?: string
+  [custom: string]: unknown
+}
+
+export interface UserHidden {
+  signatureSecret: string
+  /** The values of the user's sign-in claims (see credentials.ts); empty when the user cannot sign in. */
+  signInKeys: readonly string[]
+  /** Gregorian seconds of the last password change. */
+  passwordChanged?: number
+  hasAvatar?: boolean
+}
+
+export type AccountRecord = StoredRecord<AccountDoc, AccountHidden>
+export type UserRecord = StoredRecord<UserDoc, UserHidden>
+
+export const accountKind = 'account'
+export const userKind = 'user'
+
+export type AuthMethod = 'cb_user_auth' | 'cb_api_auth' | 'cb_auth' | 'cb_basic_auth'
+
+/** What a token says. Written and read by tokens.ts alone. */
+export interface TokenClaims {
+  iss: string
+  /** Unix seconds; absent when tokens do not expire. */
+  exp?: number
+  iat: number
+  account_id: string
+  owner_id?: string
+  method: AuthMethod
+  identity_sig: string
+  original_account_id?: string
+  original_owner_id?: string
+  jti: string
+  mfa_resp?: boolean
+}
+
+/** Who calls: an account, and the user who signed in unless an API key did. */
+export interface Actor {
+  accountId: string
+  account: AccountRecord
+  user: UserRecord | undefined
+  method: AuthMethod
+  /** Absent with Basic credentials. */
+  claims: TokenClaims | undefined
+  /** The token as it was sent. Absent with Basic credentials. */
+  token: string | undefined
+}
+
+export const isSuperduper = (actor: Actor) => actor.account.hidden.isSuperduper
+
+/** An API key carries the rights of an admin, except where a person is asked for. */
+export const privLevelOf = (actor: Actor) => (actor.user ? (actor.user.doc.priv_level ?? 'user') : 'admin')
+
+export const isAccountAdmin = (actor: Actor) => actor.user?.doc.priv_level === 'admin'
+
+/** Whether `account` is the actor's own or below it. */
+export const isWithin = (actor: Actor, account: AccountRecord) =>
+  account.id === actor.accountId || account.hidden.tree.includes(actor.accountId)
+
+/** A token of a disabled account ends with the account, not at its `exp`. */
+export const assertEnabled = (account: AccountRecord) => {
+  if (account.hidden.enabled) return
+  throw failure('validation_error', {
+    problems: { account: { disabled: { message: 'account disabled', cause: account.id } } },
+  })
+}

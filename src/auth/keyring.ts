@@ -1,0 +1,65 @@
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { randomKey } from '../lib/ids.ts'
+
+/** Encrypts what has to be readable again but must mean nothing to a thief of the database. */
+export interface Keyring {
+  /** AES-256-GCM; `context` binds the text to its place, so that a sealed value cannot be moved to another record. */
+  seal(text: string, context: string): string
+  open(sealed: string, context: string): string
+  /** Tells two keys apart without showing either. */
+  fingerprint: string
+}
+
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+
+const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** The server's key: read from `keys/server.key` of the data directory, made at the first start. */
+export const loadServerKey = (dataDir: string): Buffer => {
+  const folder = join(dataDir, 'keys')
+  const file = join(folder, 'server.key')
+  try {
+    const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'hex')
+    if (key.length !== keyBytes) throw new Error(`${file} does not hold ${keyBytes} bytes in hex`)
+    return key
+  } catch (error) {
+    if (!isMissing(error)) throw error
+  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  // `wx`: of two processes that start at once, one makes the key and the other reads it.
+  try {
+    writeFileSync(file, `${randomKey(keyBytes).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  }
+  return loadServerKey(dataDir)
+}
+
+export const createKeyring = (serverKey: Buffer): Keyring => {
+  const key = Buffer.from(hkdfSync('sha256', serverKey, '', 'crosspoint seal', keyBytes))
+  return {
+    fingerprint: createHmac('sha256', serverKey).update('crosspoint fingerprint').digest('hex').slice(0, 32),
+    seal(text, context) {
+      const nonce = randomKey(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context))
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+      return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')
+    },
+    open(sealed, context) {
+      const bytes = Buffer.from(sealed, 'base64url')
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes))
+        .setAAD(Buffer.from(context))
+        .setAuthTag(bytes.subarray(nonceBytes, nonceBytes + tagBytes))
+      return Buffer.concat([
+        decipher.update(bytes.subarray(nonceBytes + tagBytes)),
+        decipher.final(),
+      ]).toString('utf8')
+    },
+  }
+}
+
+export const sha256Hex = (text: string) => createHash('sha256').update(text).digest('hex')

@@ -1,0 +1,63 @@
+import { type AccountRecord, type Actor, isAccountAdmin, isSuperduper, isWithin } from './identity.ts'
+
+/** Who may call a route. The account is the one in the path, when the path has one. */
+export interface Policy {
+  name: string
+  /** False only for routes that answer without credentials. */
+  needsToken: boolean
+  allows(actor: Actor, account: AccountRecord | undefined, path: Readonly<Record<string, string>>): boolean
+}
+
+const withToken = (name: string, allows: Policy['allows']): Policy => ({ name, needsToken: true, allows })
+
+const sees = (actor: Actor, account: AccountRecord | undefined) =>
+  isSuperduper(actor) || (account !== undefined && isWithin(actor, account))
+
+/** No credentials asked for; a bad token is ignored. */
+export const anyone: Policy = { name: 'anyone', needsToken: false, allows: () => true }
+
+/** Any valid token, whatever its account. */
+export const anyToken = withToken('any token', () => true)
+
+/** The account in the path, one of its ancestors, or a superduper account. */
+export const accountMember = withToken('account or ancestor', sees)
+
+/** As accountMember, and a user with `priv_level` admin (an API key of the account counts as one). */
+export const accountAdmin = withToken(
+  'admin of account or ancestor',
+  (actor, account) => sees(actor, account) && (actor.user === undefined || isAccountAdmin(actor)),
+)
+
+/** As accountMember, and a person with `priv_level` admin: API keys do not do. */
+export const accountAdminPerson = withToken(
+  'admin user of account or ancestor',
+  (actor, account) => sees(actor, account) && isAccountAdmin(actor),
+)
+
+/** An admin of the account or an ancestor, or the very user in the path. */
+export const userOrAdmin = withToken(
+  'the user itself, or an admin of account or ancestor',
+  (actor, account, path) =>
+    sees(actor, account) &&
+    (isAccountAdmin(actor) || (actor.accountId === account?.id && actor.user?.id === path.user_id)),
+)
+
+/** A proper ancestor of the account in the path, or a superduper account. */
+export const ancestorOnly = withToken(
+  'ancestor',
+  (actor, account) =>
+    isSuperduper(actor) || (account !== undefined && account.hidden.tree.includes(actor.accountId)),
+)
+
+/** A reseller above the account in the path, or a superduper account. */
+export const resellerOnly = withToken(
+  'reseller above the account',
+  (actor, account) =>
+    isSuperduper(actor) ||
+    (account !== undefined &&
+      actor.account.hidden.isReseller &&
+      account.hidden.tree.includes(actor.accountId)),
+)
+
+/** The master account and accounts it declared its equals. */
+export const superduper = withToken('superduper', (actor) => isSuperduper(actor))

@@ -1,0 +1,277 @@
+import { createHmac, createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
+import type { Clock } from '../lib/clock.ts'
+import { failure } from '../lib/failure.ts'
+import { randomHex } from '../lib/ids.ts'
+import type { Settings } from '../settings/settings.ts'
+import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
+import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
+import type { StoredRecord } from '../storage/records.ts'
+import type { Store } from '../storage/store.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  type AuthMethod,
+  accountKind,
+  assertEnabled,
+  type TokenClaims,
+  type UserRecord,
+  userKind,
+} from './identity.ts'
+import { type Keyring, sha256Hex } from './keyring.ts'
+
+interface SystemHidden {
+  /** Part of every token's identity signature: a new one ends all sessions. */
+  signatureSecret: string
+  currentKeyId: string
+}
+
+interface SigningKeyDoc {
+  alg: 'RS256'
+  public_key_pem: string
+}
+
+interface SigningKeyHidden {
+  sealedPrivateKey: string
+}
+
+type SystemRecord = StoredRecord<object, SystemHidden>
+
+interface Verified {
+  claims: TokenClaims
+  hash: string
+  account: AccountRecord
+  user: UserRecord | undefined
+  system: SystemRecord
+}
+
+export interface TokenSubject {
+  account: AccountRecord
+  user: UserRecord | undefined
+  method: AuthMethod
+  /** Who acts as the user, when somebody does. */
+  original?: { accountId: string; userId?: string }
+  multiFactor?: boolean
+}
+
+const issuer = 'kazoo'
+const systemId = 'token_identity'
+const mostVerified = 20_000
+const makeKeyPair = promisify(generateKeyPair)
+
+const systemDefinition: CollectionDefinition<object, SystemHidden> = {
+  kind: 'token_identity',
+  sortKey: (_doc, id) => id,
+  row: () => ({}),
+}
+
+const keyDefinition: CollectionDefinition<SigningKeyDoc, SigningKeyHidden> = {
+  kind: 'signing_key',
+  sortKey: (_doc, id) => id,
+  row: () => ({}),
+}
+
+const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
+  kind: 'revoked_token',
+  sortKey: (doc) => String(doc.exp ?? Number.MAX_SAFE_INTEGER).padStart(16, '0'),
+  row: () => ({}),
+}
+
+const refused = (reason?: unknown) =>
+  failure('invalid_credentials', { message: 'invalid credentials', data: {} }, reason)
+
+const signatureOf = (system: SystemRecord, account: AccountRecord, user: UserRecord | undefined) =>
+  createHmac('sha256', system.hidden.signatureSecret)
+    .update(
+      `${account.hidden.signatureSecret}.${user?.hidden.signatureSecret ?? ''}.${account.id}.${user?.id ?? ''}`,
+    )
+    .digest('base64url')
+
+export type Tokens = ReturnType<typeof createTokens>
+
+/** Signed tokens: made at sign-in, verified on each request, ended at once by log-out or a new signature secret. */
+export const createTokens = (store: Store, keyring: Keyring, settings: Settings, clock: Clock) => {
+  const systems = createCollection(store, systemDefinition)
+  const keys = createCollection(store, keyDefinition)
+  const revocations = createCollection(store, revocationDefinition)
+  const verified = new Map<string, Verified>()
+  const keyObjects = new WeakMap<object, KeyObject>()
+
+  const system = async () => {
+    const record = await systems.find(systemScope, systemId)
+    if (!record) throw new Error('the token identity is missing: the store was not prepared')
+    return record
+  }
+
+  const draftKey = async () => {
+    const pair = await makeKeyPair('rsa', { modulusLength: 2048 })
+    const id = randomHex(16)
+    const pem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+    return keys.draft(
+      systemScope,
+      {
+        doc: {
+          alg: 'RS256',
+          public_key_pem: pair.publicKey.export({ type: 'spki', format: 'pem' }) as string,
+        },
+        hidden: { sealedPrivateKey: keyring.seal(pem, `signing_key/${id}`) },
+      },
+      id,
+    )
+  }
+
+  const publicKey = (record: StoredRecord<SigningKeyDoc, SigningKeyHidden>) => {
+    const known = keyObjects.get(record) ?? createPublicKey(record.doc.public_key_pem)
+    keyObjects.set(record, known)
+    return known
+  }
+
+  const checkSignature = async (token: string) => {
+    const { kid } = decodeProtectedHeader(token)
+    const key = kid && (await keys.find(systemScope, kid))
+    if (!key) throw refused()
+    const { payload } = await jwtVerify(token, publicKey(key), {
+      issuer,
+      algorithms: ['RS256'],
+      currentDate: new Date(clock.now()),
+    })
+    return payload as unknown as TokenClaims
+  }
+
+  const decode = async (token: string) => {
+    try {
+      return await checkSignature(token)
+    } catch (error) {
+      if (error instanceof errors.JOSEError || error instanceof TypeError) throw refused(error)
+      throw error
+    }
+  }
+
+  const subjects = async (claims: TokenClaims) => {
+    const [identity, account, user] = await Promise.all([
+      system(),
+      store.records.find(claims.account_id, accountKind, claims.account_id) as Promise<
+        AccountRecord | undefined
+      >,
+      claims.owner_id
+        ? (store.records.find(claims.account_id, userKind, claims.owner_id) as Promise<
+            UserRecord | undefined
+          >)
+        : undefined,
+    ])
+    if (!account || (claims.owner_id && !user)) throw refused()
+    return { system: identity, account, user }
+  }
+
+  const remember = (token: string, entry: Verified) => {
+    verified.set(token, entry)
+    if (verified.size > mostVerified) verified.delete(verified.keys().next().value as string)
+    return entry
+  }
+
+  /** The token's entry, its identity checked against the records as they are now. */
+  const current = async (token: string): Promise<Verified> => {
+    const known = verified.get(token)
+    const claims = known?.claims ?? (await decode(token))
+    if (claims.exp !== undefined && claims.exp * 1000 <= clock.now()) throw refused()
+    const now = await subjects(claims)
+    if (known && known.system === now.system && known.account === now.account && known.user === now.user)
+      return known
+    if (claims.identity_sig !== signatureOf(now.system, now.account, now.user)) throw refused()
+    return remember(token, { claims, hash: known?.hash ?? sha256Hex(token).slice(0, 32), ...now })
+  }
+
+  return {
+    /** The actor behind a token, or 401; 400 when the account is disabled. */
+    async verify(token: string): Promise<Actor> {
+      const { claims, hash, account, user } = await current(token)
+      if (await revocations.find(account.id, hash)) throw refused()
+      if (user?.doc.enabled === false) throw refused()
+      assertEnabled(account)
+      return { accountId: account.id, account, user, method: claims.method, claims, token }
+    },
+
+    async issue({ account, user, method, original, multiFactor }: TokenSubject): Promise<string> {
+      const identity = await system()
+      const key = await keys.get(systemScope, identity.hidden.currentKeyId)
+      const { token_auth_expiry_s: lifetime } = await settings.of('crossbar.auth')
+      const issued = Math.floor(clock.now() / 1000)
+      const claims: TokenClaims = {
+        iss: issuer,
+        iat: issued,
+        jti: randomHex(12),
+        account_id: account.id,
+        method,
+        identity_sig: signatureOf(identity, account, user),
+        ...(lifetime > 0 ? { exp: issued + lifetime } : {}),
+        ...(user ? { owner_id: user.id } : {}),
+        ...(original ? { original_account_id: original.accountId } : {}),
+        ...(original?.userId ? { original_owner_id: original.userId } : {}),
+        ...(multiFactor ? { mfa_resp: true } : {}),
+      }
+      const pem = keyring.open(key.hidden.sealedPrivateKey, `signing_key/${key.id}`)
+      return new SignJWT({ ...claims })
+        .setProtectedHeader({ alg: 'RS256', typ: 'JWT', kid: key.id })
+        .sign(createPrivateKey(pem))
+    },
+
+    /** Ends one token for good; forgets older revocations of the account that have run out by themselves. */
+    async revoke(author: Author, { claims, token, accountId }: Actor) {
+      if (!claims || !token) return
+      const set = new ChangeSet(author)
+      const hash = sha256Hex(token).slice(0, 32)
+      const exp = claims.exp
+      revocations.insert(
+        set,
+        revocations.draft(accountId, { doc: exp === undefined ? {} : { exp }, hidden: {} }, hash),
+      )
+      const past = await revocations.page({ accountId, limit: 20, descending: false })
+      for (const record of past) {
+        if (record.doc.exp !== undefined && record.doc.exp * 1000 < clock.now())
+          revocations.remove(set, record)
+      }
+      await store.commit(set)
+    },
+
+    /** Ends all sessions of the whole system. */
+    async resetSystemSecret(author: Author) {
+      const record = await system()
+      const set = new ChangeSet(author)
+      systems.replace(
+        set,
+        record,
+        systems.revise(record, { hidden: { ...record.hidden, signatureSecret: randomHex(32) } }),
+      )
+      await store.commit(set)
+    },
+
+    /** A new key pair signs from now on; the old one still verifies what it signed. */
+    async rotateSigningKey(author: Author) {
+      const record = await system()
+      const key = await draftKey()
+      const set = new ChangeSet(author)
+      keys.insert(set, key)
+      systems.replace(
+        set,
+        record,
+        systems.revise(record, { hidden: { ...record.hidden, currentKeyId: key.id } }),
+      )
+      await store.commit(set)
+      return key
+    },
+
+    signingKeys: keys,
+
+    /** Makes the first signing key and secret of a new store. Harmless when another process does the same. */
+    async prepare(author: Author) {
+      if (await systems.find(systemScope, systemId)) return
+      const key = await draftKey()
+      const set = new ChangeSet(author)
+      keys.insert(set, key)
+      const hidden = { signatureSecret: randomHex(32), currentKeyId: key.id }
+      systems.insert(set, systems.draft(systemScope, { doc: {}, hidden }, systemId))
+      await store.commit(set)
+    },
+  }
+}

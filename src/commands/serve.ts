@@ -1,0 +1,71 @@
+import { startServer } from '../compose.ts'
+import { type Config, ConfigError, settingsTable } from '../config/config.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createLog, describeError } from '../lib/log.ts'
+
+const help = () =>
+  [
+    'Usage: crosspoint serve',
+    '',
+    'Runs the server in the foreground. Settings (environment):',
+    '',
+    ...settingsTable.map(
+      ({ name, fallback, meaning }) =>
+        `  ${name.padEnd(28)} ${meaning}${fallback ? ` (default ${fallback})` : ''}`,
+    ),
+    '',
+  ].join('\n')
+
+/** The settings, or undefined after telling all that is wrong with them. */
+const readSettings = (): Config | undefined => {
+  try {
+    return configFromEnvironment()
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(
+      `crosspoint: the settings are wrong, nothing was started:\n${error.mistakes.map((mistake) => `  ${mistake}\n`).join('')}`,
+    )
+    return undefined
+  }
+}
+
+/** Resolves at the first request to end: a signal, or the launcher's death. */
+const untilAskedToEnd = () =>
+  new Promise<void>((resolve) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
+    process.on('disconnect', () => resolve())
+  })
+
+const run = async (args: readonly string[]): Promise<number> => {
+  if (args.includes('--help')) {
+    process.stdout.write(help())
+    return 0
+  }
+  const config = readSettings()
+  if (!config) return 2
+  const log = createLog(config.logLevel, systemClock, (line) => process.stderr.write(line))
+  const ended = untilAskedToEnd()
+  try {
+    const server = await startServer(config, { clock: systemClock, log })
+    if (server.firstAdmin?.generatedPassword) {
+      process.stdout.write(
+        `First start: account ${config.masterAccount}, user ${server.firstAdmin.username}, password ${server.firstAdmin.generatedPassword}\nThis password is shown once and stored nowhere.\n`,
+      )
+    }
+    process.stdout.write(
+      `Crosspoint is ready at http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}\n`,
+    )
+    await ended
+    await server.stop()
+  } catch (error) {
+    log.write('error', 'the server could not start', { error: describeError(error) })
+    process.stderr.write(`crosspoint: ${error instanceof Error ? error.message : String(error)}\n`)
+    return 1
+  } finally {
+    if (process.connected) process.disconnect()
+  }
+  return 0
+}
+
+export const serve = { summary: 'run the server in the foreground', run }

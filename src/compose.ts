@@ -1,0 +1,76 @@
+import { mkdirSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { createAreas } from './areas/index.ts'
+import { createAuthenticate } from './auth/authenticate.ts'
+import { createKeyring, loadServerKey } from './auth/keyring.ts'
+import { createTokens } from './auth/tokens.ts'
+import type { Config } from './config/config.ts'
+import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
+import type { Frame } from './http/exchange.ts'
+import { pagesOf } from './http/pages.ts'
+import { createRouter } from './http/router.ts'
+import { createHandler, createPlainServer, drain, listen } from './http/server.ts'
+import { createThrottle } from './http/throttle.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Log } from './lib/log.ts'
+import { createSettings } from './settings/settings.ts'
+import { openPostgres } from './storage/postgres.ts'
+import { openSqlite } from './storage/sqlite.ts'
+import { createStore } from './storage/store.ts'
+import { upgradeStorage } from './storage/upgrades.ts'
+import { version } from './version.ts'
+
+export interface RunningServer {
+  host: string
+  port: number
+  /** Set when this start made the master account. */
+  firstAdmin: FirstAdmin | undefined
+  stop(): Promise<void>
+}
+
+interface World {
+  clock: Clock
+  log: Log
+}
+
+/** Configuration in, running server out. The only place that knows all parts. */
+export const startServer = async (config: Config, { clock, log }: World): Promise<RunningServer> => {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  const db = config.databaseUrl
+    ? openPostgres(config.databaseUrl)
+    : openSqlite(join(config.dataDir, 'crosspoint.db'))
+  await upgradeStorage(db, clock)
+  const store = createStore(db, clock)
+  const node = `crosspoint@${hostname()}`
+  const settings = createSettings(store.records, node)
+  const keyring = createKeyring(loadServerKey(config.dataDir))
+  const tokens = createTokens(store, keyring, settings, clock)
+  await tokens.prepare(startAuthor)
+  const areas = createAreas({ store, settings, keyring, tokens })
+  const firstAdmin = await makeMaster(areas, store, config)
+  const frame: Frame = {
+    router: createRouter(areas.routes),
+    pages: pagesOf(store),
+    authenticate: createAuthenticate(store, tokens, settings),
+    isUnrestricted: async () => true,
+    throttle: createThrottle(settings, clock),
+    settings,
+    store,
+    clock,
+    log,
+    node,
+    version,
+  }
+  const server = createPlainServer(frame, createHandler(frame))
+  const port = await listen(server, config.host, config.port)
+  return {
+    host: config.host,
+    port,
+    firstAdmin,
+    async stop() {
+      await drain(server)
+      await db.close()
+    },
+  }
+}

@@ -1,0 +1,119 @@
+import { type LogLevel, logLevels } from '../lib/log.ts'
+
+/** Everything that a process is told at its start. */
+export interface Config {
+  host: string
+  port: number
+  dataDir: string
+  databaseUrl: string | undefined
+  masterAccount: string
+  masterRealm: string
+  adminUsername: string
+  /** Undefined: one is made up and printed once. */
+  adminPassword: string | undefined
+  smtpUrl: string | undefined
+  logLevel: LogLevel
+}
+
+export interface Setting {
+  name: string
+  fallback: string | undefined
+  meaning: string
+}
+
+/** The settings of contract.md; `serve --help` prints this table. */
+export const settingsTable: readonly Setting[] = [
+  { name: 'CROSSPOINT_HOST', fallback: '127.0.0.1', meaning: 'address of the plain HTTP listener' },
+  {
+    name: 'CROSSPOINT_PORT',
+    fallback: '8000',
+    meaning: 'its port; 0 takes a free one, printed in the ready line',
+  },
+  { name: 'CROSSPOINT_DATA_DIR', fallback: './data', meaning: 'embedded store, keys, outbox' },
+  {
+    name: 'CROSSPOINT_DATABASE_URL',
+    fallback: undefined,
+    meaning: 'postgres://... instead of the embedded store',
+  },
+  {
+    name: 'CROSSPOINT_MASTER_ACCOUNT',
+    fallback: 'master',
+    meaning: 'name of the account made at the very first start',
+  },
+  { name: 'CROSSPOINT_MASTER_REALM', fallback: 'master.localhost', meaning: 'its realm' },
+  { name: 'CROSSPOINT_ADMIN_USERNAME', fallback: 'admin', meaning: 'its first user' },
+  { name: 'CROSSPOINT_ADMIN_PASSWORD', fallback: undefined, meaning: 'unset: made up and printed once' },
+  {
+    name: 'CROSSPOINT_SMTP_URL',
+    fallback: undefined,
+    meaning: 'smtp://user:pass@host:port; unset: mail goes to outbox/',
+  },
+  {
+    name: 'CROSSPOINT_LOG_LEVEL',
+    fallback: 'info',
+    meaning: `one of ${logLevels.join(', ')}; JSON lines on standard error`,
+  },
+]
+
+/** All mistakes of the settings at once. */
+export class ConfigError extends Error {
+  readonly mistakes: readonly string[]
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join('\n'))
+    this.name = 'ConfigError'
+    this.mistakes = mistakes
+  }
+}
+
+const isUrlOf = (text: string, ...protocols: string[]) =>
+  URL.canParse(text) && protocols.includes(new URL(text).protocol)
+
+const rules: Record<string, (text: string) => string | undefined> = {
+  CROSSPOINT_PORT: (text) =>
+    /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
+  CROSSPOINT_DATABASE_URL: (text) =>
+    isUrlOf(text, 'postgres:', 'postgresql:') ? undefined : 'must be a URL that begins with postgres://',
+  CROSSPOINT_SMTP_URL: (text) =>
+    isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
+  CROSSPOINT_LOG_LEVEL: (text) =>
+    logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
+  CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
+  CROSSPOINT_MASTER_REALM: (text) =>
+    /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',
+  CROSSPOINT_ADMIN_USERNAME: (text) =>
+    /^[+@.\w-]{1,256}$/.test(text) ? undefined : 'must be letters, digits and any of + @ . _ -',
+}
+
+/** Reads the settings; throws a ConfigError that names every mistake. */
+export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+  const mistakes: string[] = []
+  const known = new Set(settingsTable.map(({ name }) => name))
+  for (const name of Object.keys(environment)) {
+    const isOurs = name.startsWith('CROSSPOINT_') && !name.startsWith('CROSSPOINT_TEST_')
+    if (isOurs && !known.has(name)) mistakes.push(`${name} is not a setting of this server`)
+  }
+  const values = new Map<string, string>()
+  for (const { name, fallback } of settingsTable) {
+    const value = environment[name] || fallback
+    if (value === undefined) continue
+    const mistake = rules[name]?.(value)
+    // Values are not repeated: some hold passwords.
+    if (mistake) mistakes.push(`${name} ${mistake}`)
+    values.set(name, value)
+  }
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  const text = (name: string) => values.get(name) as string
+  return {
+    host: text('CROSSPOINT_HOST'),
+    port: Number(text('CROSSPOINT_PORT')),
+    dataDir: text('CROSSPOINT_DATA_DIR'),
+    databaseUrl: values.get('CROSSPOINT_DATABASE_URL'),
+    masterAccount: text('CROSSPOINT_MASTER_ACCOUNT'),
+    masterRealm: text('CROSSPOINT_MASTER_REALM'),
+    adminUsername: text('CROSSPOINT_ADMIN_USERNAME'),
+    adminPassword: values.get('CROSSPOINT_ADMIN_PASSWORD'),
+    smtpUrl: values.get('CROSSPOINT_SMTP_URL'),
+    logLevel: text('CROSSPOINT_LOG_LEVEL') as LogLevel,
+  }
+}

@@ -1,0 +1,104 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Authenticate, Credential } from '../auth/authenticate.ts'
+import type { AccountRecord, Actor } from '../auth/identity.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { SettingsOf } from '../settings/documents.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Store } from '../storage/store.ts'
+import { type Body, emptyBody } from './bodies.ts'
+import type { ListPlan } from './listing.ts'
+import type { Method, Route } from './route.ts'
+import type { Match, Router } from './router.ts'
+import type { Throttle } from './throttle.ts'
+
+/** A path outside of `/v2`: it answers by itself. */
+export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
+
+/** What a token restriction is judged by. */
+export interface RestrictionQuestion {
+  actor: Actor
+  account: AccountRecord | undefined
+  endpoint: string
+  endpointArguments: readonly string[]
+  method: string
+}
+
+/** What the pipeline needs of the rest of the server. */
+export interface Frame {
+  router: Router
+  pages: ReadonlyMap<string, PlainPage>
+  authenticate: Authenticate
+  /** Whether token restrictions let the request pass. */
+  isUnrestricted(question: RestrictionQuestion): Promise<boolean>
+  throttle: Throttle
+  settings: Settings
+  store: Store
+  clock: Clock
+  log: Log
+  node: string
+  version: string
+}
+
+/** One request on its way through the pipeline: each step fills in what the later ones read. */
+export class Exchange {
+  readonly frame: Frame
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly id: string
+  readonly path: string
+  readonly query: URLSearchParams
+  /** What the client sent; a tunnelled verb replaces it. */
+  method: Method | 'HEAD' | 'OPTIONS'
+  segments: readonly string[] = []
+  crossbar!: SettingsOf<'crossbar'>
+  clientAddress = ''
+  body: Body = emptyBody
+  credential: Credential | undefined
+  actor: Actor | undefined
+  /** Why the credential was not good, until it is known whether one is needed. */
+  refusal: unknown
+  match: Match | undefined
+  route: Route | undefined
+  variables: Record<string, string> = {}
+  account: AccountRecord | undefined
+  tokens: { consumed: number; remaining: number } | undefined
+  accepts = 'application/json'
+  listPlan: ListPlan | undefined
+  /** Set when the answer is under way: the remaining steps are left out. */
+  done = false
+
+  constructor(frame: Frame, request: IncomingMessage, response: ServerResponse, id: string) {
+    this.frame = frame
+    this.request = request
+    this.response = response
+    this.id = id
+    this.method = request.method as Method
+    const url = request.url ?? '/'
+    const mark = url.indexOf('?')
+    this.path = mark < 0 ? url : url.slice(0, mark)
+    this.query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1))
+  }
+
+  header(name: string): string | undefined {
+    const value = this.request.headers[name]
+    return Array.isArray(value) ? value.join(', ') : value
+  }
+
+  /** A value by name: in `data`, then in the envelope, then in the query (reference 01 section 1.2). */
+  value(name: string): unknown {
+    const { data, envelope } = this.body
+    if (data !== undefined && !Array.isArray(data)) {
+      const own = (data as Record<string, unknown>)[name]
+      if (own !== undefined && Object.hasOwn(data as object, name)) return own
+    }
+    return envelope[name] ?? this.query.get(name) ?? undefined
+  }
+
+  isTrue(name: string) {
+    const value = this.value(name)
+    return value === true || value === 'true'
+  }
+}
+
+const noQuery = new URLSearchParams()

@@ -1,0 +1,42 @@
+import type { TSchema } from 'typebox'
+import { hasProblems, invalid, joinProblems } from '../lib/failure.ts'
+import { dropNulls, dropPrivateKeys, mergePatch } from '../lib/json-merge.ts'
+import type { Json } from '../storage/records.ts'
+import type { Exchange } from './exchange.ts'
+import type { Call, Route, Subject } from './route.ts'
+import { createValidation, type Validation } from './validation.ts'
+
+const validations = new WeakMap<TSchema, Validation<unknown>>()
+
+const validationOf = (schema: TSchema) => {
+  const known = validations.get(schema) ?? createValidation(schema)
+  validations.set(schema, known)
+  return known
+}
+
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** The body as it would be stored: for PATCH the record with the change merged in. */
+const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined) => {
+  const sent = exchange.body.data ?? {}
+  const data = Array.isArray(sent) ? sent : dropPrivateKeys(sent)
+  if (route.method === 'PATCH' && subject?.doc && !Array.isArray(data)) return mergePatch(subject.doc, data)
+  return dropNulls(data)
+}
+
+/** Holds the body against the route's schema and rules; all problems come in one 400. */
+export const judgeData = async (exchange: Exchange, route: Route, call: Call) => {
+  const schema = route.spec.body
+  if (!schema) return proposed(exchange, route, undefined)
+  const whole = proposed(exchange, route, call.subject as Subject)
+  const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
+  const { value, problems, sound } = validationOf(schema)(prepared)
+  if (!hasProblems(problems)) {
+    const found = route.judge ? await route.judge({ ...call, data: value } as never) : {}
+    if (hasProblems(found)) throw invalid(found)
+    return value
+  }
+  const further = route.judge ? await route.judge({ ...call, data: sound } as never) : {}
+  throw invalid(joinProblems(further, problems))
+}

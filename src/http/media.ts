@@ -1,0 +1,44 @@
+// Which representation the client wants, and the short names that the API takes for some.
+
+const shortNames: Record<string, string> = {
+  csv: 'text/csv',
+  pdf: 'application/pdf',
+  json: 'application/json',
+  png: 'image/png',
+}
+
+interface Preference {
+  type: string
+  quality: number
+}
+
+const parseAccept = (header: string): Preference[] =>
+  header
+    .split(',')
+    .map((part) => {
+      const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
+      const quality = parameters.find((parameter) => parameter.startsWith('q='))
+      const value = quality === undefined ? 1 : Number(quality.slice(2))
+      return { type: shortNames[type] ?? type, quality: Number.isFinite(value) ? value : 0 }
+    })
+    .filter(({ type, quality }) => type !== '' && quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+
+const fits = (wanted: string, made: string) =>
+  wanted === '*/*' ||
+  wanted === '*' ||
+  wanted === made ||
+  (wanted.endsWith('/*') && made.startsWith(wanted.slice(0, -1)))
+
+/** The type among `made` that the client prefers; undefined when none will do. */
+export const preferredType = (header: string, made: readonly string[]): string | undefined => {
+  for (const { type } of parseAccept(header)) {
+    const found = made.find((candidate) => fits(type, candidate))
+    if (found) return found
+  }
+  return undefined
+}
+
+/** Whether an uploaded content type is among those a route takes (`image/*` style ranges allowed). */
+export const takesType = (contentType: string, taken: readonly string[]) =>
+  taken.some((range) => fits(range, contentType))

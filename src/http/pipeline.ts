@@ -1,0 +1,317 @@
+import { findCredential } from '../auth/authenticate.ts'
+import { type AccountRecord, accountKind } from '../auth/identity.ts'
+import { type Cidr, parseNetwork } from '../lib/cidr.ts'
+import { clientAddress } from '../lib/client-address.ts'
+import { Failure, failure } from '../lib/failure.ts'
+import { isId } from '../lib/ids.ts'
+import type { Author } from '../storage/change-set.ts'
+import { retrying } from '../storage/store.ts'
+import { ListAnswer } from './answers.ts'
+import { contentTypeOf, readBody } from './bodies.ts'
+import type { Exchange } from './exchange.ts'
+import { judgeData } from './judge-data.ts'
+import { planList } from './listing.ts'
+import { preferredType, takesType } from './media.ts'
+import { respond, sendEmpty } from './respond.ts'
+import type { Call, Method, Subject } from './route.ts'
+import { methodsOf, routeOf, segmentsOf } from './router.ts'
+
+type Step = (exchange: Exchange) => Promise<void> | void
+
+const invalidCredentials = (message?: string) =>
+  failure('invalid_credentials', message ? { message, data: {} } : {})
+
+const answerPreflight: Step = (exchange) => {
+  if (exchange.method !== 'OPTIONS') return
+  const match = exchange.frame.router.find(segmentsOf(exchange.path) ?? [])
+  sendEmpty(exchange, 200, match ? { allow: methodsOf(match).join(', ') } : {})
+}
+
+const cutPath: Step = (exchange) => {
+  const segments = segmentsOf(exchange.path)
+  if (!segments) {
+    throw failure('validation_error', {
+      problems: { path: { invalid: { message: 'The path is not valid percent-encoding', target: 'path' } } },
+    })
+  }
+  exchange.segments = segments
+  if (segments[0] === 'v1') throw failure('gone', {})
+  if (segments[0] !== 'v2') throw failure('not_found', {})
+}
+
+const readSettings: Step = async (exchange) => {
+  await exchange.frame.store.fence()
+  exchange.crossbar = await exchange.frame.settings.of('crossbar')
+}
+
+const cidrsOf = new WeakMap<readonly string[], Cidr[]>()
+
+const proxiesOf = (texts: readonly string[]) => {
+  const known = cidrsOf.get(texts) ?? texts.flatMap((text) => parseNetwork(text) ?? [])
+  cidrsOf.set(texts, known)
+  return known
+}
+
+const findClientAddress: Step = (exchange) => {
+  const { crossbar, request } = exchange
+  const address = clientAddress({
+    peer: request.socket.remoteAddress,
+    forwardedFor: exchange.header('x-forwarded-for'),
+    trustedProxies: proxiesOf(crossbar.reverse_proxies),
+    checkProxies: crossbar.check_reverse_proxies,
+  })
+  exchange.clientAddress = address ?? 'no_ip'
+}
+
+const openBody: Step = async (exchange) => {
+  exchange.body = await readBody(exchange.request, exchange.crossbar.max_upload_size, exchange.frame.clock)
+}
+
+const tunnelled = new Set(['PUT', 'POST', 'PATCH', 'DELETE', 'GET'])
+
+const takeVerb: Step = (exchange) => {
+  if (exchange.method !== 'POST') return
+  const verb = exchange.body.envelope.verb ?? exchange.query.get('verb')
+  const method = typeof verb === 'string' ? verb.toUpperCase() : undefined
+  if (method && tunnelled.has(method)) exchange.method = method as Method
+}
+
+/** The credential is judged early; a bad one only counts where one is needed. */
+const authenticate: Step = async (exchange) => {
+  const { envelope } = exchange.body
+  const credential = findCredential({ headers: exchange.request.headers, envelope, query: exchange.query })
+  exchange.credential = credential
+  if (!credential) return
+  try {
+    exchange.actor = await exchange.frame.authenticate(credential)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    exchange.refusal = error
+  }
+}
+
+/** `/v2/account/...` is short for the account of the token. */
+const expandAlias: Step = (exchange) => {
+  if (exchange.segments[1] !== 'account') return
+  if (!exchange.actor) throw exchange.refusal ?? invalidCredentials()
+  exchange.segments = ['v2', 'accounts', exchange.actor.accountId, ...exchange.segments.slice(2)]
+}
+
+const matchRoute: Step = (exchange) => {
+  const { router } = exchange.frame
+  exchange.match = router.find(exchange.segments)
+  const found = exchange.match && routeOf(exchange.match, exchange.method)
+  if (!found) return
+  exchange.route = found.route
+  exchange.variables = found.path
+}
+
+const isPublic = (exchange: Exchange) => exchange.route?.spec.allow.needsToken === false
+
+const findAccount: Step = async (exchange) => {
+  const { account_id: id } = exchange.variables
+  if (id === undefined || !isId(id)) return
+  exchange.account = (await exchange.frame.store.records.find(id, accountKind, id)) as
+    | AccountRecord
+    | undefined
+}
+
+// A literal segment that stands behind an account id or another variable names a resource; so does the first one.
+const resourceOf = (exchange: Exchange) => {
+  const template = exchange.route?.path.split('/').slice(1)
+  if (!template) return { endpoint: exchange.segments[1] ?? '', endpointArguments: [] as readonly string[] }
+  let at = 1
+  for (let index = 2; index < template.length; index += 1) {
+    const names = !template[index]?.startsWith('{') && template[index - 1]?.startsWith('{')
+    if (names && !partsOfAccounts.has(template[index] as string)) at = index
+  }
+  return { endpoint: exchange.segments[at] as string, endpointArguments: exchange.segments.slice(at + 1) }
+}
+
+// Words behind an account id that belong to the resource `accounts` itself.
+const partsOfAccounts = new Set([
+  'children',
+  'descendants',
+  'siblings',
+  'parents',
+  'tree',
+  'api_key',
+  'move',
+  'reseller',
+  'photo',
+  'vcard',
+  'qrcode',
+])
+
+const payTokens: Step = async (exchange) => {
+  const { frame, crossbar, route, clientAddress: address, account, method } = exchange
+  const { endpoint } = resourceOf(exchange)
+  const price = route?.spec.price
+  if (price) {
+    exchange.tokens = await frame.throttle.chargeSignIn(address, endpoint, crossbar[price], crossbar)
+  } else if (exchange.actor) {
+    const fare = { clientAddress: address, accountId: account?.id, endpoint, method }
+    exchange.tokens = await frame.throttle.charge(fare, crossbar)
+    if (endpoint === 'quickcall') {
+      exchange.tokens = await frame.throttle.charge({ ...fare, quickcall: true }, crossbar)
+    }
+  }
+}
+
+const refuseUnknownPaths: Step = (exchange) => {
+  const { match, route, actor, refusal, segments, frame } = exchange
+  if (route) return
+  if (refusal) throw refusal
+  if (match) throw failure('invalid_method', { allow: methodsOf(match) })
+  if (!actor && !frame.router.knows(segments[1] ?? '')) throw invalidCredentials()
+  throw failure('not_found', {})
+}
+
+/** An account that does not exist is answered like a bad credential, so that ids cannot be probed. */
+const requireAccount: Step = (exchange) => {
+  if (isPublic(exchange)) return
+  if (exchange.refusal) throw exchange.refusal
+  if (exchange.variables.account_id !== undefined && !exchange.account)
+    throw invalidCredentials('invalid credentials')
+}
+
+const requireActor: Step = (exchange) => {
+  if (isPublic(exchange)) return
+  if (!exchange.actor) throw invalidCredentials()
+  const asserted = exchange.header('x-auth-account-id')
+  if (asserted !== undefined && asserted !== exchange.actor.accountId) throw invalidCredentials()
+}
+
+const authorize: Step = async (exchange) => {
+  const { actor, route, account, variables, frame, method } = exchange
+  if (!actor || !route || isPublic(exchange)) return
+  const question = { actor, account, method: method === 'HEAD' ? 'GET' : method, ...resourceOf(exchange) }
+  if (!(await frame.isUnrestricted(question))) {
+    throw failure('forbidden', { cause: 'access denied by token restrictions' })
+  }
+  if (!route.spec.allow.allows(actor, account, variables)) throw failure('forbidden', {})
+}
+
+const checkUpload: Step = ({ request, body, route }) => {
+  if (!body.upload || !route) return
+  const taken = route.spec.uploads ?? []
+  const sent = contentTypeOf(request)
+  if (!takesType(sent, taken) && !takesType(body.upload.contentType, taken)) {
+    throw failure('unsupported_media_type', { accepted: ['application/json', ...taken] })
+  }
+}
+
+const negotiate: Step = (exchange) => {
+  const { route } = exchange
+  if (!route) return
+  const wanted = exchange.value('accept') ?? exchange.header('accept')
+  const made = ['application/json', ...(route.spec.list ? ['text/csv'] : []), ...(route.spec.produces ?? [])]
+  if (typeof wanted !== 'string' || wanted === '*/*' || wanted === 'application/json') return
+  const type = preferredType(wanted, made)
+  if (!type) throw failure('not_acceptable', { offered: made })
+  exchange.accepts = type
+}
+
+const planListing: Step = (exchange) => {
+  if (!exchange.route?.spec.list) return
+  exchange.listPlan = planList(exchange.query, (name) => exchange.value(name), exchange.crossbar)
+}
+
+export const authorOf = (exchange: Exchange): Author => {
+  const { actor } = exchange
+  const author: Author = { requestId: exchange.id, clientAddress: exchange.clientAddress }
+  if (!actor) return author
+  author.authAccountId = actor.accountId
+  author.authMethod = actor.method
+  if (actor.user) author.authUserId = actor.user.id
+  if (actor.claims?.original_account_id) author.originalAuthAccountId = actor.claims.original_account_id
+  if (actor.claims?.original_owner_id) author.originalAuthUserId = actor.claims.original_owner_id
+  return author
+}
+
+const callOf = (exchange: Exchange): Call<string, unknown, unknown> => ({
+  path: exchange.variables as Call['path'],
+  data: undefined,
+  sent: exchange.body.data,
+  subject: undefined,
+  // Policies saw to it that these are there where a route reads them.
+  account: exchange.account as AccountRecord,
+  actor: exchange.actor as NonNullable<Exchange['actor']>,
+  visitor: exchange.actor,
+  author: authorOf(exchange),
+  query: exchange.query,
+  envelope: exchange.body.envelope,
+  upload: exchange.body.upload,
+  request: {
+    id: exchange.id,
+    method: exchange.method,
+    path: exchange.path,
+    clientAddress: exchange.clientAddress,
+    header: (name) => exchange.header(name),
+    value: (name) => exchange.value(name),
+    accepts: exchange.accepts,
+  },
+})
+
+const tagsOf = (header: string) =>
+  header.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''))
+
+/** If-Match names the revision that the client read; an ETag may carry more behind it. */
+const checkPrecondition = (exchange: Exchange, subject: Subject | undefined) => {
+  const header = exchange.header('if-match')
+  const revision = subject?.revision
+  if (header === undefined || revision === undefined || exchange.method === 'GET') return
+  const fits = tagsOf(header).some((tag) => tag === '*' || tag === revision || tag.startsWith(`${revision}-`))
+  if (!fits) throw failure('precondition_failed', {})
+}
+
+/**
+ * Parents and record, body, precondition, execution. A lost write race starts again from the record as it is now,
+ * so that a PATCH is merged into it and If-Match is held against it.
+ */
+const execute: Step = async (exchange) => {
+  const { route } = exchange
+  if (!route) return
+  const result = await retrying(async () => {
+    const call = callOf(exchange)
+    call.subject = await route.subject?.(call as never)
+    call.data = await judgeData(exchange, route, call)
+    checkPrecondition(exchange, call.subject as Subject | undefined)
+    return route.run(call as never)
+  })
+  if (result instanceof ListAnswer !== (route.spec.list ?? false)) {
+    throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)
+  }
+  await respond(exchange, result)
+}
+
+/** What happens to a request, in this order: the order decides which error wins (reference 01 section 1.1). */
+export const steps: readonly Step[] = [
+  answerPreflight,
+  cutPath,
+  readSettings,
+  findClientAddress,
+  openBody,
+  takeVerb,
+  authenticate,
+  expandAlias,
+  matchRoute,
+  findAccount,
+  payTokens,
+  refuseUnknownPaths,
+  requireAccount,
+  requireActor,
+  authorize,
+  checkUpload,
+  negotiate,
+  planListing,
+  execute,
+]
+
+export const runSteps = async (exchange: Exchange) => {
+  for (const step of steps) {
+    const running = step(exchange)
+    if (running) await running
+    if (exchange.done) return
+  }
+}

@@ -1,0 +1,233 @@
+import { hash } from 'node:crypto'
+import { once } from 'node:events'
+import { columnsOf, csvLine, flattenRow } from '../lib/csv.ts'
+import { Failure, failure } from '../lib/failure.ts'
+import { describeError } from '../lib/log.ts'
+import { Answer, FileAnswer, ListAnswer, RawJson } from './answers.ts'
+import { corsHeaders } from './cors.ts'
+import { type EnvelopeParts, envelopeOf, envelopeTail, prettyPrinted } from './envelope.ts'
+import type { Exchange } from './exchange.ts'
+import { failureAnswer, unexpected } from './failures.ts'
+import { collectPage, type Listing, type ListPlan, walk } from './listing.ts'
+
+type Headers = Record<string, string>
+
+const writeHead = (exchange: Exchange, status: number, headers: Headers) => {
+  const flat = [...corsHeaders, 'x-request-id', exchange.id, 'x-content-type-options', 'nosniff']
+  for (const name in headers) flat.push(name, headers[name] as string)
+  exchange.response.writeHead(status, flat)
+}
+
+const send = (exchange: Exchange, status: number, body: string | Uint8Array, headers: Headers) => {
+  exchange.done = true
+  headers['content-length'] = String(typeof body === 'string' ? Buffer.byteLength(body) : body.length)
+  writeHead(exchange, status, headers)
+  exchange.response.end(exchange.method === 'HEAD' ? undefined : body)
+}
+
+/** An answer without a body: preflights, 304. */
+export const sendEmpty = (exchange: Exchange, status: number, headers: Headers = {}) => {
+  exchange.done = true
+  if (status !== 304) headers['content-length'] = '0'
+  writeHead(exchange, status, headers)
+  exchange.response.end()
+}
+
+const wantsPretty = (exchange: Exchange) =>
+  exchange.header('x-pretty-print') === 'true' || exchange.isTrue('pretty_print')
+
+const sendJson = (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
+  headers['content-type'] = 'application/json'
+  send(exchange, status, wantsPretty(exchange) ? prettyPrinted(text) : text, headers)
+}
+
+/** The envelope fields that do not depend on the answer. */
+const common = (exchange: Exchange, status: 'success' | 'error'): Omit<EnvelopeParts, 'data'> => ({
+  status,
+  requestId: exchange.id,
+  node: exchange.frame.node,
+  now: exchange.frame.clock.now(),
+  version: exchange.actor ? exchange.frame.version : undefined,
+  authToken: exchange.crossbar?.include_auth_token ? exchange.actor?.token : undefined,
+  tokens: exchange.tokens,
+})
+
+const matchesTag = (header: string | undefined, etag: string) =>
+  header !== undefined &&
+  header
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''))
+
+const isUnchanged = (exchange: Exchange, etag: string | undefined) =>
+  etag !== undefined &&
+  (exchange.method === 'GET' || exchange.method === 'HEAD') &&
+  matchesTag(exchange.header('if-none-match'), etag)
+
+const location = (exchange: Exchange, id: string): Headers => ({
+  location: `${exchange.path.replace(/\/+$/, '')}/${id}`,
+})
+
+const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
+  const { data, metadata, revision, status, message, created, headers, authToken } = fields
+  const tag = fields.etag ?? revision
+  const etag = tag === undefined ? undefined : `"${tag}"`
+  const wire: Headers = { ...headers, ...(created ? location(exchange, created) : {}) }
+  if (etag) wire.etag = etag
+  if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, wire)
+  const parts: EnvelopeParts = { ...common(exchange, 'success'), data, metadata, revision }
+  if (authToken !== undefined) parts.authToken = authToken
+  if (message !== undefined) parts.extra = { message }
+  sendJson(exchange, status ?? (exchange.method === 'PUT' ? 201 : 200), envelopeOf(parts), wire)
+}
+
+const byteRange = /^bytes=(\d+)-(\d*)$/
+
+/** A usable range gives 206; one that cannot be used gives the whole file. */
+const sendFile = (exchange: Exchange, { bytes, contentType, headers }: FileAnswer) => {
+  const etag = headers.etag ?? `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
+  const wire: Headers = { ...headers, etag, 'content-type': contentType, 'accept-ranges': 'bytes' }
+  if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, wire)
+  const [, from, to] = byteRange.exec(exchange.header('range') ?? '') ?? []
+  const start = Number(from)
+  const end = to ? Math.min(Number(to), bytes.length - 1) : bytes.length - 1
+  if (from === undefined || start > end) return send(exchange, 200, bytes, wire)
+  wire['content-range'] = `bytes ${start}-${end}/${bytes.length}`
+  send(exchange, 206, bytes.subarray(start, end + 1), wire)
+}
+
+const bareFileName = (name: string) =>
+  (name.split(/[\\/]/).at(-1) ?? '').replace(/[^\w.\- ]/g, '_').slice(0, 200)
+
+const csvFileName = (exchange: Exchange) => {
+  const asked = exchange.header('x-file-name') ?? exchange.value('file_name')
+  return (typeof asked === 'string' && bareFileName(asked)) || 'result.csv'
+}
+
+/** Waits until the client has taken what was written. False when the client has gone. */
+const flow = async (exchange: Exchange, text: string): Promise<boolean> => {
+  const { response } = exchange
+  if (response.destroyed) return false
+  if (response.write(text)) return true
+  const gone = new AbortController()
+  try {
+    await Promise.race([
+      once(response, 'drain', { signal: gone.signal }),
+      once(response, 'close', { signal: gone.signal }),
+    ])
+  } finally {
+    gone.abort()
+  }
+  return !response.destroyed
+}
+
+const csvRow = (row: string) => flattenRow(JSON.parse(row) as Record<string, unknown>)
+
+const csvText = (columns: readonly string[], row: string) => {
+  const cells = csvRow(row)
+  return csvLine(columns.map((column) => cells.get(column)))
+}
+
+const csvHead = (exchange: Exchange) => {
+  exchange.done = true
+  writeHead(exchange, 200, {
+    'content-type': 'text/csv',
+    'content-disposition': `attachment; filename="${csvFileName(exchange)}"`,
+  })
+}
+
+/** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */
+const streamCsv = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const columns = new Set<string>(['id'])
+  for await (const rows of walk(listing, plan))
+    for (const name of columnsOf(rows.map(csvRow))) columns.add(name)
+  const names = [...columns]
+  csvHead(exchange)
+  if (!(await flow(exchange, csvLine(names)))) return
+  for await (const rows of walk(listing, plan)) {
+    if (!(await flow(exchange, rows.map((row) => csvText(names, row)).join('')))) return
+  }
+  exchange.response.end()
+}
+
+const sendCsvPage = (exchange: Exchange, rows: readonly string[]) => {
+  const names = [...new Set(['id', ...columnsOf(rows.map(csvRow))])]
+  csvHead(exchange)
+  exchange.response.end(csvLine(names) + rows.map((row) => csvText(names, row)).join(''))
+}
+
+/** The whole list as JSON: `data` first, the other envelope keys after it. */
+const streamJson = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  exchange.done = true
+  writeHead(exchange, 200, { 'content-type': 'application/json' })
+  if (!(await flow(exchange, '{"data":['))) return
+  let separator = ''
+  for await (const rows of walk(listing, plan)) {
+    if (!(await flow(exchange, separator + rows.join(',')))) return
+    separator = ','
+  }
+  exchange.response.end(`]${envelopeTail(common(exchange, 'success'))}`)
+}
+
+const sendWhole = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const limit = exchange.crossbar.request_memory_limit ?? Number.POSITIVE_INFINITY
+  const all: string[] = []
+  let bytes = 0
+  for await (const rows of walk(listing, plan)) {
+    all.push(...rows)
+    for (const row of rows) bytes += row.length
+    if (bytes > limit) throw failure('range_not_satisfiable', {})
+  }
+  const data = new RawJson(`[${all.join(',')}]`)
+  sendJson(exchange, 200, envelopeOf({ ...common(exchange, 'success'), data }))
+}
+
+const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const { clock } = exchange.frame
+  const page = await collectPage(listing, plan, clock.now)
+  if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, page.rows)
+  const text = `[${page.rows.join(',')}]`
+  const extra = { page_size: page.rows.length, start_key: plan.startKey, next_start_key: page.nextStartKey }
+  // Not a secret, only a name for this content: the fast digest does.
+  const revision = hash('md5', `${text}${page.nextStartKey ?? ''}`, 'hex')
+  const etag = `W/"${revision}"`
+  if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
+  const data = new RawJson(text)
+  sendJson(exchange, 200, envelopeOf({ ...common(exchange, 'success'), data, extra, revision }), { etag })
+}
+
+const sendList = <T>(exchange: Exchange, { listing }: ListAnswer<T>) => {
+  const plan = exchange.listPlan as ListPlan
+  if (plan.paginate) return sendPage(exchange, listing, plan)
+  if (exchange.accepts === 'text/csv') return streamCsv(exchange, listing, plan)
+  if (exchange.value('is_chunked') === 'false' || wantsPretty(exchange))
+    return sendWhole(exchange, listing, plan)
+  return streamJson(exchange, listing, plan)
+}
+
+/** Sends what a route returned. */
+export const respond = (exchange: Exchange, result: unknown) => {
+  if (result instanceof ListAnswer) return sendList(exchange, result)
+  if (result instanceof FileAnswer) return sendFile(exchange, result)
+  return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))
+}
+
+/** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
+export const respondFailure = (exchange: Exchange, error: unknown) => {
+  const { response, frame, id } = exchange
+  const known = error instanceof Failure
+  if (!known || error.kind === 'datastore_unreachable') {
+    frame.log.write('error', 'a request failed', {
+      request_id: id,
+      method: exchange.method,
+      path: exchange.path,
+      error: describeError(error),
+    })
+  }
+  if (response.headersSent) return void response.destroy()
+  const { status, message, data, metadata, headers } = known ? failureAnswer(error) : unexpected
+  const wire: Headers = { ...headers }
+  // The rest of a refused body is not read, so the connection cannot be used again.
+  if (!exchange.request.complete) wire.connection = 'close'
+  const extra = { error: String(status), message }
+  sendJson(exchange, status, envelopeOf({ ...common(exchange, 'error'), data, metadata, extra }), wire)
+}

@@ -1,0 +1,124 @@
+import type { Static, TSchema } from 'typebox'
+import type { AccountRecord, Actor } from '../auth/identity.ts'
+import type { Policy } from '../auth/policies.ts'
+import type { FailureKind, Problems } from '../lib/failure.ts'
+import type { Author } from '../storage/change-set.ts'
+import type { Json } from '../storage/records.ts'
+import type { Answer, FileAnswer, ListAnswer } from './answers.ts'
+
+export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
+
+type Variables<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Variables<Rest>
+  : never
+
+/** The path's variables by name, decoded: `'/v2/accounts/{account_id}'` gives `{ account_id: string }`. */
+export type PathOf<Path extends string> = { readonly [Name in Variables<Path>]: string }
+
+/** A request body that is not JSON. */
+export interface Upload {
+  contentType: string
+  bytes: Buffer
+  fileName: string
+}
+
+/** What a route's `run` is given: a request that has passed every step before it. */
+export interface Call<Path extends string = string, Data = unknown, Subject = unknown> {
+  path: PathOf<Path>
+  /** The validated body; for PATCH the record with the change merged in. */
+  data: Data
+  /** What the client sent under `data`, as it was sent (only private keys are gone). */
+  sent: unknown
+  /** What `subject` found. */
+  subject: Subject
+  /** The account in the path. */
+  account: AccountRecord
+  actor: Actor
+  /** Undefined on routes that anyone may call without a token. */
+  visitor: Actor | undefined
+  author: Author
+  query: URLSearchParams
+  /** Envelope keys other than `data`, lower-cased. */
+  envelope: Readonly<Record<string, unknown>>
+  upload: Upload | undefined
+  request: RequestFacts
+}
+
+export interface RequestFacts {
+  id: string
+  method: Method | 'HEAD' | 'OPTIONS'
+  /** The path as it was sent, without its query. */
+  path: string
+  clientAddress: string
+  header(name: string): string | undefined
+  /** A value by name: searched in `data`, then the envelope, then the query. */
+  value(name: string): unknown
+  /** The content type that the client prefers among those the route makes. */
+  accepts: string
+}
+
+/** What a record in the path must be before a request can change it. */
+export interface Subject {
+  revision?: string
+  doc?: object
+}
+
+/** A description of query parameters for OpenAPI: name -> text. */
+export type QueryDescription = Readonly<Record<string, string>>
+
+interface RouteSpec<Path extends string, Body extends TSchema, Found> {
+  summary: string
+  allow: Policy
+  /** Finds the record in the path before the body is judged. Its revision feeds If-Match, its doc a PATCH. */
+  subject?(call: Omit<Call<Path>, 'subject' | 'data'>): Promise<Found>
+  body?: Body
+  /** Puts a body in order before the schema sees it: spaces out of a realm, a MAC address into one form. */
+  prepare?(data: Json): Json
+  /** The query parameters that the route reads beside those every route understands. */
+  query?: QueryDescription
+  /** Judges what a schema cannot say, so that all problems of a request come in one answer. */
+  judge?(call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor }): Promise<Problems>
+  /** The shape of `data` in the answer; of a row when the answer is a list. */
+  answers: TSchema
+  /** Set when the answer is a list of rows. */
+  list?: boolean
+  status?: number
+  /** Content types of non-JSON bodies that the route takes. */
+  uploads?: readonly string[]
+  /** Content types beside JSON that the route makes. */
+  produces?: readonly string[]
+  /** Failures beyond those that any route may answer with. */
+  fails?: readonly FailureKind[]
+  /** The price in throttling tokens, when it is not the ordinary one: the name of the setting that holds it. */
+  price?: 'user_auth_tokens' | 'api_auth_tokens'
+  /** The route takes an `action` in the envelope or the query; this is the one it answers to. */
+  run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
+}
+
+/** A route as the pipeline sees it. */
+export interface Route {
+  method: Method
+  path: string
+  spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge'>
+  subject: ((call: never) => Promise<unknown>) | undefined
+  judge: ((call: never) => Promise<Problems>) | undefined
+  run: (call: never) => unknown
+}
+
+export type RouteResult = Answer | FileAnswer | ListAnswer | unknown
+
+const define =
+  (method: Method) =>
+  <const Path extends string, Body extends TSchema, Found>(
+    path: Path,
+    spec: RouteSpec<Path, Body, Found>,
+  ): Route => {
+    const { run, subject, judge, ...rest } = spec
+    return { method, path, spec: rest, subject, judge, run }
+  }
+
+export const get = define('GET')
+export const put = define('PUT')
+export const post = define('POST')
+export const patch = define('PATCH')
+export const del = define('DELETE')

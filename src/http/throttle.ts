@@ -1,0 +1,65 @@
+import type { Clock } from '../lib/clock.ts'
+import { failure } from '../lib/failure.ts'
+import type { SettingsOf } from '../settings/documents.ts'
+import type { Settings, SettingsDoc } from '../settings/settings.ts'
+import {
+  type BucketSettings,
+  bucketKey,
+  bucketSettingsOf,
+  type Charge,
+  costOf,
+  createTokenBuckets,
+} from './token-buckets.ts'
+
+/** The application whose buckets this server keeps: the override key in `token_buckets`. */
+const application = 'crossbar'
+
+export interface Fare {
+  clientAddress: string
+  /** The resolved account in the path. */
+  accountId: string | undefined
+  endpoint: string
+  method: string
+  quickcall?: boolean
+}
+
+export type Throttle = ReturnType<typeof createThrottle>
+
+/** Request throttling: one bucket for each client address and account, in this process's memory. */
+export const createThrottle = (settings: Settings, clock: Clock) => {
+  const buckets = createTokenBuckets({ clock })
+  const resolved = new WeakMap<SettingsDoc, BucketSettings>()
+
+  const bucketSettings = async () => {
+    const sections = await settings.sections('token_buckets')
+    const known = resolved.get(sections) ?? bucketSettingsOf(sections, application)
+    resolved.set(sections, known)
+    return known
+  }
+
+  const assertPaid = (charge: Charge) => {
+    if (!charge.allowed) throw failure('too_many_requests', { retryAfterSeconds: charge.retryAfterSeconds })
+    return { consumed: charge.consumed, remaining: charge.remaining }
+  }
+
+  return {
+    /** Takes the price of an ordinary request, or 429. */
+    async charge({ clientAddress, accountId, ...fare }: Fare, crossbar: SettingsOf<'crossbar'>) {
+      const price = costOf({ ...fare, accountId, tokenCosts: crossbar.token_costs, fallback: 1 })
+      return assertPaid(buckets.consume(bucketKey(clientAddress, accountId), price, await bucketSettings()))
+    },
+
+    /** Takes the price of a sign-in, or 429 and an empty bucket. */
+    async chargeSignIn(
+      clientAddress: string,
+      endpoint: string,
+      fallback: number,
+      crossbar: SettingsOf<'crossbar'>,
+    ) {
+      const price = costOf({ endpoint, method: 'PUT', tokenCosts: crossbar.token_costs, fallback })
+      return assertPaid(
+        buckets.consumeUntil(bucketKey(clientAddress, undefined), price, await bucketSettings()),
+      )
+    },
+  }
+}

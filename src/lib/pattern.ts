@@ -1,0 +1,35 @@
+import { RE2JS, RE2JSException } from 're2js'
+
+// Regular expressions of customers. Matching takes time linear in the text, so no pattern can hang the server;
+// these bounds keep the factor small (worst measured case: 0.1 s for the first match, a few ms after).
+export const maxPatternLength = 256
+const maxInstructions = 1000
+const maxTextLength = 512
+
+export interface Pattern {
+  /** Whether the pattern occurs in the text (anchor with ^ and $). A text beyond 512 characters matches nothing. */
+  matches(text: string): boolean
+}
+
+export type Compilation = { pattern: Pattern; problem?: never } | { pattern?: never; problem: string }
+
+const programOf = (text: string) => {
+  const program = RE2JS.compile(text)
+  // Counted repetitions are written out: a short text can make a huge program.
+  return program.programSize() > maxInstructions ? undefined : program
+}
+
+/** RE2 syntax: no look-around, no back references. A problem reads on after "the pattern ". */
+export const compilePattern = (text: string): Compilation => {
+  if (text.length > maxPatternLength) return { problem: `is longer than ${maxPatternLength} characters` }
+  try {
+    const program = programOf(text)
+    if (!program) return { problem: 'repeats too much' }
+    return {
+      pattern: { matches: (candidate) => candidate.length <= maxTextLength && program.test(candidate) },
+    }
+  } catch (error) {
+    if (error instanceof RE2JSException) return { problem: `cannot be read: ${error.message}` }
+    throw error
+  }
+}

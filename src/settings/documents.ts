@@ -1,0 +1,131 @@
+import { type Static, Type } from 'typebox'
+import { choice } from '../lib/schema.ts'
+
+// One section (`default`, a zone or a node) of each settings document this server reads.
+// A key stands here only when something follows it.
+
+const tokens = (fallback: number) => Type.Integer({ minimum: 0, default: fallback })
+const flag = (fallback: boolean, description: string) => Type.Boolean({ default: fallback, description })
+
+const crossbar = Type.Object(
+  {
+    use_ssl: flag(false, 'Also serve HTTPS, on ssl_port'),
+    ssl_port: Type.Integer({ minimum: 0, maximum: 65_535, default: 8443 }),
+    ssl_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM certificate chain' })),
+    ssl_key: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM private key' })),
+    ssl_ca_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of a PEM CA chain' })),
+    ssl_password: Type.Optional(Type.String({ description: 'Pass phrase of the private key' })),
+    max_upload_size: Type.Integer({ minimum: 1024, maximum: 1_000_000_000, default: 8_000_000 }),
+    pagination_page_size: Type.Integer({ minimum: 1, maximum: 10_000, default: 50 }),
+    maximum_range: Type.Integer({ minimum: 1, default: 2_682_000, description: 'Seconds' }),
+    request_memory_limit: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Bytes of an unpaginated, unchunked list' }),
+    ),
+    token_costs: Type.Union([Type.Integer({ minimum: 0 }), Type.Object({}, { additionalProperties: true })], {
+      default: 1,
+      description: 'Throttling tokens a request costs: a number, or costs by account, endpoint and method',
+    }),
+    user_auth_tokens: tokens(35),
+    api_auth_tokens: tokens(35),
+    default_language: Type.String({ default: 'en-US' }),
+    include_auth_token: flag(true, 'Echo the token in every answer'),
+    allow_fetch_full_docs: flag(false, 'Let lists answer with whole records'),
+    schema_strict_validation: flag(
+      false,
+      'Refuse text where a number or boolean is wanted instead of converting it',
+    ),
+    reset_id_size: Type.Integer({ minimum: 42, maximum: 180, default: 137 }),
+    reset_id_expiry_s: Type.Integer({ minimum: 1, default: 3600 }),
+    check_reverse_proxies: flag(true, 'Believe X-Forwarded-For only from reverse_proxies'),
+    reverse_proxies: Type.Array(Type.String(), { default: ['127.0.0.1'] }),
+    basic_auth_type: choice(['md5', 'sha'], { default: 'md5' }),
+    default_allow_anonymous_quickcalls: flag(false, 'Let anybody start a quickcall with GET'),
+  },
+  { additionalProperties: true },
+)
+
+const accounts = Type.Object(
+  {
+    account_realm_suffix: Type.String({ default: 'sip.2600hz.com', minLength: 1, maxLength: 240 }),
+    ensure_unique_name: flag(true, 'Refuse an account name that is taken'),
+    allow_sibling_listing: flag(true, 'Let accounts list their siblings'),
+    allow_subaccounts_for_direct: flag(
+      true,
+      'Let clients directly under the master account have sub-accounts',
+    ),
+    allow_move: choice(['superduper', 'tree'], { default: 'superduper' }),
+    default_timezone: Type.String({ default: 'America/Los_Angeles' }),
+  },
+  { additionalProperties: true },
+)
+
+const auth = Type.Object(
+  {
+    token_auth_expiry_s: Type.Integer({
+      default: 3600,
+      description: 'Seconds; not positive: tokens do not expire',
+    }),
+    log_failed_attempts: flag(true, 'Keep refused sign-ins'),
+    log_successful_attempts: flag(false, 'Keep sign-ins'),
+    renew: flag(true, 'Let a token be renewed'),
+    reset_identity_secret_on_rehash: flag(true, 'A new password ends the sessions of the user'),
+    generate_username_if_empty: flag(true, 'Make up a user name when only a password is given'),
+    lock_account_on_failed_attempts: flag(false, 'Refuse sign-in after too many failures'),
+    failed_attempts_until_lock: Type.Integer({ minimum: 1, default: 10 }),
+    lock_s: Type.Integer({ minimum: 1, default: 600 }),
+  },
+  { additionalProperties: true },
+)
+
+const bucketKeys = {
+  max_bucket_tokens: Type.Integer({ minimum: 1, default: 100 }),
+  tokens_fill_rate: Type.Integer({ minimum: 1, default: 10 }),
+  tokens_fill_time: choice(['second', 'minute', 'hour', 'day'], { default: 'second' }),
+  inactivity_timeout_s: Type.Integer({ minimum: 1, default: 600 }),
+}
+
+const tokenBuckets = Type.Object(bucketKeys, {
+  additionalProperties: true,
+  description: 'Throttling buckets; a key that names an application holds the same keys for it alone',
+})
+
+const packets = (invites: number, registrations: number, total: number) => ({
+  invites: Type.Integer({ default: invites }),
+  registrations: Type.Integer({ default: registrations }),
+  total_packets: Type.Integer({ default: total }),
+})
+const period = (keys: ReturnType<typeof packets>) => Type.Object(keys, { default: {} })
+
+const frontier = Type.Object(
+  {
+    rate_limits: Type.Object(
+      {
+        account: Type.Object(
+          { per_minute: period(packets(200, 100, 2000)), per_second: period(packets(50, 20, 100)) },
+          { default: {} },
+        ),
+        device: Type.Object(
+          { per_minute: period(packets(100, 20, 1000)), per_second: period(packets(5, 2, 20)) },
+          { default: {} },
+        ),
+      },
+      { default: {} },
+    ),
+  },
+  { additionalProperties: true },
+)
+
+const tokenRestrictions = Type.Object({}, { additionalProperties: true })
+
+/** The settings documents that have a schema, by id. Documents of other names are kept as they are given. */
+export const settingsSchemas = {
+  crossbar,
+  'crossbar.accounts': accounts,
+  'crossbar.auth': auth,
+  token_buckets: tokenBuckets,
+  frontier,
+  'crossbar.token_restrictions': tokenRestrictions,
+}
+
+export type SettingsName = keyof typeof settingsSchemas
+export type SettingsOf<Name extends SettingsName> = Static<(typeof settingsSchemas)[Name]>

@@ -1,0 +1,47 @@
+import type { Json } from '../storage/records.ts'
+
+interface SchemaNode {
+  default?: unknown
+  properties?: Record<string, SchemaNode>
+}
+
+/** The values that a schema gives to keys nobody set. */
+export const defaultsOf = (schema: object): Json => {
+  const values: Json = {}
+  for (const [key, node] of Object.entries((schema as SchemaNode).properties ?? {})) {
+    if (node.properties) values[key] = defaultsOf(node)
+    else if (node.default !== undefined) values[key] = node.default
+  }
+  return values
+}
+
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const overlay = (below: Json, above: Json): Json => {
+  const merged: Json = { ...below }
+  for (const [key, value] of Object.entries(above)) {
+    const under = below[key]
+    merged[key] = isObject(value) && isObject(under) ? overlay(under, value) : value
+  }
+  return merged
+}
+
+/** Sections laid over each other; later ones win, objects are merged. */
+export const mergeSections = (...sections: (Json | undefined)[]): Json =>
+  sections.reduce<Json>((below, above) => (above ? overlay(below, above) : below), {})
+
+const sameValue = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** What of `section` differs from the defaults: only that is stored, so that new defaults reach old installations. */
+export const withoutDefaults = (section: Json, defaults: Json): Json => {
+  const kept: Json = {}
+  for (const [key, value] of Object.entries(section)) {
+    const fallback = defaults[key]
+    if (isObject(value) && isObject(fallback)) {
+      const inner = withoutDefaults(value, fallback)
+      if (Object.keys(inner).length > 0) kept[key] = inner
+    } else if (!sameValue(value, fallback)) kept[key] = value
+  }
+  return kept
+}

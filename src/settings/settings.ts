@@ -1,0 +1,48 @@
+import { systemScope } from '../storage/change-set.ts'
+import type { Json, Records, StoredRecord } from '../storage/records.ts'
+import { type SettingsName, type SettingsOf, settingsSchemas } from './documents.ts'
+import { defaultsOf, mergeSections } from './sections.ts'
+
+/** The kind of record that holds a settings document: `doc` is sections by name. */
+export const settingsKind = 'system_config'
+
+export type SettingsDoc = Record<string, Json>
+
+/** What administrators have set, node over default over the schema's defaults. Read anew on each call; cached by the store. */
+export interface Settings {
+  of<Name extends SettingsName>(name: Name): Promise<SettingsOf<Name>>
+  /** The stored sections as they are, without defaults. The same object as long as nothing changes. */
+  sections(name: SettingsName): Promise<SettingsDoc>
+}
+
+const noSections: SettingsDoc = {}
+
+export const createSettings = (records: Records, node: string): Settings => {
+  const fallbacks = new Map<string, Json>()
+  const merged = new WeakMap<StoredRecord, Json>()
+
+  const fallback = (name: SettingsName) => {
+    const known = fallbacks.get(name) ?? defaultsOf(settingsSchemas[name])
+    fallbacks.set(name, known)
+    return known
+  }
+
+  const merge = (name: SettingsName, record: StoredRecord) => {
+    const doc = record.doc as SettingsDoc
+    const value = mergeSections(fallback(name), doc.default, doc[node])
+    merged.set(record, value)
+    return value
+  }
+
+  return {
+    async of<Name extends SettingsName>(name: Name) {
+      const record = await records.find(systemScope, settingsKind, name)
+      const value = record ? (merged.get(record) ?? merge(name, record)) : fallback(name)
+      return value as SettingsOf<Name>
+    },
+    async sections(name) {
+      const record = await records.find(systemScope, settingsKind, name)
+      return (record?.doc as SettingsDoc | undefined) ?? noSections
+    },
+  }
+}

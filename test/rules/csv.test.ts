@@ -1,0 +1,102 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { columnsOf, csvLine, flattenRow } from '../../src/lib/csv.ts'
+
+// An independent reader of RFC 4180: absent cells and empty texts are told apart by the quotes.
+const parseLine = (line: string) => {
+  const cells: (string | undefined)[] = []
+  const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
+  for (;;) {
+    const match = cell.exec(line)
+    if (!match) throw new Error(`unreadable at ${cell.lastIndex}: ${line}`)
+    cells.push(match[1] === undefined ? match[2] || undefined : match[1].replaceAll('""', '"'))
+    if (match[3] === '\r\n') break
+  }
+  expect(cell.lastIndex).toBe(line.length)
+  return cells
+}
+
+const formula = /^[=+\-@\t\r\n]/
+const plainText = fc.string({ unit: 'grapheme' }).filter((text) => !/^[=+\-@\t\r\n＝＋－＠]/.test(text))
+
+describe('csvLine', () => {
+  it('is read back as it was written', () => {
+    const awkward = fc.constantFrom(',', '"', '\r\n', 'a"b,c\nd', ' ', "'", '""')
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            plainText,
+            awkward.filter((text) => !formula.test(text)),
+            fc.constant(undefined),
+          ),
+          { minLength: 2 },
+        ),
+        (values) => {
+          expect(parseLine(csvLine(values))).toEqual(values)
+        },
+      ),
+    )
+  })
+
+  it('never writes a cell that a spreadsheet would run', () => {
+    const start = fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '＝', '')
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.tuple(start, fc.string()).map((parts) => parts.join('')),
+          { minLength: 1 },
+        ),
+        (values) => {
+          for (const cell of parseLine(csvLine(values))) {
+            if (cell !== undefined && /^[=+\-@\t\r\n＝]/.test(cell)) expect(cell).toMatch(/^[+-]\d+(\.\d+)?$/)
+          }
+        },
+      ),
+    )
+  })
+
+  it('keeps numbers and phone numbers, and says how the rest is written', () => {
+    const values = [-5, 0.012, '-5', '+14155550100', '+1 415', '=1+1', true, null, '', ['a', 1], []]
+    expect(csvLine(values)).toBe(`-5,0.012,-5,+14155550100,'+1 415,'=1+1,true,,"","[""a"",1]",[]\r\n`)
+  })
+
+  it('never writes a blank line', () => {
+    expect(csvLine([undefined])).toBe('""\r\n')
+    expect(csvLine([])).toBe('""\r\n')
+    expect(csvLine([undefined, undefined])).toBe(',\r\n')
+  })
+})
+
+describe('flattenRow', () => {
+  it('joins the keys of nested objects and keeps lists whole', () => {
+    const row = flattenRow({
+      id: 'a',
+      sip: { realm: 'r', auth: { on: false } },
+      tags: [{ b: 1 }],
+      none: null,
+      empty: {},
+    })
+    expect([...row]).toEqual([
+      ['id', 'a'],
+      ['sip_realm', 'r'],
+      ['sip_auth_on', false],
+      ['tags', [{ b: 1 }]],
+      ['none', null],
+    ])
+  })
+
+  it('keeps the first of two values that get one name, and survives odd names', () => {
+    expect([...flattenRow({ a_b: 1, a: { b: 2 } })]).toEqual([['a_b', 1]])
+    expect([...flattenRow(JSON.parse('{"__proto__":{"x":1},"constructor":2}'))]).toEqual([
+      ['__proto___x', 1],
+      ['constructor', 2],
+    ])
+  })
+})
+
+it('columnsOf lists every column once, in order of first appearance', () => {
+  expect(
+    columnsOf([flattenRow({ id: 1, b: { c: 2 } }), flattenRow({ a: 1, id: 2 }), flattenRow({})]),
+  ).toEqual(['id', 'b_c', 'a'])
+})
