@@ -3,7 +3,8 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { createAreas } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
-import { createKeyring, loadServerKey } from './auth/keyring.ts'
+import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
+import { createKeyring } from './auth/keyring.ts'
 import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
@@ -13,11 +14,12 @@ import { createRouter } from './http/router.ts'
 import { createHandler, createPlainServer, drain, listen } from './http/server.ts'
 import { createThrottle } from './http/throttle.ts'
 import type { Clock } from './lib/clock.ts'
-import type { Log } from './lib/log.ts'
+import { describeError, type Log } from './lib/log.ts'
 import { createSettings } from './settings/settings.ts'
+import type { Database } from './storage/db.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { openSqlite } from './storage/sqlite.ts'
-import { createStore } from './storage/store.ts'
+import { createStore, type Store } from './storage/store.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { version } from './version.ts'
 
@@ -34,6 +36,19 @@ interface World {
   log: Log
 }
 
+/** Lets servers on other machines join the store. */
+const handOutKey = async (db: Database, store: Store, serverKey: Buffer, log: Log) => {
+  const granter = createKeyGranter(store, serverKey)
+  db.onStale((keys) => {
+    granter.grantStale(keys).catch((error) => {
+      log.write('error', 'a key request could not be answered', { error: describeError(error) })
+    })
+  })
+  // Opens the ear of a PostgreSQL store, and answers who asked before anybody listened.
+  await store.fence()
+  await granter.grantWaiting()
+}
+
 /** Configuration in, running server out. The only place that knows all parts. */
 export const startServer = async (config: Config, { clock, log }: World): Promise<RunningServer> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -44,11 +59,13 @@ export const startServer = async (config: Config, { clock, log }: World): Promis
   const store = createStore(db, clock)
   const node = `crosspoint@${hostname()}`
   const settings = createSettings(store.records, node)
-  const keyring = createKeyring(loadServerKey(config.dataDir))
+  const serverKey = await obtainServerKey(store, config.dataDir)
+  const keyring = createKeyring(serverKey)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
   const areas = createAreas({ store, settings, keyring, tokens })
   const firstAdmin = await makeMaster(areas, store, config)
+  await handOutKey(db, store, serverKey, log)
   const frame: Frame = {
     router: createRouter(areas.routes),
     pages: pagesOf(store),

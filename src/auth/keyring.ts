@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { randomKey } from '../lib/ids.ts'
 
 /** Encrypts what has to be readable again but must mean nothing to a thief of the database. */
@@ -8,41 +8,50 @@ export interface Keyring {
   /** AES-256-GCM; `context` binds the text to its place, so that a sealed value cannot be moved to another record. */
   seal(text: string, context: string): string
   open(sealed: string, context: string): string
-  /** Tells two keys apart without showing either. */
-  fingerprint: string
 }
 
 const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 
-const isMissing = (error: unknown) => (error as NodeJS.ErrnoException).code === 'ENOENT'
+const fileOf = (dataDir: string) => join(dataDir, 'keys', 'server.key')
 
-/** The server's key: read from `keys/server.key` of the data directory, made at the first start. */
-export const loadServerKey = (dataDir: string): Buffer => {
-  const folder = join(dataDir, 'keys')
-  const file = join(folder, 'server.key')
+/** The server's key as `keys/server.key` of the data directory holds it; undefined when there is none yet. */
+export const readServerKey = (dataDir: string): Buffer | undefined => {
+  const file = fileOf(dataDir)
   try {
     const key = Buffer.from(readFileSync(file, 'utf8').trim(), 'hex')
     if (key.length !== keyBytes) throw new Error(`${file} does not hold ${keyBytes} bytes in hex`)
     return key
   } catch (error) {
-    if (!isMissing(error)) throw error
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // `wx`: of two processes that start at once, one makes the key and the other reads it.
+}
+
+/** Keeps a key for the next start. Of two processes that start at once, one writes and both get the same key. */
+export const keepServerKey = (dataDir: string, key: Buffer): Buffer => {
+  const file = fileOf(dataDir)
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   try {
-    writeFileSync(file, `${randomKey(keyBytes).toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    writeFileSync(file, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
-  return loadServerKey(dataDir)
+  return readServerKey(dataDir) as Buffer
 }
+
+/** Forgets a key that no store knows. */
+export const dropServerKey = (dataDir: string) => rmSync(fileOf(dataDir))
+
+export const newServerKey = () => randomKey(keyBytes)
+
+export const fingerprintOf = (serverKey: Buffer) =>
+  createHmac('sha256', serverKey).update('crosspoint fingerprint').digest('hex').slice(0, 32)
 
 export const createKeyring = (serverKey: Buffer): Keyring => {
   const key = Buffer.from(hkdfSync('sha256', serverKey, '', 'crosspoint seal', keyBytes))
   return {
-    fingerprint: createHmac('sha256', serverKey).update('crosspoint fingerprint').digest('hex').slice(0, 32),
     seal(text, context) {
       const nonce = randomKey(nonceBytes)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(context))

@@ -271,7 +271,10 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       keys.insert(set, key)
       const hidden = { signatureSecret: randomHex(32), currentKeyId: key.id }
       systems.insert(set, systems.draft(systemScope, { doc: {}, hidden }, systemId))
-      await store.commit(set)
+      await store.commit(set).catch(async (error) => {
+        await store.fence()
+        if (!(await systems.find(systemScope, systemId))) throw error
+      })
     },
   }
 }

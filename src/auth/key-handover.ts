@@ -1,0 +1,178 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createPublicKey,
+  diffieHellman,
+  generateKeyPairSync,
+  hkdfSync,
+  type KeyObject,
+} from 'node:crypto'
+import { Failure } from '../lib/failure.ts'
+import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
+import { createCollection } from '../storage/collection.ts'
+import { cacheKey } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import { dropServerKey, fingerprintOf, keepServerKey, newServerKey, readServerKey } from './keyring.ts'
+
+// The server's key never stands in the database in clear. A process that joins a store on another machine writes
+// down a public key; a process that has the server's key encrypts it to that; nobody else can read the answer.
+
+interface Identity {
+  fingerprint: string
+}
+
+interface Request {
+  public_key: string
+}
+
+interface Grant {
+  sealed: string
+  public_key: string
+}
+
+const author: Author = { requestId: 'key-handover' }
+const identityId = 'server_key'
+const requestKind = 'key_request'
+
+const byId = (_doc: object, id: string) => id
+const noRow = () => ({})
+
+const spki = (key: KeyObject) => key.export({ type: 'spki', format: 'der' }).toString('base64')
+const fromSpki = (text: string) =>
+  createPublicKey({ key: Buffer.from(text, 'base64'), type: 'spki', format: 'der' })
+
+const sharedKey = (privateKey: KeyObject, publicKey: string) =>
+  Buffer.from(
+    hkdfSync('sha256', diffieHellman({ privateKey, publicKey: fromSpki(publicKey) }), '', identityId, 32),
+  )
+
+// Each shared key seals one message only, so a constant nonce is safe.
+const nonce = Buffer.alloc(12)
+
+const seal = (key: Buffer, secret: Buffer) => {
+  const cipher = createCipheriv('aes-256-gcm', key, nonce)
+  const body = Buffer.concat([cipher.update(secret), cipher.final()])
+  return Buffer.concat([cipher.getAuthTag(), body]).toString('base64')
+}
+
+const unseal = (key: Buffer, sealed: string) => {
+  const bytes = Buffer.from(sealed, 'base64')
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAuthTag(bytes.subarray(0, 16))
+  return Buffer.concat([decipher.update(bytes.subarray(16)), decipher.final()])
+}
+
+const collections = (store: Store) => ({
+  identities: createCollection<Identity, object>(store, { kind: 'server_key', sortKey: byId, row: noRow }),
+  requests: createCollection<Request, object>(store, { kind: requestKind, sortKey: byId, row: noRow }),
+  grants: createCollection<Grant, object>(store, { kind: 'key_grant', sortKey: byId, row: noRow }),
+})
+
+const patienceMilliseconds = 20_000
+const pauseMilliseconds = 100
+
+const pause = () => new Promise((resolve) => setTimeout(resolve, pauseMilliseconds))
+
+const refusal = (dataDir: string) =>
+  new Error(
+    `this store was set up with the key of another machine: copy keys/server.key from there into ${dataDir}, ` +
+      'or start this server while another server of the store is running, which then hands the key over',
+  )
+
+/** Asks the running servers of the store for the key. */
+const askForKey = async (store: Store, dataDir: string, fingerprint: string): Promise<Buffer> => {
+  const { requests, grants } = collections(store)
+  const pair = generateKeyPairSync('x25519')
+  const request = requests.draft(systemScope, { doc: { public_key: spki(pair.publicKey) }, hidden: {} })
+  const asking = new ChangeSet(author)
+  requests.insert(asking, request)
+  await store.commit(asking)
+  const tidy = new ChangeSet(author)
+  requests.remove(tidy, request)
+  try {
+    for (let waited = 0; waited < patienceMilliseconds; waited += pauseMilliseconds) {
+      await store.fence()
+      const grant = await grants.find(systemScope, request.id)
+      if (!grant) {
+        await pause()
+        continue
+      }
+      grants.remove(tidy, grant)
+      const key = unseal(sharedKey(pair.privateKey, grant.doc.public_key), grant.doc.sealed)
+      if (fingerprintOf(key) !== fingerprint) throw refusal(dataDir)
+      return key
+    }
+    throw refusal(dataDir)
+  } finally {
+    await store.commit(tidy)
+  }
+}
+
+const identityOf = (store: Store) => collections(store).identities.find(systemScope, identityId)
+
+/** Declares the store's key. False when another process has declared one. */
+const declareIdentity = async (store: Store, key: Buffer) => {
+  const { identities } = collections(store)
+  const set = new ChangeSet(author)
+  const doc = { fingerprint: fingerprintOf(key) }
+  identities.insert(set, identities.draft(systemScope, { doc, hidden: {} }, identityId))
+  try {
+    await store.commit(set)
+    return true
+  } catch (error) {
+    await store.fence()
+    if (await identityOf(store)) return false
+    throw error
+  }
+}
+
+/**
+ * The server's key: from the data directory, made at the store's very first start, or handed over by a running
+ * server of the same store. Refuses a key that is not the store's.
+ */
+export const obtainServerKey = async (store: Store, dataDir: string): Promise<Buffer> => {
+  const own = readServerKey(dataDir)
+  const identity = await identityOf(store)
+  if (!identity) {
+    // On disk before it is declared: a declared key that was lost would make the store useless.
+    const key = keepServerKey(dataDir, own ?? newServerKey())
+    if (await declareIdentity(store, key)) return key
+    const declared = await identityOf(store)
+    if (!own && declared?.doc.fingerprint !== fingerprintOf(key)) dropServerKey(dataDir)
+    return obtainServerKey(store, dataDir)
+  }
+  const { fingerprint } = identity.doc
+  if (!own) return keepServerKey(dataDir, await askForKey(store, dataDir, fingerprint))
+  if (fingerprintOf(own) !== fingerprint) throw refusal(dataDir)
+  return own
+}
+
+/** Answers servers that join the store: those that already ask, and those whose requests come as stale keys. */
+export const createKeyGranter = (store: Store, serverKey: Buffer) => {
+  const { requests, grants } = collections(store)
+  const prefix = cacheKey(systemScope, requestKind, '')
+
+  const grant = async (id: string) => {
+    const request = await requests.find(systemScope, id)
+    if (!request || (await grants.find(systemScope, id))) return
+    const pair = generateKeyPairSync('x25519')
+    const sealed = seal(sharedKey(pair.privateKey, request.doc.public_key), serverKey)
+    const set = new ChangeSet(author)
+    const doc = { sealed, public_key: spki(pair.publicKey) }
+    grants.insert(set, grants.draft(systemScope, { doc, hidden: {} }, id))
+    await store.commit(set).catch((error) => {
+      // Of several running servers one answers first.
+      if (!(error instanceof Failure)) throw error
+    })
+  }
+
+  return {
+    async grantWaiting() {
+      const page = { accountId: systemScope, limit: 100, descending: false }
+      for (const request of await requests.page(page)) await grant(request.id)
+    },
+    async grantStale(keys: readonly string[] | 'everything') {
+      if (keys === 'everything') return
+      for (const key of keys) if (key.startsWith(prefix)) await grant(key.slice(prefix.length))
+    },
+  }
+}

