@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { createAreas } from './areas/index.ts'
+import { type Areas, createAreas } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
 import { createKeyring } from './auth/keyring.ts'
@@ -28,6 +28,9 @@ export interface RunningServer {
   port: number
   /** Set when this start made the master account. */
   firstAdmin: FirstAdmin | undefined
+  /** The parts behind the listener, for whoever shares the process with it. */
+  areas: Areas
+  store: Store
   stop(): Promise<void>
 }
 
@@ -85,6 +88,8 @@ export const startServer = async (config: Config, { clock, log }: World): Promis
     host: config.host,
     port,
     firstAdmin,
+    areas,
+    store,
     async stop() {
       await drain(server)
       await db.close()

@@ -11,8 +11,8 @@ const derive = promisify<string, Buffer, number, { N: number; r: number; p: numb
 )
 
 // 16 MiB and about 30 ms a derivation.
-const parameters = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
-const keyLength = 24
+export const scryptParameters = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
+export const keyLength = 24
 
 // Each derivation holds a thread of the pool and 16 MiB: more than this many waiting callers are sent away.
 const mostWaiting = 64
@@ -33,7 +33,7 @@ export const signInKey = async (salt: string, method: DigestMethod, digest: stri
   if (waiting >= mostWaiting) throw failure('too_many_requests', { retryAfterSeconds: 2 })
   waiting += 1
   try {
-    const key = await derive(digest.toLowerCase(), Buffer.from(`${method}:${salt}`), keyLength, parameters)
+    const key = await derive(digest.toLowerCase(), Buffer.from(`${method}:${salt}`), keyLength, scryptParameters)
     return `${method}:${key.toString('base64url')}`
   } finally {
     waiting -= 1

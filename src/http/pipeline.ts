@@ -265,6 +265,13 @@ const checkPrecondition = (exchange: Exchange, subject: Subject | undefined) => 
   if (!fits) throw failure('precondition_failed', {})
 }
 
+/** After a lost race: the account as the winner left it, whichever process that was. */
+const readAgain = async (exchange: Exchange) => {
+  await exchange.frame.store.fence()
+  await findAccount(exchange)
+  requireAccount(exchange)
+}
+
 /**
  * Parents and record, body, precondition, execution. A lost write race starts again from the record as it is now,
  * so that a PATCH is merged into it and If-Match is held against it.
@@ -272,7 +279,8 @@ const checkPrecondition = (exchange: Exchange, subject: Subject | undefined) => 
 const execute: Step = async (exchange) => {
   const { route } = exchange
   if (!route) return
-  const result = await retrying(async () => {
+  const result = await retrying(async (attempt) => {
+    if (attempt > 1) await readAgain(exchange)
     const call = callOf(exchange)
     call.subject = await route.subject?.(call as never)
     call.data = await judgeData(exchange, route, call)

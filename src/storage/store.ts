@@ -31,10 +31,10 @@ const attempts = 5
 const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
 
 /** Repeats read-decide-commit when another writer was faster; after a few lost races the 409 goes to the caller. */
-export const retrying = async <T>(operation: () => Promise<T>): Promise<T> => {
+export const retrying = async <T>(operation: (attempt: number) => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await operation()
+      return await operation(attempt)
     } catch (error) {
       if (!isConflict(error) || attempt === attempts) throw error
     }

@@ -21,6 +21,23 @@ export interface PostgresOptions {
   durable?: boolean
 }
 
+const knownEngines = ['sqlite', 'postgres'] as const
+
+export type Engine = (typeof knownEngines)[number]
+
+const isEngine = (name: string): name is Engine => knownEngines.some((engine) => engine === name)
+
+const chosenEngines = (env: NodeJS.ProcessEnv) => {
+  const listed = env.ENGINE || env.CROSSPOINT_TEST_ENGINES || knownEngines.join(',')
+  return listed.split(',').map((name) => {
+    if (!isEngine(name)) throw new Error(`No such test engine: ${name} (known: ${knownEngines.join(', ')})`)
+    return name
+  })
+}
+
+/** What this run tests on: `ENGINE` names one, `CROSSPOINT_TEST_ENGINES` several; all of them otherwise. */
+export const engines: readonly Engine[] = chosenEngines(process.env)
+
 interface Binaries {
   initdb: string
   postgres: string

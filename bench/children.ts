@@ -1,0 +1,28 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+
+/** A child process that does one job after the other. */
+export interface Helper<Job, Result> {
+  run(job: Job): Promise<Result>
+  stop(): Promise<void>
+}
+
+export const end = async (child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM') => {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill(signal)
+  await once(child, 'exit')
+}
+
+/** Starts a script of this folder that calls `serveParent`. */
+export const startHelper = <Job, Result>(script: string): Helper<Job, Result> => {
+  const child = fork(new URL(script, import.meta.url))
+  return {
+    async run(job) {
+      child.send(job as object)
+      const [answer] = (await once(child, 'message')) as [{ result?: Result; error?: string }]
+      if (answer.error !== undefined) throw new Error(answer.error)
+      return answer.result as Result
+    },
+    stop: () => end(child),
+  }
+}

@@ -1,0 +1,91 @@
+// Runs in a child process: the least that any server has to spend for the same answer.
+import { randomBytes, scrypt } from 'node:crypto'
+import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { keyLength, scryptParameters } from '../src/auth/credentials.ts'
+import { randomHex } from '../src/lib/ids.ts'
+import { serveParent } from './parent.ts'
+
+export type FloorJob =
+  /** Bare node:http: the same head and body every time. */
+  | { kind: 'same bytes'; headers: readonly string[]; body: string }
+  /** Bare node:http that makes its body of an object of the same size, with a request id of its own. */
+  | { kind: 'stringify'; headers: readonly string[]; body: string }
+  | { kind: 'append'; file: string; bytes: number; seconds: number }
+  | { kind: 'scrypt'; callers: number; seconds: number }
+
+/** A port for the servers, else operations a second. */
+export type FloorResult = number
+
+let server: Server | undefined
+
+const serve = (makeBody: () => string, headers: readonly string[]) =>
+  new Promise<number>((resolve) => {
+    server?.closeAllConnections()
+    server?.close()
+    server = createServer({ noDelay: true }, (_request, response) => {
+      const body = makeBody()
+      response.writeHead(200, [...headers, 'content-length', String(Buffer.byteLength(body))])
+      response.end(body)
+    })
+    server.keepAliveTimeout = 72_000
+    server.listen(0, '127.0.0.1', () => resolve((server?.address() as AddressInfo).port))
+  })
+
+const stringified = (body: string) => {
+  const envelope = JSON.parse(body) as { request_id: string }
+  return () => JSON.stringify({ ...envelope, request_id: randomHex(16) })
+}
+
+const append = (file: string, bytes: number, seconds: number) => {
+  const record = randomBytes(bytes)
+  const descriptor = openSync(file, 'w')
+  const begun = performance.now()
+  let count = 0
+  while (performance.now() - begun < seconds * 1000) {
+    writeSync(descriptor, record)
+    fdatasyncSync(descriptor)
+    count += 1
+  }
+  const perSecond = count / ((performance.now() - begun) / 1000)
+  closeSync(descriptor)
+  rmSync(file)
+  return perSecond
+}
+
+const derive = (key: string) =>
+  new Promise<void>((resolve, reject) => {
+    scrypt(key, 'a salt of the account', keyLength, scryptParameters, (error) =>
+      error ? reject(error) : resolve(),
+    )
+  })
+
+const deriveMany = async (callers: number, seconds: number) => {
+  const begun = performance.now()
+  let count = 0
+  const caller = async () => {
+    while (performance.now() - begun < seconds * 1000) {
+      await derive(String(count))
+      count += 1
+    }
+  }
+  await Promise.all(Array.from({ length: callers }, caller))
+  return count / ((performance.now() - begun) / 1000)
+}
+
+const runFloor = async (job: FloorJob): Promise<FloorResult> => {
+  switch (job.kind) {
+    case 'same bytes':
+      return serve(() => job.body, job.headers)
+    case 'stringify':
+      return serve(stringified(job.body), job.headers)
+    case 'append':
+      return append(job.file, job.bytes, job.seconds)
+    case 'scrypt':
+      return deriveMany(job.callers, job.seconds)
+  }
+}
+
+serveParent(runFloor)

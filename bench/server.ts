@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { performance } from 'node:perf_hooks'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { end } from './children.ts'
+
+export interface Place {
+  dataDir: string
+  /** Undefined: the embedded store. */
+  databaseUrl: string | undefined
+}
+
+export interface RunningServer {
+  port: number
+  pid: number
+  /** From the start of the process to its first answer. */
+  startMs: number
+  stop(): Promise<void>
+}
+
+export const adminPassword = 'bench-secret'
+
+const program = fileURLToPath(new URL('../bin/crosspoint.ts', import.meta.url))
+
+const environmentOf = ({ dataDir, databaseUrl }: Place) => ({
+  PATH: process.env.PATH,
+  CROSSPOINT_DATA_DIR: dataDir,
+  CROSSPOINT_PORT: '0',
+  CROSSPOINT_ADMIN_PASSWORD: adminPassword,
+  CROSSPOINT_LOG_LEVEL: 'error',
+  ...(databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}),
+})
+
+/** Starts the server in a process of its own; with `profileDir` that process leaves a processor profile there. */
+export const startServer = async (place: Place, profileDir?: string): Promise<RunningServer> => {
+  const begun = performance.now()
+  const profiling = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
+  const child = spawn(process.execPath, [...profiling, program, 'serve'], {
+    env: environmentOf(place),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })
+  const port = await new Promise<number>((resolve, reject) => {
+    lines.on('line', (line) => {
+      const ready = /ready at http:\/\/[^ ]*:(\d+)$/.exec(line)
+      if (ready) resolve(Number(ready[1]))
+    })
+    child.once('exit', (status) => reject(new Error(`the server ended with status ${status}`)))
+  })
+  const answer = await fetch(`http://127.0.0.1:${port}/readyz`)
+  await answer.text()
+  if (answer.status !== 200) throw new Error('the server is not ready')
+  return { port, pid: child.pid as number, startMs: performance.now() - begun, stop: () => end(child) }
+}
+
+/** Resident memory, now and at its highest, as Linux tells it; undefined elsewhere. */
+export const memoryOf = async (pid: number) => {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const megabytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
+  return status ? { now: megabytes('VmRSS'), peak: megabytes('VmHWM') } : undefined
+}
+
+/** Memory of a server that has nothing to do. */
+export const restingMemoryOf = async (pid: number) => {
+  await sleep(2000)
+  return memoryOf(pid)
+}
+

@@ -1,0 +1,92 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, inject } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Database } from '../../src/storage/db.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { upgradeStorage } from '../../src/storage/upgrades.ts'
+import { createDatabase } from './postgres.ts'
+
+export type Engine = Database['engine']
+
+/** The engines to test on: both, or the one that ENGINE names. */
+export const engines: readonly Engine[] = (['sqlite', 'postgres'] as const).filter(
+  (engine) => !process.env.ENGINE || process.env.ENGINE === engine,
+)
+
+/** Repeats a suite for each engine. */
+export const describeEngines = (title: string, suite: (engine: Engine) => void) =>
+  describe.each(engines)(`${title} on %s`, (engine) => suite(engine))
+
+/** Where a server of a test keeps its things: a directory, and a database of its own when the engine needs one. */
+export interface Place {
+  dataDir: string
+  databaseUrl: string | undefined
+  remove(): Promise<void>
+}
+
+export const makePlace = async (engine: Engine): Promise<Place> => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'crosspoint-test-'))
+  const database = engine === 'postgres' ? await createDatabase(inject('postgresUrl')) : undefined
+  return {
+    dataDir,
+    databaseUrl: database?.url,
+    async remove() {
+      await database?.drop()
+      await rm(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+export interface TestDatabase {
+  db: Database
+  /** Opens the same store once more, as another process would. */
+  reopen(): Database
+  close(): Promise<void>
+}
+
+/** A fresh store of the newest structure. */
+export const openTestDatabase = async (engine: Engine): Promise<TestDatabase> => {
+  const place = await makePlace(engine)
+  const opened: Database[] = []
+  const open = () => {
+    const db = place.databaseUrl
+      ? openPostgres(place.databaseUrl)
+      : openSqlite(join(place.dataDir, 'crosspoint.db'))
+    opened.push(db)
+    return db
+  }
+  const db = open()
+  await upgradeStorage(db, systemClock)
+  return {
+    db,
+    reopen: open,
+    async close() {
+      await Promise.all(opened.map((one) => one.close()))
+      await place.remove()
+    },
+  }
+}
+
+/** Something that a suite makes once and all its tests use: its members are there from the first test on. */
+export const sharedBySuite = <T extends object>(
+  make: () => Promise<T>,
+  end: (made: T) => Promise<void>,
+): T => {
+  let made: T | undefined
+  beforeAll(async () => {
+    made = await make()
+  }, 60_000)
+  afterAll(async () => {
+    if (made) await end(made)
+  })
+  return new Proxy({} as T, {
+    get(_target, key) {
+      if (!made) throw new Error(`'${String(key)}' is read before the suite's first test`)
+      const value: unknown = Reflect.get(made, key)
+      return typeof value === 'function' ? value.bind(made) : value
+    },
+  })
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config'
+import { closingLineReporter } from './test/support/closing-line-reporter.ts'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    reporters: ['default', closingLineReporter()],
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+})
