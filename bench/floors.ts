@@ -1,5 +1,6 @@
 // Runs in a child process: the least that any server has to spend for the same answer.
 import { randomBytes, scrypt } from 'node:crypto'
+import { once } from 'node:events'
 import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,18 +22,20 @@ export type FloorResult = number
 
 let server: Server | undefined
 
-const serve = (makeBody: () => string, headers: readonly string[]) =>
-  new Promise<number>((resolve) => {
-    server?.closeAllConnections()
-    server?.close()
-    server = createServer({ noDelay: true }, (_request, response) => {
-      const body = makeBody()
-      response.writeHead(200, [...headers, 'content-length', String(Buffer.byteLength(body))])
-      response.end(body)
-    })
-    server.keepAliveTimeout = 72_000
-    server.listen(0, '127.0.0.1', () => resolve((server?.address() as AddressInfo).port))
+const serve = async (makeBody: () => string, headers: readonly string[]) => {
+  server?.closeAllConnections()
+  server?.close()
+  const next = createServer({ noDelay: true }, (_request, response) => {
+    const body = makeBody()
+    response.writeHead(200, [...headers, 'content-length', String(Buffer.byteLength(body))])
+    response.end(body)
   })
+  next.keepAliveTimeout = 72_000
+  next.listen(0, '127.0.0.1')
+  await once(next, 'listening')
+  server = next
+  return (next.address() as AddressInfo).port
+}
 
 const stringified = (body: string) => {
   const envelope = JSON.parse(body) as { request_id: string }

@@ -93,7 +93,7 @@ const runLoad = (job: LoadJob) =>
         if (connection.missing === 0) finished(connection)
         return
       }
-      connection.head += buffer.latin1Slice(0, size)
+      connection.head += buffer.toString('latin1', 0, size)
       const end = connection.head.indexOf('\r\n\r\n')
       if (end < 0) return
       const head = connection.head.slice(0, end)
@@ -108,7 +108,12 @@ const runLoad = (job: LoadJob) =>
         receive(connection, size, buffer)
         return true
       }
-      const socket = connect({ port: job.port, host: '127.0.0.1', noDelay: true, onread: { buffer, callback } })
+      const socket = connect({
+        port: job.port,
+        host: '127.0.0.1',
+        noDelay: true,
+        onread: { buffer, callback },
+      })
       const connection: Connection = { socket, sentAt: 0, missing: undefined, head: '' }
       socket.on('connect', () => send(connection))
       socket.on('error', (error) => ending || reject(error))

@@ -67,4 +67,3 @@ export const restingMemoryOf = async (pid: number) => {
   await sleep(2000)
   return memoryOf(pid)
 }
-

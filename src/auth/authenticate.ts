@@ -48,6 +48,9 @@ interface BasicEntry {
 const mostBasic = 5_000
 const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
+/** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
+export type Pledge = () => Promise<() => void>
+
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
 /** From a credential to the actor behind it, or 401. */
@@ -82,13 +85,15 @@ export const createAuthenticate = (store: Store, tokens: Tokens, settings: Setti
     return user && { account, user }
   }
 
-  const basic = async (value: string): Promise<Actor> => {
+  const basic = async (value: string, pledge: Pledge): Promise<Actor> => {
     const hash = sha256Hex(value)
     let entry = known.get(hash)
     if (!entry || !(await isCurrent(entry))) {
       known.delete(hash)
+      const giveBack = await pledge()
       entry = await check(value)
       if (!entry) throw failure('invalid_credentials', {})
+      giveBack()
       known.set(hash, entry)
       if (known.size > mostBasic) known.delete(known.keys().next().value as string)
     }
@@ -105,6 +110,6 @@ export const createAuthenticate = (store: Store, tokens: Tokens, settings: Setti
     }
   }
 
-  return (credential: Credential) =>
-    credential.kind === 'basic' ? basic(credential.value) : tokens.verify(credential.token)
+  return (credential: Credential, pledge: Pledge) =>
+    credential.kind === 'basic' ? basic(credential.value, pledge) : tokens.verify(credential.token)
 }

@@ -33,7 +33,12 @@ export const signInKey = async (salt: string, method: DigestMethod, digest: stri
   if (waiting >= mostWaiting) throw failure('too_many_requests', { retryAfterSeconds: 2 })
   waiting += 1
   try {
-    const key = await derive(digest.toLowerCase(), Buffer.from(`${method}:${salt}`), keyLength, scryptParameters)
+    const key = await derive(
+      digest.toLowerCase(),
+      Buffer.from(`${method}:${salt}`),
+      keyLength,
+      scryptParameters,
+    )
     return `${method}:${key.toString('base64url')}`
   } finally {
     waiting -= 1

@@ -83,7 +83,9 @@ const authenticate: Step = async (exchange) => {
   exchange.credential = credential
   if (!credential) return
   try {
-    exchange.actor = await exchange.frame.authenticate(credential)
+    exchange.actor = await exchange.frame.authenticate(credential, () =>
+      exchange.frame.throttle.pledgeSignIn(exchange.clientAddress, exchange.crossbar),
+    )
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     exchange.refusal = error

@@ -61,5 +61,20 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
         buckets.consumeUntil(bucketKey(clientAddress, undefined), price, await bucketSettings()),
       )
     },
+
+    /**
+     * Basic credentials are a sign-in each time they are not known yet: guesses pay its price, good ones get it back.
+     * Answers with what gives it back.
+     */
+    async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<'crossbar'>) {
+      const { consumed } = await this.chargeSignIn(
+        clientAddress,
+        'user_auth',
+        crossbar.user_auth_tokens,
+        crossbar,
+      )
+      const size = await bucketSettings()
+      return () => buckets.giveBack(bucketKey(clientAddress, undefined), consumed, size)
+    },
   }
 }

@@ -24,6 +24,8 @@ export interface TokenBuckets {
   consume(key: string, tokens: number, settings: BucketSettings): Charge
   /** For logins: takes the tokens, or refuses and empties the bucket. */
   consumeUntil(key: string, tokens: number, settings: BucketSettings): Charge
+  /** Takes a payment back; a bucket never holds more than its size. */
+  giveBack(key: string, tokens: number, settings: BucketSettings): void
 }
 
 interface Bucket {
@@ -127,6 +129,10 @@ export const createTokenBuckets = ({
       if (isPayable(bucket, tokens)) return take(bucket, tokens)
       bucket.tokens = 0
       return refusal(bucket, tokens, tokens, now, settings)
+    },
+    giveBack(key, tokens, settings) {
+      const bucket = bucketOf(key, clock.now(), settings)
+      bucket.tokens = Math.min(settings.maxTokens, bucket.tokens + tokens)
     },
   }
 }

@@ -1,18 +1,23 @@
 import type { Clock } from '../../src/lib/clock.ts'
 
-/** Stands still until it is told otherwise. */
-export class TestClock implements Clock {
-  #now: number
+export interface Span {
+  hours?: number
+  minutes?: number
+  seconds?: number
+  milliseconds?: number
+}
 
-  constructor(start = Date.UTC(2026, 0, 5, 12)) {
-    this.#now = start
-  }
+export interface TestClock extends Clock {
+  advance(span: Span): void
+}
 
-  now() {
-    return this.#now
-  }
-
-  advance({ hours = 0, minutes = 0, seconds = 0, milliseconds = 0 }) {
-    this.#now += ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
+/** A clock that stands still until it is told otherwise. */
+export const createTestClock = (start = Date.UTC(2026, 0, 5, 12)): TestClock => {
+  let now = start
+  return {
+    now: () => now,
+    advance({ hours = 0, minutes = 0, seconds = 0, milliseconds = 0 }) {
+      now += ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
+    },
   }
 }

@@ -7,18 +7,13 @@ import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
-import { createDatabase } from './postgres.ts'
+import { createDatabase, type Engine, engines } from './postgres.ts'
 
-export type Engine = Database['engine']
-
-/** The engines to test on: both, or the one that ENGINE names. */
-export const engines: readonly Engine[] = (['sqlite', 'postgres'] as const).filter(
-  (engine) => !process.env.ENGINE || process.env.ENGINE === engine,
-)
+export type { Engine }
 
 /** Repeats a suite for each engine. */
 export const describeEngines = (title: string, suite: (engine: Engine) => void) =>
-  describe.each(engines)(`${title} on %s`, (engine) => suite(engine))
+  describe.each<Engine>(engines)(`${title} on %s`, (engine) => suite(engine))
 
 /** Where a server of a test keeps its things: a directory, and a database of its own when the engine needs one. */
 export interface Place {
@@ -29,7 +24,9 @@ export interface Place {
 
 export const makePlace = async (engine: Engine): Promise<Place> => {
   const dataDir = await mkdtemp(join(tmpdir(), 'crosspoint-test-'))
-  const database = engine === 'postgres' ? await createDatabase(inject('postgresUrl')) : undefined
+  const serverUrl = engine === 'postgres' ? inject('postgresUrl') : undefined
+  const database = serverUrl ? await createDatabase(serverUrl) : undefined
+  if (engine === 'postgres' && !database) throw new Error('this run has no PostgreSQL')
   return {
     dataDir,
     databaseUrl: database?.url,

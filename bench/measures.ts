@@ -1,0 +1,132 @@
+// What is measured, and the floor that each figure is held against.
+import { join } from 'node:path'
+import { startHelper } from './children.ts'
+import type { FloorJob, FloorResult } from './floors.ts'
+import type { LoadJob, LoadResult } from './load.ts'
+import type { Place, RunningServer } from './server.ts'
+import { type Stage, signIn, signInData, userData } from './stage.ts'
+
+export interface Round {
+  ours: LoadResult
+  /** Operations a second, by the floor's name. The first one is what the goal is about. */
+  floors: Record<string, number>
+}
+
+export interface Measure {
+  name: string
+  /** The issue's: ours divided by the first floor. */
+  goal: number | undefined
+  round(tools: Tools): Promise<Round>
+}
+
+export interface Tools {
+  server: RunningServer
+  stage: Stage
+  place: Place
+  seconds: number
+}
+
+const connections = 32
+const warmUpSeconds = 1
+
+export const load = startHelper<LoadJob, LoadResult>('./load.ts')
+export const floor = startHelper<FloorJob, FloorResult>('./floors.ts')
+
+type Requests = Pick<LoadJob, 'before' | 'after' | 'keys'>
+
+const runLoad = (port: number, requests: Requests, seconds: number) =>
+  load.run({ port, connections, warmUpSeconds, seconds, ...requests })
+
+const getRequests = (path: string, tail: string, keys: readonly string[], token: string): Requests => ({
+  before: `GET ${path}`,
+  after: `${tail} HTTP/1.1\r\nhost: localhost\r\nx-auth-token: ${token}\r\naccept: application/json\r\n\r\n`,
+  keys,
+})
+
+const putRequests = (
+  path: string,
+  token: string,
+  body: [string, string],
+  keys: Requests['keys'],
+): Requests => {
+  const keyLength = 'from' in keys ? 10 : 0
+  const length = body[0].length + keyLength + body[1].length
+  const auth = token ? `x-auth-token: ${token}\r\n` : ''
+  const head = `PUT ${path} HTTP/1.1\r\nhost: localhost\r\n${auth}content-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+  return { before: head + body[0], after: body[1], keys }
+}
+
+const notOurs = new Set(['connection', 'keep-alive', 'content-length', 'transfer-encoding', 'date'])
+
+/** The answer to one of the requests, for a floor that answers alike. */
+const sampleAnswer = async (port: number, path: string, token: string) => {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { 'x-auth-token': token } })
+  const headers = [...answer.headers].filter(([name]) => !notOurs.has(name)).flat()
+  return { headers, body: await answer.text() }
+}
+
+const reading =
+  (
+    path: (id: string) => [string, string],
+    ids: (stage: Stage) => readonly string[],
+    kinds: ('same bytes' | 'stringify')[],
+  ) =>
+  async ({ server, stage, seconds }: Tools): Promise<Round> => {
+    const token = await signIn(server)
+    const [before, after] = path('')
+    const requests = getRequests(before, after, ids(stage), token)
+    const ours = await runLoad(server.port, requests, seconds)
+    const sample = await sampleAnswer(server.port, before + ids(stage)[0] + after, token)
+    const floors: Record<string, number> = {}
+    for (const kind of kinds) {
+      const port = await floor.run({ kind, ...sample })
+      floors[`node:http, ${kind}`] = (await runLoad(port, requests, seconds)).perSecond
+    }
+    return { ours, floors }
+  }
+
+let created = 0
+
+const creating = async ({ server, stage, place, seconds }: Tools): Promise<Round> => {
+  const token = await signIn(server)
+  const [head = '', tail = ''] = JSON.stringify({ data: userData('KEY') })
+    .replaceAll('KEY@', 'k@')
+    .split('"username":"KEY"')
+  const body: [string, string] = [`${head}"username":"u`, `"${tail}`]
+  const path = `/v2/accounts/${stage.accountIds[0]}/users`
+  const ours = await runLoad(server.port, putRequests(path, token, body, { from: created }), seconds)
+  created += ours.distinctKeys
+  const bytes = head.length + tail.length
+  const perSecond = await floor.run({ kind: 'append', file: join(place.dataDir, 'floor'), bytes, seconds })
+  return { ours, floors: { 'append + fdatasync': perSecond } }
+}
+
+const signingIn = async ({ server, seconds }: Tools): Promise<Round> => {
+  const body: [string, string] = [JSON.stringify({ data: signInData }), '']
+  const ours = await runLoad(server.port, putRequests('/v2/user_auth', '', body, ['']), seconds)
+  const perSecond = await floor.run({ kind: 'scrypt', callers: connections, seconds })
+  return { ours, floors: { 'bare scrypt': perSecond } }
+}
+
+export const measuresOf = (engine: 'SQLite' | 'PostgreSQL'): Measure[] => [
+  {
+    name: 'GET an account',
+    goal: engine === 'SQLite' ? 0.55 : 0.48,
+    round: reading(
+      (id) => [`/v2/accounts/${id}`, ''],
+      (stage) => stage.accountIds,
+      ['stringify', 'same bytes'],
+    ),
+  },
+  {
+    name: 'page of 50 users',
+    goal: 0.12,
+    round: reading(
+      (id) => [`/v2/accounts/${id}`, '/users?page_size=50'],
+      (stage) => stage.listedIds,
+      ['same bytes'],
+    ),
+  },
+  { name: 'create a user, durable', goal: 2, round: creating },
+  { name: 'sign in', goal: undefined, round: signingIn },
+]

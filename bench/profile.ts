@@ -1,0 +1,36 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+interface Profile {
+  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[]
+  samples: number[]
+}
+
+const shown = 30
+
+const placeOf = (url: string, line: number) =>
+  url ? `${url.split('/').slice(-2).join('/')}:${line + 1}` : ''
+
+/** The functions in which the processor was found most often, idle time left out. */
+export const printHottest = async (directory: string, say: (line: string) => void) => {
+  const [file = ''] = await readdir(directory)
+  const { nodes, samples } = JSON.parse(await readFile(join(directory, file), 'utf8')) as Profile
+  const names = new Map(
+    nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => [
+      id,
+      `${functionName || '(anonymous)'} ${placeOf(url, lineNumber)}`,
+    ]),
+  )
+  const counts = new Map<string, number>()
+  let busy = 0
+  for (const sample of samples) {
+    const name = names.get(sample) as string
+    if (name.startsWith('(idle)')) continue
+    busy += 1
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  const hottest = [...counts].sort(([, a], [, b]) => b - a).slice(0, shown)
+  for (const [name, count] of hottest)
+    say(`      ${((100 * count) / busy).toFixed(1).padStart(5)} %  ${name}`)
+  say(`    profile: ${join(directory, file)}`)
+}

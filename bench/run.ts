@@ -1,0 +1,114 @@
+// npm run bench [-- --engine=sqlite --only=GET --rounds=3 --seconds=3 --profile]
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { freeRequests } from './free-requests.ts'
+import { floor, load, type Measure, measuresOf, type Round, type Tools } from './measures.ts'
+import { printHottest } from './profile.ts'
+import { memoryOf, type Place, restingMemoryOf, startServer } from './server.ts'
+import { accountCount, setStage } from './stage.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    engine: { type: 'string' },
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '3' },
+    seconds: { type: 'string', default: '3' },
+    profile: { type: 'boolean', default: false },
+  },
+})
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+const rate = (value: number) => `${Math.round(value).toLocaleString('en-US')}/s`
+
+const median = (values: readonly number[]) => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] as number
+}
+
+const verdict = (ratio: number, goal: number | undefined) =>
+  goal === undefined ? '' : `  goal ${goal}: ${ratio >= goal ? 'reached' : 'MISSED'}`
+
+const report = ({ name, goal }: Measure, rounds: readonly Round[]) => {
+  const ours = median(rounds.map((round) => round.ours.perSecond))
+  const p99 = median(rounds.map((round) => round.ours.p99Ms))
+  say(`  ${name}: ${rate(ours)}, p99 ${p99.toFixed(1)} ms`)
+  for (const [index, kind] of Object.keys(rounds[0]?.floors ?? {}).entries()) {
+    const floorRate = (round: Round) => round.floors[kind] as number
+    const ratio = median(rounds.map((round) => round.ours.perSecond / floorRate(round)))
+    const judged = index === 0 ? verdict(ratio, goal) : ''
+    say(`    floor ${kind}: ${rate(median(rounds.map(floorRate)))}  ratio ${ratio.toFixed(2)}${judged}`)
+  }
+  const [{ ours: last }] = rounds.slice(-1) as [Round]
+  say(`    ${last.distinctKeys} different requests; the load took ${last.generatorLoad.toFixed(2)} of a core`)
+  const failed = rounds.find((round) => round.ours.failures > 0)
+  if (failed)
+    throw new Error(`${name}: ${failed.ours.failures} failures, the first: ${failed.ours.firstFailure}`)
+}
+
+const runMeasure = async (measure: Measure, base: Omit<Tools, 'server'>) => {
+  const profileDir = options.profile ? await mkdtemp(join(tmpdir(), 'crosspoint-profile-')) : undefined
+  const server = await startServer(base.place, profileDir)
+  const rounds: Round[] = []
+  for (let round = 0; round < Number(options.rounds); round += 1) {
+    rounds.push(await measure.round({ ...base, server }))
+  }
+  const memory = await memoryOf(server.pid)
+  await server.stop()
+  report(measure, rounds)
+  if (memory) say(`    memory under this load: ${memory.peak.toFixed(0)} MB at most`)
+  if (profileDir) await printHottest(profileDir, say)
+}
+
+const runStarts = async (place: Place) => {
+  const starts: number[] = []
+  for (let count = 0; count < 5; count += 1) {
+    const server = await startServer(place)
+    starts.push(server.startMs)
+    await server.stop()
+  }
+  const ms = median(starts)
+  say(
+    `  start to first answer, ${accountCount} accounts in the store: ${ms.toFixed(0)} ms  goal 1000: ${ms < 1000 ? 'reached' : 'MISSED'}`,
+  )
+  const server = await startServer(place)
+  const memory = await restingMemoryOf(server.pid)
+  await server.stop()
+  if (memory)
+    say(`  memory at rest: ${memory.now.toFixed(0)} MB  goal 130: ${memory.now < 130 ? 'reached' : 'MISSED'}`)
+}
+
+const runEngine = async (engine: 'SQLite' | 'PostgreSQL', place: Place) => {
+  say(engine)
+  await mkdir(place.dataDir, { recursive: true })
+  const first = await startServer(place)
+  await freeRequests(place)
+  const stage = await setStage(first)
+  await first.stop()
+  await runStarts(place)
+  const seconds = Number(options.seconds)
+  const measures = measuresOf(engine).filter(({ name }) => name.includes(options.only))
+  for (const measure of measures) await runMeasure(measure, { stage, place, seconds })
+}
+
+const isWanted = (engine: string) => !options.engine || options.engine === engine
+const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
+
+say(`${availableParallelism()} cores of ${cpus()[0]?.model}, Node ${process.version}`)
+try {
+  if (isWanted('sqlite')) await runEngine('SQLite', { dataDir: join(root, 'sqlite'), databaseUrl: undefined })
+  if (isWanted('postgres')) {
+    const postgres = await startPostgres({ durable: true })
+    const database = await createDatabase(postgres.url)
+    try {
+      await runEngine('PostgreSQL', { dataDir: join(root, 'postgres'), databaseUrl: database.url })
+    } finally {
+      await postgres.stop()
+    }
+  }
+} finally {
+  await Promise.all([load.stop(), floor.stop()])
+  await rm(root, { recursive: true, force: true })
+}

@@ -1,0 +1,37 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { describeError, type Log } from '../lib/log.ts'
+
+/** Work that a request causes but whose answer must not wait for it, nor tell by its timing that it happened. */
+export interface Afterwards {
+  /** Begins after the answer is written, and after `pauseMs`. A failure is logged under `name`. */
+  run(name: string, work: () => Promise<void>, pauseMs?: number): void
+  /** Resolves when all that was begun has ended. */
+  settle(): Promise<void>
+}
+
+// Callers who cause work faster than it is done are not let fill the memory.
+const mostWaiting = 20_000
+
+export const createAfterwards = (log: Log): Afterwards => {
+  const running = new Set<Promise<void>>()
+
+  const perform = async (name: string, work: () => Promise<void>, pauseMs: number) => {
+    await sleep(pauseMs)
+    try {
+      await work()
+    } catch (error) {
+      log.write('error', `${name} failed`, { error: describeError(error) })
+    }
+  }
+
+  return {
+    run(name, work, pauseMs = 0) {
+      if (running.size >= mostWaiting) return log.write('warn', `${name} was left out: too much waits`)
+      const run = perform(name, work, pauseMs).finally(() => running.delete(run))
+      running.add(run)
+    },
+    async settle() {
+      while (running.size > 0) await Promise.all(running)
+    },
+  }
+}

@@ -1,0 +1,196 @@
+// What holds for every answer, whatever the test asks about: held against each one that a test receives.
+import { Ajv, type ValidateFunction } from 'ajv'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { catalogue } from '../../src/http/failures.ts'
+import type { Method, Route } from '../../src/http/route.ts'
+import { createRouter, routeOf, segmentsOf } from '../../src/http/router.ts'
+import type { FailureKind } from '../../src/lib/failure.ts'
+import { isTimezone } from '../../src/lib/timezones.ts'
+import type { Answer, RawRequest } from './client.ts'
+
+const allowedMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const allowedHeaders = [
+  ...['Content-Type', 'Depth', 'User-Agent', 'X-File-Size', 'X-Requested-With', 'If-Modified-Since'],
+  ...['X-File-Name', 'Cache-Control', 'X-Auth-Token', 'If-Match', 'Authorization'],
+  ...['X-HTTP-Method-Override', 'X-Kazoo-Cluster-ID'],
+]
+const exposedHeaders = ['Content-Type', 'X-Auth-Token', 'X-Request-ID', 'Location', 'Etag']
+
+/** What any route may answer with, beside what it declares. */
+const generalFailures: readonly FailureKind[] = [
+  'validation_error',
+  'invalid_credentials',
+  'forbidden',
+  'not_found',
+  'bad_identifier',
+  'faulty_request',
+  'invalid_method',
+  'not_acceptable',
+  'unsupported_media_type',
+  'datastore_conflict',
+  'gone',
+  'precondition_failed',
+  'too_large',
+  'range_not_satisfiable',
+  'too_many_requests',
+  'datastore_unreachable',
+]
+
+// Their text depends on the case.
+const freeMessages = new Set<FailureKind>(['invalid_credentials', 'missing_parameter', 'not_renewable'])
+
+const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
+
+const kindsOf = (status: number, message: string | undefined) =>
+  (Object.keys(catalogue) as FailureKind[]).filter((kind) => {
+    const sample = catalogue[kind](sampleDetails as never)
+    return sample.status === status && (sample.message === message || freeMessages.has(kind))
+  })
+
+const ajv = new Ajv({
+  strict: false,
+  allErrors: true,
+  formats: {
+    date: fullFormats.date,
+    'date-time': fullFormats['date-time'],
+    hostname: fullFormats.hostname,
+    ipv4: fullFormats.ipv4,
+    uri: fullFormats.uri,
+    email: /^[^@]+@[^@]+$/,
+    timezone: isTimezone,
+    regex: true,
+  },
+})
+
+const compiled = new WeakMap<object, ValidateFunction>()
+
+const mistakesOf = (schema: object, data: unknown): string | undefined => {
+  const validate = compiled.get(schema) ?? ajv.compile(schema)
+  compiled.set(schema, validate)
+  return validate(data) ? undefined : ajv.errorsText(validate.errors, { dataVar: 'data' })
+}
+
+const listOf = (header: unknown) => (typeof header === 'string' ? header.toLowerCase().split(/\s*,\s*/) : [])
+
+const lacks = (header: unknown, wanted: readonly string[]) => {
+  const found = listOf(header)
+  return wanted.filter((value) => !found.includes(value.toLowerCase()))
+}
+
+const headerMistakes = ({ headers }: Answer): (string | false)[] => [
+  !headers['x-request-id'] && 'no X-Request-ID',
+  headers['access-control-allow-origin'] !== '*' && 'no CORS origin',
+  lacks(headers['access-control-allow-methods'], allowedMethods).length > 0 && 'CORS methods are missing',
+  lacks(headers['access-control-allow-headers'], allowedHeaders).length > 0 && 'CORS headers are missing',
+  lacks(headers['access-control-expose-headers'], exposedHeaders).length > 0 &&
+    'CORS exposed headers are missing',
+  headers['access-control-max-age'] !== '86400' && 'no CORS max age',
+]
+
+const isObject = (value: unknown) => value !== null && typeof value === 'object' && !Array.isArray(value)
+const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0
+
+const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[] => [
+  headers['content-type'] !== 'application/json' && `content type ${headers['content-type']}`,
+  body.data === undefined && 'no data',
+  !isObject(body.metadata) && 'no metadata',
+  body.request_id !== headers['x-request-id'] && 'another request_id than in the header',
+  typeof body.node !== 'string' && 'no node',
+  !/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(String(body.timestamp)) && 'no ISO timestamp',
+  body.tokens !== undefined &&
+    !(isCount(body.tokens.consumed) && isCount(body.tokens.remaining)) &&
+    'tokens are no counts',
+  status < 400
+    ? (body.status !== 'success' || body.error !== undefined) && 'no success in the envelope'
+    : (body.status !== 'error' || body.error !== String(status) || typeof body.message !== 'string') &&
+      'no error in the envelope',
+  body.page_size !== undefined && body.page_size !== body.data?.length && 'page_size is not the rows given',
+]
+
+const privateKeys = (value: unknown): string[] => {
+  if (Array.isArray(value)) return value.flatMap(privateKeys)
+  if (!isObject(value)) return []
+  return Object.entries(value as object).flatMap(([key, inner]) =>
+    key.startsWith('_') || key.startsWith('pvt_') ? [key] : privateKeys(inner),
+  )
+}
+
+/** The envelope and query keys that change what a request means. */
+const wordsOf = ({ path, body }: RawRequest) => {
+  const query = new URLSearchParams(path.split('?')[1] ?? '')
+  let envelope: Record<string, unknown> = {}
+  try {
+    if (body !== undefined) envelope = JSON.parse(Buffer.from(body).toString()) as Record<string, unknown>
+  } catch {
+    // A body that is no JSON has no envelope.
+  }
+  const has = (name: string) => query.has(name) || (isObject(envelope) && envelope[name] !== undefined)
+  return { has, verb: envelope?.verb ?? query.get('verb') }
+}
+
+const dataMistake = (route: Route, answer: Answer, reshaped: boolean) => {
+  const { answers, list } = route.spec
+  if (!list) return mistakesOf(answers, answer.data)
+  if (!Array.isArray(answer.data)) return 'a list route answers without rows'
+  if (reshaped) return undefined
+  for (const row of answer.data) {
+    const mistake = mistakesOf(answers, row)
+    if (mistake) return mistake
+  }
+  return undefined
+}
+
+const failureMistake = (route: Route | undefined, { status, body }: Answer) => {
+  const kinds = kindsOf(status, body.message)
+  const allowed = new Set([...generalFailures, ...(route?.spec.fails ?? [])])
+  if (kinds.some((kind) => allowed.has(kind))) return undefined
+  return `${status} ${body.message} is not declared by the route`
+}
+
+const fileMistake = (route: Route | undefined, { headers, status }: Answer) => {
+  const type = String(headers['content-type'])
+  const made = [...(route?.spec.produces ?? []), ...(route?.spec.list ? ['text/csv'] : [])]
+  const fits = made.some((one) => one === type || (one.endsWith('*') && type.startsWith(one.slice(0, -1))))
+  return status < 300 && fits ? undefined : `${status} with content type ${type}, which is not declared`
+}
+
+/** A judge of answers for the given routes: throws when one breaks what holds for all. */
+export const createAnswerChecks = (routes: readonly Route[]) => {
+  const router = createRouter(routes)
+
+  const routeFor = (raw: RawRequest): Route | undefined => {
+    const { verb } = wordsOf(raw)
+    const method = raw.method === 'POST' && typeof verb === 'string' ? verb.toUpperCase() : raw.method
+    const segments = segmentsOf(raw.path.split('?')[0] as string) ?? []
+    const full = segments[1] === 'account' ? ['v2', 'accounts', 'own', ...segments.slice(2)] : segments
+    const match = router.find(full)
+    return match && routeOf(match, method as Method)?.route
+  }
+
+  const mistakes = (raw: RawRequest, answer: Answer): (string | false | undefined)[] => {
+    const isEmpty = answer.status === 304 || raw.method === 'HEAD' || raw.method === 'OPTIONS'
+    if (isEmpty) return [...headerMistakes(answer), answer.text !== '' && 'a body where none may be']
+    const route = routeFor(raw)
+    if (!answer.headers['content-type']?.startsWith('application/json')) {
+      return [...headerMistakes(answer), fileMistake(route, answer)]
+    }
+    const { has } = wordsOf(raw)
+    const general = [...headerMistakes(answer), ...envelopeMistakes(answer)]
+    if (answer.status >= 400) return [...general, failureMistake(route, answer)]
+    const hidden = privateKeys(answer.data)
+    return [
+      ...general,
+      hidden.length > 0 && `private keys: ${hidden.join(', ')}`,
+      route ? dataMistake(route, answer, has('fields') || has('full_docs')) : 'success without a route',
+    ]
+  }
+
+  return (raw: RawRequest, answer: Answer) => {
+    if (!/^\/v\d/.test(raw.path)) return
+    const found = mistakes(raw, answer).filter((mistake) => typeof mistake === 'string')
+    if (found.length === 0) return
+    throw new Error(
+      `${raw.method} ${raw.path}: ${found.join('; ')}\n${answer.status} ${answer.text.slice(0, 2000)}`,
+    )
+  }
+}

@@ -1,0 +1,66 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface ServerProcess {
+  port: number
+  url: string
+  dataDir: string
+  process: ChildProcess
+  /** Everything printed on standard output so far. */
+  output(): string
+  errors(): string
+  /** Ends it as an operator would and waits; answers with the exit code. */
+  end(signal?: NodeJS.Signals): Promise<number | null>
+}
+
+const program = new URL('../../bin/crosspoint.ts', import.meta.url).pathname
+
+/** A real server in a process of its own, on a free port. `undefined` takes a variable away. */
+export const startServerProcess = async (
+  environment: Record<string, string | undefined> = {},
+  dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-')),
+): Promise<ServerProcess> => {
+  const env: Record<string, string | undefined> = {
+    ...process.env,
+    CROSSPOINT_PORT: '0',
+    CROSSPOINT_DATA_DIR: dataDir,
+    CROSSPOINT_ADMIN_PASSWORD: 'secret',
+    ...environment,
+  }
+  const child = spawn(process.execPath, [program, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let output = ''
+  let errors = ''
+  child.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const port = await new Promise<number>((resolve, reject) => {
+    child.stdout.on('data', (chunk) => {
+      output += chunk
+      const ready = /ready at http:\/\/[^\s]+:(\d+)/.exec(output)
+      if (ready) resolve(Number(ready[1]))
+    })
+    child.once('exit', (code) =>
+      reject(new Error(`the server ended with ${code} before it was ready:\n${errors}`)),
+    )
+  })
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    dataDir,
+    process: child,
+    output: () => output,
+    errors: () => errors,
+    async end(signal = 'SIGTERM') {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      child.kill(signal)
+      const [code] = await once(child, 'exit')
+      return code as number | null
+    },
+  }
+}
+
+export const removeDataDir = (server: ServerProcess) =>
+  rmSync(server.dataDir, { recursive: true, force: true })

@@ -1,0 +1,28 @@
+import type { Store } from '../../src/storage/store.ts'
+import type { Engine } from './databases.ts'
+
+// What is written about requests, not by them.
+const logTables = new Set(['audit_log', 'outbox'])
+const logKinds = /attempt/
+
+const tableNames: Record<Engine, string> = {
+  sqlite: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",
+  postgres: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename",
+}
+
+const isLogRow = (row: Record<string, unknown>) => logKinds.test(String(row.kind ?? ''))
+
+/** Every row of every table, as sorted texts. */
+export const snapshotOf = async (store: Store, engine: Engine): Promise<Record<string, string[]>> => {
+  const tables = await store.all<{ name: string }>(tableNames[engine])
+  const content: Record<string, string[]> = {}
+  for (const { name } of tables) {
+    if (logTables.has(name) || logKinds.test(name)) continue
+    const rows = await store.all<Record<string, unknown>>(`SELECT * FROM ${name}`)
+    content[name] = rows
+      .filter((row) => !isLogRow(row))
+      .map((row) => JSON.stringify(row))
+      .sort()
+  }
+  return content
+}

@@ -1,0 +1,266 @@
+import { createHash } from 'node:crypto'
+import { afterEach, expect } from 'vitest'
+import { type RunningServer, startServer } from '../../src/compose.ts'
+import type { Config } from '../../src/config/config.ts'
+import { settingsKind } from '../../src/settings/settings.ts'
+import { ChangeSet, systemScope } from '../../src/storage/change-set.ts'
+import { createCollection } from '../../src/storage/collection.ts'
+import type { Json } from '../../src/storage/records.ts'
+import { createAnswerChecks } from './answer-checks.ts'
+import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
+import { createTestClock } from './clock.ts'
+import { type Engine, makePlace, sharedBySuite } from './databases.ts'
+import { createTestLog } from './log.ts'
+import './matchers.ts'
+import { snapshotOf } from './snapshot.ts'
+
+export { describeEngines } from './databases.ts'
+
+export interface TestAccount {
+  id: string
+  name: string
+  realm: string
+  /** `/v2/accounts/{id}` */
+  path: string
+}
+
+/** Somebody who calls, and who it is. */
+export class Person extends Client {
+  readonly id: string
+  readonly account: TestAccount
+  readonly username: string
+  /** Undefined: this person cannot sign in and was given a token. */
+  readonly password: string | undefined
+  readonly token: string
+  /** `/v2/accounts/{account_id}/users/{id}` */
+  readonly path: string
+
+  constructor(send: Send, facts: Pick<Person, 'id' | 'account' | 'username' | 'password' | 'token'>) {
+    super(send, { 'x-auth-token': facts.token })
+    this.id = facts.id
+    this.account = facts.account
+    this.username = facts.username
+    this.password = facts.password
+    this.token = facts.token
+    this.path = `${facts.account.path}/users/${facts.id}`
+  }
+}
+
+/** What a client sends as `credentials`. */
+export const credentialsOf = (username: string, password: string, algorithm: 'md5' | 'sha1' = 'md5') =>
+  createHash(algorithm).update(`${username.toLowerCase()}:${password}`).digest('hex')
+
+const must = (answer: Answer): Answer => {
+  if (answer.status < 300) return answer
+  throw new Error(
+    `the world could not be built: ${answer.request.method} ${answer.request.path}: ${answer.text}`,
+  )
+}
+
+const accountOf = ({ data }: Answer): TestAccount => ({
+  id: data.id,
+  name: data.name,
+  realm: data.realm,
+  path: `/v2/accounts/${data.id}`,
+})
+
+const configOf = (dataDir: string, databaseUrl: string | undefined): Config => ({
+  host: '127.0.0.1',
+  port: 0,
+  dataDir,
+  databaseUrl,
+  masterAccount: 'master',
+  masterRealm: 'master.localhost',
+  adminUsername: 'operator',
+  adminPassword: 'operator-secret',
+  smtpUrl: undefined,
+  logLevel: 'info',
+})
+
+const settingsDefinition = {
+  kind: settingsKind,
+  sortKey: (_doc: object, id: string) => id,
+  row: () => ({}),
+}
+
+/** What administrators set, written past the API: it holds for the next request. */
+const createConfigure = ({ store }: RunningServer) => {
+  const documents = createCollection<Json, Json>(store, settingsDefinition)
+  return async (name: string, values: Json) => {
+    const set = new ChangeSet({ requestId: 'test' })
+    const before = await documents.find(systemScope, name)
+    const doc = { ...before?.doc, default: { ...(before?.doc.default as Json | undefined), ...values } }
+    if (before) documents.replace(set, before, documents.revise(before, { doc }))
+    else documents.insert(set, documents.draft(systemScope, { doc, hidden: {} }, name))
+    await store.commit(set)
+  }
+}
+
+const tally = () => {
+  let made = 0
+  return () => {
+    made += 1
+    return made
+  }
+}
+
+/** Makes accounts, people and phones of which a test needs its own. */
+const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) => {
+  const next = tally()
+
+  const signedIn = async (account: TestAccount, userId: string) => {
+    const record = await areas.accounts.get(account.id)
+    const user = await areas.users.collection.get(account.id, userId)
+    return (await areas.signIn.openSession(record, user)).token
+  }
+
+  return {
+    /** A token without the price of a sign-in. */
+    tokenOf: signedIn,
+
+    /** A sub-account, of the master account unless a parent is given. */
+    async account(parent?: TestAccount, fields: Json = {}): Promise<TestAccount> {
+      const number = next()
+      const data = { name: `Account ${number}`, realm: `account${number}.test`, ...fields }
+      return accountOf(must(await operator.put(parent?.path ?? '/v2/accounts', data)))
+    },
+
+    /** An ordinary user. Without a password, which costs time, they cannot sign in: they have a token. */
+    async user(account: TestAccount, fields: Json = {}): Promise<Person> {
+      const data = { first_name: 'Some', last_name: 'Body', username: `user${next()}`, ...fields }
+      const made = must(await operator.put(`${account.path}/users`, data)).data
+      const password = typeof fields.password === 'string' ? fields.password : undefined
+      const token = await signedIn(account, made.id)
+      return new Person(send, { id: made.id, account, username: made.username, password, token })
+    },
+
+    /** A user with `priv_level` admin. */
+    admin(account: TestAccount, fields: Json = {}): Promise<Person> {
+      return this.user(account, { priv_level: 'admin', ...fields })
+    },
+
+    /** A phone; its record as the API answers it. */
+    async device(account: TestAccount, fields: Json = {}): Promise<Json & { id: string; path: string }> {
+      const made = must(
+        await operator.put(`${account.path}/devices`, { name: `Phone ${next()}`, ...fields }),
+      ).data
+      return { ...made, path: `${account.path}/devices/${made.id}` }
+    },
+
+    /** A caller with the account's API key. */
+    async keyHolder(account: TestAccount): Promise<Client> {
+      const key = areas.accounts.apiKeyOf(await areas.accounts.get(account.id))
+      return clientWithToken(send, (await areas.signIn.byApiKey(key)).token)
+    },
+  }
+}
+
+type Makers = ReturnType<typeof createMakers>
+
+const signInOperator = async (server: RunningServer, send: Send) => {
+  const record = await server.areas.accounts.byRealm('master.localhost')
+  if (!record) throw new Error('there is no master account')
+  const [user] = await server.areas.users.collection.page({
+    accountId: record.id,
+    limit: 1,
+    descending: false,
+  })
+  if (!user) throw new Error('the master account has no admin')
+  const { token } = await server.areas.signIn.openSession(record, user)
+  const { name, realm } = record.doc
+  const master: TestAccount = { id: record.id, name, realm, path: `/v2/accounts/${record.id}` }
+  const facts = { id: user.id, account: master, username: 'operator', password: 'operator-secret', token }
+  return new Person(send, facts)
+}
+
+/** Master, a reseller below it, and below that two customers who are rivals. */
+const populate = async (make: Makers, operator: Person) => {
+  const reseller = await make.account(operator.account, { name: 'Reseller', realm: 'reseller.test' })
+  must(await operator.put(`${reseller.path}/reseller`, {}))
+  const [acme, rival] = await Promise.all([
+    make.account(reseller, { name: 'Acme', realm: 'acme.test' }),
+    make.account(reseller, { name: 'Rival', realm: 'rival.test' }),
+  ])
+  const named = (username: string, last_name: string) => ({
+    first_name: username.charAt(0).toUpperCase() + username.slice(1),
+    last_name,
+    username,
+    password: `${username}-secret`,
+  })
+  const [ross, ada, uli, rex, acmeKey] = await Promise.all([
+    make.admin(reseller, named('ross', 'Reseller')),
+    make.admin(acme, named('ada', 'Admin')),
+    make.user(acme, named('uli', 'User')),
+    make.admin(rival, named('rex', 'Rival')),
+    make.keyHolder(acme),
+  ])
+  return { reseller, acme, rival, ross, ada, uli, rex, acmeKey }
+}
+
+export type World = Awaited<ReturnType<typeof buildWorld>>
+
+/** A running server with people in it. The caller closes it; suites use `useWorld`. */
+export const buildWorld = async (engine: Engine) => {
+  const place = await makePlace(engine)
+  const clock = createTestClock()
+  const { log, entries, errors } = createTestLog()
+  const server = await startServer(configOf(place.dataDir, place.databaseUrl), { clock, log })
+  const transport = createTransport(server.port)
+  const check = createAnswerChecks(server.areas.routes)
+  const send: Send = async (raw) => {
+    const answer = await transport.send(raw)
+    check(raw, answer)
+    return answer
+  }
+  const configure = createConfigure(server)
+  await configure('crossbar', { token_costs: 0 })
+  const operator = await signInOperator(server, send)
+  const make = createMakers(server, send, operator)
+  const people = await populate(make, operator)
+  return {
+    ...people,
+    ...make,
+    engine,
+    clock,
+    server,
+    operator,
+    master: operator.account,
+    /** A caller without credentials. */
+    anonymous: new Client(send),
+    /** A caller with these headers. */
+    client: (headers: Record<string, string>) => new Client(send, headers),
+    clientWithToken: (token: string) => clientWithToken(send, token),
+    /** Sets keys in the `default` section of a settings document. */
+    configure,
+    /** The store's content without logs, to show that nothing changed. */
+    snapshot: () => snapshotOf(server.store, engine),
+    logEntries: entries,
+    /** The errors logged since the last call. A test that causes one on purpose takes it away with this. */
+    takeErrors() {
+      const taken = errors()
+      entries.splice(0)
+      return taken
+    },
+    async close() {
+      transport.close()
+      await server.stop()
+      await place.remove()
+    },
+  }
+}
+
+/** A world for one suite; after each test it has logged no error. */
+export const useWorld = (engine: Engine, settle?: (world: World) => Promise<void>): World => {
+  const world = sharedBySuite(
+    async () => {
+      const built = await buildWorld(engine)
+      await settle?.(built)
+      return built
+    },
+    (built) => built.close(),
+  )
+  afterEach(() => {
+    expect(world.takeErrors()).toEqual([])
+  })
+  return world
+}
