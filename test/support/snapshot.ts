@@ -13,9 +13,11 @@ const tableNames: Record<Engine, string> = {
 const isLogRow = (row: Record<string, unknown>) => logKinds.test(String(row.kind ?? ''))
 
 /** Every row of every table, as sorted texts. */
-export const snapshotOf = async (store: Store, engine: Engine): Promise<Record<string, string[]>> => {
+export type Snapshot = Record<string, string[]>
+
+export const snapshotOf = async (store: Store, engine: Engine): Promise<Snapshot> => {
   const tables = await store.all<{ name: string }>(tableNames[engine])
-  const content: Record<string, string[]> = {}
+  const content: Snapshot = {}
   for (const { name } of tables) {
     if (logTables.has(name) || logKinds.test(name)) continue
     const rows = await store.all<Record<string, unknown>>(`SELECT * FROM ${name}`)
@@ -25,4 +27,13 @@ export const snapshotOf = async (store: Store, engine: Engine): Promise<Record<s
       .sort()
   }
   return content
+}
+
+/** The rows that only one of two snapshots has. */
+export const differenceOf = (before: Snapshot, after: Snapshot) => {
+  const rowsOf = (snapshot: Snapshot) =>
+    Object.entries(snapshot).flatMap(([table, rows]) => rows.map((row) => `${table} ${row}`))
+  const had = new Set(rowsOf(before))
+  const has = new Set(rowsOf(after))
+  return { gone: [...had].filter((row) => !has.has(row)), new: [...has].filter((row) => !had.has(row)) }
 }

@@ -12,7 +12,7 @@ import { createTestClock } from './clock.ts'
 import { type Engine, makePlace, sharedBySuite } from './databases.ts'
 import { createTestLog } from './log.ts'
 import './matchers.ts'
-import { snapshotOf } from './snapshot.ts'
+import { differenceOf, snapshotOf } from './snapshot.ts'
 
 export { describeEngines } from './databases.ts'
 
@@ -234,6 +234,13 @@ export const buildWorld = async (engine: Engine) => {
     configure,
     /** The store's content without logs, to show that nothing changed. */
     snapshot: () => snapshotOf(server.store, engine),
+    /** Does it, and shows that it changed nothing. */
+    async unchanged<T>(act: () => Promise<T>): Promise<T> {
+      const before = await snapshotOf(server.store, engine)
+      const result = await act()
+      expect(differenceOf(before, await snapshotOf(server.store, engine))).toEqual({ gone: [], new: [] })
+      return result
+    },
     logEntries: entries,
     /** The errors logged since the last call. A test that causes one on purpose takes it away with this. */
     takeErrors() {

@@ -1,0 +1,186 @@
+// The imports and calls that must never exist, so that each kind of code keeps its place.
+import { posix } from 'node:path'
+import { type Import, lineAt, readSource, type SourceFile } from './source-text.ts'
+
+interface Finding {
+  line: number
+  what: string
+}
+
+interface Rule {
+  says: string
+  appliesTo(path: string): boolean
+  find(file: SourceFile): Finding[]
+}
+
+interface AreaEdge {
+  from: string
+  to: string
+  at: string
+}
+
+const outsideWorld =
+  /^(?:node:)?(?:fs|http|http2|https|net|tls|dns|dgram|child_process|sqlite)(?:\/.*)?$|^(?:pg|nodemailer)$/
+const webServer = /^(?:node:)?(?:http|https|http2)$/
+const databaseDriver = /^(?:pg|(?:node:)?sqlite)$/
+const nodeProcess = /^(?:node:)?process$/
+const environmentUse = /\bprocess\s*(?:\?\.|\.)\s*env\b|\bprocess\s*\[/g
+const timeOrChance =
+  /\bDate\s*\.\s*now\b|\bDate\s*\(\s*\)|\bnew\s+Date\b(?!\s*\()|\bMath\s*\.\s*random\b|\b(?:randomBytes|randomUUID\w*|randomInt|randomFill(?:Sync)?|getRandomValues)\b/g
+const consoleUse = /\bconsole\s*\.\s*\w+/g
+// Upper case anywhere; lower case only where a text begins, for prose selects things from lists too.
+const sql =
+  /\bINSERT INTO\b|\bUPDATE\b[\s\S]*\bSET\b|\bDELETE FROM\b|\bSELECT\b[\s\S]*\bFROM\b|\b(?:CREATE|ALTER|DROP) (?:TABLE|INDEX)\b|^\s*(?:insert into|delete from|update\s[\s\S]*\sset|select\s[\s\S]*\sfrom)\s/
+
+const isIn = (path: string, ...folders: string[]) => folders.some((folder) => path.startsWith(`${folder}/`))
+const isNamed = (path: string, ...names: string[]) => names.includes(posix.basename(path))
+const isServerCode = (path: string) => isIn(path, 'src', 'bin')
+const isAreaFile = (path: string, ...names: string[]) => isIn(path, 'src/areas') && isNamed(path, ...names)
+const isPureAreaFile = (path: string) => isAreaFile(path, 'rules.ts', 'schema.ts')
+
+/** The area that a file belongs to; a file directly in areas/ belongs to none. */
+const areaOf = (path: string) => /^src\/areas\/([^/]+)\//.exec(path)?.[1]
+
+const importsWhere = (isForbidden: (imported: Import, file: SourceFile) => boolean) => (file: SourceFile) =>
+  file.imports
+    .filter((imported) => isForbidden(imported, file))
+    .map(({ line, target }) => ({ line, what: target }))
+
+const codeMatching = (pattern: RegExp) => (file: SourceFile) =>
+  [...file.code.matchAll(pattern)].map((use) => ({ line: lineAt(file.code, use.index), what: use[0] }))
+
+const findSql = (file: SourceFile) =>
+  file.literals
+    .filter(({ text }) => sql.test(text))
+    .map(({ start, text }) => ({ line: lineAt(file.code, start), what: text.trim().slice(0, 40) }))
+
+const isImpureForArea = ({ target }: Import) =>
+  outsideWorld.test(target) ||
+  target === 'src/compose.ts' ||
+  isIn(target, 'src/storage', 'src/http', 'src/jobs', 'src/events', 'src/mail', 'src/dns', 'src/config') ||
+  isAreaFile(target, 'routes.ts', 'operations.ts', 'store.ts')
+
+const takesTimeOrChance = ({ target, isTypeOnly, valueNames }: Import) => {
+  if (isTypeOnly) return false
+  if (target === 'src/lib/ids.ts') return !valueNames.every((name) => /^is[A-Z]/.test(name))
+  return target === 'src/lib/clock.ts'
+}
+
+const isForeign = ({ target, isTypeOnly }: Import, { path }: SourceFile) => {
+  if (target === 'src/areas/index.ts') return true
+  const area = areaOf(target)
+  return area !== undefined && area !== areaOf(path) && !(isTypeOnly && isNamed(target, 'operations.ts'))
+}
+
+const rules: Rule[] = [
+  {
+    says: 'rules.ts and schema.ts are pure: no storage, http, network or files (rule 1)',
+    appliesTo: isPureAreaFile,
+    find: importsWhere(isImpureForArea),
+  },
+  {
+    says: 'clock and randomness are handed to rules.ts and schema.ts (rule 1)',
+    appliesTo: isPureAreaFile,
+    find: importsWhere(takesTimeOrChance),
+  },
+  {
+    says: 'lib/ is pure and lies under everything else (rule 1)',
+    appliesTo: (path) => isIn(path, 'src/lib'),
+    find: importsWhere(
+      ({ target }) => outsideWorld.test(target) || (isServerCode(target) && !isIn(target, 'src/lib')),
+    ),
+  },
+  {
+    says: 'operations.ts knows nothing of HTTP (rule 2)',
+    appliesTo: (path) => isAreaFile(path, 'operations.ts'),
+    find: importsWhere(
+      ({ target }) => isIn(target, 'src/http') || isAreaFile(target, 'routes.ts') || webServer.test(target),
+    ),
+  },
+  {
+    says: 'SQL stands only in store.ts and storage/ (rules 2 and 3)',
+    appliesTo: (path) => isServerCode(path) && !isIn(path, 'src/storage') && !isAreaFile(path, 'store.ts'),
+    find: findSql,
+  },
+  {
+    says: 'the database is reached only through storage/ (rule 3)',
+    appliesTo: (path) => isServerCode(path) && !isIn(path, 'src/storage'),
+    find: importsWhere(({ target }) => databaseDriver.test(target)),
+  },
+  {
+    says: 'the web server is used only in http/ (rule 3)',
+    appliesTo: (path) => isServerCode(path) && !isIn(path, 'src/http'),
+    find: importsWhere(({ target }) => webServer.test(target)),
+  },
+  {
+    says: "an area may import another area's operations type, and nothing else of it (rule 4)",
+    appliesTo: (path) => areaOf(path) !== undefined,
+    find: importsWhere(isForeign),
+  },
+  {
+    says: 'areas are handed to the rest of the server, which imports none (rule 5)',
+    appliesTo: (path) => isIn(path, 'src') && !isIn(path, 'src/areas') && path !== 'src/compose.ts',
+    find: importsWhere(({ target }) => isIn(target, 'src/areas')),
+  },
+  {
+    says: 'process.env is read only in config/env.ts (rule 6)',
+    appliesTo: (path) => isServerCode(path) && path !== 'src/config/env.ts',
+    find: (file) => [
+      ...codeMatching(environmentUse)(file),
+      ...importsWhere(({ target, valueNames }) => nodeProcess.test(target) && valueNames.includes('env'))(
+        file,
+      ),
+    ],
+  },
+  {
+    says: 'time and chance come only from lib/clock.ts and lib/ids.ts (rule 6)',
+    appliesTo: (path) => isServerCode(path) && path !== 'src/lib/clock.ts' && path !== 'src/lib/ids.ts',
+    find: codeMatching(timeOrChance),
+  },
+  {
+    says: 'console/ is a plain API client and imports nothing from src/ (rule 7)',
+    appliesTo: (path) => isIn(path, 'console'),
+    find: importsWhere(({ target }) => isIn(target, 'src')),
+  },
+  {
+    says: 'only bin/ writes to the terminal; the rest of the server logs',
+    appliesTo: (path) => isIn(path, 'src'),
+    find: codeMatching(consoleUse),
+  },
+]
+
+const areaEdges = (files: SourceFile[]): AreaEdge[] =>
+  files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ target, line }) => {
+      const from = areaOf(path)
+      const to = areaOf(target)
+      return from && to && from !== to ? [{ from, to, at: `${path}:${line}` }] : []
+    }),
+  )
+
+const reachableFrom = (start: string, edges: AreaEdge[]) => {
+  const reached = new Set([start])
+  // A set hands out what is added to it while it is being walked.
+  for (const area of reached) for (const { from, to } of edges) if (from === area) reached.add(to)
+  return reached
+}
+
+const circularImports = (files: SourceFile[]) => {
+  const edges = areaEdges(files)
+  return edges
+    .filter(({ from, to }) => reachableFrom(to, edges).has(from))
+    .map(({ from, to, at }) => `${at}: areas do not import each other in a circle (rule 4): ${from} -> ${to}`)
+}
+
+/** Every breach as `file:line: what the rule says: what was found`, for files given as path -> text. */
+export const findViolations = (texts: Record<string, string>) => {
+  const files = Object.entries(texts).map(([path, text]) => readSource(path, text))
+  const breaches = files.flatMap((file) =>
+    rules
+      .filter(({ appliesTo }) => appliesTo(file.path))
+      .flatMap(({ says, find }) =>
+        find(file).map(({ line, what }) => `${file.path}:${line}: ${says}: ${what}`),
+      ),
+  )
+  return [...new Set([...breaches, ...circularImports(files)])]
+}
