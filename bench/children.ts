@@ -3,6 +3,7 @@ import { once } from 'node:events'
 
 /** A child process that does one job after the other. */
 export interface Helper<Job, Result> {
+  readonly pid: number
   run(job: Job): Promise<Result>
   stop(): Promise<void>
 }
@@ -17,6 +18,7 @@ export const end = async (child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM
 export const startHelper = <Job, Result>(script: string): Helper<Job, Result> => {
   const child = fork(new URL(script, import.meta.url))
   return {
+    pid: child.pid as number,
     async run(job) {
       child.send(job as object)
       const [answer] = (await once(child, 'message')) as [{ result?: Result; error?: string }]

@@ -19,6 +19,7 @@ export interface LoadJob {
 
 export interface LoadResult {
   perSecond: number
+  /** During the warm-up too. */
   answers: number
   /** Different keys among the requests. */
   distinctKeys: number
@@ -58,6 +59,7 @@ const runLoad = (job: LoadJob) =>
     const latencies = createHistogram()
     const connections: Connection[] = []
     let answers = 0
+    let measured = 0
     let failures = 0
     let firstFailure: string | undefined
     let measuring = false
@@ -74,8 +76,9 @@ const runLoad = (job: LoadJob) =>
 
     const finished = (connection: Connection) => {
       if (ending) return
+      answers += 1
       if (measuring) {
-        answers += 1
+        measured += 1
         latencies.record(Math.max(1, Math.round((performance.now() - connection.sentAt) * 1000)))
       }
       send(connection)
@@ -133,7 +136,7 @@ const runLoad = (job: LoadJob) =>
       ending = true
       for (const { socket } of connections) socket.destroy()
       resolve({
-        perSecond: answers / seconds,
+        perSecond: measured / seconds,
         answers,
         distinctKeys: requests.distinct(),
         failures,

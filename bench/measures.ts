@@ -3,13 +3,20 @@ import { join } from 'node:path'
 import { startHelper } from './children.ts'
 import type { FloorJob, FloorResult } from './floors.ts'
 import type { LoadJob, LoadResult } from './load.ts'
-import type { Place, RunningServer } from './server.ts'
+import { type Place, processorSecondsOf, type RunningServer } from './server.ts'
 import { type Stage, signIn, signInData, userData } from './stage.ts'
 
+export interface Figure {
+  perSecond: number
+  /** Processor time of the process that answers, for each answer: other programs on the machine do not change it much. */
+  processorMicroseconds?: number
+  load?: LoadResult
+}
+
 export interface Round {
-  ours: LoadResult
-  /** Operations a second, by the floor's name. The first one is what the goal is about. */
-  floors: Record<string, number>
+  ours: Figure
+  /** By the floor's name. The first one is what the goal is about. */
+  floors: Record<string, Figure>
 }
 
 export interface Measure {
@@ -34,8 +41,17 @@ export const floor = startHelper<FloorJob, FloorResult>('./floors.ts')
 
 type Requests = Pick<LoadJob, 'before' | 'after' | 'keys'>
 
-const runLoad = (port: number, requests: Requests, seconds: number) =>
-  load.run({ port, connections, warmUpSeconds, seconds, ...requests })
+interface Target {
+  port: number
+  pid: number
+}
+
+const runLoad = async ({ port, pid }: Target, requests: Requests, seconds: number) => {
+  const before = await processorSecondsOf(pid)
+  const result = await load.run({ port, connections, warmUpSeconds, seconds, ...requests })
+  const spent = (await processorSecondsOf(pid)) - before
+  return { perSecond: result.perSecond, processorMicroseconds: (spent / result.answers) * 1e6, load: result }
+}
 
 const getRequests = (path: string, tail: string, keys: readonly string[], token: string): Requests => ({
   before: `GET ${path}`,
@@ -75,12 +91,12 @@ const reading =
     const token = await signIn(server)
     const [before, after] = path('')
     const requests = getRequests(before, after, ids(stage), token)
-    const ours = await runLoad(server.port, requests, seconds)
+    const ours = await runLoad(server, requests, seconds)
     const sample = await sampleAnswer(server.port, before + ids(stage)[0] + after, token)
-    const floors: Record<string, number> = {}
+    const floors: Record<string, Figure> = {}
     for (const kind of kinds) {
       const port = await floor.run({ kind, ...sample })
-      floors[`node:http, ${kind}`] = (await runLoad(port, requests, seconds)).perSecond
+      floors[`node:http, ${kind}`] = await runLoad({ port, pid: floor.pid }, requests, seconds)
     }
     return { ours, floors }
   }
@@ -94,18 +110,18 @@ const creating = async ({ server, stage, place, seconds }: Tools): Promise<Round
     .split('"username":"KEY"')
   const body: [string, string] = [`${head}"username":"u`, `"${tail}`]
   const path = `/v2/accounts/${stage.accountIds[0]}/users`
-  const ours = await runLoad(server.port, putRequests(path, token, body, { from: created }), seconds)
-  created += ours.distinctKeys
+  const ours = await runLoad(server, putRequests(path, token, body, { from: created }), seconds)
+  created += ours.load.distinctKeys
   const bytes = head.length + tail.length
   const perSecond = await floor.run({ kind: 'append', file: join(place.dataDir, 'floor'), bytes, seconds })
-  return { ours, floors: { 'append + fdatasync': perSecond } }
+  return { ours, floors: { 'append + fdatasync': { perSecond } } }
 }
 
 const signingIn = async ({ server, seconds }: Tools): Promise<Round> => {
   const body: [string, string] = [JSON.stringify({ data: signInData }), '']
-  const ours = await runLoad(server.port, putRequests('/v2/user_auth', '', body, ['']), seconds)
+  const ours = await runLoad(server, putRequests('/v2/user_auth', '', body, ['']), seconds)
   const perSecond = await floor.run({ kind: 'scrypt', callers: connections, seconds })
-  return { ours, floors: { 'bare scrypt': perSecond } }
+  return { ours, floors: { 'bare scrypt': { perSecond } } }
 }
 
 export const measuresOf = (engine: 'SQLite' | 'PostgreSQL'): Measure[] => [

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createDatabase, startPostgres } from '../test/support/postgres.ts'
 import { freeRequests } from './free-requests.ts'
-import { floor, load, type Measure, measuresOf, type Round, type Tools } from './measures.ts'
+import type { LoadResult } from './load.ts'
+import { type Figure, floor, load, type Measure, measuresOf, type Round, type Tools } from './measures.ts'
 import { printHottest } from './profile.ts'
 import { memoryOf, type Place, restingMemoryOf, startServer } from './server.ts'
 import { accountCount, setStage } from './stage.ts'
@@ -31,21 +32,37 @@ const median = (values: readonly number[]) => {
 const verdict = (ratio: number, goal: number | undefined) =>
   goal === undefined ? '' : `  goal ${goal}: ${ratio >= goal ? 'reached' : 'MISSED'}`
 
-const report = ({ name, goal }: Measure, rounds: readonly Round[]) => {
-  const ours = median(rounds.map((round) => round.ours.perSecond))
-  const p99 = median(rounds.map((round) => round.ours.p99Ms))
-  say(`  ${name}: ${rate(ours)}, p99 ${p99.toFixed(1)} ms`)
-  for (const [index, kind] of Object.keys(rounds[0]?.floors ?? {}).entries()) {
-    const floorRate = (round: Round) => round.floors[kind] as number
-    const ratio = median(rounds.map((round) => round.ours.perSecond / floorRate(round)))
-    const judged = index === 0 ? verdict(ratio, goal) : ''
-    say(`    floor ${kind}: ${rate(median(rounds.map(floorRate)))}  ratio ${ratio.toFixed(2)}${judged}`)
+const processorRatio = (rounds: readonly Round[], kind: string) =>
+  median(
+    rounds.map(
+      ({ ours, floors }) =>
+        (floors[kind]?.processorMicroseconds ?? 0) / (ours.processorMicroseconds as number),
+    ),
+  )
+
+const reportFloor = (rounds: readonly Round[], kind: string, goal: number | undefined) => {
+  const floorOf = (round: Round) => round.floors[kind] as Figure
+  const ratio = median(rounds.map((round) => round.ours.perSecond / floorOf(round).perSecond))
+  const figure = rate(median(rounds.map((round) => floorOf(round).perSecond)))
+  const cost = median(rounds.map((round) => floorOf(round).processorMicroseconds ?? 0))
+  say(`    floor ${kind}: ${figure}  ratio ${ratio.toFixed(2)}${verdict(ratio, goal)}`)
+  if (cost > 0) {
+    say(`      processor ${cost.toFixed(1)} us each  ratio ${processorRatio(rounds, kind).toFixed(2)}`)
   }
-  const [{ ours: last }] = rounds.slice(-1) as [Round]
+}
+
+const report = ({ name, goal }: Measure, rounds: readonly Round[]) => {
+  const loads = rounds.map((round) => round.ours.load as LoadResult)
+  const [last] = loads.slice(-1) as [LoadResult]
+  const perSecond = rate(median(rounds.map((round) => round.ours.perSecond)))
+  const cost = median(rounds.map((round) => round.ours.processorMicroseconds as number))
+  const p99 = median(loads.map((load) => load.p99Ms))
+  say(`  ${name}: ${perSecond}, p99 ${p99.toFixed(1)} ms, processor ${cost.toFixed(1)} us each`)
+  for (const [index, kind] of Object.keys(rounds[0]?.floors ?? {}).entries())
+    reportFloor(rounds, kind, index === 0 ? goal : undefined)
   say(`    ${last.distinctKeys} different requests; the load took ${last.generatorLoad.toFixed(2)} of a core`)
-  const failed = rounds.find((round) => round.ours.failures > 0)
-  if (failed)
-    throw new Error(`${name}: ${failed.ours.failures} failures, the first: ${failed.ours.firstFailure}`)
+  const failed = loads.find(({ failures }) => failures > 0)
+  if (failed) throw new Error(`${name}: ${failed.failures} failures, the first: ${failed.firstFailure}`)
 }
 
 const runMeasure = async (measure: Measure, base: Omit<Tools, 'server'>) => {

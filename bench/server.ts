@@ -67,3 +67,14 @@ export const restingMemoryOf = async (pid: number) => {
   await sleep(2000)
   return memoryOf(pid)
 }
+
+// Linux counts processor time in hundredths of a second.
+const ticksPerSecond = 100
+
+/** Processor time that a process has taken so far, as Linux tells it; NaN elsewhere. */
+export const processorSecondsOf = async (pid: number) => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  // The name in parentheses may hold spaces: user and system time are the 12th and 13th field behind it.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}

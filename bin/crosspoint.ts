@@ -1,8 +1,10 @@
 #!/usr/bin/env node
+import { openapi } from '../src/commands/openapi.ts'
 import { serve } from '../src/commands/serve.ts'
 
 const commands: Record<string, { summary: string; run: (args: readonly string[]) => Promise<number> }> = {
   serve,
+  openapi,
 }
 
 const usage = () =>

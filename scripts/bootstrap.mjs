@@ -16,7 +16,7 @@ const stampFile = join(modules, '.crosspoint-stamp')
 const installLock = join(root, '.installing')
 const heartbeatMs = 1000
 const pollMs = 200
-const abandonedAfterMs = 15_000
+const abandonedAfterMs = 5000
 const oldestUsableNode = 24
 
 /** The scripts behind a command, run in this order until one fails. */

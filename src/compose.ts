@@ -9,23 +9,33 @@ import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame } from './http/exchange.ts'
+import { createValidate } from './http/judge-data.ts'
+import { openApiText } from './http/openapi.ts'
 import { pagesOf } from './http/pages.ts'
 import { createRouter } from './http/router.ts'
 import { createHandler, createPlainServer, drain, listen } from './http/server.ts'
 import { createThrottle } from './http/throttle.ts'
+import { createTlsListener, type TlsListener } from './http/tls.ts'
+import { inspectTls, type TlsSettings } from './http/tls-files.ts'
+import { createAfterwards } from './jobs/afterwards.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
-import { createSettings } from './settings/settings.ts'
-import type { Database } from './storage/db.ts'
+import { createMail } from './mail/mail.ts'
+import { createSettings, settingsKind } from './settings/settings.ts'
+import { systemScope } from './storage/change-set.ts'
+import { cacheKey, type Database } from './storage/db.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { createStore, type Store } from './storage/store.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
+import { noMediaSwitch } from './switch/media-switch.ts'
 import { version } from './version.ts'
 
 export interface RunningServer {
   host: string
   port: number
+  /** Where HTTPS is served at the moment, if it is. */
+  readonly tlsPort: number | undefined
   /** Set when this start made the master account. */
   firstAdmin: FirstAdmin | undefined
   /** The parts behind the listener, for whoever shares the process with it. */
@@ -52,6 +62,15 @@ const handOutKey = async (db: Database, store: Store, serverKey: Buffer, log: Lo
   await granter.grantWaiting()
 }
 
+/** The HTTPS listener follows the settings, whichever process changes them. */
+const followTls = (db: Database, tls: TlsListener) => {
+  const key = cacheKey(systemScope, settingsKind, 'crossbar')
+  db.onStale((keys) => {
+    if (keys === 'everything' || keys.includes(key)) void tls.follow()
+  })
+  return tls.follow()
+}
+
 /** Configuration in, running server out. Nothing stays open when the start fails. */
 export const startServer = async (config: Config, world: World): Promise<RunningServer> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -76,14 +95,34 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const keyring = createKeyring(serverKey)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
-  const areas = createAreas({ store, settings, keyring, tokens })
+  const mail = createMail({
+    smtpUrl: config.smtpUrl,
+    outboxDir: join(config.dataDir, 'outbox'),
+    sender: async () => (await settings.of('crossbar')).mail_from,
+    clock,
+    log,
+  })
+  const afterwards = createAfterwards(log)
+  const areas = createAreas({
+    store,
+    settings,
+    keyring,
+    tokens,
+    node,
+    validate: createValidate(settings),
+    tlsProblems: async (section) =>
+      (await inspectTls(section as unknown as TlsSettings, config.dataDir)).problems ?? {},
+    mail,
+    afterwards,
+    mediaSwitch: noMediaSwitch,
+  })
   const firstAdmin = await makeMaster(areas, store, config)
   await handOutKey(db, store, serverKey, log)
   const frame: Frame = {
     router: createRouter(areas.routes),
-    pages: pagesOf(store),
+    pages: pagesOf(store, () => openApiText(areas.routes, version)),
     authenticate: createAuthenticate(store, tokens, settings),
-    isUnrestricted: async () => true,
+    isUnrestricted: areas.restrictions.isUnrestricted,
     throttle: createThrottle(settings, clock),
     settings,
     store,
@@ -92,16 +131,24 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     node,
     version,
   }
-  const server = createPlainServer(frame, createHandler(frame))
+  const handler = createHandler(frame)
+  const server = createPlainServer(frame, handler)
   const port = await listen(server, config.host, config.port)
+  const tls = createTlsListener({ frame, handler, settings, host: config.host, dataDir: config.dataDir, log })
+  await followTls(db, tls)
   return {
     host: config.host,
     port,
+    get tlsPort() {
+      return tls.port()
+    },
     firstAdmin,
     areas,
     store,
     async stop() {
-      await drain(server)
+      await Promise.all([drain(server), tls.stop()])
+      await afterwards.settle()
+      await mail.drain()
       await db.close()
     },
   }

@@ -58,6 +58,11 @@ export type UserRecord = StoredRecord<UserDoc, UserHidden>
 export const accountKind = 'account'
 export const userKind = 'user'
 
+// Records that belong to one user, carry the user's id and end with the user.
+export const secondFactorKind = 'second_factor'
+export const passwordResetKind = 'password_reset'
+export const userPhotoKind = 'user_photo'
+
 export type AuthMethod = 'cb_user_auth' | 'cb_api_auth' | 'cb_auth' | 'cb_basic_auth'
 
 /** What a token says. Written and read by tokens.ts alone. */

@@ -22,6 +22,13 @@ export const anyToken = withToken('any token', () => true)
 /** The account in the path, one of its ancestors, or a superduper account. */
 export const accountMember = withToken('account or ancestor', sees)
 
+/** As accountMember; somebody without credentials may, where the record in the path says so. */
+export const accountMemberOrInvited: Policy = {
+  name: 'account or ancestor, or anyone where the record allows it',
+  needsToken: false,
+  allows: sees,
+}
+
 /** As accountMember, and a user with `priv_level` admin (an API key of the account counts as one). */
 export const accountAdmin = withToken(
   'admin of account or ancestor',
@@ -66,3 +73,17 @@ export const superduperAdmin = withToken(
   'admin of a superduper account',
   (actor) => isSuperduper(actor) && (actor.user === undefined || isAccountAdmin(actor)),
 )
+
+/** A person with `priv_level` admin, of whatever account. */
+export const anyAdminPerson = withToken('admin user of any account', isAccountAdmin)
+
+/**
+ * Who may act as a user: an admin user, or the API key, of a superduper account. Nobody acts as a user of the own
+ * account, except the API key of the master account.
+ */
+export const impersonator = withToken('admin or API key of another, superduper account', (actor, account) => {
+  if (!isSuperduper(actor)) return false
+  const isKey = actor.method === 'cb_api_auth'
+  if (account?.id !== actor.accountId) return isKey || isAccountAdmin(actor)
+  return isKey && actor.account.hidden.tree.length === 0
+})

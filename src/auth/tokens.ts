@@ -53,6 +53,8 @@ export interface TokenSubject {
   /** Who acts as the user, when somebody does. */
   original?: { accountId: string; userId?: string }
   multiFactor?: boolean
+  /** Not positive: the token does not expire. Undefined: as the system's settings say. */
+  lifetimeSeconds?: number
 }
 
 const issuer = 'kazoo'
@@ -192,10 +194,18 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       return { accountId: account.id, account, user, method: claims.method, claims, token }
     },
 
-    async issue({ account, user, method, original, multiFactor }: TokenSubject): Promise<string> {
+    async issue({
+      account,
+      user,
+      method,
+      original,
+      multiFactor,
+      lifetimeSeconds,
+    }: TokenSubject): Promise<string> {
       const identity = await system()
       const key = await keys.get(systemScope, identity.hidden.currentKeyId)
-      const { token_auth_expiry_s: lifetime } = await settings.of('crossbar.auth')
+      const { token_auth_expiry_s: usual } = await settings.of('crossbar.auth')
+      const lifetime = lifetimeSeconds ?? usual
       const issued = Math.floor(clock.now() / 1000)
       const claims: TokenClaims = {
         iss: issuer,

@@ -37,6 +37,9 @@ const untilAskedToEnd = () =>
     process.on('disconnect', () => resolve())
   })
 
+const urlOf = (protocol: string, host: string, port: number) =>
+  `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
+
 const run = async (args: readonly string[]): Promise<number> => {
   if (args.includes('--help')) {
     process.stdout.write(help())
@@ -53,9 +56,10 @@ const run = async (args: readonly string[]): Promise<number> => {
         `First start: account ${config.masterAccount}, user ${server.firstAdmin.username}, password ${server.firstAdmin.generatedPassword}\nThis password is shown once and stored nowhere.\n`,
       )
     }
-    process.stdout.write(
-      `Crosspoint is ready at http://${config.host.includes(':') ? `[${config.host}]` : config.host}:${server.port}\n`,
-    )
+    process.stdout.write(`Crosspoint is ready at ${urlOf('http', config.host, server.port)}\n`)
+    if (server.tlsPort !== undefined) {
+      process.stdout.write(`HTTPS is served at ${urlOf('https', config.host, server.tlsPort)}\n`)
+    }
     await ended
     await server.stop()
   } catch (error) {

@@ -29,6 +29,7 @@ const exposedHeaders = [
   'ETag',
   'Retry-After',
   'Content-Disposition',
+  'X-Next-Start-Key',
 ]
 
 /** On every answer, so that a browser shows an error instead of a network failure. Flat: name, value, name, value. */

@@ -30,10 +30,14 @@ export const catalogue: Renderers = {
     data: data ?? { message: 'invalid credentials' },
   }),
   account_is_locked: plain(401, 'account_is_locked'),
-  forbidden: ({ cause, message }) => ({
+  forbidden: ({ cause, message, reason }) => ({
     status: 403,
     message: 'forbidden',
-    data: { message: message ?? 'forbidden', ...(cause ? { cause } : {}) },
+    data: {
+      message: message ?? 'forbidden',
+      ...(cause ? { cause } : {}),
+      ...(reason ? { reason } : {}),
+    },
   }),
   not_found: plain(404, 'not_found'),
   bad_identifier: ({ cause, details, reason }) => ({

@@ -1,10 +1,12 @@
 import type { TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems } from '../lib/failure.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../lib/json-merge.ts'
+import type { SettingsOf } from '../settings/documents.ts'
+import type { Settings } from '../settings/settings.ts'
 import type { Json } from '../storage/records.ts'
 import type { Exchange } from './exchange.ts'
 import type { Call, Route, Subject } from './route.ts'
-import { createValidation, type Validation } from './validation.ts'
+import { createValidation, type Manner, type Validation } from './validation.ts'
 
 const validations = new WeakMap<TSchema, Validation<unknown>>()
 
@@ -13,6 +15,13 @@ const validationOf = (schema: TSchema) => {
   validations.set(schema, known)
   return known
 }
+
+const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
+  crossbar.schema_strict_validation ? 'strict' : 'lenient'
+
+/** The same judgement for areas that learn their schema from the request. */
+export const createValidate = (settings: Settings) => async (schema: TSchema, data: unknown) =>
+  validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
 
 const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -31,7 +40,7 @@ export const judgeData = async (exchange: Exchange, route: Route, call: Call) =>
   if (!schema) return proposed(exchange, route, undefined)
   const whole = proposed(exchange, route, call.subject as Subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
-  const { value, problems, sound } = validationOf(schema)(prepared)
+  const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
   if (!hasProblems(problems)) {
     const found = route.judge ? await route.judge({ ...call, data: value } as never) : {}
     if (hasProblems(found)) throw invalid(found)

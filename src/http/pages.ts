@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http'
+import { hash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Store } from '../storage/store.ts'
 import type { PlainPage } from './exchange.ts'
 
@@ -7,8 +8,22 @@ const sendText = (response: ServerResponse, status: number, text: string) =>
     .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
     .end(`${text}\n`)
 
-/** Paths beside `/v2`, for load balancers and supervisors. */
-export const pagesOf = (store: Store): ReadonlyMap<string, PlainPage> => {
+/** A document that is made when it is first asked for. */
+const documentPage = (make: () => string): PlainPage => {
+  let bytes: Buffer | undefined
+  let etag = ''
+  return (request: IncomingMessage, response: ServerResponse) => {
+    bytes ??= Buffer.from(make())
+    etag ||= `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
+    const headers = { etag, 'content-type': 'application/json', 'access-control-allow-origin': '*' }
+    if (request.headers['if-none-match'] === etag) return void response.writeHead(304, headers).end()
+    response.writeHead(200, { ...headers, 'content-length': bytes.length })
+    response.end(request.method === 'HEAD' ? undefined : bytes)
+  }
+}
+
+/** Paths beside `/v2`: for load balancers and supervisors, and the description of the API. */
+export const pagesOf = (store: Store, openApi: () => string): ReadonlyMap<string, PlainPage> => {
   const isReady = async () => {
     try {
       await store.all('SELECT 1 AS one')
@@ -20,6 +35,7 @@ export const pagesOf = (store: Store): ReadonlyMap<string, PlainPage> => {
   }
 
   return new Map<string, PlainPage>([
+    ['/openapi.json', documentPage(openApi)],
     ['/healthz', (_request, response) => void sendText(response, 200, 'ok')],
     [
       '/readyz',

@@ -1,5 +1,6 @@
 import { findCredential } from '../auth/authenticate.ts'
 import { type AccountRecord, accountKind } from '../auth/identity.ts'
+import { anyone } from '../auth/policies.ts'
 import { type Cidr, parseNetwork } from '../lib/cidr.ts'
 import { clientAddress } from '../lib/client-address.ts'
 import { Failure, failure } from '../lib/failure.ts'
@@ -125,13 +126,13 @@ const resourceOf = (exchange: Exchange) => {
   let at = 1
   for (let index = 2; index < template.length; index += 1) {
     const names = !template[index]?.startsWith('{') && template[index - 1]?.startsWith('{')
-    if (names && !partsOfAccounts.has(template[index] as string)) at = index
+    if (names && !partsOfResources.has(template[index] as string)) at = index
   }
   return { endpoint: exchange.segments[at] as string, endpointArguments: exchange.segments.slice(at + 1) }
 }
 
-// Words behind an account id that belong to the resource `accounts` itself.
-const partsOfAccounts = new Set([
+// Words behind an id that belong to the resource in front of them, and are no resource of their own.
+const partsOfResources = new Set([
   'children',
   'descendants',
   'siblings',
@@ -143,6 +144,8 @@ const partsOfAccounts = new Set([
   'photo',
   'vcard',
   'qrcode',
+  'quickcall',
+  'sync',
 ])
 
 const payTokens: Step = async (exchange) => {
@@ -151,12 +154,13 @@ const payTokens: Step = async (exchange) => {
   const price = route?.spec.price
   if (price) {
     exchange.tokens = await frame.throttle.chargeSignIn(address, endpoint, crossbar[price], crossbar)
-  } else if (exchange.actor) {
-    const fare = { clientAddress: address, accountId: account?.id, endpoint, method }
-    exchange.tokens = await frame.throttle.charge(fare, crossbar)
-    if (endpoint === 'quickcall') {
-      exchange.tokens = await frame.throttle.charge({ ...fare, quickcall: true }, crossbar)
-    }
+    return
+  }
+  const fare = { clientAddress: address, accountId: account?.id, endpoint, method, free: route?.spec.free }
+  if (exchange.actor) exchange.tokens = await frame.throttle.charge(fare, crossbar)
+  // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
+  if (route?.path.includes('/quickcall/')) {
+    exchange.tokens = await frame.throttle.charge({ ...fare, quickcall: true }, crossbar)
   }
 }
 
@@ -171,7 +175,7 @@ const refuseUnknownPaths: Step = (exchange) => {
 
 /** An account that does not exist is answered like a bad credential, so that ids cannot be probed. */
 const requireAccount: Step = (exchange) => {
-  if (isPublic(exchange)) return
+  if (isPublic(exchange) && !exchange.actor) return
   if (exchange.refusal) throw exchange.refusal
   if (exchange.variables.account_id !== undefined && !exchange.account)
     throw invalidCredentials('invalid credentials')
@@ -186,7 +190,7 @@ const requireActor: Step = (exchange) => {
 
 const authorize: Step = async (exchange) => {
   const { actor, route, account, variables, frame, method } = exchange
-  if (!actor || !route || isPublic(exchange)) return
+  if (!actor || !route || route.spec.allow === anyone) return
   const question = { actor, account, method: method === 'HEAD' ? 'GET' : method, ...resourceOf(exchange) }
   if (!(await frame.isUnrestricted(question))) {
     throw failure('forbidden', { cause: 'access denied by token restrictions' })

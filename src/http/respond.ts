@@ -8,7 +8,7 @@ import { corsHeaders } from './cors.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail, prettyPrinted } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 import { failureAnswer, unexpected } from './failures.ts'
-import { collectPage, type Listing, type ListPlan, walk } from './listing.ts'
+import { collectPage, type Listing, type ListPlan, type Page, walk } from './listing.ts'
 
 type Headers = Record<string, string>
 
@@ -119,16 +119,23 @@ const flow = async (exchange: Exchange, text: string): Promise<boolean> => {
   return !response.destroyed
 }
 
-const csvRow = (row: string) => flattenRow(JSON.parse(row) as Record<string, unknown>)
+/** A row that is no object, such as a name, stands in the column of ids. */
+const csvRow = (row: string) => {
+  const value: unknown = JSON.parse(row)
+  return flattenRow(
+    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : { id: value },
+  )
+}
 
 const csvText = (columns: readonly string[], row: string) => {
   const cells = csvRow(row)
   return csvLine(columns.map((column) => cells.get(column)))
 }
 
-const csvHead = (exchange: Exchange) => {
+const csvHead = (exchange: Exchange, headers: Headers = {}) => {
   exchange.done = true
   writeHead(exchange, 200, {
+    ...headers,
     'content-type': 'text/csv',
     'content-disposition': `attachment; filename="${csvFileName(exchange)}"`,
   })
@@ -148,9 +155,10 @@ const streamCsv = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListP
   exchange.response.end()
 }
 
-const sendCsvPage = (exchange: Exchange, rows: readonly string[]) => {
+/** CSV has no envelope: the key of the next page stands in a header. */
+const sendCsvPage = (exchange: Exchange, { rows, nextStartKey }: Page) => {
   const names = [...new Set(['id', ...columnsOf(rows.map(csvRow))])]
-  csvHead(exchange)
+  csvHead(exchange, nextStartKey === undefined ? {} : { 'x-next-start-key': nextStartKey })
   exchange.response.end(csvLine(names) + rows.map((row) => csvText(names, row)).join(''))
 }
 
@@ -183,7 +191,7 @@ const sendWhole = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListP
 const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   const { clock } = exchange.frame
   const page = await collectPage(listing, plan, clock.now)
-  if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, page.rows)
+  if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, page)
   const text = `[${page.rows.join(',')}]`
   const extra = { page_size: page.rows.length, start_key: plan.startKey, next_start_key: page.nextStartKey }
   // Not a secret, only a name for this content: the fast digest does.

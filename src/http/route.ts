@@ -91,6 +91,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   fails?: readonly FailureKind[]
   /** The price in throttling tokens, when it is not the ordinary one: the name of the setting that holds it. */
   price?: 'user_auth_tokens' | 'api_auth_tokens'
+  /** Costs no throttling tokens, unless `token_costs` names a price for it: machines ask it at the pace of packets. */
+  free?: boolean
   /** The route takes an `action` in the envelope or the query; this is the one it answers to. */
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
 }

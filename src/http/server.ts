@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingMessage,
+  type Server as PlainServer,
+  type ServerResponse,
+} from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { randomHex } from '../lib/ids.ts'
 import { corsHeaders } from './cors.ts'
@@ -14,6 +20,9 @@ const requestIdOf = (request: IncomingMessage) => {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && requestIdText.test(given) ? given : randomHex(16)
 }
+
+/** A plain or a TLS listener. */
+export type Server = PlainServer | TlsServer
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -89,7 +98,7 @@ const answerClientError = (frame: Frame) => (error: NodeJS.ErrnoException, socke
 const timeouts = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 72_000 }
 
 /** What plain and TLS listeners have in common. */
-export const equip = (server: Server, frame: Frame) => {
+export const equip = <S extends Server>(server: S, frame: Frame): S => {
   Object.assign(server, timeouts)
   server.on('clientError', answerClientError(frame))
   return server

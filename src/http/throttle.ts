@@ -21,6 +21,8 @@ export interface Fare {
   endpoint: string
   method: string
   quickcall?: boolean
+  /** Without a price of its own it costs nothing. */
+  free?: boolean | undefined
 }
 
 export type Throttle = ReturnType<typeof createThrottle>
@@ -44,8 +46,9 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
 
   return {
     /** Takes the price of an ordinary request, or 429. */
-    async charge({ clientAddress, accountId, ...fare }: Fare, crossbar: SettingsOf<'crossbar'>) {
-      const price = costOf({ ...fare, accountId, tokenCosts: crossbar.token_costs, fallback: 1 })
+    async charge({ clientAddress, accountId, free, ...fare }: Fare, crossbar: SettingsOf<'crossbar'>) {
+      const fallback = free ? 0 : 1
+      const price = costOf({ ...fare, accountId, tokenCosts: crossbar.token_costs, fallback })
       return assertPaid(buckets.consume(bucketKey(clientAddress, accountId), price, await bucketSettings()))
     },
 

@@ -147,7 +147,7 @@ export interface CostQuestion {
   method: string
   /** The second price of a Quickcall. */
   quickcall?: boolean
-  /** What the place costs without a setting: 1, a login 35. */
+  /** What the place costs without a setting: 1, a login 35, a free place 0. */
   fallback: number
 }
 
@@ -195,7 +195,7 @@ const quickcallCost = (costs: unknown, { accountId, method }: CostQuestion) => {
 export const costOf = (question: CostQuestion): number => {
   const { tokenCosts, fallback } = question
   if (typeof tokenCosts === 'number') {
-    if (tokenCosts === 0) return 0
+    if (tokenCosts === 0 || fallback === 0) return 0
     return Math.max(tokenCosts, fallback)
   }
   const cost = question.quickcall ? quickcallCost(tokenCosts, question) : ordinaryCost(tokenCosts, question)

@@ -15,7 +15,10 @@ export interface Judgement<T> {
   sound: Partial<T>
 }
 
-export type Validation<T> = (data: unknown) => Judgement<T>
+/** `strict` refuses text where a number or boolean is wanted instead of casting it. */
+export type Manner = 'lenient' | 'strict'
+
+export type Validation<T> = (data: unknown, manner?: Manner) => Judgement<T>
 
 // A document with more values than this gets its first error only: collecting all could take gigabytes.
 const manyValues = 20_000
@@ -113,11 +116,11 @@ const castTexts = (root: Root, errors: readonly ErrorObject[]) => {
   return hasCast
 }
 
-const judge = (root: Root, validate: ValidateFunction) => {
+const judge = (root: Root, validate: ValidateFunction, rounds: number) => {
   for (let round = 0; ; round += 1) {
     if (validate(root.data)) return []
     const errors = validate.errors ?? []
-    if (round === castRounds || !castTexts(root, errors)) return errors
+    if (round === rounds || !castTexts(root, errors)) return errors
   }
 }
 
@@ -132,11 +135,12 @@ const report = (copied: JsonCopy, errors: readonly ErrorObject[]) => {
 export const createValidation = <S extends TSchema>(schema: S): Validation<Static<S>> => {
   const judgeAll = once(() => exhaustive().compile(schema))
   const judgeHastily = once(() => hasty().compile(schema))
-  return (data) => {
+  return (data, manner = 'lenient') => {
     const copied = copyJson(data)
     const isHasty = copied.values > manyValues
     const root: Root = { data: copied.copy }
-    const errors = judge(root, isHasty ? judgeHastily() : judgeAll())
+    const rounds = manner === 'strict' ? 0 : castRounds
+    const errors = judge(root, isHasty ? judgeHastily() : judgeAll(), rounds)
     const value = root.data as Static<S>
     if (errors.length === 0 && copied.flaws.length === 0) {
       return { value, problems: {}, sound: value as Partial<Static<S>> }

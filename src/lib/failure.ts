@@ -19,7 +19,7 @@ export interface FailureDetails {
   invalid_data: { data: Record<string, unknown> }
   invalid_credentials: { message?: string; data?: Record<string, unknown> }
   account_is_locked: Record<never, never>
-  forbidden: { cause?: string; message?: string }
+  forbidden: { cause?: string; message?: string; reason?: string }
   not_found: Record<never, never>
   bad_identifier: { cause: unknown; details?: unknown; reason?: string }
   bad_identifier_list: { values: string[] }

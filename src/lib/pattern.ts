@@ -9,6 +9,9 @@ const maxTextLength = 512
 export interface Pattern {
   /** Whether the pattern occurs in the text (anchor with ^ and $). A text beyond 512 characters matches nothing. */
   matches(text: string): boolean
+  groups: number
+  /** What the first group holds where the pattern occurs first. */
+  firstGroup(text: string): string | undefined
 }
 
 export type Compilation = { pattern: Pattern; problem?: never } | { pattern?: never; problem: string }
@@ -19,6 +22,12 @@ const programOf = (text: string) => {
   return program.programSize() > maxInstructions ? undefined : program
 }
 
+const firstGroupOf = (program: RE2JS, text: string) => {
+  if (text.length > maxTextLength || program.groupCount() === 0) return undefined
+  const matcher = program.matcher(text)
+  return matcher.find() ? (matcher.group(1) ?? undefined) : undefined
+}
+
 /** RE2 syntax: no look-around, no back references. A problem reads on after "the pattern ". */
 export const compilePattern = (text: string): Compilation => {
   if (text.length > maxPatternLength) return { problem: `is longer than ${maxPatternLength} characters` }
@@ -26,7 +35,11 @@ export const compilePattern = (text: string): Compilation => {
     const program = programOf(text)
     if (!program) return { problem: 'repeats too much' }
     return {
-      pattern: { matches: (candidate) => candidate.length <= maxTextLength && program.test(candidate) },
+      pattern: {
+        matches: (candidate) => candidate.length <= maxTextLength && program.test(candidate),
+        groups: program.groupCount(),
+        firstGroup: (candidate) => firstGroupOf(program, candidate),
+      },
     }
   } catch (error) {
     if (error instanceof RE2JSException) return { problem: `cannot be read: ${error.message}` }

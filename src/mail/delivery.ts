@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transporter } from 'nodemailer'
 import { type Clock, isoTime } from '../lib/clock.ts'
+import { randomHex } from '../lib/ids.ts'
 
 export interface Letter {
   to: string
@@ -10,8 +10,11 @@ export interface Letter {
   text: string
 }
 
-/** Takes one letter on; rejects when it could not be handed over. */
-export type Deliver = (letter: Letter, from: string) => Promise<void>
+export interface Delivery {
+  /** Takes one letter on; rejects when it could not be handed over. */
+  deliver(letter: Letter, from: string): Promise<void>
+  close(): void
+}
 
 const messageOf = ({ to, subject, text }: Letter, from: string) => ({
   // Objects, so that no text is ever parsed into several addresses.
@@ -30,12 +33,15 @@ const nodemailer = async () => (await import('nodemailer')).default
 const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout: 20_000 }
 
 /** Over SMTP; credentials and TLS as the URL says. */
-export const deliverBySmtp = (url: string): Deliver => {
-  let transport: Promise<Transporter> | undefined
-  const connect = async (): Promise<Transporter> => (await nodemailer()).createTransport({ url, ...timeouts })
-  return async (letter, from) => {
-    transport ??= connect()
-    await (await transport).sendMail(messageOf(letter, from))
+export const deliverBySmtp = (url: string): Delivery => {
+  let transport: Transporter | undefined
+  return {
+    async deliver(letter, from) {
+      const { createTransport } = await nodemailer()
+      transport ??= createTransport({ url, pool: true, maxConnections: 4, ...timeouts })
+      await transport.sendMail(messageOf(letter, from))
+    },
+    close: () => transport?.close(),
   }
 }
 
@@ -52,12 +58,13 @@ const writeDurably = async (file: string, bytes: Buffer) => {
 }
 
 /** Into files, for servers without SMTP: people read them with any mail program. */
-export const deliverToFolder = (folder: string, clock: Clock): Deliver => {
-  return async (letter, from) => {
+export const deliverToFolder = (folder: string, clock: Clock): Delivery => ({
+  async deliver(letter, from) {
     const transport = (await nodemailer()).createTransport({ streamTransport: true, buffer: true })
     const { message } = await transport.sendMail(messageOf(letter, from))
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const name = `${isoTime(clock.now()).replaceAll(':', '-')}-${randomUUID().slice(0, 8)}.eml`
+    const name = `${isoTime(clock.now()).replaceAll(':', '-')}-${randomHex(4)}.eml`
     await writeDurably(join(folder, name), message as Buffer)
-  }
-}
+  },
+  close() {},
+})

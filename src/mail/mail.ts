@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
 import { describeError, type Log } from '../lib/log.ts'
-import { type Deliver, deliverBySmtp, deliverToFolder, type Letter } from './delivery.ts'
+import { deliverBySmtp, deliverToFolder, type Letter } from './delivery.ts'
 
 /** Sends letters without making anybody wait: what fails is tried again, what never works is logged. */
 export interface Mail {
@@ -27,6 +28,9 @@ const usualPauses = [5000, 30_000, 2 * minute, 10 * minute, 30 * minute, 60 * mi
 // More letters than this in waiting are not kept: a dead SMTP server must not fill the memory.
 const mostWaiting = 10_000
 
+// How long a stop may wait for the SMTP server.
+const drainMs = 10_000
+
 interface Waiting {
   letter: Letter
   tries: number
@@ -35,9 +39,9 @@ interface Waiting {
 
 export const createMail = (tools: MailTools): Mail => {
   const { smtpUrl, outboxDir, clock, log, pauses = usualPauses } = tools
-  const deliver: Deliver = smtpUrl ? deliverBySmtp(smtpUrl) : deliverToFolder(outboxDir, clock)
+  const delivery = smtpUrl ? deliverBySmtp(smtpUrl) : deliverToFolder(outboxDir, clock)
   const waiting = new Set<Waiting>()
-  const running = new Set<Promise<void>>()
+  const running = new Map<Waiting, Promise<void>>()
   let draining = false
 
   // The text may hold a secret link: only the envelope is told.
@@ -57,7 +61,7 @@ export const createMail = (tools: MailTools): Mail => {
   const attempt = async (entry: Waiting) => {
     entry.tries += 1
     try {
-      await deliver(entry.letter, await tools.sender())
+      await delivery.deliver(entry.letter, await tools.sender())
     } catch (error) {
       tryAgainLater(entry, error)
     }
@@ -66,8 +70,10 @@ export const createMail = (tools: MailTools): Mail => {
   const start = (entry: Waiting) => {
     clearTimeout(entry.timer)
     waiting.delete(entry)
-    const run = attempt(entry).finally(() => running.delete(run))
-    running.add(run)
+    running.set(
+      entry,
+      attempt(entry).finally(() => running.delete(entry)),
+    )
   }
 
   return {
@@ -81,7 +87,12 @@ export const createMail = (tools: MailTools): Mail => {
     async drain() {
       draining = true
       for (const entry of [...waiting]) start(entry)
-      await Promise.all(running)
+      const late = new AbortController()
+      const deadline = sleep(drainMs, undefined, { signal: late.signal }).catch(() => {})
+      await Promise.race([Promise.all(running.values()), deadline])
+      late.abort()
+      for (const entry of running.keys()) giveUp(entry, new Error('the server stopped'))
+      delivery.close()
     },
   }
 }

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { choice } from '../lib/schema.ts'
+import { AuthModules } from './auth-modules.ts'
 
 // One section (`default`, a zone or a node) of each settings document this server reads.
 // A key stands here only when something follows it.
@@ -36,6 +37,18 @@ const crossbar = Type.Object(
     ),
     reset_id_size: Type.Integer({ minimum: 42, maximum: 180, default: 137 }),
     reset_id_expiry_s: Type.Integer({ minimum: 1, default: 3600 }),
+    recovery_ui_hosts: Type.Array(Type.String(), {
+      default: [],
+      description: 'Hosts that a recovery mail may link to; empty: any, and whoever asks chooses',
+    }),
+    mail_from: Type.String({
+      default: 'crosspoint@localhost',
+      format: 'email',
+      description: 'Sender of mails',
+    }),
+    password_expiry_s: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Seconds until a password has to be replaced' }),
+    ),
     check_reverse_proxies: flag(true, 'Believe X-Forwarded-For only from reverse_proxies'),
     reverse_proxies: Type.Array(Type.String(), { default: ['127.0.0.1'] }),
     basic_auth_type: choice(['md5', 'sha'], { default: 'md5' }),
@@ -73,6 +86,7 @@ const auth = Type.Object(
     lock_account_on_failed_attempts: flag(false, 'Refuse sign-in after too many failures'),
     failed_attempts_until_lock: Type.Integer({ minimum: 1, default: 10 }),
     lock_s: Type.Integer({ minimum: 1, default: 600 }),
+    auth_modules: AuthModules,
   },
   { additionalProperties: true },
 )

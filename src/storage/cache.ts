@@ -19,27 +19,40 @@ interface Loading<T> {
 // What an entry costs beside its texts: key, map slot and object headers.
 const entryOverheadBytes = 400
 
-/** Least-recently-used values, bounded by their estimated bytes. Absence (`undefined`) is remembered as well. */
+/** Recently used values, bounded by their estimated bytes. Absence (`undefined`) is remembered as well. */
 export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
-  const entries = new Map<string, Sized<T>>()
+  // Two generations instead of an order of use: a hit among the recent ones, which is the usual case, writes nothing.
+  let recent = new Map<string, Sized<T>>()
+  let recentBytes = 0
+  let older = new Map<string, Sized<T>>()
   const loading = new Map<string, Loading<T>>()
-  let bytes = 0
 
   const drop = (key: string) => {
-    const entry = entries.get(key)
-    if (!entry) return
-    entries.delete(key)
-    bytes -= entry.bytes + entryOverheadBytes
+    older.delete(key)
+    const entry = recent.get(key)
+    if (entry) recentBytes -= entry.bytes + entryOverheadBytes
+    recent.delete(key)
   }
 
   const keep = (key: string, entry: Sized<T>) => {
     drop(key)
-    entries.set(key, entry)
-    bytes += entry.bytes + entryOverheadBytes
-    for (const oldest of entries.keys()) {
-      if (bytes <= maxBytes) break
-      drop(oldest)
+    const bytes = entry.bytes + entryOverheadBytes
+    if (recentBytes + bytes > maxBytes / 2) {
+      older = recent
+      recent = new Map()
+      recentBytes = 0
     }
+    if (bytes > maxBytes / 2) return
+    recent.set(key, entry)
+    recentBytes += bytes
+  }
+
+  const find = (key: string) => {
+    const entry = recent.get(key)
+    if (entry) return entry
+    const past = older.get(key)
+    if (past) keep(key, past)
+    return past
   }
 
   const load = (key: string, loader: () => Promise<Sized<T>>) => {
@@ -70,20 +83,17 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
 
   return {
     get(key, loader) {
-      const entry = entries.get(key)
-      if (entry) {
-        entries.delete(key)
-        entries.set(key, entry)
-        return Promise.resolve(entry.value)
-      }
+      const entry = find(key)
+      if (entry) return Promise.resolve(entry.value)
       return loading.get(key)?.promise ?? load(key, loader)
     },
     forget(keys) {
       if (keys !== 'everything') return keys.forEach(expire)
       for (const state of loading.values()) state.stale = true
       loading.clear()
-      entries.clear()
-      bytes = 0
+      recent.clear()
+      older.clear()
+      recentBytes = 0
     },
   }
 }

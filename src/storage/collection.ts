@@ -1,7 +1,7 @@
 import { type Failure, failure } from '../lib/failure.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import { newId, randomHex } from '../lib/ids.ts'
-import type { ChangeSet, Claim } from './change-set.ts'
+import type { ChangeSet, Claim, ClaimHolder } from './change-set.ts'
 import {
   deleteRecord,
   holderOf,
@@ -35,6 +35,22 @@ interface Content<Doc, Hidden> {
 
 const sameClaim = (a: Claim) => (b: Claim) => a.scope === b.scope && a.name === b.name && a.value === b.value
 
+const mostHolders = 20_000
+
+/** Who was seen to hold a claim: the latest 20,000 claims asked for. */
+const createHolderMemory = () => {
+  const holders = new Map<string, ClaimHolder>()
+  const keyOf = ({ scope, name, value }: Claim) => `${scope}\n${name}\n${value}`
+  return {
+    recall: (claim: Claim) => holders.get(keyOf(claim)),
+    remember(claim: Claim, holder: ClaimHolder) {
+      const [oldest] = holders.size < mostHolders ? [] : holders.keys()
+      if (oldest !== undefined) holders.delete(oldest)
+      holders.set(keyOf(claim), holder)
+    },
+  }
+}
+
 /** The store of one kind of document. Everything it writes goes into the caller's change set. */
 export const createCollection = <Doc extends object, Hidden extends object>(
   { records, clock }: Store,
@@ -61,10 +77,27 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   const claimsOf = (record: Stored) =>
     (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value))
 
+  const memory = createHolderMemory()
+  const find = (accountId: string, id: string) => records.find<Doc, Hidden>(accountId, kind, id)
+
   return {
     kind,
 
-    find: (accountId: string, id: string) => records.find<Doc, Hidden>(accountId, kind, id),
+    find,
+
+    /**
+     * The record that holds a claim. A holder seen before is asked first: as long as its record, which is never
+     * stale, still makes the claim, nobody else can hold it.
+     */
+    async holder(claim: Claim): Promise<Stored | undefined> {
+      const known = memory.recall(claim)
+      const record = known && (await find(known.accountId, known.id))
+      if (record && claimsOf(record).some(sameClaim(claim))) return record
+      const holder = await records.claimant(claim)
+      if (holder?.kind !== kind) return undefined
+      memory.remember(claim, holder)
+      return find(holder.accountId, holder.id)
+    },
 
     /** The record, or the 404 that names the missing id. */
     async get(accountId: string, id: string): Promise<Stored> {

@@ -270,6 +270,21 @@ export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object
     })
     .record({ ...holderOf(record), action: 'deleted', before: record.docText })
 
+/** Fails the change set unless the record is there; nobody removes it before the change set is done. */
+export const requireRecord = (set: ChangeSet, { accountId, kind, id }: ClaimHolder) =>
+  set.run(
+    'UPDATE records SET revision = revision WHERE account_id = $1 AND kind = $2 AND id = $3',
+    [accountId, kind, id],
+    { rows: 1, orElse: conflict },
+  )
+
+/** Fails the change set if there is such a record: it came after one looked. */
+export const requireNoRecord = (set: ChangeSet, { accountId, kind, id }: ClaimHolder) =>
+  set.run('DELETE FROM records WHERE account_id = $1 AND kind = $2 AND id = $3', [accountId, kind, id], {
+    rows: 0,
+    orElse: conflict,
+  })
+
 export const holderOf = (record: StoredRecord<object, object>): ClaimHolder => ({
   accountId: record.accountId,
   kind: record.kind,

@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { Database } from './db.ts'
 import { records } from './upgrades/0001-records.ts'
+import { accountSearch } from './upgrades/0002-account-search.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -16,7 +17,7 @@ export interface Upgrade {
   statements(dialect: Dialect): string[]
 }
 
-export const upgrades: readonly Upgrade[] = [records]
+export const upgrades: readonly Upgrade[] = [records, accountSearch]
 
 const dialects: Record<Database['engine'], Dialect> = {
   sqlite: { key: 'TEXT', compact: 'WITHOUT ROWID' },

@@ -220,10 +220,7 @@ export const createAccounts = ({ store, settings, keyring }: Tools) => {
       return holder && accounts.find(holder.id, holder.id)
     },
 
-    async byRealm(realm: string): Promise<AccountRecord | undefined> {
-      const holder = await records.claimant(realmClaim(realm))
-      return holder && accounts.find(holder.id, holder.id)
-    },
+    byRealm: (realm: string): Promise<AccountRecord | undefined> => accounts.holder(realmClaim(realm)),
 
     /** All accounts of a name: several when names need not be unique. */
     async byName(name: string): Promise<AccountRecord[]> {

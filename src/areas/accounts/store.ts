@@ -1,5 +1,5 @@
 import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
-import { invalid } from '../../lib/failure.ts'
+import { searchKey } from '../../lib/search-key.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
@@ -21,9 +21,10 @@ export const realmClaim = (realm: string) => ({
 })
 export const apiKeyClaim = (hash: string) => ({ scope: systemScope, name: 'api_key', value: hash })
 
+// Who comes second is judged again: a name is then refused, or held with the id behind it; a generated realm is drawn anew.
 const claims = ({ doc, hidden }: AccountRecord): HeldClaim[] => [
-  { ...nameClaim(hidden.nameClaim), orElse: () => invalid(nameTaken(doc.name)) },
-  { ...realmClaim(doc.realm), orElse: () => invalid(realmTaken(doc.realm)) },
+  { ...nameClaim(hidden.nameClaim), orElse: conflict },
+  { ...realmClaim(doc.realm), orElse: conflict },
   { ...apiKeyClaim(hidden.apiKeyHash), orElse: conflict },
 ]
 
@@ -48,6 +49,9 @@ const treeSql = ({ direct, after, descending }: TreePage) => {
     ORDER BY t.sort_key ${order}, t.account_id ${order} LIMIT $2`
 }
 
+/** What the tree orders accounts by, and what search finds them by. */
+const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.name), searchKey(doc.realm)]
+
 const moveTally =
   "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
 
@@ -71,8 +75,9 @@ export const createAccountStore = (store: Store) => {
   const plant = (set: ChangeSet, account: AccountRecord) => {
     for (const [index, ancestor] of account.hidden.tree.entries()) {
       set.run(
-        'INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key) VALUES ($1, $2, $3, $4)',
-        [account.id, ancestor, account.hidden.tree.length - index, account.sortKey],
+        `INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key, name_key, realm_key)
+          VALUES ($1, $2, $3, $4, $5, $6)`,
+        [account.id, ancestor, account.hidden.tree.length - index, ...treeKeys(account)],
       )
     }
   }
@@ -121,9 +126,11 @@ export const createAccountStore = (store: Store) => {
 
     replace(set: ChangeSet, before: AccountRecord, after: AccountRecord) {
       collection.replace(set, before, after)
-      if (before.sortKey !== after.sortKey) {
-        set.run('UPDATE account_tree SET sort_key = $2 WHERE account_id = $1', [after.id, after.sortKey])
-      }
+      if (treeKeys(before).join('\n') === treeKeys(after).join('\n')) return
+      set.run('UPDATE account_tree SET sort_key = $2, name_key = $3, realm_key = $4 WHERE account_id = $1', [
+        after.id,
+        ...treeKeys(after),
+      ])
     },
 
     /** Removes an account that has no sub-accounts, with everything it holds. */

@@ -139,3 +139,22 @@ export const DeviceRow = open(
   { title: 'Device row' },
 )
 export type DeviceRow = Static<typeof DeviceRow>
+
+export const DeviceStatus = open(
+  {
+    device_id: must(id()),
+    registrable: must(flag()),
+    registered: flag({ description: 'For registrable devices' }),
+  },
+  { title: 'Device status' },
+)
+
+/** A SIP NOTIFY, as PUT on a device takes it. */
+export const Notify = open({
+  data: must(
+    open({
+      event: must(text(1, 256)),
+      body: open({ content_type: must(text(1, 256)), data: must(anyText()) }),
+    }),
+  ),
+})

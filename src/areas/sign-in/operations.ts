@@ -1,22 +1,27 @@
-import { type DigestMethod, isDigest, signInKey } from '../../auth/credentials.ts'
-import type { AccountRecord, Actor, UserRecord } from '../../auth/identity.ts'
-import type { Tokens } from '../../auth/tokens.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  type AuthMethod,
+  assertEnabled,
+  type UserRecord,
+} from '../../auth/identity.ts'
+import type { TokenSubject, Tokens } from '../../auth/tokens.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
-import { Failure, failure, invalid } from '../../lib/failure.ts'
+import { Failure, failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import type { Json } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
-import type { Users } from '../users/operations.ts'
+import type { Security } from '../security/operations.ts'
 
 interface Tools {
   store: Store
   settings: Settings
   tokens: Tokens
   accounts: Accounts
-  users: Users
+  security: Security
 }
 
 /** The ways to name an account at sign-in. */
@@ -28,24 +33,17 @@ export interface AccountNames {
   account_id?: string
 }
 
-export interface Login extends AccountNames {
-  credentials: string
-  method?: string
-}
-
 export interface Session {
   token: string
   result: Json
 }
 
-const noCredentials = () => failure('invalid_credentials', {})
-
-const accountDisabled = (account: AccountRecord) =>
-  invalid({ account: { disabled: { message: 'account disabled', cause: account.id } } })
+/** What a session says about how it came to be. */
+export type Proof = Pick<TokenSubject, 'original' | 'multiFactor'>
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-export const createSignIn = ({ store, settings, tokens, accounts, users }: Tools) => {
+export const createSignIn = ({ store, settings, tokens, accounts, security }: Tools) => {
   const byNumber = async (number: string) => {
     const value = normalizeNumber(number)
     const holder = value && (await store.records.claimant({ scope: systemScope, name: 'number', value }))
@@ -64,12 +62,6 @@ export const createSignIn = ({ store, settings, tokens, accounts, users }: Tools
     const byId =
       names.account_id && isId(names.account_id) ? await accounts.find(names.account_id) : undefined
     return byId ? [byId] : []
-  }
-
-  const holderOf = async (account: AccountRecord, method: DigestMethod, digest: string) => {
-    const value = await signInKey(account.hidden.signInSalt, method, digest)
-    const holder = await store.records.claimant({ scope: account.id, name: 'sign_in', value })
-    return holder && users.collection.find(account.id, holder.id)
   }
 
   /** What a login answers besides the token. */
@@ -103,36 +95,35 @@ export const createSignIn = ({ store, settings, tokens, accounts, users }: Tools
     }
   }
 
+  const lifetimeOf = async (account: AccountRecord, method: AuthMethod) => {
+    if (method === 'cb_basic_auth') return {}
+    return { lifetimeSeconds: (await security.policyOf(account, method)).token_auth_expiry_s }
+  }
+
   return {
     candidates,
+    accountOf: (user: UserRecord) => accounts.get(user.accountId),
     loginResult,
 
-    /** The user whom a digest belongs to, in the first account that knows it. */
-    async identify(login: Login): Promise<{ account: AccountRecord; user: UserRecord }> {
-      const digest = login.credentials.toLowerCase()
-      if (!isDigest(digest)) throw noCredentials()
-      const method: DigestMethod = login.method === 'sha' ? 'sha' : 'md5'
-      for (const account of await candidates(login)) {
-        const user = await holderOf(account, method, digest)
-        if (!user || user.doc.enabled === false) continue
-        if (!account.hidden.enabled) throw accountDisabled(account)
-        return { account, user }
-      }
-      throw noCredentials()
-    },
-
-    async openSession(account: AccountRecord, user: UserRecord): Promise<Session> {
-      const token = await tokens.issue({ account, user, method: 'cb_user_auth' })
+    /** A token for a user who has proved to be that user, or whom the caller may act for. */
+    async openSession(account: AccountRecord, user: UserRecord, proof: Proof = {}): Promise<Session> {
+      const { token_auth_expiry_s: lifetimeSeconds } = await security.policyOf(account, 'cb_user_auth')
+      const token = await tokens.issue({ account, user, method: 'cb_user_auth', lifetimeSeconds, ...proof })
       return { token, result: await loginResult(account, user) }
     },
 
     /** An API key's session: the account's rights, nobody's name. */
-    async byApiKey(key: string): Promise<Session> {
+    async byApiKey(key: string): Promise<Session & { account: AccountRecord }> {
       const account = await accounts.byApiKey(key)
       if (!account) throw failure('bad_identifier_list', { values: [key] })
-      if (!account.hidden.enabled) throw accountDisabled(account)
-      const token = await tokens.issue({ account, user: undefined, method: 'cb_api_auth' })
-      return { token, result: await loginResult(account, undefined) }
+      const { enabled, token_auth_expiry_s: lifetimeSeconds } = await security.policyOf(
+        account,
+        'cb_api_auth',
+      )
+      if (!enabled) throw failure('invalid_credentials', {})
+      assertEnabled(account)
+      const token = await tokens.issue({ account, user: undefined, method: 'cb_api_auth', lifetimeSeconds })
+      return { account, token, result: await loginResult(account, undefined) }
     },
 
     /** A fresh token for whoever holds a good one. */
@@ -150,6 +141,7 @@ export const createSignIn = ({ store, settings, tokens, accounts, users }: Tools
         account,
         user,
         method,
+        ...(await lifetimeOf(account, method)),
         ...(original ? { original } : {}),
         ...(claims.mfa_resp ? { multiFactor: true } : {}),
       })

@@ -1,43 +1,86 @@
-import { accountAdminPerson, anyone, anyToken, superduper, userOrAdmin } from '../../auth/policies.ts'
+import {
+  accountAdminPerson,
+  anyone,
+  anyToken,
+  impersonator,
+  superduper,
+  userOrAdmin,
+} from '../../auth/policies.ts'
 import type { Tokens } from '../../auth/tokens.ts'
-import { answer } from '../../http/answers.ts'
+import { answer, FileAnswer } from '../../http/answers.ts'
 import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
+import { qrPng } from '../../lib/qr-png.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Users } from '../users/operations.ts'
+import { assertAction } from './actions.ts'
+import type { Impersonation } from './impersonation.ts'
+import { keyRoutes } from './keys.ts'
+import type { Credentials, Login } from './login.ts'
 import type { Session, SignIn } from './operations.ts'
-import { ApiAuth, LoginResult, TokenInfo, UserAuth } from './schema.ts'
+import { ApiAuth, Enrolment, LoginResult, TokenInfo, UserAuth } from './schema.ts'
+import { visitOf } from './visit.ts'
 
 interface Tools {
   signIn: SignIn
+  login: Login
+  impersonation: Impersonation
   tokens: Tokens
   accounts: Accounts
   users: Users
 }
 
-const opened = ({ token, result }: Session) => answer({ data: result, status: 201, authToken: token })
+/** The answer to a sign-in: never to be kept by anybody on the way. */
+const opened = ({ token, result }: Session) =>
+  answer({ data: result, status: 201, authToken: token, headers: { 'cache-control': 'no-store' } })
 
-/** These paths change by an `action` beside the data. */
-const assertAction = (call: Call, ...actions: string[]) => {
-  const action = call.request.value('action')
-  if (action === undefined) throw failure('action_required', {})
-  if (!actions.includes(String(action))) throw failure('invalid_action', {})
-  return String(action)
-}
+/** `method` stands in the data or beside it. */
+const credentialsIn = ({
+  data,
+  envelope,
+}: Pick<Call<string, UserAuth>, 'data' | 'envelope'>): Credentials => ({
+  ...data,
+  method: typeof envelope.method === 'string' ? envelope.method : data.method,
+})
 
-export const signInRoutes = ({ signIn, tokens, accounts, users }: Tools): Route[] => [
+const qrCode = (url: string, type: string) =>
+  type === 'image/png'
+    ? new FileAnswer(qrPng(url), type, { 'cache-control': 'no-store' })
+    : answer({ data: [{ qr_url: url }], headers: { 'cache-control': 'no-store' } })
+
+export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, users }: Tools): Route[] => [
   put('/v2/user_auth', {
     summary: 'Sign in with the digest of a user name and password',
     allow: anyone,
     price: 'user_auth_tokens',
     body: UserAuth,
     answers: LoginResult,
-    fails: ['invalid_credentials', 'validation_error'],
-    run: async ({ data, envelope }) => {
-      const method = typeof envelope.method === 'string' ? envelope.method : data.method
-      const { account, user } = await signIn.identify({ ...data, method } as never)
-      return opened(await signIn.openSession(account, user))
+    fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
+    run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
+  }),
+  put('/v2/multi_factor/qrcode', {
+    summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
+    allow: anyone,
+    price: 'user_auth_tokens',
+    body: UserAuth,
+    answers: Enrolment,
+    produces: ['image/png'],
+    fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
+    run: async (call) => {
+      const enrolment = await login.enrol(visitOf(call), credentialsIn(call))
+      return 'url' in enrolment ? qrCode(enrolment.url, call.request.accepts) : opened(enrolment)
+    },
+  }),
+  put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
+    summary: 'Act as a user',
+    allow: impersonator,
+    subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
+    answers: LoginResult,
+    fails: ['action_required', 'invalid_action', 'bad_identifier', 'validation_error'],
+    run: async (call) => {
+      assertAction(call, 'impersonate_user')
+      return opened(await impersonation.begin(visitOf(call), call.actor, call.account, call.subject))
     },
   }),
   get('/v2/user_auth/{auth_token}', {
@@ -56,7 +99,7 @@ export const signInRoutes = ({ signIn, tokens, accounts, users }: Tools): Route[
     body: ApiAuth,
     answers: LoginResult,
     fails: ['bad_identifier_list', 'validation_error'],
-    run: async ({ data }) => opened(await signIn.byApiKey(data.api_key)),
+    run: async (call) => opened(await login.byApiKey(visitOf(call), call.data.api_key)),
   }),
   get('/v2/token_auth', {
     summary: 'Read the token of this request',
@@ -89,6 +132,7 @@ export const signInRoutes = ({ signIn, tokens, accounts, users }: Tools): Route[
     fails: ['missing_parameter', 'invalid_credentials'],
     run: ({ data }) => signIn.inspect(data.token, 'request'),
   }),
+  ...keyRoutes(tokens),
   put('/v2/auth', {
     summary: 'Renew the token of this request, or end all sessions of the system',
     allow: anyToken,

@@ -1,4 +1,5 @@
-import { anyObject, anyText, choice, closed, flag, list, must, open, text } from '../../lib/schema.ts'
+import type { Static } from 'typebox'
+import { anyObject, anyText, choice, closed, either, flag, list, must, open, text } from '../../lib/schema.ts'
 
 /** What a person signs in with; the account is found by phone number, realm, name or id. */
 export const UserAuth = open(
@@ -16,6 +17,7 @@ export const UserAuth = open(
   },
   { title: 'User sign-in' },
 )
+export type UserAuth = Static<typeof UserAuth>
 
 export const ApiAuth = closed({ api_key: must(text(64, 64)) }, { title: 'API key sign-in' })
 
@@ -34,8 +36,17 @@ export const LoginResult = open(
     cluster_id: anyText(),
     ui_config: anyObject(),
     user_info: anyObject(),
+    recovery_codes: list(anyText(), {
+      description: 'Beside the first code of a second factor: each is good once in its place',
+    }),
   },
   { title: 'Login result' },
 )
+
+/** The QR code's address, or what a sign-in answers once the first code is right. */
+export const Enrolment = either([
+  list(open({ qr_url: must(anyText({ description: 'An otpauth:// address' })) })),
+  LoginResult,
+])
 
 export const TokenInfo = open({ token: anyText() }, { title: 'A token to inspect' })

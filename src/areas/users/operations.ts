@@ -1,13 +1,29 @@
 import { isDigest, signInKey, signInKeysOf } from '../../auth/credentials.ts'
-import type { AccountRecord, Actor, UserDoc, UserHidden, UserRecord } from '../../auth/identity.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  accountKind,
+  type UserDoc,
+  type UserHidden,
+  type UserRecord,
+} from '../../auth/identity.ts'
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
-import type { Json } from '../../storage/records.ts'
+import { holderOf, type Json } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { passwordProblems, privilegeProblems, type Secrets, separate } from './rules.ts'
+import {
+  insecure,
+  type ObjectType,
+  passwordProblems,
+  privilegeProblems,
+  type Secrets,
+  separate,
+  strengthProblems,
+} from './rules.ts'
 import {
   createUserStore,
   hotdeskClaim,
@@ -17,14 +33,44 @@ import {
   usernameTaken,
 } from './store.ts'
 
+/** What users own of one type, kept by another area. */
+export interface OwnedObjects {
+  /** Adds the removal of all that a user owns to a change set. `afterwards` is to be called when that is stored. */
+  removeOwned(
+    set: ChangeSet,
+    account: AccountRecord,
+    ownerId: string,
+  ): Promise<{ ids: readonly string[]; afterwards(): Promise<void> }>
+}
+
+/** One thing that went with its owner. */
+export interface RemovedObject {
+  type: ObjectType
+  id: string
+  status: 'success'
+}
+
+/** A user who is to be removed. */
+interface Leaving {
+  account: AccountRecord
+  user: UserRecord
+  objectTypes: readonly ObjectType[]
+}
+
 interface Tools {
   store: Store
   settings: Settings
+  /** A type that stands not here is one of which nobody owns anything. */
+  owned: Partial<Record<ObjectType, OwnedObjects>>
+  /** What is kept of a user under the user's id, and goes with the user. */
+  attached: readonly Attached[]
+  /** What the account, its reseller or the system asks of passwords. */
+  passwordRules(account: AccountRecord): Promise<Json>
 }
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, settings }: Tools) => {
+export const createUsers = ({ store, settings, owned, attached, passwordRules }: Tools) => {
   const users = createUserStore(store)
   const { records, clock } = store
 
@@ -53,6 +99,20 @@ export const createUsers = ({ store, settings }: Tools) => {
       ? {}
       : { credentials: { wrong_format: { message: 'Must be an MD5 digest in hex' } } }
 
+  const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
+    if (secrets.password === undefined && secrets.credentials === undefined) return {}
+    const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const { should_enforce_strength: isEnforced } = account ? await passwordRules(account) : {}
+    return isEnforced === true ? strengthProblems(secrets) : {}
+  }
+
+  const assertNotReused = async (account: AccountRecord, keys: readonly string[], before: UserRecord) => {
+    const { should_prevent_reuse: isRefused } = await passwordRules(account)
+    if (isRefused === true && keys.some((key) => before.hidden.signInKeys.includes(key))) {
+      throw invalid(insecure('password', ['reused']))
+    }
+  }
+
   const madeUpUsername = async (doc: UserDoc, secrets: Secrets): Promise<string | undefined> => {
     if (doc.username !== undefined || secrets.password === undefined) return doc.username
     const { generate_username_if_empty: allowed } = await settings.of('crossbar.auth')
@@ -74,6 +134,7 @@ export const createUsers = ({ store, settings }: Tools) => {
     const username = await madeUpUsername(doc, secrets)
     const full: UserDoc = username === undefined ? doc : { ...doc, username }
     const keys = await deriveKeys(account, username, secrets)
+    if (keys && before) await assertNotReused(account, keys, before)
     const { reset_identity_secret_on_rehash: endsSessions } = await settings.of('crossbar.auth')
     const hidden: UserHidden = {
       signatureSecret: randomHex(32),
@@ -93,6 +154,12 @@ export const createUsers = ({ store, settings }: Tools) => {
     return after
   }
 
+  const passwordExpiry = async ({ hidden: { passwordChanged, signInKeys } }: UserRecord) => {
+    const { password_expiry_s: seconds } = await settings.of('crossbar')
+    if (seconds === undefined || passwordChanged === undefined || signInKeys.length === 0) return undefined
+    return passwordChanged + seconds
+  }
+
   return {
     collection: users,
 
@@ -103,6 +170,7 @@ export const createUsers = ({ store, settings }: Tools) => {
         await uniqueProblems(accountId, data, own),
         passwordProblems(data.username, secrets, own?.doc),
         digestProblems(secrets),
+        await strengthProblemsIn(accountId, secrets),
         actor ? privilegeProblems(actor, data.priv_level, own?.doc) : {},
       )
     },
@@ -125,13 +193,28 @@ export const createUsers = ({ store, settings }: Tools) => {
       return save(author, user, users.revise(user, await compose(account, data, user)))
     },
 
-    async remove(author: Author, actor: Actor, user: UserRecord): Promise<UserRecord> {
+    /** Removes a user, and all they own of these types, at once. What they own besides stays, and keeps its owner. */
+    async remove(
+      author: Author,
+      actor: Actor,
+      { account, user, objectTypes }: Leaving,
+    ): Promise<RemovedObject[]> {
       const problems = privilegeProblems(actor, user.doc.priv_level, user.doc)
       if (hasProblems(problems)) throw invalid(problems)
       const set = new ChangeSet(author)
       users.remove(set, user)
+      for (const { removeWith } of attached) await removeWith(set, holderOf(user))
+      const removed: RemovedObject[] = []
+      const following: (() => Promise<void>)[] = []
+      for (const type of objectTypes) {
+        const objects = await owned[type]?.removeOwned(set, account, user.id)
+        if (!objects) continue
+        removed.push(...objects.ids.map((id) => ({ type, id, status: 'success' as const })))
+        following.push(objects.afterwards)
+      }
       await store.commit(set)
-      return user
+      for (const follow of following) await follow()
+      return removed
     },
 
     /** Ends every session of the user. */
@@ -143,9 +226,24 @@ export const createUsers = ({ store, settings }: Tools) => {
       )
     },
 
-    /** After a recovery the user has to choose a new password. */
-    async requirePasswordUpdate(author: Author, user: UserRecord) {
-      return save(author, user, users.revise(user, { doc: { ...user.doc, require_password_update: true } }))
+    /** When the password has to be replaced (Gregorian seconds); undefined while passwords do not expire. */
+    passwordExpiry,
+
+    async isPasswordExpired(user: UserRecord) {
+      const expiry = await passwordExpiry(user)
+      return expiry !== undefined && expiry <= gregorianNow(clock)
+    },
+
+    async byUsername(accountId: string, username: string): Promise<UserRecord | undefined> {
+      const holder = await records.claimant(usernameClaim(accountId, username))
+      return holder && users.find(accountId, holder.id)
+    },
+
+    /** After a recovery the user has to choose a new password. Part of somebody's change set. */
+    requirePasswordUpdate(set: ChangeSet, user: UserRecord): UserRecord {
+      const after = users.revise(user, { doc: { ...user.doc, require_password_update: true } })
+      users.replace(set, user, after)
+      return after
     },
   }
 }

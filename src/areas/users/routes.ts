@@ -4,25 +4,42 @@ import { ListAnswer, made, one, removed } from '../../http/answers.ts'
 import { collectionListing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import type { Json } from '../../storage/records.ts'
+import type { Devices } from '../devices/operations.ts'
 import type { Users } from './operations.ts'
-import { User, UserRecord as UserAnswer, UserRow } from './schema.ts'
+import { objectTypesIn } from './rules.ts'
+import { DeletedUser, User, UserRecord as UserAnswer, UserRow } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/users'
 const oneUser = `${onAccount}/{user_id}` as const
 
-const shown = (user: UserRecord) => ({
-  readOnly: { has_avatar: user.hidden.hasAvatar ?? false },
-  metadata: { is_password_expired: false },
-})
+const isTrue = (value: unknown) => value === true || value === 'true'
 
-const view = (user: UserRecord) => one(user, shown(user))
-
-export const userRoutes = (users: Users): Route[] => {
+export const userRoutes = (users: Users, devices: Devices): Route[] => {
   const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
     users.collection.get(path.account_id, path.user_id)
 
-  const change = async ({ author, account, subject: user, data }: Call<typeof oneUser, Json, UserRecord>) =>
-    view(await users.replace(author, account, user, data))
+  const shown = async (user: UserRecord) => {
+    const expiry = await users.passwordExpiry(user)
+    return {
+      readOnly: { has_avatar: user.hidden.hasAvatar ?? false },
+      metadata: {
+        is_password_expired: await users.isPasswordExpired(user),
+        ...(expiry === undefined ? {} : { password_expiration_timestamp: expiry }),
+      },
+    }
+  }
+
+  const view = async (user: UserRecord) => one(user, await shown(user))
+
+  const change = async (call: Call<typeof oneUser, Json, UserRecord>) => {
+    const { author, account, data, request } = call
+    const user = await users.replace(author, account, call.subject, data)
+    if (isTrue(data.sync)) {
+      const phones = await devices.ownedBy(account, user.id)
+      await devices.trySync(account, phones, isTrue(request.value('reboot')) ? 'reboot' : 'reload')
+    }
+    return view(user)
+  }
 
   return [
     get(onAccount, {
@@ -41,7 +58,7 @@ export const userRoutes = (users: Users): Route[] => {
       judge: ({ path, data, actor }) => users.judge(path.account_id, data, undefined, actor),
       run: async ({ author, account, data }) => {
         const user = await users.create(author, account, data)
-        return made(user, shown(user))
+        return made(user, await shown(user))
       },
     }),
     get(oneUser, {
@@ -70,12 +87,20 @@ export const userRoutes = (users: Users): Route[] => {
       run: (call) => change(call),
     }),
     del(oneUser, {
-      summary: 'Delete a user',
+      summary: 'Delete a user, and what they own when `object_types` says so',
       allow: accountMember,
       subject,
-      answers: UserAnswer,
-      run: async ({ author, actor, subject: user }) =>
-        removed(await users.remove(author, actor, user), shown(user)),
+      query: { object_types: '`all`, or a JSON list of the types that go with the user' },
+      answers: DeletedUser,
+      run: async ({ author, actor, account, subject: user, request }) => {
+        const asked = objectTypesIn(request.value('object_types'))
+        const objects = await users.remove(author, actor, { account, user, objectTypes: asked ?? [] })
+        const { readOnly, metadata } = await shown(user)
+        return removed(user, {
+          readOnly: { ...readOnly, ...(asked ? { object_types: objects } : {}) },
+          metadata,
+        })
+      },
     }),
   ]
 }

@@ -1,5 +1,6 @@
 import { type Actor, isSuperduper, privLevelOf, type UserDoc } from '../../auth/identity.ts'
-import type { Problems } from '../../lib/failure.ts'
+import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../../lib/call-features.ts'
+import { invalid, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../storage/records.ts'
 import { userReadOnly } from './schema.ts'
 
@@ -58,14 +59,6 @@ export const privilegeProblems = (
   }
 }
 
-const isEnabled = (value: unknown) => (value as { enabled?: boolean } | undefined)?.enabled === true
-
-const hasForward = (forward: unknown) =>
-  isEnabled(forward) || Object.values((forward ?? {}) as object).some((form) => isEnabled(form))
-
-const callerIdNumber = (doc: UserDoc) =>
-  (doc.caller_id as { external?: { number?: string } } | undefined)?.external?.number
-
 const smartPbx = (doc: UserDoc) =>
   Object.entries((doc.smartpbx ?? {}) as object).flatMap(([name, value]) => (isEnabled(value) ? [name] : []))
 
@@ -73,12 +66,74 @@ const smartPbx = (doc: UserDoc) =>
 export const featuresOf = (doc: UserDoc): string[] => {
   const features: [string, boolean][] = [
     ['hotdesk', isEnabled(doc.hotdesk)],
-    ['call_forward', hasForward(doc.call_forward)],
+    ['call_forward', hasCallForward(doc)],
     ['call_forward_failover', isEnabled(doc.call_failover)],
-    ['caller_id', Boolean(callerIdNumber(doc))],
+    ['caller_id', hasExternalNumber(doc)],
     ['vm_to_email', doc.vm_to_email_enabled === true],
-    ['music_on_hold', Boolean((doc.music_on_hold as { media_id?: string } | undefined)?.media_id)],
+    ['music_on_hold', hasMusicOnHold(doc)],
     ['do_not_disturb', isEnabled(doc.do_not_disturb)],
   ]
   return [...features.filter(([, on]) => on).map(([name]) => name), ...smartPbx(doc)]
+}
+
+/** What users own, by the names that `object_types` takes. */
+export const objectTypes = [
+  'phone_numbers',
+  'callflow',
+  'vmbox',
+  'device',
+  'conference',
+  'faxbox',
+  'media',
+] as const
+export type ObjectType = (typeof objectTypes)[number]
+
+const isObjectType = (value: unknown): value is ObjectType => objectTypes.includes(value as ObjectType)
+
+/** A query holds a list as JSON text. */
+const listIn = (value: unknown): unknown => {
+  if (typeof value !== 'string' || !value.startsWith('[')) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+/** The types that are to go with a user, each once; undefined when the request does not speak of it. */
+export const objectTypesIn = (sent: unknown): readonly ObjectType[] | undefined => {
+  if (sent === undefined) return undefined
+  if (sent === 'all') return objectTypes
+  const value = listIn(sent)
+  if (!Array.isArray(value)) {
+    const message = 'Value must be `all` or a list of types'
+    throw invalid({ object_types: { type: { message, target: 'array', value: sent } } })
+  }
+  const unknown = value.findIndex((type) => !isObjectType(type))
+  if (unknown < 0) return objectTypes.filter((type) => value.includes(type))
+  const message = 'Value not found in enumerated list of values'
+  const problem = { message, target: objectTypes, value: value[unknown] }
+  throw invalid({ [`object_types.${unknown}`]: { enum: problem } })
+}
+
+/** The 400 for a password that is too weak; it never repeats the password. */
+export const insecure = (field: 'password' | 'credentials', details: string[]): Problems => ({
+  [field]: { insecure: { message: 'The password is not secure enough', cause: details[0], details } },
+})
+
+const strengths: readonly (readonly [string, RegExp])[] = [
+  ['at least 10 characters', /^.{10,}$/su],
+  ['a digit', /\p{Nd}/u],
+  ['a lower-case letter', /\p{Ll}/u],
+  ['an upper-case letter', /\p{Lu}/u],
+  ['a special character', /[^\p{L}\p{N}]/u],
+]
+
+/** What a password lacks. A ready digest shows nothing of it, so it will not do where strength is asked for. */
+export const strengthProblems = ({ password, credentials }: Secrets): Problems => {
+  if (password === undefined) {
+    return credentials === undefined ? {} : insecure('credentials', ['a password that can be judged'])
+  }
+  const missing = strengths.filter(([, pattern]) => !pattern.test(password)).map(([name]) => name)
+  return missing.length > 0 ? insecure('password', missing) : {}
 }

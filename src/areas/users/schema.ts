@@ -92,6 +92,19 @@ export type User = Static<typeof User>
 export const UserRecord = open({ ...readOnlyFields, ...fields }, { title: 'User record' })
 export type UserRecord = Static<typeof UserRecord>
 
+/** What a deletion answers: the user as they were, and what went with them. */
+export const DeletedUser = open(
+  {
+    ...readOnlyFields,
+    ...fields,
+    object_types: list(
+      open({ type: must(anyText()), id: must(id()), status: must(anyText()) }, { title: 'Removed object' }),
+      { description: 'When the request named types' },
+    ),
+  },
+  { title: 'Deleted user' },
+)
+
 /** Fields that only the server sets; in requests they are ignored. */
 export const userReadOnly: readonly string[] = Object.keys(readOnlyFields)
 

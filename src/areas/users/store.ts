@@ -1,5 +1,6 @@
 import { type UserDoc, type UserHidden, type UserRecord, userKind } from '../../auth/identity.ts'
 import { invalid } from '../../lib/failure.ts'
+import { searchKey } from '../../lib/search-key.ts'
 import { conflict } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { sortKeyOf } from '../../storage/records.ts'
@@ -37,7 +38,14 @@ export const hotdeskIdOf = (doc: object) => {
   return typeof hotdesk?.id === 'string' && hotdesk.id !== '' ? hotdesk.id : undefined
 }
 
-const claims = ({ accountId, doc, hidden }: UserRecord): HeldClaim[] => {
+/** Not a name that must be unique, hence the id behind it: users are found by how it begins. */
+const searchClaim = (accountId: string, id: string, doc: UserDoc) => ({
+  scope: accountId,
+  name: 'user_name',
+  value: `${searchKey(`${doc.first_name}${doc.last_name}`)}/${id}`,
+})
+
+const claims = ({ accountId, id, doc, hidden }: UserRecord): HeldClaim[] => {
   const hotdesk = hotdeskIdOf(doc)
   return [
     ...(doc.username
@@ -46,6 +54,7 @@ const claims = ({ accountId, doc, hidden }: UserRecord): HeldClaim[] => {
     ...(hotdesk
       ? [{ ...hotdeskClaim(accountId, hotdesk), orElse: () => invalid(hotdeskTaken(hotdesk)) }]
       : []),
+    { ...searchClaim(accountId, id, doc), orElse: conflict },
     ...hidden.signInKeys.map((value) => ({ ...signInClaim(accountId, value), orElse: conflict })),
   ]
 }

@@ -1,0 +1,120 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import { failure } from '../../lib/failure.ts'
+import { settingsSchemas } from '../../settings/documents.ts'
+import { mergeSections } from '../../settings/sections.ts'
+import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import type { Json } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { SystemConfigs } from '../system-configs/operations.ts'
+import { isName } from '../system-configs/rules.ts'
+import { belowAccount, difference, effective } from './rules.ts'
+import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  node: string
+  accounts: Accounts
+  systemConfigs: SystemConfigs
+}
+
+/** A document of an account, whether or not the account has values of its own. */
+export interface AccountConfigSubject {
+  id: string
+  accountId: string
+  record: AccountConfigStored | undefined
+  /** What the accounts above and the system say. */
+  below: Json
+  revision?: string
+  doc: Json
+}
+
+const idOf = (name: string) => `configs_${name}`
+
+export type AccountConfigs = ReturnType<typeof createAccountConfigs>
+
+/**
+ * Settings documents with values per account, for clients and areas that ask for them. Those that this server follows
+ * as a whole (listeners, throttling, sign-in) have no account level and are not shown to accounts.
+ */
+export const createAccountConfigs = ({ store, node, accounts, systemConfigs }: Tools) => {
+  const collection = createAccountConfigStore(store)
+
+  const assertHasAccountLevel = (name: string) => {
+    if (!isName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
+    if (!Object.hasOwn(settingsSchemas, name)) return
+    throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
+  }
+
+  const systemValues = async (name: string): Promise<Json> => {
+    const doc = (await systemConfigs.collection.find(systemScope, name))?.doc
+    return mergeSections(doc?.default, doc?.[node])
+  }
+
+  const ownValues = async (accountId: string, name: string): Promise<Json> =>
+    (await collection.find(accountId, idOf(name)))?.doc ?? {}
+
+  const layersBelow = async (account: AccountRecord, name: string) => {
+    const resellerId = await accounts.resellerOf(account)
+    const system = await systemValues(name)
+    return resellerId === account.id ? [system] : [system, await ownValues(resellerId, name)]
+  }
+
+  const remove = async (author: Author, record: AccountConfigStored) => {
+    const set = new ChangeSet(author)
+    collection.remove(set, record)
+    await store.commit(set)
+  }
+
+  const save = async (author: Author, subject: AccountConfigSubject, doc: Json) => {
+    const { record, accountId, id } = subject
+    const set = new ChangeSet(author)
+    const after = record
+      ? collection.revise(record, { doc })
+      : collection.draft(accountId, { doc, hidden: {} }, id)
+    if (record) collection.replace(set, record, after)
+    else collection.insert(set, after)
+    await store.commit(set)
+    return after
+  }
+
+  return {
+    async subject(account: AccountRecord, name: string): Promise<AccountConfigSubject> {
+      assertHasAccountLevel(name)
+      const record = await collection.find(account.id, idOf(name))
+      return {
+        id: idOf(name),
+        accountId: account.id,
+        record,
+        below: belowAccount(await layersBelow(account, name)),
+        ...(record ? { revision: record.revision } : {}),
+        doc: record?.doc ?? {},
+      }
+    },
+
+    /** The values as they hold for the account. */
+    read: ({ below, record }: AccountConfigSubject) => effective(below, record?.doc ?? {}),
+
+    /** Keeps what differs from above; when nothing does, the account has no values of its own any more. */
+    async replace(
+      author: Author,
+      subject: AccountConfigSubject,
+      values: Json,
+    ): Promise<AccountConfigSubject> {
+      const doc = difference(values, subject.below)
+      if (Object.keys(doc).length > 0) {
+        const record = await save(author, subject, doc)
+        return { ...subject, record, revision: record.revision }
+      }
+      if (subject.record) await remove(author, subject.record)
+      const { revision: _gone, ...rest } = subject
+      return { ...rest, record: undefined }
+    },
+
+    async remove(author: Author, subject: AccountConfigSubject) {
+      if (!subject.record) throw failure('bad_identifier', { cause: subject.id })
+      await remove(author, subject.record)
+      return subject.record
+    },
+  }
+}

@@ -1,0 +1,77 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import { accountAdmin, accountMember } from '../../auth/policies.ts'
+import { answer } from '../../http/answers.ts'
+import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
+import type { Json } from '../../storage/records.ts'
+import type { AccountConfigSubject, AccountConfigs } from './operations.ts'
+import { AccountConfig, AccountConfigRecord } from './schema.ts'
+import type { AccountConfigStored } from './store.ts'
+
+const all = '/v2/accounts/{account_id}/configs'
+const one = `${all}/{config_id}` as const
+
+/** What `/configs` alone reads. */
+const unnamed = 'default'
+
+const prepare = ({ id: _id, ...values }: Json): Json => values
+
+const metadataOf = (id: string, record: AccountConfigStored | undefined) => ({
+  id,
+  ...(record ? { created: record.created, modified: record.modified } : {}),
+})
+
+export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
+  const subject = ({ path, account }: { path: { config_id: string }; account: AccountRecord }) =>
+    configs.subject(account, path.config_id)
+
+  // No ETag: what is shown also changes with the documents above.
+  const view = (config: AccountConfigSubject) =>
+    answer({
+      data: { ...configs.read(config), id: config.id },
+      metadata: metadataOf(config.id, config.record),
+    })
+
+  const replace = async ({ author, subject: config, data }: Call<string, Json, AccountConfigSubject>) =>
+    view(await configs.replace(author, config, data))
+
+  const writing = {
+    allow: accountAdmin,
+    subject,
+    prepare,
+    body: AccountConfig,
+    answers: AccountConfigRecord,
+    run: (call: Call<typeof one, Json, AccountConfigSubject>) => replace(call),
+  }
+
+  return [
+    get(all, {
+      summary: 'Read the document `default` of an account',
+      allow: accountMember,
+      answers: AccountConfigRecord,
+      run: async ({ account }) => view(await configs.subject(account, unnamed)),
+    }),
+    get(one, {
+      summary: "Read a settings document of an account over its reseller's and the system's",
+      allow: accountMember,
+      subject,
+      answers: AccountConfigRecord,
+      run: ({ subject: config }) => view(config),
+    }),
+    put(one, { summary: 'Create the values of an account', ...writing }),
+    post(one, { summary: 'Replace the values of an account', ...writing }),
+    patch(one, { summary: 'Change values of an account', ...writing }),
+    del(one, {
+      summary: 'Delete the values of an account: those from above hold again',
+      allow: accountAdmin,
+      subject,
+      answers: AccountConfigRecord,
+      run: async ({ author, subject: config }) => {
+        const record = await configs.remove(author, config)
+        return answer({
+          data: { ...record.doc, id: config.id },
+          metadata: { ...metadataOf(config.id, record), deleted: true },
+        })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,14 @@
+import { createCollection } from '../../storage/collection.ts'
+import type { Json, StoredRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+
+export const accountConfigKind = 'account_config'
+
+export type AccountConfigStored = StoredRecord<Json, Record<never, never>>
+
+export const createAccountConfigStore = (store: Store) =>
+  createCollection<Json, Record<never, never>>(store, {
+    kind: accountConfigKind,
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })

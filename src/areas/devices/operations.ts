@@ -1,0 +1,209 @@
+import { type AccountRecord, type Actor, isSuperduper, userKind } from '../../auth/identity.ts'
+import { Failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import type { Attached } from '../../storage/attachment.ts'
+import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { holderOf, type Json } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
+import { type DeviceDoc, deviceProblems, endsRegistration, isRegistrable, storedHalf } from './rules.ts'
+import {
+  createDeviceStore,
+  type DeviceRecord,
+  identityClaim,
+  realmTaken,
+  uniqueNamesOf,
+  usernameClaim,
+  usernameTaken,
+} from './store.ts'
+
+interface Tools {
+  store: Store
+  mediaSwitch: MediaSwitch
+  /** What is kept beside a device and goes with it. */
+  attached: readonly Attached[]
+}
+
+export type { DeviceDoc, DeviceRecord }
+
+/** How a phone takes its settings anew. */
+export type Restart = 'reboot' | 'reload'
+
+/** A device that somebody wants to store. */
+interface Proposal {
+  account: AccountRecord
+  actor: Actor
+  data: Json
+  own?: DeviceRecord
+}
+
+export interface DeviceStatus {
+  device_id: string
+  registrable: boolean
+  registered?: boolean
+}
+
+export type Devices = ReturnType<typeof createDevices>
+
+export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
+  const devices = createDeviceStore(store)
+  const { records } = store
+
+  const phoneOf = ({ doc: { realm } }: AccountRecord, { accountId, id, doc }: DeviceRecord): Phone => ({
+    accountId,
+    deviceId: id,
+    username: doc.sip?.username,
+    realm: doc.sip?.realm ?? realm,
+  })
+
+  const uniqueProblems = async (
+    account: AccountRecord,
+    doc: Partial<DeviceDoc>,
+    own: DeviceRecord | undefined,
+  ): Promise<Problems> => {
+    const found: Problems[] = []
+    for (const { claim, problems } of uniqueNamesOf(account.id, doc)) {
+      const holder = await records.claimant(claim)
+      if (holder && holder.id !== own?.id) found.push(problems)
+    }
+    return joinProblems(...found)
+  }
+
+  /** A realm that belongs to another account. Whether that account knows the user name is not told. */
+  const realmProblems = async (
+    account: AccountRecord,
+    { sip }: Partial<DeviceDoc>,
+    own: DeviceRecord | undefined,
+  ): Promise<Problems> => {
+    if (sip?.realm === undefined || sip.realm === own?.doc.sip?.realm) return {}
+    const claim = { scope: systemScope, name: 'realm', value: sip.realm.toLowerCase() }
+    const holder = await records.claimant(claim)
+    if (!holder || holder.id === account.id) return {}
+    return { ...realmTaken(sip.realm), ...(sip.username ? usernameTaken(sip.username) : {}) }
+  }
+
+  /** An owner who left keeps what they had: only a new one has to be there. */
+  const ownerProblems = async (
+    account: AccountRecord,
+    { owner_id: ownerId }: Partial<DeviceDoc>,
+    own: DeviceRecord | undefined,
+  ): Promise<Problems> => {
+    if (ownerId === undefined || ownerId === own?.doc.owner_id) return {}
+    if (await records.find(account.id, userKind, ownerId)) return {}
+    return { owner_id: { not_found: { message: 'The account has no such user', cause: ownerId } } }
+  }
+
+  const endRegistrations = (account: AccountRecord, ended: readonly DeviceRecord[]) =>
+    mediaSwitch.endRegistrations(ended.map((device) => phoneOf(account, device)))
+
+  const addRemoval = async (set: ChangeSet, device: DeviceRecord) => {
+    devices.remove(set, device)
+    for (const kind of attached) await kind.removeWith(set, holderOf(device))
+  }
+
+  const ownedBy = async (account: AccountRecord, ownerId: string) => {
+    const owned: DeviceRecord[] = []
+    for await (const batch of devices.all(account.id, ownerId)) owned.push(...batch)
+    return owned
+  }
+
+  const sync = (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) =>
+    mediaSwitch.sync(
+      wanted.map((device) => phoneOf(account, device)),
+      restart,
+    )
+
+  /** After a change that is stored already: phones that cannot be told fetch it when they come back. */
+  const trySync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
+    try {
+      await sync(account, wanted, restart)
+    } catch (error) {
+      if (!(error instanceof Failure)) throw error
+    }
+  }
+
+  const statusOf = ({ id, doc }: DeviceRecord, registered: ReadonlySet<string>): DeviceStatus => ({
+    device_id: id,
+    registrable: isRegistrable(doc),
+    ...(isRegistrable(doc) ? { registered: registered.has(id) } : {}),
+  })
+
+  return {
+    collection: devices,
+    phoneOf,
+    ownedBy,
+    sync,
+    trySync,
+    statusOf,
+
+    /** What the schema cannot know: rules between fields, names that others hold, owners that are none. */
+    async judge({ account, actor, data, own }: Proposal): Promise<Problems> {
+      const doc = storedHalf(data, account.doc.realm, own?.doc)
+      return joinProblems(
+        await uniqueProblems(account, doc, own),
+        await realmProblems(account, doc, own),
+        await ownerProblems(account, doc, own),
+        deviceProblems(doc, own?.doc, { mayRetype: isSuperduper(actor) }),
+      )
+    },
+
+    async create(author: Author, account: AccountRecord, data: Json): Promise<DeviceRecord> {
+      const doc = storedHalf(data, account.doc.realm, undefined)
+      const device = devices.draft(account.id, { doc, hidden: {} })
+      const set = new ChangeSet(author)
+      devices.insert(set, device)
+      await store.commit(set)
+      return device
+    },
+
+    async replace(
+      author: Author,
+      account: AccountRecord,
+      device: DeviceRecord,
+      data: Json,
+    ): Promise<DeviceRecord> {
+      const doc = storedHalf(data, account.doc.realm, device.doc)
+      const after = devices.revise(device, { doc })
+      const set = new ChangeSet(author)
+      devices.replace(set, device, after)
+      await store.commit(set)
+      if (endsRegistration(device.doc, after.doc)) await endRegistrations(account, [device])
+      return after
+    },
+
+    async remove(author: Author, account: AccountRecord, device: DeviceRecord) {
+      const set = new ChangeSet(author)
+      await addRemoval(set, device)
+      await store.commit(set)
+      await endRegistrations(account, [device])
+    },
+
+    /** Adds the removal of all that a user owns to somebody's change set. */
+    async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
+      const owned = await ownedBy(account, ownerId)
+      for (const device of owned) await addRemoval(set, device)
+      return { ids: owned.map(({ id }) => id), afterwards: () => endRegistrations(account, owned) }
+    },
+
+    registered: (accountId: string) => mediaSwitch.registered(accountId),
+
+    async statuses(accountId: string): Promise<DeviceStatus[]> {
+      const registered = await mediaSwitch.registered(accountId)
+      const statuses: DeviceStatus[] = []
+      for await (const batch of devices.all(accountId))
+        statuses.push(...batch.map((device) => statusOf(device, registered)))
+      return statuses
+    },
+
+    notify: (account: AccountRecord, device: DeviceRecord, notice: Notice) =>
+      mediaSwitch.notify(phoneOf(account, device), notice),
+
+    /** The account's device of this SIP user name, under the account's own realm. */
+    async byUsername(accountId: string, username: string): Promise<DeviceRecord | undefined> {
+      return devices.holder(usernameClaim(accountId, username))
+    },
+
+    /** The device of this name under a realm that is no account's. */
+    byIdentity: (username: string, realm: string): Promise<DeviceRecord | undefined> =>
+      devices.holder(identityClaim(username, realm)),
+  }
+}

@@ -1,0 +1,176 @@
+import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../../lib/call-features.ts'
+import { parseAddress } from '../../lib/cidr.ts'
+import { normalizeNumber } from '../../lib/e164.ts'
+import type { Problems } from '../../lib/failure.ts'
+import type { Json } from '../../storage/records.ts'
+import { type Device, deviceReadOnly } from './schema.ts'
+
+/** What is stored of a device. */
+export type DeviceDoc = Device & { readonly [custom: string]: unknown }
+
+export const standardType = 'sip_device'
+
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** A MAC address in any notation as its 12 digits; what is none stays as it is, to be refused. */
+const plainMac = (text: string) => {
+  const digits = text.toLowerCase().replace(/[\s:.-]/g, '')
+  return isMac(digits) ? digits : text
+}
+
+const isMac = (text: string) => /^[0-9a-f]{12}$/.test(text)
+
+const trimmed = (flag: unknown) => (typeof flag === 'string' ? flag.trim() : flag)
+
+const trimmedList = (flags: unknown) => (Array.isArray(flags) ? flags.map(trimmed) : [])
+
+const tidyFlags = (flags: unknown) => {
+  if (!isObject(flags)) return trimmedList(flags)
+  const { static: fixed, dynamic } = flags
+  return {
+    ...flags,
+    ...(fixed === undefined ? {} : { static: trimmedList(fixed) }),
+    ...(dynamic === undefined ? {} : { dynamic: trimmedList(dynamic) }),
+  }
+}
+
+const tidyProvision = (provision: Json): Json =>
+  typeof provision.endpoint_brand === 'string'
+    ? { ...provision, endpoint_brand: provision.endpoint_brand.toLowerCase() }
+    : provision
+
+const tidySip = (sip: Json): Json =>
+  typeof sip.realm === 'string' ? { ...sip, realm: sip.realm.replaceAll(' ', '') } : sip
+
+/** Brings a request into the one form that is stored and compared. */
+export const tidy = (data: Json): Json => {
+  const tidied: Json = { ...data }
+  if (tidied.mac_address === '') delete tidied.mac_address
+  if (typeof tidied.mac_address === 'string') tidied.mac_address = plainMac(tidied.mac_address)
+  if (tidied.outbound_flags !== undefined) tidied.outbound_flags = tidyFlags(tidied.outbound_flags)
+  if (isObject(tidied.provision)) tidied.provision = tidyProvision(tidied.provision)
+  if (isObject(tidied.sip)) tidied.sip = tidySip(tidied.sip)
+  return tidied
+}
+
+const notStored = [...deviceReadOnly, 'sync']
+
+const withoutRealm = ({ realm: _, ...sip }: NonNullable<Device['sip']>) => sip
+
+const isSameRealm = (realm: string | undefined, other: string) => realm?.toLowerCase() === other.toLowerCase()
+
+/**
+ * What is stored for a request. The account's own realm is not kept, so that the device follows when it changes.
+ * The type is fixed: a replacement that does not name it does not change it.
+ */
+export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc | undefined): DeviceDoc => {
+  const doc: Json = { ...data }
+  for (const key of notStored) delete doc[key]
+  doc.device_type ??= before?.device_type
+  const { sip } = doc as DeviceDoc
+  if (sip && isSameRealm(sip.realm, accountRealm)) doc.sip = withoutRealm(sip)
+  return doc as DeviceDoc
+}
+
+/** Who a device is to SIP, as far as names may be held only once. */
+export interface SipIdentity {
+  username: string
+  /** Only where it is not the account's. */
+  realm: string | undefined
+}
+
+export const sipIdentityOf = ({ sip }: Partial<DeviceDoc>): SipIdentity | undefined =>
+  sip?.username !== undefined && (sip.method ?? 'password') === 'password'
+    ? { username: sip.username, realm: sip.realm }
+    : undefined
+
+/** The address that a device is known by. */
+export const sipAddressOf = ({ sip }: Partial<DeviceDoc>) => (sip?.method === 'ip' ? sip.ip : undefined)
+
+/** The mobile number, as the number areas key it. */
+export const mobileNumberOf = ({ mobile }: Partial<DeviceDoc>) =>
+  mobile?.mdn ? normalizeNumber(mobile.mdn) : undefined
+
+const requiredMessage = 'Field is required but missing'
+
+const macProblems = ({ mac_address: mac }: Partial<DeviceDoc>): Problems => {
+  if (mac === undefined || isMac(mac)) return {}
+  const message = 'Must be a MAC address of 12 hexadecimal digits'
+  return { mac_address: { wrong_format: { message, format: 'mac', value: mac } } }
+}
+
+const addressProblems = ({ sip }: Partial<DeviceDoc>): Problems => {
+  if (sip?.method !== 'ip') return {}
+  if (sip.ip === undefined) return { 'sip.ip': { required: { message: requiredMessage, value: 'ip' } } }
+  if (!sip.ip.includes(':') && parseAddress(sip.ip)) return {}
+  const message = 'Must be a valid IPv4 RFC 791'
+  return { 'sip.ip': { type: { message, target: 'ipv4', cause: sip.ip, value: sip.ip } } }
+}
+
+const forwardingProblems = (data: Partial<DeviceDoc>): Problems => {
+  const problems: Problems = {}
+  for (const field of ['call_forward', 'call_failover'] as const) {
+    const forwarding = data[field]
+    if (!isEnabled(forwarding) || forwarding?.number) continue
+    problems[`${field}.number`] = { required: { message: requiredMessage, value: 'number' } }
+  }
+  return problems
+}
+
+const typeProblems = (type: string, before: DeviceDoc): Problems =>
+  type === (before.device_type ?? standardType)
+    ? {}
+    : { device_type: { invalid: { message: 'The type of a device cannot be changed', cause: type } } }
+
+const numberProblems = (data: Partial<DeviceDoc>, before: DeviceDoc): Problems => {
+  const had = mobileNumberOf(before)
+  if (had === undefined || mobileNumberOf(data) === had) return {}
+  const message = 'The number of a mobile device cannot be changed'
+  return { 'mobile.mdn': { invalid: { message, cause: data.mobile?.mdn } } }
+}
+
+const missingNumberProblems = (data: Partial<DeviceDoc>, type: string): Problems =>
+  type === 'mobile' && !data.mobile?.mdn
+    ? { 'mobile.mdn': { required: { message: requiredMessage, value: 'mdn' } } }
+    : {}
+
+/** What of a device must hold whoever else there is. `mayRetype`: the operator changes what is fixed for others. */
+export const deviceProblems = (
+  data: Partial<DeviceDoc>,
+  before: DeviceDoc | undefined,
+  actor: { mayRetype: boolean },
+): Problems => {
+  const type = data.device_type ?? before?.device_type ?? standardType
+  return {
+    ...macProblems(data),
+    ...addressProblems(data),
+    ...forwardingProblems(data),
+    ...missingNumberProblems(data, type),
+    ...(before && !actor.mayRetype ? { ...typeProblems(type, before), ...numberProblems(data, before) } : {}),
+  }
+}
+
+/** Whether a change makes the device's registration worthless. */
+export const endsRegistration = (before: DeviceDoc, after: DeviceDoc) =>
+  before.sip?.password !== after.sip?.password ||
+  before.sip?.username !== after.sip?.username ||
+  before.owner_id !== after.owner_id ||
+  before.enabled !== after.enabled
+
+const neverRegister = new Set(['application', 'cellphone', 'sip_url', 'sip_uri', 'landline', 'smartphone'])
+
+export const isRegistrable = ({ device_type: type = standardType }: DeviceDoc) => !neverRegister.has(type)
+
+/** What is switched on for a device, by the names that list rows carry. */
+export const featuresOf = (doc: DeviceDoc): string[] => {
+  const features: [string, boolean][] = [
+    ['hotdesk', Object.keys(doc.hotdesk?.users ?? {}).length > 0],
+    ['call_forward', hasCallForward(doc)],
+    ['call_forward_failover', isEnabled(doc.call_failover)],
+    ['caller_id', hasExternalNumber(doc)],
+    ['music_on_hold', hasMusicOnHold(doc)],
+    ['do_not_disturb', isEnabled(doc.do_not_disturb)],
+  ]
+  return features.filter(([, on]) => on).map(([name]) => name)
+}

@@ -1,0 +1,152 @@
+import { accountKind } from '../../auth/identity.ts'
+import { invalid, type Problems } from '../../lib/failure.ts'
+import { searchKey } from '../../lib/search-key.ts'
+import { type ChangeSet, type Claim, conflict, systemScope } from '../../storage/change-set.ts'
+import { createCollection, type HeldClaim } from '../../storage/collection.ts'
+import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import {
+  type DeviceDoc,
+  featuresOf,
+  mobileNumberOf,
+  sipAddressOf,
+  sipIdentityOf,
+  standardType,
+} from './rules.ts'
+
+export type DeviceRecord = StoredRecord<DeviceDoc, object>
+
+const taken = (path: string, message: string, cause: unknown): Problems => ({
+  [path]: { unique: { message, cause } },
+})
+
+export const usernameTaken = (username: string) =>
+  taken('sip.username', 'SIP credentials already in use', username)
+export const realmTaken = (realm: string) => taken('sip.realm', 'SIP realm belongs to another account', realm)
+
+// The account is named, not its realm: a device of it stays findable when the realm changes.
+export const usernameClaim = (accountId: string, username: string): Claim => ({
+  scope: accountId,
+  name: 'sip_username',
+  value: username.toLowerCase(),
+})
+
+/** For a device with a realm of its own, known system-wide. */
+export const identityClaim = (username: string, realm: string): Claim => ({
+  scope: systemScope,
+  name: 'sip_identity',
+  // Both may hold any character.
+  value: JSON.stringify([realm.toLowerCase(), username.toLowerCase()]),
+})
+
+const macClaim = (accountId: string, value: string) => ({ scope: accountId, name: 'mac_address', value })
+const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
+// The very claim that sign-in by phone number looks up.
+const numberClaim = (value: string) => ({ scope: systemScope, name: 'number', value })
+
+/** A name that a device holds alone, and what the second one is told. */
+export interface UniqueName {
+  claim: Claim
+  problems: Problems
+}
+
+const usernamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
+  const identity = sipIdentityOf(doc)
+  if (!identity) return []
+  const problems = usernameTaken(identity.username)
+  const own = { claim: usernameClaim(accountId, identity.username), problems }
+  if (identity.realm === undefined) return [own]
+  return [own, { claim: identityClaim(identity.username, identity.realm), problems }]
+}
+
+/** All that nobody else may have. */
+export const uniqueNamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
+  const { mac_address: mac } = doc
+  const address = sipAddressOf(doc)
+  const number = mobileNumberOf(doc)
+  const names: (UniqueName | undefined)[] = [
+    ...usernamesOf(accountId, doc),
+    mac === undefined
+      ? undefined
+      : {
+          claim: macClaim(accountId, mac),
+          problems: taken('mac_address', 'MAC address already in use', mac),
+        },
+    address === undefined
+      ? undefined
+      : { claim: addressClaim(address), problems: taken('sip.ip', 'SIP IP already in use', address) },
+    number === undefined
+      ? undefined
+      : {
+          claim: numberClaim(number),
+          problems: taken('mobile.mdn', 'Mobile number already in use', doc.mobile?.mdn),
+        },
+  ]
+  return names.filter((name) => name !== undefined)
+}
+
+/** Not a name that must be unique, hence the id behind it: devices are found by how it begins. */
+const searchClaim = (accountId: string, id: string, doc: DeviceDoc): Claim => ({
+  scope: accountId,
+  name: 'device_name',
+  value: `${searchKey(doc.name)}/${id}`,
+})
+
+const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
+  ...uniqueNamesOf(accountId, doc).map(({ claim, problems }) => ({
+    ...claim,
+    orElse: () => invalid(problems),
+  })),
+  { ...searchClaim(accountId, id, doc), orElse: conflict },
+]
+
+export const createDeviceStore = (store: Store) => {
+  const collection = createCollection<DeviceDoc, object>(store, {
+    kind: 'device',
+    sortKey: (doc) => sortKeyOf(doc.name),
+    ownerId: (doc) => doc.owner_id ?? '',
+    row: (doc) => ({
+      name: doc.name,
+      username: doc.sip?.username,
+      mac_address: doc.mac_address,
+      owner_id: doc.owner_id,
+      enabled: doc.enabled,
+      device_type: doc.device_type ?? standardType,
+      mobile: doc.mobile,
+      call_recording: doc.call_recording,
+      flags: doc.flags ?? [],
+      features: featuresOf(doc),
+    }),
+    claims,
+  })
+
+  return {
+    ...collection,
+
+    /** A new device of an account that must not be gone: nobody would give its system-wide names free again. */
+    insert(set: ChangeSet, device: DeviceRecord) {
+      requireRecord(set, { accountId: device.accountId, kind: accountKind, id: device.accountId })
+      collection.insert(set, device)
+    },
+
+    /** Every device of an account, or of one user, in batches. */
+    async *all(accountId: string, ownerId?: string): AsyncGenerator<DeviceRecord[]> {
+      const limit = 500
+      let after: readonly [string, string] | undefined
+      for (;;) {
+        const devices = await collection.page({
+          accountId,
+          limit,
+          descending: false,
+          long: true,
+          ...(ownerId === undefined ? {} : { ownerId }),
+          ...(after ? { after } : {}),
+        })
+        if (devices.length > 0) yield devices
+        const last = devices.at(-1)
+        if (!last || devices.length < limit) return
+        after = [last.sortKey, last.id]
+      }
+    },
+  }
+}

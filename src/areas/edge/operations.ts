@@ -1,0 +1,81 @@
+import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
+import type { AccessLists } from '../access-lists/operations.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { RateLimits } from '../rate-limits/operations.ts'
+import type { EdgeQuestion } from './rules.ts'
+import type { EdgeAnswer } from './schema.ts'
+
+interface Tools {
+  accounts: Accounts
+  devices: Devices
+  accessLists: AccessLists
+  rateLimits: RateLimits
+}
+
+/** Whom a packet claims to come from. */
+interface Sender {
+  account: AccountRecord
+  device: DeviceRecord | undefined
+}
+
+const isAbove = (actor: Actor, { hidden }: AccountRecord) =>
+  isSuperduper(actor) || hidden.tree.includes(actor.accountId)
+
+const isInRealm = ({ doc }: DeviceRecord, realm: string) =>
+  (doc.sip?.realm ?? realm).toLowerCase() === realm.toLowerCase()
+
+export type Edge = ReturnType<typeof createEdge>
+
+/** What an edge proxy has to know of a packet. Asked for every packet that it has not cached: all reads are cached. */
+export const createEdge = ({ accounts, devices, accessLists, rateLimits }: Tools) => {
+  const inRealmOf = async (
+    account: AccountRecord,
+    { realm, username }: EdgeQuestion,
+  ): Promise<DeviceRecord | undefined> => {
+    const device = username === undefined ? undefined : await devices.byUsername(account.id, username)
+    return device && isInRealm(device, realm) ? device : undefined
+  }
+
+  /** The owner of a realm comes before devices that only name it. */
+  const senderOf = async (question: EdgeQuestion): Promise<Sender | undefined> => {
+    const { realm, username } = question
+    const owner = await accounts.byRealm(realm)
+    if (owner) return { account: owner, device: await inRealmOf(owner, question) }
+    const device = username === undefined ? undefined : await devices.byIdentity(username, realm)
+    const account = device && (await accounts.find(device.accountId))
+    return account && { account, device }
+  }
+
+  const stranger = ({ address }: EdgeQuestion): EdgeAnswer => ({
+    access_lists: { realm: { order: 'allow,deny', cidrs: [] } },
+    rate_limits: rateLimits.ofUnknownRealm,
+    ...(address ? { allowed: false, reason: 'unknown_realm' } : {}),
+  })
+
+  const listsOf = async ({ account, device }: Sender) => ({
+    realm: (await accessLists.of({ accountId: account.id, id: account.id }))?.doc,
+    device: device && (await accessLists.of(device))?.doc,
+  })
+
+  return {
+    /** A realm that the actor is not above is answered like one that nobody has. */
+    async decide(actor: Actor, question: EdgeQuestion): Promise<EdgeAnswer> {
+      const { address, userAgent } = question
+      const sender = await senderOf(question)
+      if (!sender || !isAbove(actor, sender.account)) return stranger(question)
+      const { account, device } = sender
+      const { realm: realmList, device: deviceList } = await listsOf(sender)
+      return {
+        account_id: account.id,
+        ...(device ? { device_id: device.id } : {}),
+        access_lists: {
+          ...(realmList ? { realm: realmList } : {}),
+          ...(deviceList ? { device: deviceList } : {}),
+        },
+        rate_limits: await rateLimits.inForce(account, device?.id),
+        ...(address ? accessLists.decide({ realmList, deviceList, address, userAgent }) : {}),
+      }
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { Static } from 'typebox'
+import { anyText, flag, id, integer, must, open } from '../../lib/schema.ts'
+import { AccessList } from '../access-lists/schema.ts'
+
+const limit = (description: string) => must(integer({ description }))
+
+const Counters = open({
+  registrations: limit('REGISTER packets'),
+  invites: limit('INVITE packets'),
+  total_packets: limit('Packets of any kind'),
+})
+
+const Limits = open({ per_minute: must(Counters), per_second: must(Counters) })
+
+export const EdgeAnswer = open(
+  {
+    account_id: id({
+      description: 'Whose realm it is; absent when it is nobody of whom the caller may know',
+    }),
+    device_id: id({ description: 'Absent when the realm has no such user name' }),
+    access_lists: must(
+      open({ realm: AccessList, device: AccessList }, { description: 'A list that is not kept is absent' }),
+    ),
+    rate_limits: must(
+      open({ account: must(Limits), device: must(Limits) }, { description: '-1: nothing may pass' }),
+    ),
+    allowed: flag({ description: 'Whether the access lists let the address in; when one was given' }),
+    reason: anyText({ description: 'Why' }),
+  },
+  { title: 'Edge decision' },
+)
+export type EdgeAnswer = Static<typeof EdgeAnswer>

@@ -1,0 +1,91 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import { failure } from '../../lib/failure.ts'
+import type { AuthModule } from '../../settings/auth-modules.ts'
+import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import type { Store } from '../../storage/store.ts'
+import { createProviderStore, type ProviderDoc, type ProviderRecord } from './store.ts'
+
+type MultiFactorSetting = NonNullable<AuthModule['multi_factor']>
+
+export type Providers = ReturnType<typeof createProviders>
+
+// More providers than this in one account are not looked through.
+const mostProviders = 50
+
+const assertSupported = ({ provider_name: name }: ProviderDoc) => {
+  if (name === 'duo') throw failure('not_configured', { message: 'Duo is not available on this server' })
+}
+
+/** Which second factors there are: the system's, and those of accounts. */
+export const createProviders = ({ store }: { store: Store }) => {
+  const providers = createProviderStore(store)
+
+  const listOf = (scope: string) =>
+    providers.page({ accountId: scope, limit: mostProviders, descending: false })
+
+  const firstEnabled = async (scope: string) => (await listOf(scope)).find(({ doc }) => doc.enabled)
+
+  const nearest = async (account: AccountRecord): Promise<ProviderRecord | undefined> => {
+    for (const scope of [account.id, ...account.hidden.tree.toReversed(), systemScope]) {
+      const provider = await firstEnabled(scope)
+      if (provider) return provider
+    }
+    return undefined
+  }
+
+  const named = async (account: AccountRecord, accountId: string, id: string) => {
+    const isMaster = accountId === (account.hidden.tree[0] ?? account.id)
+    const own = await providers.find(accountId, id)
+    // The operator names the system's providers by the master account.
+    return own ?? (isMaster ? providers.find(systemScope, id) : undefined)
+  }
+
+  const save = async (set: ChangeSet, provider: ProviderRecord) => {
+    await store.commit(set)
+    return provider
+  }
+
+  return {
+    collection: providers,
+    named,
+
+    /** The provider that a setting means; undefined when there is none, or it is switched off. */
+    async meantBy(account: AccountRecord, setting: MultiFactorSetting) {
+      const { configuration_id: id, account_id: accountId } = setting
+      if (!id || !accountId) return nearest(account)
+      const provider = await named(account, accountId, id)
+      return provider?.doc.enabled ? provider : undefined
+    },
+
+    /** What an account may choose from. */
+    async choiceOf(account: AccountRecord) {
+      const rows = (records: ProviderRecord[]) => records.map(({ rowText }) => JSON.parse(rowText) as object)
+      return {
+        configured: rows(await listOf(account.id)),
+        multi_factor_providers: rows((await listOf(systemScope)).filter(({ doc }) => doc.enabled)),
+      }
+    },
+
+    async create(author: Author, scope: string, doc: ProviderDoc) {
+      assertSupported(doc)
+      const set = new ChangeSet(author)
+      const provider = providers.draft(scope, { doc, hidden: {} })
+      providers.insert(set, provider)
+      return save(set, provider)
+    },
+
+    async replace(author: Author, before: ProviderRecord, doc: ProviderDoc) {
+      assertSupported(doc)
+      const set = new ChangeSet(author)
+      const after = providers.revise(before, { doc })
+      providers.replace(set, before, after)
+      return save(set, after)
+    },
+
+    async remove(author: Author, provider: ProviderRecord) {
+      const set = new ChangeSet(author)
+      providers.remove(set, provider)
+      return save(set, provider)
+    },
+  }
+}

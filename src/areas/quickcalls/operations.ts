@@ -1,0 +1,49 @@
+import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import { failure } from '../../lib/failure.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { MediaSwitch } from '../../switch/media-switch.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { CallWishes } from './rules.ts'
+
+interface Tools {
+  settings: Settings
+  devices: Devices
+  mediaSwitch: MediaSwitch
+}
+
+/** A device or user that may let strangers ring it. */
+interface Callable {
+  doc: object
+}
+
+export type Quickcalls = ReturnType<typeof createQuickcalls>
+
+/** Calls that ring one's own phones first, and the number when one of them answers. */
+export const createQuickcalls = ({ settings, devices, mediaSwitch }: Tools) => {
+  const invitesAnyone = async ({ doc }: Callable) => {
+    const { default_allow_anonymous_quickcalls: usual } = await settings.of('crossbar')
+    const { allow_anonymous_quickcalls: own = usual } = doc as { allow_anonymous_quickcalls?: unknown }
+    return own === true
+  }
+
+  return {
+    /** A stranger learns nothing of what is there: all that does not invite them is answered alike. */
+    async assertMayCall(
+      visitor: Actor | undefined,
+      account: AccountRecord | undefined,
+      called: Callable | undefined,
+    ) {
+      if (visitor) return
+      if (account?.hidden.enabled && called && (await invitesAnyone(called))) return
+      throw failure('invalid_credentials', {})
+    },
+
+    /** Rings those of the devices that are enabled. */
+    start(account: AccountRecord, rung: readonly DeviceRecord[], wishes: CallWishes) {
+      const phones = rung
+        .filter(({ doc }) => doc.enabled !== false)
+        .map((device) => devices.phoneOf(account, device))
+      return mediaSwitch.startQuickcall({ ...wishes, phones })
+    },
+  }
+}

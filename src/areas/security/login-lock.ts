@@ -1,0 +1,65 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import { failure } from '../../lib/failure.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { retrying, type Store } from '../../storage/store.ts'
+import { createLockStore, type LockHidden } from './store.ts'
+
+export type LoginLock = ReturnType<typeof createLoginLock>
+
+/** Too many failed sign-ins lock an account for a while, where `lock_account_on_failed_attempts` is set. */
+export const createLoginLock = ({ store, settings }: { store: Store; settings: Settings }) => {
+  const locks = createLockStore(store)
+  const unixNow = () => Math.floor(store.clock.now() / 1000)
+  const find = (account: AccountRecord) => locks.find(account.id, account.id)
+  const rule = async () => {
+    const auth = await settings.of('crossbar.auth')
+    return auth.lock_account_on_failed_attempts ? auth : undefined
+  }
+
+  const isLocked = async (account: AccountRecord) => {
+    if (!(await rule())) return false
+    const lock = await find(account)
+    return lock !== undefined && lock.hidden.lockedUntil > unixNow()
+  }
+
+  const counted = (before: LockHidden | undefined, most: number, seconds: number): LockHidden => {
+    const now = unixNow()
+    const isOld = before === undefined || now - before.since > seconds
+    const failures = isOld ? 1 : before.failures + 1
+    const since = isOld ? now : before.since
+    return { failures, since, lockedUntil: failures >= most ? now + seconds : 0 }
+  }
+
+  const remove = async (author: Author, account: AccountRecord) => {
+    const lock = await find(account)
+    if (!lock) return
+    const set = new ChangeSet(author)
+    locks.remove(set, lock)
+    await store.commit(set)
+  }
+
+  return {
+    isLocked,
+
+    async assertUnlocked(account: AccountRecord) {
+      if (await isLocked(account)) throw failure('account_is_locked', {})
+    },
+
+    async countFailure(author: Author, account: AccountRecord) {
+      const auth = await rule()
+      if (!auth) return
+      await retrying(async () => {
+        const lock = await find(account)
+        const hidden = counted(lock?.hidden, auth.failed_attempts_until_lock, auth.lock_s)
+        const set = new ChangeSet(author)
+        if (lock) locks.replace(set, lock, locks.revise(lock, { hidden }))
+        else locks.insert(set, locks.draft(account.id, { doc: {}, hidden }, account.id))
+        await store.commit(set)
+      })
+    },
+
+    /** Forgets the failures: after a good sign-in, or because somebody above says so. */
+    unlock: remove,
+  }
+}

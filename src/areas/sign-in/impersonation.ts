@@ -1,0 +1,40 @@
+import { type AccountRecord, type Actor, assertEnabled, type UserRecord } from '../../auth/identity.ts'
+import { invalid } from '../../lib/failure.ts'
+import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
+import type { Session, SignIn } from './operations.ts'
+
+interface Tools {
+  signIn: SignIn
+  attempts: LoginAttempts
+}
+
+/** Who acts: of somebody who acts as another already, the first in the chain. */
+const originalOf = ({ accountId, user, claims }: Actor) => {
+  const userId = claims?.original_account_id ? claims.original_owner_id : user?.id
+  return { accountId: claims?.original_account_id ?? accountId, ...(userId ? { userId } : {}) }
+}
+
+export type Impersonation = ReturnType<typeof createImpersonation>
+
+/** Acting as another user, in that user's name and with that user's rights. */
+export const createImpersonation = ({ signIn, attempts }: Tools) => ({
+  /** No second factor is asked for. It is always kept who did it. */
+  async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
+    assertEnabled(account)
+    if (user.doc.enabled === false) {
+      throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
+    }
+    const original = originalOf(actor)
+    const session = await signIn.openSession(account, user, { original })
+    const by = original.userId ? `user ${original.userId}` : 'an API key'
+    attempts.note(visit, {
+      account,
+      user,
+      type: 'impersonation',
+      module: 'cb_user_auth',
+      succeeded: true,
+      message: `impersonated by ${by} of account ${original.accountId}`,
+    })
+    return session
+  },
+})

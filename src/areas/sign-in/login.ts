@@ -1,0 +1,204 @@
+import { type DigestMethod, isDigest, signInKey } from '../../auth/credentials.ts'
+import { type AccountRecord, assertEnabled, type UserRecord } from '../../auth/identity.ts'
+import { type Failure, failure } from '../../lib/failure.ts'
+import { randomHex } from '../../lib/ids.ts'
+import type { Store } from '../../storage/store.ts'
+import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
+import type { Factors } from '../multi-factor/factors.ts'
+import type { Providers } from '../multi-factor/operations.ts'
+import type { LoginLock } from '../security/login-lock.ts'
+import type { Security } from '../security/operations.ts'
+import type { ModulePolicy } from '../security/rules.ts'
+import type { Users } from '../users/operations.ts'
+import type { AccountNames, Session, SignIn } from './operations.ts'
+
+interface Tools {
+  store: Store
+  users: Users
+  signIn: SignIn
+  security: Security
+  lock: LoginLock
+  providers: Providers
+  factors: Factors
+  attempts: LoginAttempts
+}
+
+export interface Credentials extends AccountNames {
+  credentials: string
+  method?: string | undefined
+  /** A code of the second factor, or a recovery code. */
+  multi_factor_response?: string
+}
+
+/** Somebody whose first factor was right. */
+interface Known {
+  account: AccountRecord
+  user: UserRecord
+  policy: ModulePolicy
+}
+
+/** What the second factor came to: undefined when none is asked for. */
+type SecondFactor = { recoveryCodes: string[] | undefined } | undefined
+
+const module = 'cb_user_auth'
+const noCredentials = () => failure('invalid_credentials', {})
+
+export type Login = ReturnType<typeof createLogin>
+
+/** Signing in with the digest of a user name and password, and a second factor where one is asked for. */
+export const createLogin = (tools: Tools) => {
+  const { store, users, signIn, security, lock, providers, factors, attempts } = tools
+  // Where no account is found the same work is done for nobody, so that the time tells nothing.
+  const nobody = { id: '0'.repeat(32), salt: randomHex(16) }
+
+  const holderOf = async (accountId: string, salt: string, method: DigestMethod, digest: string) => {
+    const value = await signInKey(salt, method, digest)
+    const holder = await store.records.claimant({ scope: accountId, name: 'sign_in', value })
+    return holder && users.collection.find(accountId, holder.id)
+  }
+
+  const refuse = async (
+    visit: Visit,
+    account: AccountRecord,
+    user: UserRecord | undefined,
+    reason: string,
+  ) => {
+    const policy = await security.policyOf(account, module)
+    if (policy.log_failed_attempts) {
+      attempts.note(visit, { account, user, type: 'user_auth', module, succeeded: false, message: reason })
+    }
+    await lock.countFailure(visit.author, account)
+  }
+
+  /** Throws whatever keeps a user with the right password out. */
+  const admit = async (visit: Visit, account: AccountRecord, user: UserRecord): Promise<Known> => {
+    const policy = await security.policyOf(account, module)
+    const deny = async (reason: string, refusal: Failure) => {
+      await refuse(visit, account, user, reason)
+      return refusal
+    }
+    if (!policy.enabled) throw await deny('this way to sign in is disabled', noCredentials())
+    assertEnabled(account)
+    if (await users.isPasswordExpired(user)) {
+      throw await deny(
+        'password expired',
+        failure('invalid_credentials', { data: { message: 'password expired' } }),
+      )
+    }
+    return { account, user, policy }
+  }
+
+  /** The user whom a digest belongs to, in the first account that knows it. */
+  const identify = async (visit: Visit, login: Credentials): Promise<Known> => {
+    const digest = login.credentials.toLowerCase()
+    if (!isDigest(digest)) throw noCredentials()
+    const method: DigestMethod = login.method === 'sha' ? 'sha' : 'md5'
+    const candidates = await signIn.candidates(login)
+    if (candidates.length === 0) await holderOf(nobody.id, nobody.salt, method, digest)
+    for (const account of candidates) {
+      await lock.assertUnlocked(account)
+      const user = await holderOf(account.id, account.hidden.signInSalt, method, digest)
+      if (user && user.doc.enabled !== false) return admit(visit, account, user)
+    }
+    for (const account of candidates) await refuse(visit, account, undefined, 'invalid credentials')
+    throw noCredentials()
+  }
+
+  const noteFactor = (
+    visit: Visit,
+    { account, user, policy }: Known,
+    succeeded: boolean,
+    message: string,
+  ) => {
+    if (succeeded ? policy.log_successful_attempts : policy.log_failed_attempts) {
+      attempts.note(visit, { account, user, type: 'multi_factor', module, succeeded, message })
+    }
+  }
+
+  /** The 401 that asks for the second factor. */
+  const challenge = async ({ account, user }: Known) =>
+    failure('invalid_credentials', {
+      data: {
+        message: 'invalid credentials',
+        multi_factor_request: {
+          provider_name: 'otp',
+          enrolled: await factors.isVerified({ account, user }),
+        },
+        user_id: user.id,
+      },
+    })
+
+  const passSecondFactor = async (visit: Visit, known: Known, response: string) => {
+    const passed = await factors.pass(visit.author, known, response)
+    noteFactor(visit, known, passed !== undefined, passed ? 'second factor passed' : 'wrong second factor')
+    if (passed) return passed
+    await lock.countFailure(visit.author, known.account)
+    throw await challenge(known)
+  }
+
+  /** Asks for the second factor where the account's settings say so and a provider is there. */
+  const secondFactor = async (
+    visit: Visit,
+    known: Known,
+    response: string | undefined,
+  ): Promise<SecondFactor> => {
+    const setting = known.policy.multi_factor
+    if (!setting?.enabled) return undefined
+    const provider = await providers.meantBy(known.account, setting)
+    if (!provider) {
+      noteFactor(visit, known, false, 'no multi factor authentication provider is configured')
+      return undefined
+    }
+    if (response === undefined) throw await challenge(known)
+    return passSecondFactor(visit, known, response)
+  }
+
+  const open = async (
+    visit: Visit,
+    { account, user, policy }: Known,
+    factor: SecondFactor,
+  ): Promise<Session> => {
+    const session = await signIn.openSession(account, user, factor ? { multiFactor: true } : {})
+    await lock.unlock(visit.author, account)
+    if (policy.log_successful_attempts) {
+      attempts.note(visit, {
+        account,
+        user,
+        type: 'user_auth',
+        module,
+        succeeded: true,
+        message: 'signed in',
+      })
+    }
+    const codes = factor?.recoveryCodes
+    return codes ? { ...session, result: { ...session.result, recovery_codes: codes } } : session
+  }
+
+  return {
+    async logIn(visit: Visit, login: Credentials): Promise<Session> {
+      const known = await identify(visit, login)
+      return open(visit, known, await secondFactor(visit, known, login.multi_factor_response))
+    },
+
+    /** The address an authenticator app reads, for a user who has no second factor yet; with the first code a session. */
+    async enrol(visit: Visit, login: Credentials): Promise<{ url: string } | Session> {
+      const known = await identify(visit, login)
+      if (!(await providers.meantBy(known.account, known.policy.multi_factor ?? {}))) {
+        throw failure('not_configured', { message: 'no second-factor provider is configured' })
+      }
+      const response = login.multi_factor_response
+      const url = await factors.enrolmentUrl(visit.author, known)
+      if (response === undefined) return { url }
+      return open(visit, known, await passSecondFactor(visit, known, response))
+    },
+
+    /** Signs in with an API key. */
+    async byApiKey(visit: Visit, key: string): Promise<Session> {
+      const { account, ...session } = await signIn.byApiKey(key)
+      const { log_successful_attempts: isLogged } = await security.policyOf(account, 'cb_api_auth')
+      const facts = { account, user: undefined, type: 'api_auth', module: 'cb_api_auth' } as const
+      if (isLogged) attempts.note(visit, { ...facts, succeeded: true, message: 'signed in' })
+      return session
+    },
+  }
+}

@@ -1,0 +1,210 @@
+import type { TSchema } from 'typebox'
+import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import { settingsSchemas } from '../../settings/documents.ts'
+import { defaultsOf } from '../../settings/sections.ts'
+import type { SettingsDoc } from '../../settings/settings.ts'
+import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import type { Json } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import {
+  effectiveSection,
+  isName,
+  nameProblems,
+  partialOf,
+  sameValue,
+  sectionIn,
+  sectionPath,
+  sectionProblems,
+  storedHalf,
+  underPath,
+} from './rules.ts'
+import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
+
+/** Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail. */
+export type Validate = (
+  schema: TSchema,
+  data: unknown,
+) => Promise<{ value: unknown; sound: object; problems: Problems }>
+
+interface Tools {
+  store: Store
+  /** The section that holds for this process alone. */
+  node: string
+  validate: Validate
+  /** What is wrong with the files that TLS settings name, by key. */
+  tlsProblems(section: Json): Promise<Problems>
+}
+
+/** A document in the path of a request, whether or not it is stored yet. */
+export interface SystemConfigSubject {
+  name: string
+  record: SystemConfigStored | undefined
+  /** The stored sections. */
+  sections: SettingsDoc
+  defaults: Json
+  revision?: string
+  /** What a PATCH is merged into. */
+  doc: Json
+}
+
+const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 'ssl_password']
+
+const schemas: Readonly<Record<string, TSchema>> = settingsSchemas
+
+const schemaOf = (name: string) => (Object.hasOwn(schemas, name) ? schemas[name] : undefined)
+
+export type SystemConfigs = ReturnType<typeof createSystemConfigs>
+
+export const createSystemConfigs = ({ store, node, validate, tlsProblems }: Tools) => {
+  const collection = createSystemConfigStore(store)
+  const partials = new Map<string, TSchema>()
+
+  const partialSchema = (name: string) => {
+    const schema = schemaOf(name)
+    if (!schema) return undefined
+    const partial = partials.get(name) ?? (partialOf(schema) as TSchema)
+    partials.set(name, partial)
+    return partial
+  }
+
+  const judged = async (name: string, section: Json) => {
+    const schema = partialSchema(name)
+    if (!schema) return { value: section, sound: section, problems: {} }
+    const { value, sound, problems } = await validate(schema, section)
+    return { value: value as Json, sound: sound as Json, problems }
+  }
+
+  /** Only files that this write names, or that TLS is to use from now on: a file lost since is no reason to refuse. */
+  const fileProblems = async (
+    subject: SystemConfigSubject,
+    section: string,
+    values: Json,
+  ): Promise<Problems> => {
+    const isFollowedHere = section === 'default' || section === node
+    if (subject.name !== 'crossbar' || !isFollowedHere) return {}
+    const before = effectiveSection(subject.sections, section, subject.defaults)
+    const after = effectiveSection({ ...subject.sections, [section]: values }, section, subject.defaults)
+    const changed = tlsKeys.filter((key) => !sameValue(before[key], after[key]))
+    if (changed.length === 0) return {}
+    const found = Object.entries(await tlsProblems(after))
+    return Object.fromEntries(found.filter(([key]) => after.use_ssl === true || changed.includes(key)))
+  }
+
+  /** What is wrong with a section, by key. */
+  const judgeSection = async (
+    subject: SystemConfigSubject,
+    section: string,
+    values: Json,
+  ): Promise<Problems> => {
+    const { sound, problems } = await judged(subject.name, values)
+    return joinProblems(
+      await fileProblems(subject, section, sound),
+      sectionProblems(subject.name, sound),
+      problems,
+    )
+  }
+
+  const cast = async (name: string, sections: SettingsDoc): Promise<SettingsDoc> => {
+    const entries = Object.entries(sections).map(async ([section, values]) => {
+      const { value } = await judged(name, values)
+      return [section, value] as const
+    })
+    return Object.fromEntries(await Promise.all(entries))
+  }
+
+  const save = async (author: Author, subject: SystemConfigSubject, sections: SettingsDoc) => {
+    const { name, record, defaults } = subject
+    const doc = storedHalf(await cast(name, sections), defaults)
+    const set = new ChangeSet(author)
+    const after = record
+      ? collection.revise(record, { doc })
+      : collection.draft(systemScope, { doc, hidden: {} }, name)
+    if (record) collection.replace(set, record, after)
+    else collection.insert(set, after)
+    await store.commit(set)
+    return after
+  }
+
+  const assertKnown = ({ name, record }: SystemConfigSubject) => {
+    if (!record && !schemaOf(name)) throw failure('bad_identifier', { cause: name })
+  }
+
+  return {
+    collection,
+
+    async subject(name: string): Promise<SystemConfigSubject> {
+      if (!isName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
+      const record = await collection.find(systemScope, name)
+      const schema = schemaOf(name)
+      const sections = record?.doc ?? {}
+      return {
+        name,
+        record,
+        sections,
+        defaults: schema ? defaultsOf(schema) : {},
+        ...(record ? { revision: record.revision } : {}),
+        doc: sections,
+      }
+    },
+
+    /** The same with one section as what a PATCH is merged into. */
+    async sectionSubject(name: string, section: string): Promise<SystemConfigSubject> {
+      const subject = await this.subject(name)
+      if (!isName(section)) throw failure('bad_identifier', { cause: section.slice(0, 200) })
+      return { ...subject, doc: sectionIn(subject.sections, section) ?? {} }
+    },
+
+    /** The stored sections; `default`, or all of them, filled with what lies below. */
+    read(subject: SystemConfigSubject, fill: 'default' | 'all'): SettingsDoc {
+      assertKnown(subject)
+      const { sections, defaults } = subject
+      const filled: SettingsDoc = { default: effectiveSection(sections, 'default', defaults) }
+      for (const [section, values] of Object.entries(sections)) {
+        if (section === 'default') continue
+        filled[section] = fill === 'all' ? effectiveSection(sections, section, defaults) : values
+      }
+      return filled
+    },
+
+    readSection(subject: SystemConfigSubject, section: string): Json {
+      assertKnown(subject)
+      return effectiveSection(subject.sections, section, subject.defaults)
+    },
+
+    /** What is wrong with a document that shall replace the stored one. */
+    async judge(subject: SystemConfigSubject, sections: SettingsDoc): Promise<Problems> {
+      const found: Problems[] = [nameProblems(sections)]
+      for (const [section, values] of Object.entries(sections)) {
+        found.push(underPath(sectionPath(section), await judgeSection(subject, section, values)))
+      }
+      return joinProblems(...found)
+    },
+
+    judgeSection,
+
+    replace: (author: Author, subject: SystemConfigSubject, sections: SettingsDoc) =>
+      save(author, subject, sections),
+
+    async replaceSection(author: Author, subject: SystemConfigSubject, section: string, values: Json) {
+      const saved = await save(author, subject, { ...subject.sections, [section]: values })
+      return { record: saved, values: sectionIn(saved.doc, section) ?? {} }
+    },
+
+    async remove(author: Author, { name, record }: SystemConfigSubject) {
+      if (!record) throw failure('bad_identifier', { cause: name })
+      const set = new ChangeSet(author)
+      collection.remove(set, record)
+      await store.commit(set)
+      return record
+    },
+
+    /** Removes a section; with the last one the document goes. */
+    async removeSection(author: Author, subject: SystemConfigSubject, section: string) {
+      const values = sectionIn(subject.sections, section)
+      if (!subject.record || !values) throw failure('bad_identifier_list', { values: [section] })
+      const { [section]: _removed, ...rest } = subject.sections
+      if (Object.keys(rest).length === 0) return { record: await this.remove(author, subject), values }
+      return { record: await save(author, subject, rest), values }
+    },
+  }
+}

@@ -1,0 +1,128 @@
+import { parseNetwork } from '../../lib/cidr.ts'
+import type { Problems } from '../../lib/failure.ts'
+import { isTimezone } from '../../lib/timezones.ts'
+import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
+import type { SettingsDoc } from '../../settings/settings.ts'
+import type { Json } from '../../storage/records.ts'
+
+export const defaultSection = 'default'
+
+const name = /^[A-Za-z0-9_][A-Za-z0-9_.@:-]{0,127}$/
+
+// Names that mean something else to every JavaScript object.
+const reserved = new Set(['id', '__proto__', 'constructor', 'prototype'])
+
+/** Whether a text can name a document or one of its sections. */
+export const isName = (text: string) => name.test(text) && !reserved.has(text)
+
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+export const sectionIn = (doc: SettingsDoc, section: string): Json | undefined =>
+  Object.hasOwn(doc, section) ? doc[section] : undefined
+
+/** What holds where a section says nothing: the schema's defaults, under a node also the default section. */
+export const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
+  section === defaultSection ? defaults : mergeSections(defaults, sectionIn(doc, defaultSection))
+
+/** A section as it holds, with everything below it. */
+export const effectiveSection = (doc: SettingsDoc, section: string, defaults: Json) =>
+  mergeSections(belowSection(doc, section, defaults), sectionIn(doc, section))
+
+/** Only what differs from what lies below is stored, so that new defaults reach old installations. */
+export const storedHalf = (doc: SettingsDoc, defaults: Json): SettingsDoc =>
+  Object.fromEntries(
+    Object.entries(doc).map(([section, values]) => [
+      section,
+      withoutDefaults(values, belowSection(doc, section, defaults)),
+    ]),
+  )
+
+/** A settings schema that asks only about the keys that are given. */
+export const partialOf = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(partialOf)
+  if (!isObject(schema)) return schema
+  const partial: Json = {}
+  for (const [key, inner] of Object.entries(schema)) {
+    if (key === 'required' || key === 'default') continue
+    partial[key] =
+      key === 'properties' && isObject(inner)
+        ? Object.fromEntries(Object.entries(inner).map(([property, node]) => [property, partialOf(node)]))
+        : partialOf(inner)
+  }
+  return partial
+}
+
+export const underPath = (path: string, problems: Problems): Problems =>
+  Object.fromEntries(
+    Object.entries(problems).map(([inner, rules]) => [inner === 'data' ? path : `${path}.${inner}`, rules]),
+  )
+
+/** A section name as it stands in a property path. */
+export const sectionPath = (section: string) => section.slice(0, 200).replaceAll('.', '%2E')
+
+const proxyProblems = (proxies: unknown): Problems => {
+  if (!Array.isArray(proxies)) return {}
+  const problems: Problems = {}
+  for (const [index, proxy] of proxies.entries()) {
+    if (typeof proxy !== 'string' || parseNetwork(proxy)) continue
+    problems[`reverse_proxies.${index}`] = {
+      wrong_format: { message: 'Must be an IP address or a CIDR', value: proxy.slice(0, 100) },
+    }
+  }
+  return problems
+}
+
+// {account}.{endpoint}.{METHOD}.{quickcall} is the deepest path that is looked up.
+const deepestCost = 4
+
+const costProblems = (costs: Json, path: string, depth = 1): Problems => {
+  const problems: Problems = {}
+  for (const [key, cost] of Object.entries(costs)) {
+    const place = `${path}.${key.replaceAll('.', '%2E')}`
+    if (isObject(cost) && depth < deepestCost) Object.assign(problems, costProblems(cost, place, depth + 1))
+    else if (typeof cost !== 'number') {
+      problems[place] = { type: { message: 'Value did not match type(s): number', target: 'number' } }
+    } else if (cost < 0) {
+      problems[place] = { minimum: { message: 'Value must be at least 0', target: 0, value: cost } }
+    }
+  }
+  return problems
+}
+
+const crossbarProblems = ({ reverse_proxies: proxies, token_costs: costs }: Json): Problems => ({
+  ...proxyProblems(proxies),
+  ...(isObject(costs) ? costProblems(costs, 'token_costs') : {}),
+})
+
+const accountProblems = ({ default_timezone: timezone }: Json): Problems =>
+  typeof timezone !== 'string' || isTimezone(timezone)
+    ? {}
+    : {
+        default_timezone: {
+          enum: { message: 'Value not found in enumerated list of values', value: timezone },
+        },
+      }
+
+const checks: Record<string, (section: Json) => Problems> = {
+  crossbar: crossbarProblems,
+  'crossbar.accounts': accountProblems,
+}
+
+/** What is wrong with a section of a document although every value has its type. */
+export const sectionProblems = (document: string, section: Json): Problems =>
+  Object.hasOwn(checks, document) ? (checks[document] as (section: Json) => Problems)(section) : {}
+
+/** Problems of section names. */
+export const nameProblems = (doc: SettingsDoc): Problems => {
+  const problems: Problems = {}
+  for (const section of Object.keys(doc)) {
+    if (isName(section)) continue
+    problems[sectionPath(section)] = {
+      invalid: { message: 'A section is named by up to 128 letters, digits and any of _ . @ : -' },
+    }
+  }
+  return problems
+}
+
+export const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)

@@ -1,0 +1,47 @@
+import { accountAdmin, accountMember } from '../../auth/policies.ts'
+import { one, removed } from '../../http/answers.ts'
+import { del, get, post, type Route } from '../../http/route.ts'
+import type { TokenRestrictions as RestrictionOperations, RestrictionRecord } from './operations.ts'
+import { TokenRestrictions } from './schema.ts'
+
+const onAccount = '/v2/accounts/{account_id}/token_restrictions'
+
+/** The document if there is one: the first POST makes it. */
+interface Found {
+  record: RestrictionRecord | undefined
+  revision?: string
+}
+
+export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Route[] => {
+  const found = async ({ path }: { path: { account_id: string } }): Promise<Found> => {
+    const record = await restrictions.find(path.account_id)
+    return { record, ...(record ? { revision: record.revision } : {}) }
+  }
+  const existing = ({ path }: { path: { account_id: string } }) => restrictions.get(path.account_id)
+
+  return [
+    get(onAccount, {
+      summary: 'Read what tokens of an account may be used for',
+      allow: accountMember,
+      subject: existing,
+      answers: TokenRestrictions,
+      run: ({ subject: record }) => one(record),
+    }),
+    post(onAccount, {
+      summary: 'Restrict what tokens of an account may be used for',
+      allow: accountAdmin,
+      subject: found,
+      body: TokenRestrictions,
+      answers: TokenRestrictions,
+      run: async ({ author, path, subject: { record }, data }) =>
+        one(await restrictions.replace(author, path.account_id, record, data)),
+    }),
+    del(onAccount, {
+      summary: 'Lift the restrictions of an account',
+      allow: accountAdmin,
+      subject: existing,
+      answers: TokenRestrictions,
+      run: async ({ author, subject: record }) => removed(await restrictions.remove(author, record)),
+    }),
+  ]
+}

@@ -1,0 +1,92 @@
+import { type UserRecord, userPhotoKind } from '../../auth/identity.ts'
+import { failure, invalid } from '../../lib/failure.ts'
+import { imageTypeOf } from '../../lib/image-type.ts'
+import { removalWithOwner } from '../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { createCollection } from '../../storage/collection.ts'
+import { holderOf, requireRecord, type StoredRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import { createUserStore } from './store.ts'
+
+interface PhotoDoc {
+  content_type: string
+  size: number
+}
+
+interface PhotoHidden {
+  base64: string
+}
+
+export type PhotoRecord = StoredRecord<PhotoDoc, PhotoHidden>
+
+export interface Image {
+  contentType: string
+  bytes: Buffer
+}
+
+// A portrait: larger ones belong on a file server.
+const largestPhoto = 2_000_000
+
+const assertImage = ({ contentType, bytes }: Image): string => {
+  if (bytes.length > largestPhoto) throw failure('too_large', { limit: largestPhoto })
+  const found = imageTypeOf(bytes)
+  const claimsImage = contentType.startsWith('image/')
+  if (found && (!claimsImage || contentType === found)) return found
+  throw invalid({
+    file: { invalid: { message: 'The file is not the image it is said to be', cause: contentType } },
+  })
+}
+
+export type Photos = ReturnType<typeof createPhotos>
+
+/** The photos of users: one each, under the user's id. */
+export const createPhotos = (store: Store) => {
+  const users = createUserStore(store)
+  const photos = createCollection<PhotoDoc, PhotoHidden>(store, {
+    kind: userPhotoKind,
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })
+  const find = (user: UserRecord) => photos.find(user.accountId, user.id)
+
+  /** The user's own record tells whether there is a photo. */
+  const mark = (set: ChangeSet, user: UserRecord, hasAvatar: boolean) =>
+    users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, hasAvatar } }))
+
+  return {
+    find,
+
+    async get(user: UserRecord): Promise<Image> {
+      const photo = await find(user)
+      if (!photo) throw failure('bad_identifier', { cause: user.id })
+      return { contentType: photo.doc.content_type, bytes: Buffer.from(photo.hidden.base64, 'base64') }
+    },
+
+    async put(author: Author, user: UserRecord, image: Image) {
+      const content = {
+        doc: { content_type: assertImage(image), size: image.bytes.length },
+        hidden: { base64: image.bytes.toString('base64') },
+      }
+      const set = new ChangeSet(author)
+      const before = await find(user)
+      requireRecord(set, holderOf(user))
+      if (before) photos.replace(set, before, photos.revise(before, content))
+      else photos.insert(set, photos.draft(user.accountId, content, user.id))
+      mark(set, user, true)
+      await store.commit(set)
+      return content.doc
+    },
+
+    async remove(author: Author, user: UserRecord) {
+      const photo = await find(user)
+      if (!photo) throw failure('bad_identifier', { cause: user.id })
+      const set = new ChangeSet(author)
+      photos.remove(set, photo)
+      mark(set, user, false)
+      await store.commit(set)
+      return photo.doc
+    },
+
+    removeWith: removalWithOwner(photos),
+  }
+}

@@ -1,0 +1,60 @@
+import { invalid } from '../lib/failure.ts'
+import { timeKey } from '../lib/time-key.ts'
+import type { Collection } from '../storage/collection.ts'
+import type { StoredRecord } from '../storage/records.ts'
+import { collectionListing, type Listing } from './listing.ts'
+
+/** Gregorian seconds, both inclusive. */
+export interface TimeWindow {
+  from: number
+  to: number
+}
+
+const boundOf = (query: URLSearchParams, name: string): number | undefined => {
+  const given = query.get(name)
+  if (given === null || given === '') return undefined
+  if (/^\d{1,15}$/.test(given)) return Number(given)
+  throw invalid({
+    [name]: { type: { message: 'Value is not of the right type', target: 'integer', value: given } },
+  })
+}
+
+const badRange = (message: string, cause: number) =>
+  invalid({ created_from: { date_range: { message, cause } } })
+
+/** The window that a time list is asked for (reference 01 section 1.7): the newest `maximumSeconds` unless told. */
+export const timeWindow = (query: URLSearchParams, now: number, maximumSeconds: number): TimeWindow => {
+  const to = boundOf(query, 'created_to') ?? now
+  const from = boundOf(query, 'created_from') ?? Math.max(0, to - maximumSeconds)
+  if (from > to) throw badRange('created_from is later than created_to', from)
+  if (to - from > maximumSeconds) {
+    throw badRange(`created_from and created_to are more than ${maximumSeconds} seconds apart`, from)
+  }
+  return { from, to }
+}
+
+/** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
+export const timeListing = <Doc extends object, Hidden extends object>(
+  collection: Collection<Doc, Hidden>,
+  place: { accountId: string; ownerId?: string },
+  { from, to }: TimeWindow,
+): Listing<StoredRecord<Doc, Hidden>> => ({
+  ...collectionListing(collection, place.accountId, place.ownerId),
+  async page(request) {
+    // '' sorts before every id: the first page begins just beyond the window's edge.
+    const edge = [timeKey(request.descending ? to + 1 : from), ''] as const
+    const items = await collection.page({ ...request, ...place, after: later(request, edge) })
+    return items.filter(({ sortKey }) => sortKey >= timeKey(from) && sortKey <= timeKey(to))
+  },
+})
+
+type Place = readonly [string, string]
+
+const isBefore = ([key, id]: Place, [otherKey, otherId]: Place) =>
+  key < otherKey || (key === otherKey && id < otherId)
+
+/** A start key of a client's own making must not lead out of the window. */
+const later = ({ after, descending }: { after?: Place; descending: boolean }, edge: Place): Place => {
+  if (!after) return edge
+  return isBefore(after, edge) === descending ? after : edge
+}

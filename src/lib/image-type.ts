@@ -1,0 +1,19 @@
+// What a file is, by its first bytes: what the sender says does not count. No SVG: it may hold scripts.
+
+const startsWith = (bytes: Uint8Array, signature: readonly number[], at = 0) =>
+  signature.every((byte, index) => bytes[at + index] === byte)
+
+const ascii = (text: string) => [...text].map((letter) => letter.charCodeAt(0))
+
+const signatures: readonly (readonly [string, (bytes: Uint8Array) => boolean])[] = [
+  ['image/png', (bytes) => startsWith(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])],
+  ['image/jpeg', (bytes) => startsWith(bytes, [0xff, 0xd8, 0xff])],
+  ['image/gif', (bytes) => startsWith(bytes, ascii('GIF87a')) || startsWith(bytes, ascii('GIF89a'))],
+  ['image/webp', (bytes) => startsWith(bytes, ascii('RIFF')) && startsWith(bytes, ascii('WEBP'), 8)],
+]
+
+export const imageTypes = signatures.map(([type]) => type)
+
+/** The image's content type; undefined when it is none of `imageTypes`. */
+export const imageTypeOf = (bytes: Uint8Array): string | undefined =>
+  signatures.find(([, matches]) => matches(bytes))?.[0]

@@ -1,0 +1,51 @@
+import type { ChangeSet, ClaimHolder } from './change-set.ts'
+import { type Collection, createCollection } from './collection.ts'
+import { requireNoRecord, requireRecord, type StoredRecord } from './records.ts'
+import type { Store } from './store.ts'
+
+export type AttachmentRecord<Doc extends object> = StoredRecord<Doc, object>
+
+/** Removes the record that bears its owner's id. Part of the owner's removal, which has to stand before it. */
+export const removalWithOwner =
+  <Doc extends object, Hidden extends object>(collection: Collection<Doc, Hidden>): Attached['removeWith'] =>
+  async (set, owner) => {
+    const record = await collection.find(owner.accountId, owner.id)
+    if (record) collection.remove(set, record)
+    else requireNoRecord(set, { ...owner, kind: collection.kind })
+  }
+
+/** A document of which an account, or a record of it, has at most one. It bears its owner's id and goes with it. */
+export const createAttachment = <Doc extends object>(store: Store, kind: string) => {
+  const collection = createCollection<Doc, object>(store, { kind, sortKey: () => '', row: () => ({}) })
+
+  return {
+    find: (owner: Pick<ClaimHolder, 'accountId' | 'id'>) => collection.find(owner.accountId, owner.id),
+
+    /** Puts `doc` in the place of what was there before, if anything. */
+    put(
+      set: ChangeSet,
+      owner: ClaimHolder,
+      before: AttachmentRecord<Doc> | undefined,
+      doc: Doc,
+    ): AttachmentRecord<Doc> {
+      if (before) {
+        const after = collection.revise(before, { doc })
+        collection.replace(set, before, after)
+        return after
+      }
+      const record = collection.draft(owner.accountId, { doc, hidden: {} }, owner.id)
+      requireRecord(set, owner)
+      collection.insert(set, record)
+      return record
+    },
+
+    remove: collection.remove,
+
+    removeWith: removalWithOwner(collection),
+  }
+}
+
+/** What is removed with a record that it belongs to. */
+export interface Attached {
+  removeWith(set: ChangeSet, owner: ClaimHolder): Promise<void>
+}

@@ -1,0 +1,265 @@
+// Reference 01 section 1.2: what a request body may look like.
+import { createConnection } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/storage/records.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+const jsonRefusal = (message: unknown = expect.any(String)) => ({
+  json: { invalid: { message, target: 'body' } },
+})
+const name = { first_name: 'A', last_name: 'B' }
+
+describeEngines('request bodies', (engine) => {
+  const world = useWorld(engine)
+  const users = () => `${world.acme.path}/users`
+  const putText = (body: string | Uint8Array, contentType?: string) =>
+    world.unchanged(() =>
+      world.ada.put(users(), undefined, {
+        body,
+        headers: contentType ? { 'content-type': contentType } : {},
+      }),
+    )
+
+  it('must be JSON', async () => {
+    for (const body of ['{"data":', 'lol', '{"data":{"a":1,}}', '\u0000', "{'data':{}}", '{"data":{}} x'])
+      expect(await putText(body)).toFailWith(400, 'validation error', jsonRefusal())
+  })
+
+  it('must be UTF-8 text without surprises', async () => {
+    expect(await putText(Buffer.from([0xff, 0xfe, 0x7b]))).toFailWith(400, 'validation error', jsonRefusal())
+  })
+
+  it('must not name a key twice', async () => {
+    const twice = jsonRefusal('an object key is given twice')
+    const bodies = [
+      '{"data":{"first_name":"A","first_name":"B"}}',
+      '{"data":{},"data":{}}',
+      '{"data":{"first_name":"A","last_name":"B","caller_id":{"internal":{"name":"a","name":"b"}}}}',
+      '{"data":{"flags":[{"a":1,"\\u0061":2}]}}',
+    ]
+    for (const body of bodies) expect(await putText(body)).toFailWith(400, 'validation error', twice)
+  })
+
+  it('must be an envelope with data', async () => {
+    const missing = { data: { required: { message: 'Field is required but missing', value: 'data' } } }
+    expect(await putText('{}')).toFailWith(400, 'validation error', missing)
+    expect(await putText('{"dat":{}}')).toFailWith(400, 'validation error', missing)
+    for (const body of ['[]', '5', 'null', '"data"'])
+      expect(await putText(body)).toFailWith(400, 'validation error', jsonRefusal())
+  })
+
+  it('must have an object or an array as data', async () => {
+    for (const data of [5, 'text', true, null]) {
+      expect(await putText(JSON.stringify({ data }))).toFailWith(400, 'validation error', {
+        data: { type: { message: expect.any(String), target: 'object, array', value: data } },
+      })
+    }
+  })
+
+  it('may be empty: the schema then names what is missing', async () => {
+    const answer = await world.unchanged(() => world.ada.put(users()))
+    const required = (value: string) => ({
+      required: { message: 'Field is required but missing', value },
+    })
+    expect(answer).toFailWith(400, 'validation error', {
+      first_name: required('first_name'),
+      last_name: required('last_name'),
+    })
+  })
+
+  it('has envelope keys in any case, with dashes or underscores', async () => {
+    const body = JSON.stringify({ DATA: name, 'Auth-Token': world.ada.token, 'PRETTY-print': true })
+    const answer = await world.anonymous.put(users(), undefined, { body })
+    expect(answer).toSucceed()
+    expect(answer.text).toContain('\n  "data": {')
+  })
+
+  it('keeps the keys inside data as they are', async () => {
+    const data = { ...name, 'Some-Key': 1, some_key: 2, SOME_KEY: 3 }
+    const made = await world.ada.put(users(), data)
+    expect(made.data).toMatchObject(data)
+  })
+
+  it('is JSON when no type, or a form type, is given', async () => {
+    const body = JSON.stringify({ data: name })
+    const types = [
+      undefined,
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/x-json',
+      'APPLICATION/JSON',
+      'application/x-www-form-urlencoded',
+    ]
+    for (const type of types) {
+      const headers = type ? { 'content-type': type } : {}
+      expect(await world.ada.put(users(), undefined, { body, headers })).toSucceed()
+    }
+  })
+
+  it('may be a form, whose fields are the data', async () => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const made = await world.ada.put(users(), undefined, {
+      body: 'first_name=F%C3%A9&last_name=G+H',
+      headers,
+    })
+    expect(made).toSucceed()
+    expect(made.data).toMatchObject({ first_name: 'Fé', last_name: 'G H' })
+  })
+
+  it('may be a multipart form', async () => {
+    const part = (field: string, value: string) =>
+      `--edge\r\ncontent-disposition: form-data; name="${field}"\r\n\r\n${value}\r\n`
+    const body = `${part('first_name', 'Multi')}${part('last_name', 'Part')}--edge--\r\n`
+    const headers = { 'content-type': 'multipart/form-data; boundary=edge' }
+    const made = await world.ada.put(users(), undefined, { body, headers })
+    expect(made.data).toMatchObject({ first_name: 'Multi', last_name: 'Part' })
+    const broken = await putText('--edge\r\nlol', 'multipart/form-data; boundary=edge')
+    expect(broken).toFailWith(400, 'validation error')
+  })
+
+  it('may begin with a byte order mark', async () => {
+    const body = `\ufeff${JSON.stringify({ data: name })}`
+    expect(await world.ada.put(users(), undefined, { body })).toSucceed()
+  })
+
+  it('is refused when nested deeper than any record', async () => {
+    const body = `{"data":${'['.repeat(5000)}${']'.repeat(5000)}}`
+    expect(await putText(body)).toFailWith(400, 'validation error', jsonRefusal())
+  })
+
+  it('is refused over the limit, announced or not, before anybody asks for a token', async () => {
+    await world.configure('crossbar', { max_upload_size: 2000 })
+    const body = JSON.stringify({ data: { ...name, note: 'x'.repeat(2000) } })
+    const tooLarge = { file: { maxSize: { message: expect.any(String), target: 2000 } } }
+    for (const headers of [{}, { 'transfer-encoding': 'chunked', 'content-length': [] as string[] }]) {
+      const answer = await world.unchanged(() => world.anonymous.put(users(), undefined, { body, headers }))
+      expect(answer).toFailWith(413, 'validation error', tooLarge)
+    }
+    expect(await world.ada.put(users(), { ...name, note: 'x'.repeat(1500) })).toSucceed()
+    await world.configure('crossbar', { max_upload_size: 8_000_000 })
+  })
+
+  it('answers what is no HTTP at all in an envelope', async () => {
+    const socket = createConnection(world.server.port, '127.0.0.1')
+    socket.end('LOL\r\n\r\n')
+    const answer = await text(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+    expect(answer).toMatch(/access-control-allow-origin: \*/i)
+    const envelope = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n'))) as Json
+    expect(envelope).toMatchObject({ status: 'error', error: '400', message: 'parse_error' })
+  })
+})
+
+describeEngines('fields of a record', (engine) => {
+  const world = useWorld(engine)
+  const users = () => `${world.acme.path}/users`
+  const read = async (path: string) => (await world.ada.get(path)).data as Json
+
+  it('are hidden and refused when private', async () => {
+    const secret = { _id: 'x', _read_only: { a: 1 }, pvt_account_id: world.rival.id, pvt_tree: [] }
+    const made = await world.ada.put(users(), { ...name, ...secret })
+    expect(made).toSucceed()
+    expect(made.data).not.toHaveProperty('_id')
+    expect(made.data).not.toHaveProperty('pvt_account_id')
+    const stored = (await world.snapshot()).records?.find((row) => row.includes(made.data.id))
+    expect(stored).not.toMatch(/_read_only|pvt_/)
+  })
+
+  it('are kept when the schema does not know them', async () => {
+    const custom = { shoe_size: 45, nested: { 'dotted.key': [1, { two: null }] }, 'ünïcode 🦄': true }
+    const made = await world.ada.put(users(), { ...name, ...custom })
+    expect(await read(`${users()}/${made.data.id}`)).toMatchObject({
+      ...custom,
+      nested: { 'dotted.key': [1, {}] },
+    })
+  })
+
+  it('are refused when no store could keep them as text', async () => {
+    for (const last_name of ['a\\u0000b', '\\ud800', '\\udc00\\ud800']) {
+      const body = `{"data":{"first_name":"A","last_name":"${last_name}"}}`
+      const answer = await world.unchanged(() => world.ada.put(users(), undefined, { body }))
+      expect(answer).toBreak({ last_name: ['invalid'] })
+    }
+  })
+
+  it('do not come from the prototype', async () => {
+    const body =
+      '{"data":{"first_name":"A","last_name":"B","__proto__":{"polluted":1},"constructor":{"a":1}}}'
+    const made = await world.ada.put(users(), undefined, { body })
+    expect(made).toSucceed()
+    expect(({} as Json).polluted).toBeUndefined()
+    expect(made.data.constructor).toEqual({ a: 1 })
+  })
+
+  it('leave with null in a PATCH, and others stay', async () => {
+    const caller_id = { internal: { name: 'In', number: '1' }, external: { name: 'Ex', number: '2' } }
+    const made = await world.ada.put(users(), { ...name, caller_id, flags: ['a', 'b'], note: 'n' })
+    const path = `${users()}/${made.data.id}`
+    const change = { caller_id: { internal: { name: null }, external: null }, flags: ['c'], note: null }
+    const patched = await world.ada.patch(path, change)
+    const { note, ...rest } = made.data
+    expect(note).toBe('n')
+    expect(patched).toSucceedWith({
+      ...rest,
+      caller_id: { internal: { number: '1' } },
+      flags: ['c'],
+      modified: patched.data.modified,
+    })
+    expect(await read(path)).toEqual(patched.data)
+  })
+
+  it('must not leave by PATCH when they are required', async () => {
+    const answer = await world.unchanged(() => world.ada.patch(world.uli.path, { first_name: null }))
+    expect(answer).toBreak({ first_name: ['required'] })
+  })
+
+  it('are dropped by PUT and POST when they are null', async () => {
+    const made = await world.ada.put(users(), { ...name, email: null, caller_id: { internal: null } })
+    expect(made).toSucceed()
+    expect(made.data).not.toHaveProperty('email')
+    expect(made.data.caller_id).not.toHaveProperty('internal')
+    const posted = await world.ada.post(`${users()}/${made.data.id}`, { ...name, timezone: null })
+    expect(posted.data).not.toHaveProperty('timezone')
+  })
+
+  it('are replaced as a whole by POST', async () => {
+    const made = await world.ada.put(users(), { ...name, note: 'gone', email: 'a@b.example' })
+    const posted = await world.ada.post(`${users()}/${made.data.id}`, { ...name, first_name: 'C' })
+    expect(posted.data.first_name).toBe('C')
+    expect(posted.data).not.toHaveProperty('note')
+    expect(posted.data).not.toHaveProperty('email')
+  })
+
+  it('are cast from text where a number or boolean is wanted, unless the operator is strict', async () => {
+    const data = { ...name, enabled: 'false', call_limits: { max_concurrent: '5' } }
+    const made = await world.ada.put(users(), data)
+    expect(made.data).toMatchObject({ enabled: false, call_limits: { max_concurrent: 5 } })
+    await world.configure('crossbar', { schema_strict_validation: true })
+    const refused = await world.unchanged(() => world.ada.put(users(), data))
+    expect(refused).toBreak({ enabled: ['type'], 'call_limits.max_concurrent': ['type'] })
+    await world.configure('crossbar', { schema_strict_validation: false })
+  })
+
+  it('are judged together, each by its dotted path', async () => {
+    const answer = await world.unchanged(() =>
+      world.ada.put(users(), {
+        last_name: '',
+        email: 'not-mail',
+        caller_id: { internal: { name: 'x'.repeat(36) } },
+        flags: ['ok', 5],
+        media: { audio: { codecs: ['PCMU', 'PCMU'] } },
+        dial_plan: 7,
+      }),
+    )
+    expect(answer).toBreak({
+      first_name: ['required'],
+      last_name: ['minLength'],
+      email: ['wrong_format'],
+      'caller_id.internal.name': ['maxLength'],
+      'flags.1': ['type'],
+      'media.audio.codecs': ['uniqueItems'],
+      dial_plan: ['type'],
+    })
+  })
+})

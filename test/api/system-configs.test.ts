@@ -1,0 +1,276 @@
+import { describe, expect, it } from 'vitest'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+const all = '/v2/system_configs'
+
+describeEngines('system configs', (engine) => {
+  const world = useWorld(engine)
+
+  it('shows the defaults of a document that nobody has touched, and does not list it', async () => {
+    const answer = await world.operator.get(`${all}/crossbar.accounts`)
+    expect(answer).toSucceedWith({
+      id: 'crossbar.accounts',
+      default: {
+        account_realm_suffix: 'sip.2600hz.com',
+        ensure_unique_name: true,
+        allow_sibling_listing: true,
+        allow_subaccounts_for_direct: true,
+        allow_move: 'superduper',
+        default_timezone: 'America/Los_Angeles',
+      },
+    })
+    expect(answer.body.metadata).toEqual({ id: 'crossbar.accounts' })
+    expect((await world.operator.get(all)).data).not.toContain('crossbar.accounts')
+  })
+
+  it('answers 404 for a document without a schema that nobody has stored', async () => {
+    expect(await world.operator.get(`${all}/nobody.knows`)).toFailWith(404, 'bad_identifier', {
+      message: 'bad identifier',
+      cause: 'nobody.knows',
+    })
+    expect(await world.operator.get(`${all}/nobody.knows/default`)).toFailWith(404, 'bad_identifier')
+    expect(await world.operator.delete(`${all}/nobody.knows`)).toFailWith(404, 'bad_identifier')
+  })
+
+  it('goes through the life of a document: post, patch of a node, read of the node, delete', async () => {
+    const path = `${all}/my.app`
+    expect(
+      await world.operator.post(path, { default: { colour: 'red', size: { x: 1, y: 2 } } }),
+    ).toSucceedWith({
+      id: 'my.app',
+      default: { colour: 'red', size: { x: 1, y: 2 } },
+    })
+    expect((await world.operator.get(all)).data).toContain('my.app')
+
+    const node = `${path}/app@one.example.com`
+    expect(await world.operator.patch(node, { size: { y: 5 } })).toSucceedWith({
+      id: 'my.app/app@one.example.com',
+      size: { y: 5 },
+    })
+    expect(await world.operator.get(node)).toSucceedWith({
+      id: 'my.app/app@one.example.com',
+      colour: 'red',
+      size: { x: 1, y: 5 },
+    })
+    expect(await world.operator.get(path)).toSucceedWith({
+      id: 'my.app',
+      default: { colour: 'red', size: { x: 1, y: 2 } },
+      'app@one.example.com': { size: { y: 5 } },
+    })
+    expect(await world.operator.get(path, { query: { with_defaults: true } })).toSucceedWith({
+      id: 'my.app',
+      default: { colour: 'red', size: { x: 1, y: 2 } },
+      'app@one.example.com': { colour: 'red', size: { x: 1, y: 5 } },
+    })
+
+    const deletedNode = await world.operator.delete(node)
+    expect(deletedNode).toSucceedWith({ id: 'my.app/app@one.example.com', size: { y: 5 } })
+    expect(deletedNode.body.metadata.deleted).toBe(true)
+    expect(await world.operator.delete(node)).toFailWith(404, 'bad identifier', ['app@one.example.com'])
+
+    const deleted = await world.operator.delete(path)
+    expect(deleted).toSucceedWith({ id: 'my.app', default: { colour: 'red', size: { x: 1, y: 2 } } })
+    expect(deleted.body.metadata).toMatchObject({ id: 'my.app', deleted: true })
+    expect((await world.operator.get(all)).data).not.toContain('my.app')
+    expect(await world.operator.get(path)).toFailWith(404, 'bad_identifier')
+  })
+
+  it('goes with its last section', async () => {
+    await world.operator.put(`${all}/short.lived`, { default: { a: 1 } })
+    expect(await world.operator.delete(`${all}/short.lived/default`)).toSucceedWith({
+      id: 'short.lived/default',
+      a: 1,
+    })
+    expect((await world.operator.get(all)).data).not.toContain('short.lived')
+  })
+
+  it('stores only what differs from the defaults, so that new defaults reach old installations', async () => {
+    const answer = await world.operator.put(`${all}/crossbar.auth`, {
+      default: { token_auth_expiry_s: 7200, renew: true },
+    })
+    expect(answer).toSucceedWith({ id: 'crossbar.auth', default: { token_auth_expiry_s: 7200 } })
+    expect(answer.headers.location).toBeUndefined()
+    expect((await world.operator.get(`${all}/crossbar.auth`)).data.default).toMatchObject({
+      token_auth_expiry_s: 7200,
+      renew: true,
+    })
+    await world.operator.delete(`${all}/crossbar.auth`)
+  })
+
+  it('keeps a value of a node that equals the default of the schema but not the one above it', async () => {
+    await world.operator.post(`${all}/crossbar.auth`, { default: { token_auth_expiry_s: 7200 } })
+    expect(
+      await world.operator.post(`${all}/crossbar.auth/app@two`, { token_auth_expiry_s: 3600, renew: true }),
+    ).toSucceedWith({ id: 'crossbar.auth/app@two', token_auth_expiry_s: 3600 })
+    await world.operator.delete(`${all}/crossbar.auth`)
+  })
+
+  it('merges a PATCH deep and removes keys that are null', async () => {
+    await world.operator.post(`${all}/merged`, { default: { a: { b: 1, c: 2 }, list: [1, 2] } })
+    expect(
+      await world.operator.patch(`${all}/merged`, { default: { a: { b: null, d: 3 }, list: [9] } }),
+    ).toSucceedWith({ id: 'merged', default: { a: { c: 2, d: 3 }, list: [9] } })
+    await world.operator.delete(`${all}/merged`)
+  })
+
+  it('asks for the default section when a document is replaced, and takes an echoed answer', async () => {
+    expect(await world.operator.post(`${all}/echoed`, { other: {} })).toBreak({ default: ['required'] })
+    expect(await world.operator.put(`${all}/echoed`, {})).toBreak({ default: ['required'] })
+    expect(await world.operator.post(`${all}/echoed`, { default: { a: 1 } })).toSucceed()
+    const { data } = await world.operator.get(`${all}/echoed`)
+    expect(await world.operator.post(`${all}/echoed`, data)).toSucceedWith({
+      id: 'echoed',
+      default: { a: 1 },
+    })
+    await world.operator.delete(`${all}/echoed`)
+  })
+
+  it('is followed by the running server without a restart', async () => {
+    expect(await world.operator.patch(`${all}/crossbar/default`, { pagination_page_size: 1 })).toSucceed()
+    expect((await world.ada.get(`${world.acme.path}/users`)).data).toHaveLength(1)
+    expect(await world.operator.patch(`${all}/crossbar/default`, { pagination_page_size: null })).toSucceed()
+    expect((await world.ada.get(`${world.acme.path}/users`)).data).toHaveLength(2)
+  })
+
+  it('casts texts like every other record', async () => {
+    expect(
+      await world.operator.post(`${all}/crossbar.auth`, {
+        default: { token_auth_expiry_s: '60', renew: 'false' },
+      }),
+    ).toSucceedWith({ id: 'crossbar.auth', default: { token_auth_expiry_s: 60, renew: false } })
+    await world.operator.delete(`${all}/crossbar.auth`)
+  })
+
+  it('keeps keys that the schema does not know', async () => {
+    expect(await world.operator.post(`${all}/frontier`, { default: { mine: [1] } })).toSucceedWith({
+      id: 'frontier',
+      default: { mine: [1] },
+    })
+    await world.operator.delete(`${all}/frontier`)
+  })
+
+  describe('refuses', () => {
+    const refusals: [string, object, Record<string, string[]>][] = [
+      [
+        'a value of another type',
+        { pagination_page_size: 'many' },
+        { 'default.pagination_page_size': ['type'] },
+      ],
+      ['a value out of bounds', { ssl_port: 70_000 }, { 'default.ssl_port': ['maximum'] }],
+      ['a choice that is none', { basic_auth_type: 'sha9' }, { 'default.basic_auth_type': ['enum'] }],
+      [
+        'proxies that are no addresses',
+        { reverse_proxies: ['10.0.0.0/8', 'proxy.example', '::1', '10.0.0.0/40'] },
+        { 'default.reverse_proxies.1': ['wrong_format'], 'default.reverse_proxies.3': ['wrong_format'] },
+      ],
+      ['a negative price', { token_costs: -1 }, { 'default.token_costs': ['any_schemas_not_valid'] }],
+      [
+        'a negative price at any depth',
+        { token_costs: { devices: { GET: -2, PUT: 'x' } } },
+        { 'default.token_costs.devices.GET': ['minimum'], 'default.token_costs.devices.PUT': ['type'] },
+      ],
+      [
+        'several things at once',
+        { pagination_page_size: 0, reverse_proxies: ['x'] },
+        { 'default.pagination_page_size': ['minimum'], 'default.reverse_proxies.0': ['wrong_format'] },
+      ],
+    ]
+
+    it.each(refusals)('%s, and changes nothing', async (_title, values, broken) => {
+      const before = await world.snapshot()
+      expect(await world.operator.patch(`${all}/crossbar`, { default: values })).toBreak(broken)
+      const inSection = Object.fromEntries(
+        Object.entries(broken).map(([path, rules]) => [path.replace('default.', ''), rules]),
+      )
+      expect(await world.operator.patch(`${all}/crossbar/default`, values)).toBreak(inSection)
+      expect(await world.snapshot()).toEqual(before)
+    })
+
+    it('a time zone that is none', async () => {
+      const before = await world.snapshot()
+      expect(
+        await world.operator.post(`${all}/crossbar.accounts`, {
+          default: { default_timezone: 'Mars/Olympus' },
+        }),
+      ).toBreak({ 'default.default_timezone': ['enum'] })
+      expect(await world.snapshot()).toEqual(before)
+    })
+
+    it.each(['%20', 'a%2Fb', '__proto__', 'constructor', 'x'.repeat(129), '%00', '../etc', '-x'])(
+      'the name %s',
+      async (name) => {
+        const before = await world.snapshot()
+        const answer = await world.operator.post(`${all}/${name}`, { default: {} })
+        expect([404, 405]).toContain(answer.status)
+        expect(await world.snapshot()).toEqual(before)
+      },
+    )
+
+    it('section names that could not stand in a path', async () => {
+      const before = await world.snapshot()
+      expect(
+        await world.operator.post(`${all}/named`, { default: {}, 'a b': {}, constructor: {}, 'x/y': {} }),
+      ).toBreak({ 'a b': ['invalid'], constructor: ['invalid'], 'x/y': ['invalid'] })
+      expect(await world.operator.post(`${all}/named`, { default: {}, other: 5 })).toBreak({
+        other: ['type'],
+      })
+      expect(await world.snapshot()).toEqual(before)
+    })
+
+    it('everybody but admins of a superduper account, and changes nothing', async () => {
+      const plain = await world.user(world.master)
+      const before = await world.snapshot()
+      for (const person of [world.ada, world.uli, world.rex, world.ross, world.acmeKey, plain]) {
+        expect(await person.get(all)).toFailWith(403, 'forbidden')
+        expect(await person.get(`${all}/crossbar`)).toFailWith(403, 'forbidden')
+        expect(await person.get(`${all}/crossbar/default`)).toFailWith(403, 'forbidden')
+        expect(await person.put(`${all}/crossbar`, { default: {} })).toFailWith(403, 'forbidden')
+        expect(await person.post(`${all}/crossbar`, { default: {} })).toFailWith(403, 'forbidden')
+        expect(await person.patch(`${all}/crossbar/default`, {})).toFailWith(403, 'forbidden')
+        expect(await person.delete(`${all}/crossbar`)).toFailWith(403, 'forbidden')
+      }
+      expect(await world.anonymous.get(all)).toFailWith(401, 'invalid_credentials')
+      expect(await world.snapshot()).toEqual(before)
+    })
+
+    it('an account in the path', async () => {
+      const path = `${world.acme.path}/system_configs`
+      expect(await world.operator.get(path)).toFailWith(404, 'bad_identifier')
+      expect(await world.operator.post(`${path}/crossbar`, { default: {} })).toFailWith(404, 'bad_identifier')
+      expect(await world.operator.get(`${path}/crossbar/default`)).toFailWith(404, 'bad_identifier')
+    })
+
+    it('a change of a document that has changed since it was read', async () => {
+      await world.operator.post(`${all}/raced`, { default: { a: 1 } })
+      const { headers } = await world.operator.get(`${all}/raced`)
+      await world.operator.post(`${all}/raced`, { default: { a: 2 } })
+      const etag = String(headers.etag)
+      expect(
+        (await world.operator.post(`${all}/raced`, { default: { a: 3 } }, { headers: { 'if-match': etag } }))
+          .status,
+      ).toBe(412)
+      expect((await world.operator.get(`${all}/raced`)).data.default).toEqual({ a: 2 })
+      await world.operator.delete(`${all}/raced`)
+    })
+  })
+
+  it('shows secrets to the operator and masks them in the audit log', async () => {
+    const path = `${all}/services.http_sync`
+    await world.operator.post(path, {
+      default: { signing_secret: 'hush-hush-1', http_url: 'https://a.test' },
+    })
+    expect((await world.operator.get(path)).data.default.signing_secret).toBe('hush-hush-1')
+    const audit = await world.server.store.all('SELECT * FROM audit_log')
+    expect(JSON.stringify(audit)).toContain('services.http_sync')
+    expect(JSON.stringify(audit)).not.toContain('hush-hush-1')
+    await world.operator.delete(path)
+  })
+
+  it('lists names as CSV too', async () => {
+    await world.operator.post(`${all}/listed`, { default: {} })
+    const answer = await world.operator.get(all, { headers: { accept: 'text/csv' } })
+    expect(answer.text.split('\r\n')).toContain('listed')
+    expect(answer.text.split('\r\n')[0]).toBe('id')
+    await world.operator.delete(`${all}/listed`)
+  })
+})

@@ -1,0 +1,111 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { findViolations } from './support/architecture.ts'
+
+const root = join(import.meta.dirname, '..')
+
+const sourcesOnDisk = () => {
+  const paths = globSync('{src,bin,console}/**/*.{ts,js,mjs}', { cwd: root }).sort()
+  const own = paths.filter((path) => !/\.test\.ts$|(?:^|\/)(?:node_modules|dist)\//.test(path))
+  return Object.fromEntries(own.map((path) => [path, readFileSync(join(root, path), 'utf8')]))
+}
+
+describe('the sources of Crosspoint', () => {
+  it('contain no import, query or call in a place where it must not be', () => {
+    const sources = sourcesOnDisk()
+    expect(Object.keys(sources)).toContain('src/lib/clock.ts')
+    expect(findViolations(sources)).toEqual([])
+  })
+})
+
+const breaches: [path: string, text: string, says: string][] = [
+  ['src/areas/a/rules.ts', "import { rows } from './store.ts'", 'rule 1'],
+  ['src/areas/a/rules.ts', "import type { Context } from '../../http/route.ts'", 'rule 1'],
+  ['src/areas/a/schema.ts', "import { readFile } from 'node:fs/promises'", 'rule 1'],
+  ['src/areas/a/rules.ts', "import { systemClock } from '../../lib/clock.ts'", 'rule 1'],
+  ['src/areas/a/rules.ts', "import { isId, newId } from '../../lib/ids.ts'", 'rule 1'],
+  ['src/lib/csv.ts', "import { open } from 'fs'", 'rule 1'],
+  ['src/lib/cidr.ts', "import { isIPv4, connect } from 'node:net'", 'rule 1'],
+  ['src/lib/csv.ts', "import type { Db } from '../storage/db.ts'", 'rule 1'],
+  ['src/areas/a/operations.ts', "import { reply } from '../../http/envelope.ts'", 'rule 2'],
+  ['src/areas/a/operations.ts', "const rows = db.all('SELECT id FROM records')", 'rules 2 and 3'],
+  ['src/areas/a/rules.ts', "const text = 'delete from records'", 'rules 2 and 3'],
+  ['src/auth/tokens.ts', 'const text = `UPDATE $' + '{table} SET doc = ?`', 'rules 2 and 3'],
+  ['src/jobs/worker.ts', 'sql`INSERT INTO jobs VALUES ($' + '{id})`', 'rules 2 and 3'],
+  ['bin/crosspoint.ts', "import { DatabaseSync } from 'node:sqlite'", 'rule 3'],
+  ['src/areas/a/store.ts', "import pg from 'pg'", 'rule 3'],
+  ['src/compose.ts', "import { createServer } from 'node:http'", 'rule 3'],
+  ['src/areas/a/operations.ts', "import { createB } from '../b/operations.ts'", 'rule 4'],
+  ['src/areas/a/store.ts', "import type { BStore } from '../b/store.ts'", 'rule 4'],
+  ['src/areas/a/plans/routes.ts', "export * from '../../b/routes.ts'", 'rule 4'],
+  ['src/areas/a/operations.ts', "const b = await import('../b/operations.ts')", 'rule 4'],
+  ['src/areas/a/operations.ts', "import { areas } from '../index.ts'", 'rule 4'],
+  ['src/http/pipeline.ts', "import type { Accounts } from '../areas/accounts/operations.ts'", 'rule 5'],
+  ['src/storage/db.ts', "import '../areas/index.ts'", 'rule 5'],
+  ['src/config/config.ts', 'const home = process.env.HOME', 'rule 6'],
+  ['src/config/config.ts', "const home = process['env']", 'rule 6'],
+  ['bin/crosspoint.ts', "import { env } from 'node:process'", 'rule 6'],
+  ['src/jobs/worker.ts', 'const started = Date.now()', 'rule 6'],
+  ['src/jobs/worker.ts', 'const started = new Date()', 'rule 6'],
+  ['src/jobs/worker.ts', 'const started = new Date', 'rule 6'],
+  ['src/jobs/worker.ts', 'const text = `at $' + '{Date.now()}`', 'rule 6'],
+  ['src/auth/tokens.ts', 'const id = crypto.randomUUID()', 'rule 6'],
+  ['src/auth/tokens.ts', 'const delay = Math.random() * 100', 'rule 6'],
+  ['console/app.ts', "import { csv } from '../src/lib/csv.ts'", 'rule 7'],
+  ['src/http/pipeline.ts', "console.log('here')", 'only bin/'],
+]
+
+const allowed: [path: string, text: string][] = [
+  ['src/areas/a/rules.ts', "import type { Clock } from '../../lib/clock.ts'"],
+  ['src/areas/a/schema.ts', "import { isId } from '../../lib/ids.ts'\nimport { Type } from 'typebox'"],
+  ['src/areas/a/store.ts', 'sql`SELECT id FROM records`'],
+  ['src/storage/sqlite.ts', "import { DatabaseSync } from 'node:sqlite'\ndb.exec('DELETE FROM records')"],
+  ['src/areas/a/operations.ts', "import type { B } from '../b/operations.ts'"],
+  ['src/areas/a/operations.ts', "import { type B } from '../b/operations.ts'"],
+  ['src/areas/a/plans/operations.ts', "import { price } from '../rules.ts'"],
+  ['src/areas/index.ts', "import { aRoutes } from './a/routes.ts'"],
+  ['src/compose.ts', "import { areas } from './areas/index.ts'"],
+  ['src/config/env.ts', 'export const environment = () => process.env'],
+  ['src/lib/cidr.ts', "import { isIPv4, isIPv6 } from 'node:net'"],
+  ['src/lib/clock.ts', 'export const now = () => Date.now()'],
+  ['src/lib/ids.ts', "import { randomBytes } from 'node:crypto'"],
+  ['src/jobs/worker.ts', 'const due = new Date(job.dueMs)'],
+  ['src/areas/a/rules.ts', "// never Date.now()\nconst says = 'Select a file from the list; process.env'"],
+  ['src/areas/a/rules.ts', 'const quoted = /["`]/.test(text) // Math.random()'],
+  ['src/areas/a/rules.ts', 'const half = total / 2 // node:fs\nconst third = total / 3'],
+  ['bin/crosspoint.ts', "console.log('Crosspoint is ready')"],
+  ['console/app.ts', "import { table } from './table.ts'\nconsole.log(new Date())"],
+]
+
+describe('the check of the architecture', () => {
+  it.each(breaches)('reports %s: %s', (path, text, says) => {
+    const violations = findViolations({ [path]: `\n\n${text}\n` })
+    expect(violations).toEqual([expect.stringContaining(`${path}:3: `)])
+    expect(violations[0]).toContain(says)
+  })
+
+  it.each(allowed)('accepts %s: %s', (path, text) => {
+    expect(findViolations({ [path]: text })).toEqual([])
+  })
+
+  it('finds areas that import each other in a circle', () => {
+    const circle = findViolations({
+      'src/areas/a/operations.ts': "import type { B } from '../b/operations.ts'",
+      'src/areas/b/operations.ts': "\nimport type { C } from '../c/operations.ts'",
+      'src/areas/c/store.ts': "import type { A } from '../a/operations.ts'",
+      'src/areas/d/store.ts': "import type { A } from '../a/operations.ts'",
+    })
+    expect(circle).toEqual([
+      expect.stringMatching(/^src\/areas\/a\/operations.ts:1: .*circle.*a -> b$/),
+      expect.stringMatching(/^src\/areas\/b\/operations.ts:2: .*circle.*b -> c$/),
+      expect.stringMatching(/^src\/areas\/c\/store.ts:1: .*circle.*c -> a$/),
+    ])
+  })
+
+  it('names the line of an import that stands on several', () => {
+    const text = "import { Type } from 'typebox'\n\nimport {\n  one,\n  two,\n} from '../b/rules.ts'\n"
+    const [violation] = findViolations({ 'src/areas/a/routes.ts': text })
+    expect(violation).toMatch(/^src\/areas\/a\/routes\.ts:3: .*rule 4\): src\/areas\/b\/rules\.ts$/)
+  })
+})

@@ -1,0 +1,202 @@
+// The launcher in a copy of its own, with a npm that only pretends: no network, no real packages.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+const launcher = join(import.meta.dirname, '..', 'scripts', 'bootstrap.mjs')
+
+const fakeNpm = `#!/bin/sh
+echo "$@" >> npm-calls
+echo "npm says much"
+if [ -n "$NPM_FAILS" ]; then echo "npm error: the registry is away" >&2; exit 7; fi
+sleep "\${NPM_SECONDS:-0}"
+rm -rf node_modules
+mkdir -p node_modules/node/bin node_modules/vitest node_modules/typescript/bin node_modules/@biomejs/biome/bin
+printf '#!/bin/sh\\nPINNED=yes exec "%s" "$@"\\n' "$REAL_NODE" > node_modules/node/bin/node
+chmod +x node_modules/node/bin/node
+cp tool.cjs node_modules/@biomejs/biome/bin/biome
+cp tool.cjs node_modules/typescript/bin/tsc
+cp tool.cjs node_modules/vitest/vitest.mjs
+`
+
+const fakeTool = `
+const name = process.argv[1].match(/biome|tsc|vitest/)[0]
+process.stdout.write(name + ' on ' + (process.env.ENGINE || process.env.CROSSPOINT_TEST_ENGINES) + '\\n')
+process.exitCode = process.env.FAILING === name ? 3 : 0
+`
+
+const fakeServer = `
+const [command, value] = process.argv.slice(2)
+const end = (why) => { console.log('ends after ' + why); process.exit(0) }
+if (command === 'serve') {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(signal))
+  process.on('disconnect', () => end('disconnect'))
+  console.log('ready')
+} else if (command === 'exit') process.exit(Number(value))
+else if (command === 'die') process.kill(process.pid, value)
+else console.log(JSON.stringify({ args: process.argv.slice(2), pinned: process.env.PINNED ?? 'no' }))
+`
+
+let root: string
+const started: ChildProcess[] = []
+
+const write = async (path: string, text: string) => writeFile(join(root, path), text)
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'crosspoint-bootstrap-'))
+  for (const folder of ['scripts', 'bin', 'fake']) await mkdir(join(root, folder))
+  await copyFile(launcher, join(root, 'scripts', 'bootstrap.mjs'))
+  await write('fake/npm', fakeNpm)
+  await chmod(join(root, 'fake', 'npm'), 0o755)
+  // The tools of an installation are scripts of either module system; this text is valid in both.
+  await write('tool.cjs', fakeTool)
+  await write('bin/crosspoint.ts', fakeServer)
+  await write('package-lock.json', '{}')
+})
+
+afterEach(async () => {
+  for (const child of started.splice(0)) child.kill('SIGKILL')
+  await rm(root, { recursive: true, force: true })
+})
+
+const start = (args: string[], env: Record<string, string> = {}) => {
+  const path = [join(root, 'fake'), process.env.PATH].join(delimiter)
+  const child = spawn(process.execPath, [join(root, 'scripts', 'bootstrap.mjs'), ...args], {
+    cwd: root,
+    env: { PATH: path, REAL_NODE: process.execPath, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  started.push(child)
+  const run = {
+    child,
+    out: '',
+    err: '',
+    status: once(child, 'close').then(([status]) => status as number | null),
+  }
+  child.stdout.on('data', (chunk) => {
+    run.out += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    run.err += chunk
+  })
+  return run
+}
+
+const finish = async (args: string[], env?: Record<string, string>) => {
+  const run = start(args, env)
+  return { status: await run.status, out: run.out, err: run.err }
+}
+
+const npmCalls = async () =>
+  (await readFile(join(root, 'npm-calls'), 'utf8').catch(() => '')).split('\n').length - 1
+
+const startedServer = async () => {
+  const run = start(['serve'])
+  await expect.poll(() => run.out, { timeout: 10_000 }).toContain('ready')
+  return run
+}
+
+describe('the dependencies', () => {
+  it('are installed once, before the command runs on the pinned runtime', async () => {
+    const { status, out, err } = await finish(['account', '--name', 'a b'])
+    expect(JSON.parse(out)).toEqual({ args: ['account', '--name', 'a b'], pinned: 'yes' })
+    expect(err.split('\n')).toEqual([
+      expect.stringContaining('installing'),
+      expect.stringContaining('installed'),
+      '',
+    ])
+    expect(status).toBe(0)
+    expect(await readFile(join(root, 'npm-calls'), 'utf8')).toMatch(/^ci --include=dev .*\n$/)
+
+    const second = await finish(['account'])
+    expect(second.err).toBe('')
+    expect(await npmCalls()).toBe(1)
+  })
+
+  it('are installed again when the lock file has changed', async () => {
+    await finish(['account'])
+    await write('package-lock.json', '{"changed":true}')
+    await finish(['account'])
+    await finish(['account'])
+    expect(await npmCalls()).toBe(2)
+  })
+
+  it('stop the command when they cannot be installed, and say all that npm said', async () => {
+    const failed = await finish(['account'], { NPM_FAILS: 'yes' })
+    expect(failed.status).toBe(1)
+    expect(failed.out).toBe('')
+    expect(failed.err).toContain('npm says much\nnpm error: the registry is away\n')
+    expect(failed.err).toContain('npm ci failed with status 7')
+    expect((await finish(['account'])).status).toBe(0)
+  })
+
+  it('are installed by one of two that start at once, while the other waits', async () => {
+    const both = await Promise.all([1, 2].map(() => finish(['account'], { NPM_SECONDS: '1' })))
+    expect(both.map(({ status }) => status)).toEqual([0, 0])
+    expect(both.filter(({ err }) => err.includes('waiting'))).toHaveLength(1)
+    expect(await npmCalls()).toBe(1)
+  })
+
+  it('are installed although a killed launcher left its lock', async () => {
+    await mkdir(join(root, '.installing'))
+    expect((await finish(['account'])).status).toBe(0)
+    expect(existsSync(join(root, '.installing'))).toBe(false)
+  })
+
+  it('leave no lock and no npm behind when stopped halfway', async () => {
+    const run = start(['serve'], { NPM_SECONDS: '1' })
+    await expect.poll(npmCalls, { timeout: 10_000 }).toBe(1)
+    run.child.kill('SIGTERM')
+    expect(await run.status).toBe(128 + 15)
+    expect(run.out).toBe('')
+    expect(existsSync(join(root, '.installing'))).toBe(false)
+    expect(existsSync(join(root, 'node_modules'))).toBe(false)
+  })
+})
+
+describe('the end of a command', () => {
+  beforeEach(async () => {
+    await finish(['account'])
+  })
+
+  it.each([0, 1, 42])('passes on exit status %i', async (status) => {
+    expect((await finish(['exit', String(status)])).status).toBe(status)
+  })
+
+  it('becomes 128 and the number of the signal that killed it', async () => {
+    expect((await finish(['die', 'SIGKILL'])).status).toBe(128 + 9)
+  })
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)('follows %s sent to the launcher', async (signal) => {
+    const run = await startedServer()
+    run.child.kill(signal)
+    expect(await run.status).toBe(0)
+    expect(run.out).toBe(`ready\nends after ${signal}\n`)
+  })
+
+  it('reaches a server whose launcher is killed without a chance to tell', async () => {
+    const run = await startedServer()
+    run.child.kill('SIGKILL')
+    // The pipe closes when the last process that holds it has ended: the server.
+    expect(await run.status).toBe(null)
+    expect(run.out).toBe('ready\nends after disconnect\n')
+  })
+})
+
+describe('the quick check', () => {
+  it('runs format and lint, types, and the tests on SQLite', async () => {
+    const { status, out } = await finish(['check'], { ENGINE: 'postgres' })
+    expect(out).toBe('biome on postgres\ntsc on postgres\nvitest on sqlite\n')
+    expect(status).toBe(0)
+  })
+
+  it('ends with the first step that fails', async () => {
+    const { status, out } = await finish(['check'], { ENGINE: 'sqlite', FAILING: 'tsc' })
+    expect(out).toBe('biome on sqlite\ntsc on sqlite\n')
+    expect(status).toBe(3)
+  })
+})
