@@ -5,8 +5,8 @@ import type { Config } from './config/config.ts'
 import { createValidation } from './http/validation.ts'
 import { Failure, hasProblems } from './lib/failure.ts'
 import { randomKey } from './lib/ids.ts'
+import type { Json } from './lib/json.ts'
 import { type Author, systemScope } from './storage/change-set.ts'
-import type { Json } from './storage/records.ts'
 import type { Store } from './storage/store.ts'
 
 export const startAuthor: Author = { requestId: 'first-start' }

@@ -66,6 +66,7 @@ const allowed: [path: string, text: string][] = [
   ['src/areas/a/plans/operations.ts', "import { price } from '../rules.ts'"],
   ['src/areas/index.ts', "import { aRoutes } from './a/routes.ts'"],
   ['src/compose.ts', "import { areas } from './areas/index.ts'"],
+  ['src/commands/openapi.ts', "import { areas } from '../areas/index.ts'"],
   ['src/config/env.ts', 'export const environment = () => process.env'],
   ['src/lib/cidr.ts', "import { isIPv4, isIPv6 } from 'node:net'"],
   ['src/lib/clock.ts', 'export const now = () => Date.now()'],

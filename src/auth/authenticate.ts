@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { failure } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -19,7 +18,7 @@ import type { Tokens } from './tokens.ts'
 export type Credential = { kind: 'token'; token: string } | { kind: 'basic'; value: string }
 
 interface Places {
-  headers: IncomingHttpHeaders
+  headers: Readonly<Record<string, string | string[] | undefined>>
   envelope: Readonly<Record<string, unknown>>
   query: URLSearchParams
 }
@@ -43,6 +42,7 @@ export const findCredential = ({ headers, envelope, query }: Places): Credential
 interface BasicEntry {
   account: AccountRecord
   user: UserRecord
+  method: DigestMethod
 }
 
 const mostBasic = 5_000
@@ -66,7 +66,8 @@ export const createAuthenticate = (store: Store, tokens: Tokens, settings: Setti
 
   const isCurrent = async (entry: BasicEntry) => {
     const { account, user } = await recordsOf(entry.account.id, entry.user.id)
-    return account === entry.account && user === entry.user
+    const { basic_auth_type: method } = await settings.of('crossbar')
+    return account === entry.account && user === entry.user && method === entry.method
   }
 
   const lookUp = async (account: AccountRecord, method: DigestMethod, digest: string) => {
@@ -82,7 +83,7 @@ export const createAuthenticate = (store: Store, tokens: Tokens, settings: Setti
     if (!account) return undefined
     const { basic_auth_type: method } = await settings.of('crossbar')
     const user = await lookUp(account, method, digest)
-    return user && { account, user }
+    return user && { account, user, method }
   }
 
   const basic = async (value: string, pledge: Pledge): Promise<Actor> => {

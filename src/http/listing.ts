@@ -1,6 +1,7 @@
 import { failure } from '../lib/failure.ts'
+import type { Json } from '../lib/json.ts'
 import type { Collection } from '../storage/collection.ts'
-import type { Json, StoredRecord } from '../storage/records.ts'
+import type { ListRow, StoredRecord } from '../storage/records.ts'
 import { compileFields, compileFilters, type FieldPicker, type Filter } from './filters.ts'
 
 /** Where a row stands in its list: [sort key, id]. */
@@ -12,6 +13,8 @@ export interface PageRequest {
   descending: boolean
   /** Part of a walk through many rows: to be read beside the event loop. */
   long: boolean
+  /** Whole records are looked into, not only their rows shown. */
+  whole: boolean
 }
 
 /** A list as an area offers it. */
@@ -136,6 +139,7 @@ const requestAfter = (
   limit,
   descending: plan.descending,
   long,
+  whole: plan.filter !== undefined || plan.fields !== undefined || plan.fullDocs,
 })
 
 /** One page: what matches, up to the page size, and the key of the next one if there is more. */
@@ -191,12 +195,15 @@ export const collectionListing = <Doc extends object, Hidden extends object>(
   collection: Collection<Doc, Hidden>,
   accountId: string,
   ownerId?: string,
-): Listing<StoredRecord<Doc, Hidden>> => ({
-  page: (request) =>
-    collection.page({ ...request, accountId, ...(ownerId === undefined ? {} : { ownerId }) }),
-  cursor: (record) => [record.sortKey, record.id],
-  row: (record) => record.rowText,
-  record: recordJson,
+): Listing<ListRow> => ({
+  page: ({ whole, ...request }) => {
+    const query = { ...request, accountId, ...(ownerId === undefined ? {} : { ownerId }) }
+    return whole ? collection.page(query) : collection.rows(query)
+  },
+  cursor: (row) => [row.sortKey, row.id],
+  row: (row) => row.rowText,
+  // Only asked of what was read whole.
+  record: (row) => recordJson(row as StoredRecord),
 })
 
 /** A list that is at hand and short: never paged out of the store. Its order is its own. */

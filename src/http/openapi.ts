@@ -10,6 +10,9 @@ type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
+const mapValues = (object: Json, change: (value: unknown, key: string) => unknown): Json =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
+
 const pascal = (title: string) =>
   title
     .split(/[^A-Za-z0-9]+/)
@@ -17,39 +20,76 @@ const pascal = (title: string) =>
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join('')
 
-/** Schemas with a title are shared: they stand once under `components` and are referred to. */
-const createComponents = () => {
-  const names = new Map<object, string>()
+const isObjectSchema = (schema: Json) => isObject(schema.properties)
+
+// Repeating less than this costs no more than referring to it.
+const worthSharing = 250
+
+/** How often each large object schema stands in the routes, by its text. */
+const countShapes = (schemas: readonly TSchema[]) => {
+  const counts = new Map<string, number>()
+  const count = (schema: unknown) => {
+    if (Array.isArray(schema)) return schema.forEach(count)
+    if (!isObject(schema)) return
+    if (isObjectSchema(schema)) {
+      const shape = JSON.stringify(schema)
+      if (shape.length >= worthSharing) counts.set(shape, (counts.get(shape) ?? 0) + 1)
+    }
+    Object.values(schema).forEach(count)
+  }
+  schemas.forEach(count)
+  return counts
+}
+
+/** Schemas with a title, and large ones that repeat, stand once under `components` and are referred to. */
+const createComponents = (schemas: readonly TSchema[]) => {
+  const counts = countShapes(schemas)
+  const names = new Map<string, string>()
   const taken = new Map<string, Json>()
 
-  const freshName = (title: string) => {
-    const name = pascal(title)
+  const freshName = (wish: string) => {
+    const name = pascal(wish)
     if (!taken.has(name)) return name
     let number = 2
     while (taken.has(`${name}${number}`)) number += 1
     return `${name}${number}`
   }
 
-  const inline = (schema: unknown): unknown => {
-    if (Array.isArray(schema)) return schema.map(refer)
+  const inline = (schema: unknown, place: string): unknown => {
+    if (Array.isArray(schema)) return schema.map((inner) => refer(inner, place))
     if (!isObject(schema)) return schema
-    return Object.fromEntries(Object.entries(schema).map(([key, inner]) => [key, refer(inner)]))
+    return mapValues(schema, (inner, key) =>
+      key === 'properties' && isObject(inner)
+        ? mapValues(inner, (property, name) => refer(property, name))
+        : refer(inner, place),
+    )
   }
 
-  const refer = (schema: unknown): unknown => {
-    if (!isObject(schema) || typeof schema.title !== 'string') return inline(schema)
-    let name = names.get(schema)
-    if (name === undefined) {
-      name = freshName(schema.title)
-      names.set(schema, name)
+  const nameOf = (schema: Json, shape: string, place: string) => {
+    if (typeof schema.title === 'string') return schema.title
+    return (counts.get(shape) ?? 0) > 1 ? place : undefined
+  }
+
+  const refer = (schema: unknown, place: string): unknown => {
+    if (!isObject(schema) || !(isObjectSchema(schema) || typeof schema.title === 'string')) {
+      return inline(schema, place)
+    }
+    const shape = JSON.stringify(schema)
+    const wish = nameOf(schema, shape, place)
+    if (wish === undefined) return inline(schema, place)
+    const known = names.get(shape)
+    const name = known ?? freshName(wish)
+    if (known === undefined) {
+      names.set(shape, name)
       taken.set(name, {})
-      taken.set(name, inline(schema) as Json)
+      taken.set(name, inline(schema, place) as Json)
     }
     return { $ref: `#/components/schemas/${name}` }
   }
 
   return {
-    refer: (schema: TSchema) => refer(schema) as Json,
+    /** The schema as it stands at a place of the document; an untitled one that is shared is named after the place. */
+    refer: (schema: TSchema, place: string) => refer(schema, place) as Json,
     all: () => Object.fromEntries([...taken].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }
@@ -219,10 +259,14 @@ const failures = (route: Route) => {
   )
 }
 
+const afterAccount = /^\/v2\/accounts\/\{account_id\}\/([^/{]+)/
+
+const tagOf = (path: string) => afterAccount.exec(path)?.[1] ?? path.split('/')[2] ?? ''
+
 const binary = { type: 'string', format: 'binary' }
 
-const answerSchema = ({ spec }: Route, components: Components) => {
-  const shape = components.refer(spec.answers)
+const answerSchema = ({ path, spec }: Route, components: Components) => {
+  const shape = components.refer(spec.answers, `${tagOf(path)} answer`)
   const data = spec.list ? { type: 'array', items: shape } : shape
   return {
     allOf: [{ $ref: `#/components/schemas/${spec.list ? 'Page' : 'Success'}` }],
@@ -238,28 +282,38 @@ const success = (route: Route, components: Components) => {
   return { [spec.status ?? (method === 'PUT' ? 201 : 200)]: { description: 'Success', content } }
 }
 
-const requestBody = ({ method, spec }: Route, components: Components) => {
+/** What stands under `data`. A PATCH may leave out what the whole record needs. */
+const bodySchema = ({ method, path }: Route, body: TSchema, components: Components): Json => {
+  const shape = components.refer(body, `${tagOf(path)} body`)
+  if (method !== 'PATCH') return shape
+  return { type: 'object', description: 'Fields to change; null removes one', 'x-merged-into': shape }
+}
+
+const requestBody = (route: Route, components: Components) => {
+  const { method, spec } = route
   if (method === 'GET' || (!spec.body && !spec.uploads)) return {}
   const content: Json = {}
   if (spec.body) {
-    content['application/json'] = {
-      schema: { type: 'object', required: ['data'], properties: { data: components.refer(spec.body) } },
-    }
+    const data = bodySchema(route, spec.body, components)
+    content['application/json'] = { schema: { type: 'object', required: ['data'], properties: { data } } }
   }
   for (const type of spec.uploads ?? []) content[type] = { schema: binary }
   return { requestBody: { required: method !== 'DELETE', content } }
 }
 
-const pathParameters = (path: string) =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: { type: 'string' },
-  }))
+const variablesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+
+const pathParameters = (routes: readonly Route[]) => {
+  const names = new Set(routes.flatMap(({ path }) => variablesIn(path)))
+  return Object.fromEntries(
+    [...names]
+      .sort()
+      .map((name) => [`path_${name}`, { name, in: 'path', required: true, schema: { type: 'string' } }]),
+  )
+}
 
 const parametersOf = ({ path, spec }: Route) => [
-  ...pathParameters(path),
+  ...variablesIn(path).map((name) => ({ $ref: `#/components/parameters/path_${name}` })),
   ...Object.entries(spec.query ?? {}).map(([name, description]) => parameter(name, description)),
   ...(spec.list ? listReferences : []),
 ]
@@ -271,10 +325,6 @@ const operationId = ({ method, path }: Route) =>
     .map((segment) => (segment.startsWith('{') ? `By${pascal(segment)}` : pascal(segment)))
     .join('')}`
 
-const afterAccount = /^\/v2\/accounts\/\{account_id\}\/([^/{]+)/
-
-const tagOf = (path: string) => afterAccount.exec(path)?.[1] ?? path.split('/')[2] ?? ''
-
 const operation = (route: Route, components: Components) => {
   const { path, spec } = route
   const parameters = parametersOf(route)
@@ -283,7 +333,7 @@ const operation = (route: Route, components: Components) => {
     tags: [tagOf(path)],
     summary: spec.summary,
     description: `Who may call: ${spec.allow.name}.`,
-    security: spec.allow.needsToken ? anyCredential : [],
+    ...(spec.allow.needsToken ? {} : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(route, components),
     responses: { ...success(route, components), ...failures(route) },
@@ -304,7 +354,9 @@ const pathsOf = (routes: readonly Route[], components: Components) => {
 
 /** The document for these routes. */
 export const openApiOf = (routes: readonly Route[], version: string): Json => {
-  const components = createComponents()
+  const components = createComponents(
+    routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
+  )
   const paths = pathsOf(routes, components)
   return {
     openapi: '3.1.0',
@@ -315,10 +367,11 @@ export const openApiOf = (routes: readonly Route[], version: string): Json => {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
+    security: anyCredential,
     paths,
     components: {
       schemas: { ...components.all(), ...envelopes },
-      parameters: listParameters,
+      parameters: { ...listParameters, ...pathParameters(routes) },
       responses: failureResponses(),
       securitySchemes,
     },

@@ -41,7 +41,8 @@ const cutPath: Step = (exchange) => {
 }
 
 const readSettings: Step = async (exchange) => {
-  await exchange.frame.store.fence()
+  const fence = exchange.frame.store.fence()
+  if (fence) await fence
   exchange.crossbar = await exchange.frame.settings.of('crossbar')
 }
 

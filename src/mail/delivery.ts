@@ -60,7 +60,11 @@ const writeDurably = async (file: string, bytes: Buffer) => {
 /** Into files, for servers without SMTP: people read them with any mail program. */
 export const deliverToFolder = (folder: string, clock: Clock): Delivery => ({
   async deliver(letter, from) {
-    const transport = (await nodemailer()).createTransport({ streamTransport: true, buffer: true })
+    const transport = (await nodemailer()).createTransport({
+      streamTransport: true,
+      buffer: true,
+      newline: 'windows',
+    })
     const { message } = await transport.sendMail(messageOf(letter, from))
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const name = `${isoTime(clock.now()).replaceAll(':', '-')}-${randomHex(4)}.eml`

@@ -1,4 +1,4 @@
-import type { Json } from '../storage/records.ts'
+import type { Json } from '../lib/json.ts'
 
 interface SchemaNode {
   default?: unknown

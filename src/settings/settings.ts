@@ -1,5 +1,6 @@
+import type { Json } from '../lib/json.ts'
 import { systemScope } from '../storage/change-set.ts'
-import type { Json, Records, StoredRecord } from '../storage/records.ts'
+import type { Records, StoredRecord } from '../storage/records.ts'
 import { type SettingsName, type SettingsOf, settingsSchemas } from './documents.ts'
 import { defaultsOf, mergeSections } from './sections.ts'
 

@@ -108,6 +108,8 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     page: (query: Omit<PageQuery, 'kind'>) => records.page({ ...query, kind }) as Promise<Stored[]>,
 
+    rows: (query: Omit<PageQuery, 'kind'>) => records.rows({ ...query, kind }),
+
     /** A record that is not stored yet. */
     draft(accountId: string, content: Content<Doc, Hidden>, id = newId(clock.now())): Stored {
       const now = gregorianNow(clock)

@@ -1,8 +1,7 @@
+import type { Json } from '../lib/json.ts'
 import { createRecordCache } from './cache.ts'
 import { type ChangeSet, type Claim, type ClaimHolder, conflict } from './change-set.ts'
 import { cacheKey, type Database, type Row } from './db.ts'
-
-export type Json = Record<string, unknown>
 
 /** A stored record. Its texts are parsed at most once, and the parsed objects are shared: never change them. */
 export class StoredRecord<Doc extends object = Json, Hidden extends object = Json> {
@@ -81,6 +80,9 @@ export interface PageQuery {
   long?: boolean
 }
 
+/** What a list shows of a record, and where it stands. */
+export type ListRow = Pick<StoredRecord, 'id' | 'sortKey' | 'rowText'>
+
 export type Records = ReturnType<typeof createRecords>
 
 /** The columns that `toRecord` reads. */
@@ -134,13 +136,19 @@ export const toRecord = (row: Row) =>
     tally: row.tally as number,
   })
 
-const pageSql = ({ ownerId, after, descending }: PageQuery) => {
+const toListRow = (row: Row): ListRow => ({
+  id: row.id as string,
+  sortKey: row.sort_key as string,
+  rowText: row.row_json as string,
+})
+
+const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) => {
   const owner = ownerId === undefined ? '' : 'AND owner_id = $4'
   const place = ownerId === undefined ? 4 : 5
   const side = descending ? '<' : '>'
   const order = descending ? 'DESC' : 'ASC'
   const keyset = after ? `AND (sort_key, id) ${side} ($${place}, $${place + 1})` : ''
-  return `SELECT ${columns} FROM records WHERE account_id = $1 AND kind = $2 ${owner} ${keyset}
+  return `SELECT ${selected} FROM records WHERE account_id = $1 AND kind = $2 ${owner} ${keyset}
     ORDER BY sort_key ${order}, id ${order} LIMIT $3`
 }
 
@@ -157,6 +165,13 @@ export const createRecords = (db: Database) => {
     return { value, bytes }
   }
 
+  const readPage = (query: PageQuery, selected: string) => {
+    const { accountId, kind, ownerId, after, limit, long } = query
+    const params = [accountId, kind, limit, ...(ownerId === undefined ? [] : [ownerId]), ...(after ?? [])]
+    const sql = pageSql(query, selected)
+    return long ? db.scan(sql, params) : db.all(sql, params)
+  }
+
   return {
     /** The record, or undefined. The account comes first: a look-up that could cross accounts does not exist. */
     find<Doc extends object = Json, Hidden extends object = Json>(
@@ -171,10 +186,12 @@ export const createRecords = (db: Database) => {
     },
 
     async page(query: PageQuery) {
-      const { accountId, kind, ownerId, after, limit, long } = query
-      const params = [accountId, kind, limit, ...(ownerId === undefined ? [] : [ownerId]), ...(after ?? [])]
-      const rows = await (long ? db.scan(pageSql(query), params) : db.all(pageSql(query), params))
-      return rows.map(toRecord)
+      return (await readPage(query, columns)).map(toRecord)
+    },
+
+    /** The same page without the records' documents: a third of the work. */
+    async rows(query: PageQuery) {
+      return (await readPage(query, 'id, sort_key, row_json')).map(toListRow)
     },
 
     /** Who holds a claim. */

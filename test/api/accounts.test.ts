@@ -1,6 +1,6 @@
 // Reference 01 sections 3.1 to 3.4: one account.
 import { expect, it } from 'vitest'
-import type { Json } from '../../src/storage/records.ts'
+import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)

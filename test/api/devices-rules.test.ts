@@ -54,7 +54,9 @@ describeEngines('rules for devices', (engine) => {
   it("the account's own realm is not kept", async () => {
     const device = await world.device(world.acme, { sip: { username: 'own', realm: 'ACME.test' } })
     expect(device.sip).not.toHaveProperty('realm')
-    const other = await world.device(world.acme, { sip: { username: 'o', realm: 'my.example' } }).catch(String)
+    const other = await world
+      .device(world.acme, { sip: { username: 'o', realm: 'my.example' } })
+      .catch(String)
     expect(other).toContain('minLength')
   })
 

@@ -43,8 +43,8 @@ describeEngines('devices', (engine) => {
   })
 
   it('keep fields of their own and unknown to the schema through a PATCH', async () => {
-    const { ada, make } = { ...world, make: world.device }
-    const device = await make(world.acme, { name: 'Custom', flags: ['a'], custom: { kept: 1 } })
+    const { ada, acme } = world
+    const device = await world.device(acme, { name: 'Custom', flags: ['a'], custom: { kept: 1 } })
     const { path, ...record } = device
     const patched = await ada.patch(path, { custom: { added: [1, 2] } })
     const expected = { ...record, custom: { kept: 1, added: [1, 2] } }

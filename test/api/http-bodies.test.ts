@@ -2,7 +2,7 @@
 import { createConnection } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'
-import type { Json } from '../../src/storage/records.ts'
+import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const jsonRefusal = (message: unknown = expect.any(String)) => ({

@@ -194,14 +194,14 @@ describeEngines('entity tags', (engine) => {
     const late = [
       () => world.ada.patch(user.path, { note: 'two' }, { headers }),
       () => world.ada.post(user.path, data, { headers }),
-      () => world.ada.delete(user.path, { headers }),
+      () => world.ada.delete(user.path, undefined, { headers }),
     ]
     for (const write of late) {
       expect(await world.unchanged(write)).toFailWith(412, 'precondition failed', {
         message: 'the record has changed since it was read',
       })
     }
-    expect(await world.ada.delete(user.path, { headers: { 'if-match': '*' } })).toSucceed()
+    expect(await world.ada.delete(user.path, undefined, { headers: { 'if-match': '*' } })).toSucceed()
   })
 
   it('of an account hold a write back too', async () => {

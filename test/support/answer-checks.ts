@@ -37,7 +37,12 @@ const generalFailures: readonly FailureKind[] = [
 ]
 
 // Their text depends on the case.
-const freeMessages = new Set<FailureKind>(['invalid_credentials', 'missing_parameter', 'not_renewable'])
+const freeMessages = new Set<FailureKind>([
+  'invalid_credentials',
+  'missing_parameter',
+  'not_renewable',
+  'precondition_failed',
+])
 
 const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
 

@@ -150,8 +150,8 @@ export class Client {
     return this.request('PATCH', path, data, options)
   }
 
-  delete(path: string, options?: RequestOptions & { data?: unknown }) {
-    return this.request('DELETE', path, options?.data, options)
+  delete(path: string, data?: unknown, options?: RequestOptions) {
+    return this.request('DELETE', path, data, options)
   }
 }
 

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto'
 import { afterEach, expect } from 'vitest'
 import { type RunningServer, startServer } from '../../src/compose.ts'
 import type { Config } from '../../src/config/config.ts'
+import type { Json } from '../../src/lib/json.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
-import { ChangeSet, systemScope } from '../../src/storage/change-set.ts'
+import { ChangeSet, type Claim, systemScope } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
-import type { Json } from '../../src/storage/records.ts'
 import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
@@ -120,9 +120,15 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) =>
 
     /** A sub-account, of the master account unless a parent is given. */
     async account(parent?: TestAccount, fields: Json = {}): Promise<TestAccount> {
-      const number = next()
+      const number = String(next()).padStart(4, '0')
       const data = { name: `Account ${number}`, realm: `account${number}.test`, ...fields }
       return accountOf(must(await operator.put(parent?.path ?? '/v2/accounts', data)))
+    },
+
+    /** Accounts each below the one before, the first below `root`. */
+    async chain(length: number, root: TestAccount): Promise<[TestAccount, ...TestAccount[]]> {
+      const first = await this.account(root)
+      return length > 1 ? [first, ...(await this.chain(length - 1, first))] : [first]
     },
 
     /** An ordinary user. Without a password, which costs time, they cannot sign in: they have a token. */
@@ -154,6 +160,16 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) =>
     },
   }
 }
+
+/** Gives a name to an account past the API: for names whose area is not there to ask. */
+const createClaim =
+  ({ store }: RunningServer) =>
+  (claim: Claim, accountId: string) => {
+    const holder = { accountId, kind: 'test', id: claim.value }
+    return store.commit(
+      new ChangeSet({ requestId: 'test' }).claim(claim, holder).record({ ...holder, action: 'created' }),
+    )
+  }
 
 type Makers = ReturnType<typeof createMakers>
 
@@ -221,6 +237,8 @@ export const buildWorld = async (engine: Engine) => {
     ...people,
     ...make,
     engine,
+    /** Where the server keeps its things: for a second one on the same store. */
+    place,
     clock,
     server,
     operator,
@@ -230,8 +248,11 @@ export const buildWorld = async (engine: Engine) => {
     /** A caller with these headers. */
     client: (headers: Record<string, string>) => new Client(send, headers),
     clientWithToken: (token: string) => clientWithToken(send, token),
+    /** The same caller, whose answers are not held against the rules: for faults made on purpose. */
+    unchecked: ({ token }: Person) => clientWithToken(transport.send, token),
     /** Sets keys in the `default` section of a settings document. */
     configure,
+    claim: createClaim(server),
     /** The store's content without logs, to show that nothing changed. */
     snapshot: () => snapshotOf(server.store, engine),
     /** Does it, and shows that it changed nothing. */

@@ -1,6 +1,6 @@
-import { type Address, isInCidr, parseCidr } from '../../lib/cidr.ts'
+import { type Address, type Cidr, isInCidr, parseCidr } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
-import { compilePattern } from '../../lib/pattern.ts'
+import { compilePattern, type Pattern } from '../../lib/pattern.ts'
 import type { AccessList } from './schema.ts'
 
 export type AccessReason =
@@ -39,17 +39,36 @@ export const accessListProblems = ({ cidrs, user_agent }: Partial<AccessList>): 
   ...(user_agent !== undefined && userAgentProblems(user_agent)),
 })
 
-const allowsAddress = (list: AccessList, address: Address) => {
-  const isListed = list.cidrs.some((text) => {
-    const cidr = parseCidr(text)
-    return cidr !== undefined && isInCidr(address, cidr)
-  })
-  return list.order === 'allow,deny' ? isListed : !isListed
+interface ReadyList {
+  cidrs: readonly Cidr[]
+  /** Absent when any user agent will do. */
+  pattern?: Pattern | typeof nothing
 }
 
 // A pattern that cannot be compiled matches nothing: the list denies rather than opens.
-const allowsUserAgent = ({ user_agent: pattern }: AccessList, userAgent: string) =>
-  pattern === undefined || compilePattern(pattern).pattern?.matches(userAgent) === true
+const nothing = { matches: () => false }
+
+const prepare = ({ cidrs, user_agent: text }: AccessList): ReadyList => ({
+  cidrs: cidrs.flatMap((cidr) => parseCidr(cidr) ?? []),
+  ...(text === undefined ? {} : { pattern: compilePattern(text).pattern ?? nothing }),
+})
+
+const readyLists = new WeakMap<AccessList, ReadyList>()
+
+/** A stored list is asked for each packet and read once: reading its pattern costs more than all the rest. */
+const ready = (list: AccessList) => {
+  const known = readyLists.get(list) ?? prepare(list)
+  readyLists.set(list, known)
+  return known
+}
+
+const allowsAddress = (list: AccessList, address: Address) => {
+  const isListed = ready(list).cidrs.some((cidr) => isInCidr(address, cidr))
+  return list.order === 'allow,deny' ? isListed : !isListed
+}
+
+const allowsUserAgent = (list: AccessList, userAgent: string) =>
+  ready(list).pattern?.matches(userAgent) ?? true
 
 /**
  * Whether a packet may pass: realm and device lists are independent and both must allow. Only a device's list tests

@@ -2,9 +2,10 @@ import { type AccountRecord, type Actor, isAccountAdmin, isSuperduper } from '..
 import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
+import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../storage/change-set.ts'
-import { holderOf, type Json } from '../../storage/records.ts'
+import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { isInSubtree, nameKey, publicHalf, treeAfterMove, visibleAncestors } from './rules.ts'
 import {

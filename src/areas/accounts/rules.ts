@@ -1,5 +1,5 @@
 import type { AccountDoc, AccountRecord } from '../../auth/identity.ts'
-import type { Json } from '../../storage/records.ts'
+import type { Json } from '../../lib/json.ts'
 import { accountReadOnly } from './schema.ts'
 
 /**

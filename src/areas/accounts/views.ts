@@ -1,5 +1,5 @@
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
-import type { Json } from '../../storage/records.ts'
+import type { Json } from '../../lib/json.ts'
 import { billingMode } from './rules.ts'
 
 /** Read-only values of an account as a caller sees them: they stand in `data` and in `metadata`. */

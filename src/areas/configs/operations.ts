@@ -1,13 +1,13 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import { settingsSchemas } from '../../settings/documents.ts'
+import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections } from '../../settings/sections.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
-import type { Json } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { SystemConfigs } from '../system-configs/operations.ts'
-import { isName } from '../system-configs/rules.ts'
 import { belowAccount, difference, effective } from './rules.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
@@ -41,7 +41,7 @@ export const createAccountConfigs = ({ store, node, accounts, systemConfigs }: T
   const collection = createAccountConfigStore(store)
 
   const assertHasAccountLevel = (name: string) => {
-    if (!isName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
+    if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
     if (!Object.hasOwn(settingsSchemas, name)) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
   }

@@ -1,6 +1,7 @@
 import { isSecretKey } from '../../lib/secrets.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
-import type { Json } from '../../storage/records.ts'
+
+type Json = Record<string, unknown>
 
 const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)

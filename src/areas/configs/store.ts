@@ -1,5 +1,6 @@
+import type { Json } from '../../lib/json.ts'
 import { createCollection } from '../../storage/collection.ts'
-import type { Json, StoredRecord } from '../../storage/records.ts'
+import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 
 export const accountConfigKind = 'account_config'

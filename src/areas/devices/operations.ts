@@ -1,8 +1,9 @@
 import { type AccountRecord, type Actor, isSuperduper, userKind } from '../../auth/identity.ts'
 import { Failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
-import { holderOf, type Json } from '../../storage/records.ts'
+import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
 import { type DeviceDoc, deviceProblems, endsRegistration, isRegistrable, storedHalf } from './rules.ts'
@@ -36,10 +37,14 @@ interface Proposal {
   own?: DeviceRecord
 }
 
-export interface DeviceStatus {
-  device_id: string
+/** Whether a device is registered, where it can be. */
+export interface Registration {
   registrable: boolean
   registered?: boolean
+}
+
+export interface DeviceStatus extends Registration {
+  device_id: string
 }
 
 export type Devices = ReturnType<typeof createDevices>
@@ -121,11 +126,14 @@ export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
     }
   }
 
-  const statusOf = ({ id, doc }: DeviceRecord, registered: ReadonlySet<string>): DeviceStatus => ({
-    device_id: id,
-    registrable: isRegistrable(doc),
-    ...(isRegistrable(doc) ? { registered: registered.has(id) } : {}),
-  })
+  const registrationOf = (
+    id: string,
+    deviceType: string | undefined,
+    registered: ReadonlySet<string>,
+  ): Registration => {
+    const registrable = isRegistrable(deviceType)
+    return registrable ? { registrable, registered: registered.has(id) } : { registrable }
+  }
 
   return {
     collection: devices,
@@ -133,7 +141,7 @@ export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
     ownedBy,
     sync,
     trySync,
-    statusOf,
+    registrationOf,
 
     /** What the schema cannot know: rules between fields, names that others hold, owners that are none. */
     async judge({ account, actor, data, own }: Proposal): Promise<Problems> {
@@ -189,8 +197,10 @@ export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
     async statuses(accountId: string): Promise<DeviceStatus[]> {
       const registered = await mediaSwitch.registered(accountId)
       const statuses: DeviceStatus[] = []
-      for await (const batch of devices.all(accountId))
-        statuses.push(...batch.map((device) => statusOf(device, registered)))
+      for await (const batch of devices.all(accountId)) {
+        for (const { id, doc } of batch)
+          statuses.push({ device_id: id, ...registrationOf(id, doc.device_type, registered) })
+      }
       return statuses
     },
 

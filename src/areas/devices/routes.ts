@@ -4,9 +4,10 @@ import { accepted, ListAnswer, made, one, removed } from '../../http/answers.ts'
 import { collectionListing, type Listing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type RequestFacts, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import { list, open } from '../../lib/schema.ts'
 import type { Author } from '../../storage/change-set.ts'
-import type { Json, Records } from '../../storage/records.ts'
+import type { ListRow, Records } from '../../storage/records.ts'
 import type { DeviceRecord, Devices, Restart } from './operations.ts'
 import { tidy } from './rules.ts'
 import { Device, DeviceRecord as DeviceAnswer, DeviceRow, DeviceStatus, Notify } from './schema.ts'
@@ -40,11 +41,11 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     return { id: user.id }
   }
 
-  const withStatus = async (listing: Listing<DeviceRecord>, account: AccountRecord) => {
+  const withStatus = async (listing: Listing<ListRow>, account: AccountRecord) => {
     const registered = await devices.registered(account.id)
-    const row = (device: DeviceRecord) => {
-      const { device_id: _, ...status } = devices.statusOf(device, registered)
-      return `${device.rowText.slice(0, -1)},${JSON.stringify(status).slice(1)}`
+    const row = ({ id, rowText }: ListRow) => {
+      const shown = JSON.parse(rowText) as DeviceRow
+      return JSON.stringify({ ...shown, ...devices.registrationOf(id, shown.device_type, registered) })
     }
     return new ListAnswer({ ...listing, row })
   }

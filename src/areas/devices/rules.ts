@@ -2,8 +2,9 @@ import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '..
 import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import type { Problems } from '../../lib/failure.ts'
-import type { Json } from '../../storage/records.ts'
 import { type Device, deviceReadOnly } from './schema.ts'
+
+type Json = Record<string, unknown>
 
 /** What is stored of a device. */
 export type DeviceDoc = Device & { readonly [custom: string]: unknown }
@@ -160,7 +161,7 @@ export const endsRegistration = (before: DeviceDoc, after: DeviceDoc) =>
 
 const neverRegister = new Set(['application', 'cellphone', 'sip_url', 'sip_uri', 'landline', 'smartphone'])
 
-export const isRegistrable = ({ device_type: type = standardType }: DeviceDoc) => !neverRegister.has(type)
+export const isRegistrable = (type = standardType) => !neverRegister.has(type)
 
 /** What is switched on for a device, by the names that list rows carry. */
 export const featuresOf = (doc: DeviceDoc): string[] => {

@@ -1,6 +1,11 @@
 import type { Static } from 'typebox'
-import { anyText, flag, id, integer, must, open } from '../../lib/schema.ts'
-import { AccessList } from '../access-lists/schema.ts'
+import { anyText, flag, id, integer, list, must, open } from '../../lib/schema.ts'
+
+const List = open({
+  order: must(anyText({ description: '`allow,deny` or `deny,allow`' })),
+  cidrs: must(list(anyText())),
+  user_agent: anyText(),
+})
 
 const limit = (description: string) => must(integer({ description }))
 
@@ -19,7 +24,7 @@ export const EdgeAnswer = open(
     }),
     device_id: id({ description: 'Absent when the realm has no such user name' }),
     access_lists: must(
-      open({ realm: AccessList, device: AccessList }, { description: 'A list that is not kept is absent' }),
+      open({ realm: List, device: List }, { description: 'A list that is not kept is absent' }),
     ),
     rate_limits: must(
       open({ account: must(Limits), device: must(Limits) }, { description: '-1: nothing may pass' }),

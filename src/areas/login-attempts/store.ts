@@ -1,6 +1,6 @@
+import type { Json } from '../../lib/json.ts'
 import { timeKey } from '../../lib/time-key.ts'
 import { createCollection } from '../../storage/collection.ts'
-import type { Json } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 
 export type AttemptType = 'user_auth' | 'api_auth' | 'multi_factor' | 'recovery' | 'impersonation'

@@ -12,6 +12,7 @@ import {
   afterFailure,
   afterSuccess,
   appLabel,
+  type FactorHidden,
   freshStep,
   neverUsed,
   plainRecoveryCode,
@@ -19,7 +20,7 @@ import {
   recoveryCodeCount,
   recoveryCodeText,
 } from './rules.ts'
-import { createFactorStore, type FactorHidden, type FactorRecord } from './store.ts'
+import { createFactorStore, type FactorRecord } from './store.ts'
 
 interface Tools {
   store: Store

@@ -5,6 +5,8 @@ import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts
 import type { Store } from '../../storage/store.ts'
 import { createProviderStore, type ProviderDoc, type ProviderRecord } from './store.ts'
 
+export type { Factors } from './factors.ts'
+
 type MultiFactorSetting = NonNullable<AuthModule['multi_factor']>
 
 export type Providers = ReturnType<typeof createProviders>

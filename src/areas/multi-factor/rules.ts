@@ -1,5 +1,17 @@
 import { base32Encode, matchTotp, totpStep } from '../../lib/totp.ts'
-import type { FactorHidden } from './store.ts'
+
+/** The private half of a user's second factor. */
+export interface FactorHidden {
+  sealedSecret: string
+  /** The last time step whose code was taken: no code works twice. */
+  lastStep: number
+  /** Derived recovery codes that are still good. */
+  recoveryCodes: readonly string[]
+  /** Wrong codes since the last right one. */
+  failures: number
+  /** Unix seconds until which no code is looked at. */
+  blockedUntil: number
+}
 
 export const recoveryCodeCount = 10
 /** 80 bits: so many that a plain digest of the code gives nothing away. */

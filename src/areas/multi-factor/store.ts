@@ -3,6 +3,7 @@ import { createCollection } from '../../storage/collection.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import { sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import type { FactorHidden } from './rules.ts'
 
 export interface ProviderDoc {
   name: string
@@ -24,18 +25,6 @@ export interface FactorDoc {
   provider_name: 'otp'
   /** Whether the user has shown that an authenticator app holds the secret. */
   verified: boolean
-}
-
-export interface FactorHidden {
-  sealedSecret: string
-  /** The last time step whose code was taken: no code works twice. */
-  lastStep: number
-  /** Derived recovery codes that are still good. */
-  recoveryCodes: readonly string[]
-  /** Wrong codes since the last right one. */
-  failures: number
-  /** Unix seconds until which no code is looked at. */
-  blockedUntil: number
 }
 
 export type FactorRecord = StoredRecord<FactorDoc, FactorHidden>

@@ -1,4 +1,5 @@
-import { type Json, recordColumns, type StoredRecord, toRecord } from '../../storage/records.ts'
+import type { Json } from '../../lib/json.ts'
+import { recordColumns, type StoredRecord, toRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 
 export interface SearchPage {

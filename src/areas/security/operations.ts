@@ -1,13 +1,16 @@
 import { type AccountRecord, accountKind } from '../../auth/identity.ts'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import { type AuthModuleName, type AuthModules, authModuleNames } from '../../settings/auth-modules.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import type { Json } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Providers } from '../multi-factor/operations.ts'
 import { factorProblems, handedDown, type ModulePolicy, mergedModules, policyOf } from './rules.ts'
 import { createSecurityStore, type SecurityDoc, type SecurityRecord, securityId } from './store.ts'
+
+export type { LoginLock } from './login-lock.ts'
+export type { ModulePolicy } from './rules.ts'
 
 interface Tools {
   store: Store

@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { accountAdmin, accountMember, anyToken, resellerOnly } from '../../auth/policies.ts'
 import { answer, one, removed } from '../../http/answers.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
-import type { Json } from '../../storage/records.ts'
+import type { Json } from '../../lib/json.ts'
 import type { LoginLock } from './login-lock.ts'
 import type { Security } from './operations.ts'
 import {

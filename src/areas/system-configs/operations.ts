@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import { settingsSchemas } from '../../settings/documents.ts'
+import { isSettingsName } from '../../settings/names.ts'
 import { defaultsOf } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
-import type { Json } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import {
   effectiveSection,
-  isName,
   nameProblems,
   partialOf,
   sameValue,
@@ -97,8 +97,9 @@ export const createSystemConfigs = ({ store, node, validate, tlsProblems }: Tool
     values: Json,
   ): Promise<Problems> => {
     const { sound, problems } = await judged(subject.name, values)
+    const files = Object.entries(await fileProblems(subject, section, sound))
     return joinProblems(
-      await fileProblems(subject, section, sound),
+      Object.fromEntries(files.filter(([key]) => !(key in problems))),
       sectionProblems(subject.name, sound),
       problems,
     )
@@ -133,7 +134,7 @@ export const createSystemConfigs = ({ store, node, validate, tlsProblems }: Tool
     collection,
 
     async subject(name: string): Promise<SystemConfigSubject> {
-      if (!isName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
+      if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
       const record = await collection.find(systemScope, name)
       const schema = schemaOf(name)
       const sections = record?.doc ?? {}
@@ -150,7 +151,7 @@ export const createSystemConfigs = ({ store, node, validate, tlsProblems }: Tool
     /** The same with one section as what a PATCH is merged into. */
     async sectionSubject(name: string, section: string): Promise<SystemConfigSubject> {
       const subject = await this.subject(name)
-      if (!isName(section)) throw failure('bad_identifier', { cause: section.slice(0, 200) })
+      if (!isSettingsName(section)) throw failure('bad_identifier', { cause: section.slice(0, 200) })
       return { ...subject, doc: sectionIn(subject.sections, section) ?? {} }
     },
 

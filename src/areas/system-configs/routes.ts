@@ -3,10 +3,10 @@ import { answer, ListAnswer } from '../../http/answers.ts'
 import type { Listing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
 import { systemScope } from '../../storage/change-set.ts'
-import type { Json } from '../../storage/records.ts'
 import type { SystemConfigSubject, SystemConfigs } from './operations.ts'
 import {
   SystemConfig,

@@ -1,19 +1,13 @@
 import { parseNetwork } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
 import { isTimezone } from '../../lib/timezones.ts'
+import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
-import type { Json } from '../../storage/records.ts'
 
-export const defaultSection = 'default'
+type Json = Record<string, unknown>
 
-const name = /^[A-Za-z0-9_][A-Za-z0-9_.@:-]{0,127}$/
-
-// Names that mean something else to every JavaScript object.
-const reserved = new Set(['id', '__proto__', 'constructor', 'prototype'])
-
-/** Whether a text can name a document or one of its sections. */
-export const isName = (text: string) => name.test(text) && !reserved.has(text)
+const defaultSection = 'default'
 
 const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
@@ -117,7 +111,7 @@ export const sectionProblems = (document: string, section: Json): Problems =>
 export const nameProblems = (doc: SettingsDoc): Problems => {
   const problems: Problems = {}
   for (const section of Object.keys(doc)) {
-    if (isName(section)) continue
+    if (isSettingsName(section)) continue
     problems[sectionPath(section)] = {
       invalid: { message: 'A section is named by up to 128 letters, digits and any of _ . @ : -' },
     }

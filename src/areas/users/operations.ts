@@ -10,10 +10,11 @@ import {
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
+import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
-import { holderOf, type Json } from '../../storage/records.ts'
+import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import {
   insecure,

@@ -1,12 +1,12 @@
 import type { TSchema } from 'typebox'
-import { settingsSchemas } from '../../settings/documents.ts'
-import { AccessList } from '../access-lists/schema.ts'
-import { Account } from '../accounts/schema.ts'
-import { Device } from '../devices/schema.ts'
-import { AccountRateLimits, DeviceRateLimits } from '../rate-limits/schema.ts'
-import { ApiAuth, UserAuth } from '../sign-in/schema.ts'
-import { TokenRestrictions } from '../token-restrictions/schema.ts'
-import { User } from '../users/schema.ts'
+import { settingsSchemas } from '../settings/documents.ts'
+import { AccessList } from './access-lists/schema.ts'
+import { Account } from './accounts/schema.ts'
+import { Device } from './devices/schema.ts'
+import { AccountRateLimits, DeviceRateLimits } from './rate-limits/schema.ts'
+import { ApiAuth, UserAuth } from './sign-in/schema.ts'
+import { TokenRestrictions } from './token-restrictions/schema.ts'
+import { User } from './users/schema.ts'
 
 const settings = Object.entries(settingsSchemas).map(([name, schema]) => [`system_config.${name}`, schema])
 

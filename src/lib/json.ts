@@ -1,0 +1,2 @@
+/** A JSON object of unknown shape. */
+export type Json = Record<string, unknown>

@@ -1,0 +1,136 @@
+import { expect, it } from 'vitest'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24', '198.51.100.7/32'], user_agent: '^Yealink' }
+
+describeEngines('access lists', (engine) => {
+  const world = useWorld(engine)
+
+  /** An account of its own and a device of its own: the same holds for both. */
+  const places = async () => {
+    const account = await world.account()
+    const device = await world.device(account)
+    return [account.path, device.path].map((path) => `${path}/access_lists`)
+  }
+
+  it('are empty until one is stored, and again when it is removed', async () => {
+    const { operator } = world
+    for (const path of await places()) {
+      expect(await operator.get(path)).toSucceedWith({})
+      expect(await operator.delete(path)).toSucceedWith({})
+      expect(await operator.post(path, list)).toSucceedWith(list)
+      expect(await operator.get(path)).toSucceedWith(list)
+      const replaced = { order: 'deny,allow', cidrs: [], note: 'extra keys are kept' }
+      expect(await operator.post(path, replaced)).toSucceedWith(replaced)
+      expect(await operator.get(path)).toSucceedWith(replaced)
+      expect(await operator.delete(path)).toSucceedWith({})
+      expect(await operator.get(path)).toSucceedWith({})
+    }
+  })
+
+  it('of an account and of its devices are kept apart, and apart from their records', async () => {
+    const { operator } = world
+    const [ofAccount = '', ofDevice = ''] = await places()
+    await operator.post(ofAccount, list)
+    expect(await operator.get(ofDevice)).toSucceedWith({})
+    const account = await operator.get(ofAccount.replace('/access_lists', ''))
+    expect(account.data).not.toHaveProperty('access_lists')
+  })
+
+  it('are refused with all that is wrong with them, and nothing is stored', async () => {
+    const { operator } = world
+    for (const path of await places()) {
+      const refused: [object, Record<string, string[]>][] = [
+        [{}, { order: ['required'], cidrs: ['required'] }],
+        [{ cidrs: [] }, { order: ['required'] }],
+        [{ order: 'x', cidrs: [] }, { order: ['enum'] }],
+        [{ order: 'allow,deny' }, { cidrs: ['required'] }],
+        [{ ...list, cidrs: '192.0.2.0/24' }, { cidrs: ['type'] }],
+        [
+          { ...list, cidrs: ['192.0.2.0/33', '192.0.2.1', '192.0.2.0/24', '2001:db8::/32', 'x'] },
+          {
+            'cidrs.0': ['wrong_format'],
+            'cidrs.1': ['wrong_format'],
+            'cidrs.3': ['wrong_format'],
+            'cidrs.4': ['wrong_format'],
+          },
+        ],
+        [{ ...list, user_agent: '(' }, { user_agent: ['wrong_format'] }],
+        [{ ...list, user_agent: 'a'.repeat(257) }, { user_agent: ['maxLength'] }],
+        [
+          { order: 'x', cidrs: ['x'], user_agent: '(' },
+          { order: ['enum'], 'cidrs.0': ['wrong_format'], user_agent: ['wrong_format'] },
+        ],
+      ]
+      const before = await world.snapshot()
+      for (const [body, rules] of refused) {
+        expect(await operator.post(path, body)).toBreak(rules)
+      }
+      expect(await world.snapshot()).toEqual(before)
+    }
+  })
+
+  it('need a device that is there', async () => {
+    const { ada, acme } = world
+    const id = '0'.repeat(32)
+    const path = `${acme.path}/devices/${id}/access_lists`
+    const data = { message: 'bad identifier', cause: 'Identifier was not found', details: id }
+    for (const answer of [await ada.get(path), await ada.post(path, list), await ada.delete(path)]) {
+      expect(answer).toFailWith(404, 'bad_identifier', data)
+    }
+  })
+
+  it('are nothing that users have', async () => {
+    const { ada, uli } = world
+    const path = `${uli.path}/access_lists`
+    const data = { message: 'access lists not supported on this URI path' }
+    for (const answer of [await ada.get(path), await ada.post(path, list), await ada.delete(path)]) {
+      expect(answer).toFailWith(404, 'faulty_request', data)
+    }
+  })
+
+  it('are no business of a rival', async () => {
+    const { ada, rex, rival, acme } = world
+    const device = await world.device(acme)
+    const paths = [`${acme.path}/access_lists`, `${device.path}/access_lists`]
+    for (const path of paths) await ada.post(path, list)
+    const before = await world.snapshot()
+    for (const path of paths) {
+      for (const answer of [await rex.get(path), await rex.post(path, list), await rex.delete(path)]) {
+        expect(answer).toFailWith(403, 'forbidden')
+      }
+    }
+    const foreign = `${rival.path}/devices/${device.id}/access_lists`
+    expect(await rex.delete(foreign)).toFailWith(404, 'bad_identifier')
+    expect(await world.snapshot()).toEqual(before)
+  })
+
+  it('carry a revision that If-Match is held against', async () => {
+    const { operator } = world
+    for (const path of await places()) {
+      const first = await operator.post(path, list)
+      const headers = { 'if-match': String(first.headers.etag) }
+      expect(await operator.post(path, { ...list, cidrs: [] }, { headers })).toSucceed()
+      expect(await operator.post(path, list, { headers })).toFailWith(412, 'precondition failed')
+      expect(await operator.delete(path, undefined, { headers })).toFailWith(412, 'precondition failed')
+    }
+  })
+
+  it('go with their device, recorded', async () => {
+    const { ada, acme, server } = world
+    const device = await world.device(acme)
+    await ada.post(`${device.path}/access_lists`, list)
+    await ada.post(`${device.path}/rate_limits`, {
+      per_minute: { total_packets: 1 },
+      per_second: { total_packets: 1 },
+    })
+    expect(await ada.delete(device.path)).toSucceed()
+    const snapshot = await world.snapshot()
+    expect(JSON.stringify(snapshot)).not.toContain(device.id)
+    const audit = await server.store.all<{ kind: string }>(
+      "SELECT kind FROM audit_log WHERE record_id = $1 AND action = 'deleted' ORDER BY kind",
+      [device.id],
+    )
+    expect(audit.map(({ kind }) => kind)).toEqual(['access_list', 'device', 'rate_limits'])
+  })
+})

@@ -1,0 +1,204 @@
+import { expect, it } from 'vitest'
+import type { Answer, Client } from '../support/client.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+const accountLimits = {
+  per_minute: { registrations: 100, invites: 200, total_packets: 2000 },
+  per_second: { registrations: 20, invites: 50, total_packets: 100 },
+}
+const deviceLimits = {
+  per_minute: { registrations: 20, invites: 100, total_packets: 1000 },
+  per_second: { registrations: 2, invites: 5, total_packets: 20 },
+}
+const none = { registrations: -1, invites: -1, total_packets: -1 }
+const nothing = { per_minute: none, per_second: none }
+const both = (total: number) => ({
+  per_minute: { total_packets: total },
+  per_second: { total_packets: total },
+})
+
+const stranger = {
+  access_lists: { realm: { order: 'allow,deny', cidrs: [] } },
+  rate_limits: { account: nothing, device: nothing },
+}
+
+describeEngines('what an edge asks', (engine) => {
+  const world = useWorld(engine)
+
+  const ask = (who: Client, query: Record<string, string>): Promise<Answer> => who.get('/v2/edge', { query })
+
+  /** An account with a phone `bob`, and its realm. */
+  const place = async () => {
+    const account = await world.account(world.reseller)
+    const device = await world.device(account, { sip: { username: 'bob' } })
+    return { account, device, realm: account.realm }
+  }
+
+  it('is answered with the account, the device, their lists and the limits that hold', async () => {
+    const { operator } = world
+    const { account, device, realm } = await place()
+    expect(await ask(operator, { realm: realm.toUpperCase(), username: 'BOB' })).toSucceedWith({
+      account_id: account.id,
+      device_id: device.id,
+      access_lists: {},
+      rate_limits: { account: accountLimits, device: deviceLimits },
+    })
+    expect(await ask(operator, { realm, username: 'nobody' })).toSucceedWith({
+      account_id: account.id,
+      access_lists: {},
+      rate_limits: { account: accountLimits, device: deviceLimits },
+    })
+  })
+
+  it('is decided by both lists when an address is given', async () => {
+    const { operator } = world
+    const { account, device, realm } = await place()
+    const ofRealm = { order: 'deny,allow', cidrs: ['10.9.0.0/16'] }
+    const ofDevice = { order: 'allow,deny', cidrs: ['10.0.0.0/8'], user_agent: '^Snom' }
+    await operator.post(`${account.path}/access_lists`, ofRealm)
+    await operator.post(`${device.path}/access_lists`, ofDevice)
+    const decide = async (address: string, user_agent = '', username = 'bob') => {
+      const { data } = await ask(operator, { realm, username, address, user_agent })
+      return [data.allowed, data.reason]
+    }
+    expect(await decide('10.1.2.3', 'Snom 370')).toEqual([true, 'allowed_by_access_lists'])
+    expect(await decide('10.9.2.3', 'Snom 370')).toEqual([false, 'realm_denies_address'])
+    expect(await decide('10.1.2.3', 'Yealink')).toEqual([false, 'device_denies_user_agent'])
+    expect(await decide('10.1.2.3')).toEqual([false, 'device_denies_user_agent'])
+    expect(await decide('192.0.2.1', 'Snom 370')).toEqual([false, 'device_denies_address'])
+    expect(await decide('::ffff:10.1.2.3', 'Snom 370')).toEqual([true, 'allowed_by_access_lists'])
+    expect(await decide('192.0.2.1', '', 'nobody')).toEqual([true, 'allowed_by_access_lists'])
+    const { data } = await ask(operator, { realm, username: 'bob' })
+    expect(data.access_lists).toEqual({ realm: ofRealm, device: ofDevice })
+    expect(data).not.toHaveProperty('allowed')
+  })
+
+  it('tells limits after fall-back: device, account, ancestor, system', async () => {
+    const { operator, reseller } = world
+    const { account, device, realm } = await place()
+    const total = async () => {
+      const { rate_limits: limits } = (await ask(operator, { realm, username: 'bob' })).data
+      return [limits.account.per_second.total_packets, limits.device.per_second.total_packets]
+    }
+    expect(await total()).toEqual([100, 20])
+    await world.configure('frontier', {
+      rate_limits: { device: { per_second: { total_packets: 21 } } },
+    })
+    expect(await total()).toEqual([100, 21])
+    await operator.post(`${reseller.path}/rate_limits`, { account: both(50), device: both(51) })
+    expect(await total()).toEqual([50, 21])
+    await operator.post(`${account.path}/rate_limits`, { account: both(60), device: both(61) })
+    expect(await total()).toEqual([60, 61])
+    await operator.post(`${device.path}/rate_limits`, both(71))
+    expect(await total()).toEqual([60, 71])
+    await operator.delete(`${account.path}/rate_limits`)
+    expect(await total()).toEqual([50, 71])
+    await operator.delete(`${reseller.path}/rate_limits`)
+    expect(await total()).toEqual([100, 71])
+  })
+
+  it('is refused for an unknown realm, and for a foreign one in the very same words', async () => {
+    const { ross, ada, rex, operator } = world
+    const { realm } = await place()
+    const bob = { username: 'bob', address: '10.0.0.1' }
+    const denied = { ...stranger, allowed: false, reason: 'unknown_realm' }
+    expect(await ask(operator, { realm: 'nowhere.example', ...bob })).toSucceedWith(denied)
+    expect(await ask(operator, { realm: 'nowhere.example' })).toSucceedWith(stranger)
+    const unknown = await ask(rex, { realm: 'nowhere.example', ...bob })
+    const foreign = await ask(rex, { realm: 'acme.test', ...bob })
+    expect(unknown).toSucceedWith(denied)
+    expect(foreign).toSucceedWith(denied)
+    expect(foreign.headers.etag).toBe(unknown.headers.etag)
+    expect(await ask(ada, { realm: 'acme.test', ...bob })).toSucceedWith(denied)
+    expect((await ask(ross, { realm, ...bob })).data.allowed).toBe(true)
+    expect(await ask(ross, { realm: 'master.localhost', ...bob })).toSucceedWith(denied)
+    expect(await ask(ross, { realm: 'reseller.test', ...bob })).toSucceedWith(denied)
+  })
+
+  it('is open to the API key of an ancestor', async () => {
+    const { realm } = await place()
+    const key = await world.keyHolder(world.reseller)
+    expect((await ask(key, { realm, address: '10.0.0.1' })).data.allowed).toBe(true)
+  })
+
+  it('needs a token, a realm, and an address that is one', async () => {
+    const { anonymous, operator } = world
+    expect(await ask(anonymous, { realm: 'acme.test' })).toFailWith(401, 'invalid_credentials')
+    expect(await ask(operator, {})).toBreak({ realm: ['required'] })
+    expect(await ask(operator, { realm: '', address: '10.0.0.300' })).toBreak({
+      realm: ['required'],
+      address: ['wrong_format'],
+    })
+    expect(await ask(operator, { realm: 'acme.test\0', username: '\0' })).toSucceedWith(stranger)
+  })
+
+  it('may be kept for a minute, and is asked again by its tag', async () => {
+    const { operator } = world
+    const { device, realm } = await place()
+    const query = { realm, username: 'bob' }
+    const first = await ask(operator, query)
+    expect(first.headers['cache-control']).toBe('private, max-age=60')
+    const headers = { 'if-none-match': String(first.headers.etag) }
+    const same = await operator.get('/v2/edge', { query, headers })
+    expect(same.status).toBe(304)
+    expect(same.headers['cache-control']).toBe('private, max-age=60')
+    await operator.post(`${device.path}/access_lists`, { order: 'allow,deny', cidrs: [] })
+    const changed = await operator.get('/v2/edge', { query, headers })
+    expect(changed).toSucceed()
+    expect(changed.data.access_lists).toEqual({ device: { order: 'allow,deny', cidrs: [] } })
+  })
+
+  it('follows the account to another realm, and the device to another name', async () => {
+    const { operator } = world
+    const { account, device, realm } = await place()
+    const found = async (where: string, username: string) => {
+      const { account_id, device_id } = (await ask(operator, { realm: where, username })).data
+      return [account_id, device_id]
+    }
+    expect(await found(realm, 'bob')).toEqual([account.id, device.id])
+    expect(await operator.patch(account.path, { realm: `new-${realm}` })).toSucceed()
+    expect(await found(realm, 'bob')).toEqual([undefined, undefined])
+    expect(await found(`new-${realm}`, 'bob')).toEqual([account.id, device.id])
+    expect(await operator.patch(device.path, { sip: { username: 'alice' } })).toSucceed()
+    expect(await found(`new-${realm}`, 'bob')).toEqual([account.id, undefined])
+    expect(await found(`new-${realm}`, 'alice')).toEqual([account.id, device.id])
+    const heir = await world.account(undefined, { realm })
+    const bob = await world.device(heir, { sip: { username: 'bob' } })
+    expect(await found(realm, 'bob')).toEqual([heir.id, bob.id])
+    expect(await operator.delete(bob.path)).toSucceed()
+    expect(await found(realm, 'bob')).toEqual([heir.id, undefined])
+    expect(await operator.delete(heir.path)).toSucceed()
+    expect(await found(realm, 'bob')).toEqual([undefined, undefined])
+  })
+
+  it('finds a device under a realm of its own, until an account has that realm', async () => {
+    const { operator, ross, rex } = world
+    const { account, realm } = await place()
+    const own = `own-${realm}`
+    const device = await world.device(account, { sip: { username: 'trunk', realm: own } })
+    const query = { realm: own, username: 'TRUNK' }
+    for (const above of [operator, ross]) {
+      const { data } = await ask(above, query)
+      expect([data.account_id, data.device_id]).toEqual([account.id, device.id])
+    }
+    expect(await ask(rex, query)).toSucceedWith(stranger)
+    expect((await ask(operator, { realm, username: 'trunk' })).data).not.toHaveProperty('device_id')
+    const owner = await world.account(undefined, { realm: own })
+    const { data } = await ask(operator, query)
+    expect(data.account_id).toBe(owner.id)
+    expect(data).not.toHaveProperty('device_id')
+  })
+
+  it('costs no throttling tokens, unless a price is set for it', async () => {
+    const { operator } = world
+    const asks = async (token_costs: unknown) => {
+      await world.configure('crossbar', { token_costs })
+      const { body } = await ask(operator, { realm: 'acme.test' })
+      return body.tokens?.consumed
+    }
+    expect(await asks(1)).toBe(0)
+    expect(await asks({})).toBe(0)
+    expect(await asks({ edge: 3 })).toBe(3)
+    expect(await asks(0)).toBe(0)
+  })
+})

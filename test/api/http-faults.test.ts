@@ -1,0 +1,97 @@
+// Reference 01 section 1.4: what is answered when things go wrong inside.
+import { expect, it } from 'vitest'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { buildWorld, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+
+/** Makes the stored text of a user unreadable, as a damaged disk would. */
+const damage = (world: World, account: TestAccount, id: string) =>
+  world.server.store.commit(
+    new ChangeSet({ requestId: 'test' })
+      .run("UPDATE records SET doc = '{broken' WHERE account_id = $1 AND id = $2", [account.id, id])
+      .record({ accountId: account.id, kind: 'user', id, action: 'edited' }),
+  )
+
+describeEngines('faults', (engine) => {
+  const world = useWorld(engine)
+
+  it('of the server are one plain 500 that leaks nothing, and one log entry that tells all', async () => {
+    const user = await world.user(world.acme)
+    await damage(world, world.acme, user.id)
+    const headers = { 'x-request-id': 'broken' }
+    const answer = await world.unchecked(world.ada).patch(user.path, { note: 'x' }, { headers })
+    expect(answer.status).toBe(500)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json',
+      'access-control-allow-origin': '*',
+    })
+    expect(answer.body).toEqual({
+      data: { message: 'unspecified fault' },
+      metadata: {},
+      error: '500',
+      message: 'unspecified_fault',
+      status: 'error',
+      request_id: 'broken',
+      tokens: { consumed: 0, remaining: 100 },
+      auth_token: world.ada.token,
+      version: expect.any(String),
+      timestamp: '2026-01-05T12:00:00.000Z',
+      node: expect.any(String),
+    })
+    expect(world.takeErrors()).toEqual([
+      {
+        level: 'error',
+        message: 'a request failed',
+        fields: {
+          request_id: 'broken',
+          method: 'PATCH',
+          path: user.path,
+          error: expect.objectContaining({ name: 'SyntaxError', stack: expect.any(String) }),
+        },
+      },
+    ])
+  })
+
+  it('of one record do not keep others from being read', async () => {
+    const [bad, good] = [await world.user(world.acme), await world.user(world.acme)]
+    await damage(world, world.acme, bad.id)
+    expect(await world.ada.get(good.path)).toSucceed()
+    expect(await world.ada.get(`${world.acme.path}/users`)).toSucceed()
+    world.takeErrors()
+  })
+
+  it('never come of a crowd of writers: each write is kept, or refused with 409', async () => {
+    const user = await world.user(world.acme)
+    const fields = Array.from({ length: 40 }, (_, index) => `field_${index}`)
+    const answers = await Promise.all(fields.map((field) => world.ada.patch(user.path, { [field]: 1 })))
+    const kept = fields.filter((_, index) => answers[index]?.status === 200)
+    for (const answer of answers.filter(({ status }) => status !== 200))
+      expect(answer).toFailWith(409, 'datastore_conflict', { message: 'conflicting documents' })
+    expect(kept.length).toBeGreaterThan(0)
+    const { data } = await world.ada.get(user.path)
+    expect(
+      Object.keys(data)
+        .filter((key) => key.startsWith('field_'))
+        .sort(),
+    ).toEqual(kept.toSorted())
+  })
+})
+
+describeEngines('a store that is gone', (engine) => {
+  it.runIf(engine === 'postgres')(
+    'is answered with 503, and the process says that it is not ready',
+    async () => {
+      const world = await buildWorld(engine)
+      expect(await world.anonymous.get('/readyz')).toMatchObject({ status: 200 })
+      await world.place.remove()
+      for (const answer of [
+        await world.ada.get(world.uli.path),
+        await world.ada.patch(world.uli.path, { a: 1 }),
+      ])
+        expect(answer).toFailWith(503, 'datastore_unreachable', { message: 'datastore unreachable' })
+      expect(await world.anonymous.get('/readyz')).toMatchObject({ status: 503 })
+      expect(await world.anonymous.get('/healthz')).toMatchObject({ status: 200 })
+      expect(world.takeErrors().length).toBeGreaterThan(0)
+      await world.close()
+    },
+  )
+})

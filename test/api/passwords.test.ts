@@ -1,0 +1,111 @@
+// Reference 01 sections 2.3 and 4.2: how strong a password must be, how long it lasts, and what a sign-in costs.
+import { expect, it } from 'vitest'
+import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+
+describeEngines('passwords', (engine) => {
+  const world = useWorld(engine, ({ configure }) => configure('crossbar.auth', { token_auth_expiry_s: 0 }))
+  const strong = 'Right-Horse-7'
+
+  const logIn = (username: string, password: string, realm: string) =>
+    world.anonymous.put('/v2/user_auth', {
+      credentials: credentialsOf(username, password),
+      account_realm: realm,
+    })
+
+  it('may be anything unless strength is asked for', async () => {
+    const user = await world.user(world.acme)
+    expect(await world.ada.patch(user.path, { username: 'weak1', password: 'x' })).toSucceed()
+  })
+
+  it('must be strong where the system asks for it, and never come back in the refusal', async () => {
+    await world.configure('auth.password', { should_enforce_strength: true })
+    const user = await world.user(world.acme)
+    await world.unchanged(async () => {
+      const weak = await world.ada.patch(user.path, { password: 'summer2026' })
+      expect(weak).toFailWith(400, 'validation error', {
+        password: {
+          insecure: {
+            message: 'The password is not secure enough',
+            cause: 'an upper-case letter',
+            details: ['an upper-case letter', 'a special character'],
+          },
+        },
+      })
+      expect(weak.text).not.toContain('summer2026')
+      expect(await world.ada.put(`${world.acme.path}/users`, { password: 'Ab1!' })).toBreak({
+        first_name: ['required'],
+        last_name: ['required'],
+        password: ['insecure'],
+      })
+      const digest = { credentials: credentialsOf(user.username, 'x') }
+      expect(await world.ada.patch(user.path, digest)).toBreak({ credentials: ['insecure'] })
+    })
+    expect(await world.ada.patch(user.path, { password: strong })).toSucceed()
+    await world.configure('auth.password', { should_enforce_strength: false })
+  })
+
+  it('must be strong where a reseller asks for it, unless the account says otherwise', async () => {
+    const config = (path: string) => `${path}/configs/auth.password`
+    expect(await world.ross.post(config(world.reseller.path), { should_enforce_strength: true })).toSucceed()
+    const user = await world.user(world.acme)
+    expect(await world.ada.patch(user.path, { password: 'weak' })).toBreak({ password: ['insecure'] })
+    await world.ross.post(config(world.acme.path), { should_enforce_strength: false })
+    expect(await world.ada.patch(user.path, { password: 'weak' })).toSucceed()
+    await world.ross.delete(config(world.reseller.path))
+    await world.ross.delete(config(world.acme.path))
+  })
+
+  it('must be new where that is asked for', async () => {
+    await world.configure('auth.password', { should_prevent_reuse: true })
+    const user = await world.user(world.acme, { password: strong })
+    const again = await world.unchanged(() => world.ada.patch(user.path, { password: strong }))
+    expect(again).toBreak({ password: ['insecure'] })
+    expect(await world.ada.patch(user.path, { password: `${strong}!` })).toSucceed()
+    await world.configure('auth.password', { should_prevent_reuse: false })
+  })
+
+  it('end the sessions of the user when they change', async () => {
+    const user = await world.user(world.acme, { password: 'one' })
+    expect(await user.get(user.path)).toSucceed()
+    expect(await world.ada.patch(user.path, { password: 'two' })).toSucceed()
+    expect(await user.get(user.path)).toFailWith(401, 'invalid credentials', {})
+  })
+
+  it('run out after a while where that is asked for', async () => {
+    const account = await world.account()
+    const user = await world.user(account, { username: 'old', password: strong })
+    expect((await user.get(user.path)).body.metadata).toMatchObject({ is_password_expired: false })
+    await world.configure('crossbar', { password_expiry_s: 600 })
+    const fresh = (await user.get(user.path)).body.metadata
+    expect(fresh).toMatchObject({ is_password_expired: false })
+    expect(fresh.password_expiration_timestamp).toBe((fresh.created as number) + 600)
+    expect(await logIn('old', strong, account.realm)).toSucceed()
+    world.clock.advance({ seconds: 600 })
+    expect((await user.get(user.path)).body.metadata).toMatchObject({ is_password_expired: true })
+    expect(await logIn('old', strong, account.realm)).toFailWith(401, 'invalid_credentials', {
+      message: 'password expired',
+    })
+    expect(await logIn('old', 'wrong', account.realm)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
+    expect(await user.patch(user.path, { password: `${strong}!` })).toSucceed()
+    expect(await logIn('old', `${strong}!`, account.realm)).toSucceed()
+  })
+
+  it('cost the same time to check where there is no such account', async () => {
+    const timeOf = async (realm: string) => {
+      const times: number[] = []
+      for (let round = 0; round < 7; round += 1) {
+        const begun = performance.now()
+        expect(await logIn('ada', 'wrong', realm)).toFailWith(401, 'invalid_credentials')
+        times.push(performance.now() - begun)
+      }
+      return times.sort((a, b) => a - b)[1] as number
+    }
+    const known = await timeOf(world.acme.realm)
+    const unknown = await timeOf('no.such.realm')
+    // A derivation is most of either; without it an answer takes a tenth.
+    expect(unknown).toBeGreaterThan(known / 3)
+    expect(known).toBeGreaterThan(unknown / 3)
+  })
+})

@@ -1,0 +1,133 @@
+// What to send to a route so that it can do its work: for tests that walk through all of them.
+import type { Route } from '../../src/http/route.ts'
+import type { Json } from '../../src/lib/json.ts'
+import type { RequestOptions } from './client.ts'
+import { credentialsOf } from './world.ts'
+
+interface SchemaNode {
+  type?: string | string[]
+  enum?: unknown[]
+  default?: unknown
+  minLength?: number
+  pattern?: string
+  format?: string
+  required?: string[]
+  properties?: Record<string, SchemaNode>
+  anyOf?: SchemaNode[]
+}
+
+const sampleText = ({ minLength = 0, format, pattern }: SchemaNode) => {
+  if (format === 'email') return 'sample@example.test'
+  if (format === 'uri') return 'https://example.test/'
+  if (format === 'timezone') return 'Europe/Berlin'
+  // A form is mostly hex or a name; `a` is both.
+  return (pattern ? 'a' : 'sample').padEnd(minLength, 'a')
+}
+
+/** The smallest value that a schema takes. */
+export const sampleOf = (schema: SchemaNode): unknown => {
+  if (schema.enum) return schema.enum[0]
+  if (schema.default !== undefined) return schema.default
+  if (schema.anyOf) return sampleOf(schema.anyOf[0] as SchemaNode)
+  switch ([schema.type].flat()[0]) {
+    case 'object':
+      return Object.fromEntries(
+        (schema.required ?? []).map((key) => [key, sampleOf(schema.properties?.[key] ?? {})]),
+      )
+    case 'array':
+      return []
+    case 'integer':
+    case 'number':
+      return 1
+    case 'boolean':
+      return true
+    default:
+      return sampleText(schema)
+  }
+}
+
+/** The ids that stand in paths, by the name of their variable. */
+export type PathIds = Readonly<Record<string, string>>
+
+export const variablesOf = (path: string) =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+
+export const pathWith = (route: Route, ids: PathIds) =>
+  route.path.replace(/\{(\w+)\}/g, (_whole, name: string) => encodeURIComponent(ids[name] ?? 'unknown'))
+
+export const nameOf = ({ method, path }: Route) => `${method} ${path}`
+
+interface Sample {
+  data?: Json
+  envelope?: Json
+  query?: Record<string, string>
+  upload?: { type: string; body: string }
+}
+
+export type Samples = Readonly<Record<string, Sample>>
+
+const onAccount = '/v2/accounts/{account_id}'
+const signIn = { credentials: credentialsOf('uli', 'uli-secret'), account_name: 'Acme' }
+const ending = { data: {}, envelope: { action: 'reset_signature_secret' } }
+const provider = { data: { name: 'Codes', provider_name: 'otp', enabled: true } }
+const search = { query: { t: 'account', q: 'name', v: 'a' } }
+const several = { query: { t: 'account', by_name: 'a' } }
+
+// Routes for which the smallest body is not enough.
+const samples: Samples = {
+  'PUT /v2/accounts': { data: { name: 'A sample account' } },
+  [`PUT ${onAccount}`]: { data: { name: 'A sample account' } },
+  [`POST ${onAccount}`]: { data: { name: 'A new name' } },
+  [`PATCH ${onAccount}`]: { data: { org: 'A sample' } },
+  [`PATCH ${onAccount}/users/{user_id}`]: { data: { timezone: 'Europe/Berlin' } },
+  [`PATCH ${onAccount}/devices/{device_id}`]: { data: { suppress_unregister_notifications: true } },
+  [`PUT ${onAccount}/devices/{device_id}`]: {
+    data: { data: { event: 'check-sync', body: { content_type: 'text/plain', data: 'x' } } },
+    envelope: { action: 'notify' },
+  },
+  [`POST ${onAccount}/users/{user_id}/photo`]: { upload: { type: 'image/png', body: '\x89PNG\r\n\x1a\n' } },
+  'PUT /v2/user_auth': { data: signIn },
+  'PUT /v2/multi_factor/qrcode': { data: signIn },
+  [`PUT ${onAccount}/users/{user_id}/user_auth`]: { data: {}, envelope: { action: 'impersonate_user' } },
+  'PUT /v2/auth': ending,
+  [`PUT ${onAccount}/auth`]: ending,
+  [`PUT ${onAccount}/users/{user_id}/auth`]: ending,
+  'PUT /v2/user_auth/recovery': {
+    data: { username: 'uli', account_name: 'Acme', ui_url: 'https://example.test/' },
+  },
+  'GET /v2/auth/tokeninfo': { query: { token: 'sample' } },
+  'PUT /v2/auth/keys/{key_id}': { data: {}, envelope: { action: 'reset_private_key' } },
+  'PUT /v2/multi_factor': provider,
+  'POST /v2/multi_factor/{provider_id}': provider,
+  'PATCH /v2/multi_factor/{provider_id}': provider,
+  [`PUT ${onAccount}/multi_factor`]: provider,
+  [`POST ${onAccount}/multi_factor/{provider_id}`]: provider,
+  [`PATCH ${onAccount}/multi_factor/{provider_id}`]: provider,
+  'GET /v2/edge': { query: { realm: 'acme.test' } },
+  'GET /v2/search': search,
+  'GET /v2/search/multi': several,
+  [`GET ${onAccount}/search`]: search,
+  [`GET ${onAccount}/search/multi`]: several,
+  'PUT /v2/schemas/{schema_name}/validation': { data: { first_name: 'A', last_name: 'B' } },
+  'PATCH /v2/system_configs/{config_id}': { data: { default: { sample: 1 } } },
+}
+
+const hasBody = ({ method }: Route) => method !== 'GET' && method !== 'DELETE'
+
+/** A request that a route understands: the data, and the rest of it. */
+export const requestFor = (
+  route: Route,
+  overrides: Samples = {},
+): { data: Json | undefined; options: RequestOptions } => {
+  const sample = overrides[nameOf(route)] ?? samples[nameOf(route)] ?? {}
+  const options: RequestOptions = {
+    ...(sample.query ? { query: sample.query } : {}),
+    ...(sample.envelope ? { envelope: sample.envelope } : {}),
+    ...(sample.upload
+      ? { body: Buffer.from(sample.upload.body, 'latin1'), headers: { 'content-type': sample.upload.type } }
+      : {}),
+  }
+  if (sample.upload || !hasBody(route)) return { data: undefined, options }
+  const schema = route.spec.body as SchemaNode | undefined
+  return { data: sample.data ?? ((schema ? sampleOf(schema) : {}) as Json), options }
+}

@@ -1,0 +1,46 @@
+// Puts an embedded store back to how it was, from outside: the server notices as it would another process's write.
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+
+type Row = Record<string, SQLInputValue>
+
+const tablesOf = (db: DatabaseSync) =>
+  (
+    db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all() as {
+      name: string
+    }[]
+  ).map(({ name }) => name)
+
+const insertAll = (db: DatabaseSync, table: string, rows: readonly Row[]) => {
+  const [first] = rows
+  if (!first) return
+  const columns = Object.keys(first)
+  const marks = columns.map(() => '?').join(', ')
+  const insert = db.prepare(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${marks})`)
+  for (const row of rows) insert.run(...columns.map((column) => row[column] as SQLInputValue))
+}
+
+export interface Rewind {
+  /** Back to the store as it was when this was made. */
+  rewind(): void
+  close(): void
+}
+
+export const createRewind = (file: string): Rewind => {
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA synchronous = OFF; PRAGMA busy_timeout = 5000')
+  const content = tablesOf(db).map((table) => ({
+    table,
+    rows: db.prepare(`SELECT * FROM ${table}`).all() as Row[],
+  }))
+  return {
+    rewind() {
+      db.exec('BEGIN IMMEDIATE')
+      for (const { table, rows } of content) {
+        db.exec(`DELETE FROM ${table}`)
+        insertAll(db, table, rows)
+      }
+      db.exec('COMMIT')
+    },
+    close: () => db.close(),
+  }
+}
