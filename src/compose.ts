@@ -121,7 +121,7 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const frame: Frame = {
     router: createRouter(areas.routes),
     pages: pagesOf(store, () => openApiText(areas.routes, version)),
-    authenticate: createAuthenticate(store, tokens, settings),
+    authenticate: createAuthenticate({ store, tokens, settings, admitsPassword: areas.login.admitsPassword }),
     isUnrestricted: areas.restrictions.isUnrestricted,
     throttle: createThrottle(settings, clock),
     settings,

@@ -116,7 +116,7 @@ export const createAreas = (tools: AreaTools) => {
     ...searchRoutes(createSearch(store)),
     ...aboutRoutes(),
   ]
-  return { accounts, users, signIn, restrictions, routes }
+  return { accounts, users, signIn, login, restrictions, routes }
 }
 
 export type Areas = ReturnType<typeof createAreas>

@@ -53,8 +53,16 @@ export type Pledge = () => Promise<() => void>
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
+interface Tools {
+  store: Store
+  tokens: Tokens
+  settings: Settings
+  /** Whether a password alone will do for this user. */
+  admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean>
+}
+
 /** From a credential to the actor behind it, or 401. */
-export const createAuthenticate = (store: Store, tokens: Tokens, settings: Settings) => {
+export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: Tools) => {
   // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
   const known = new Map<string, BasicEntry>()
 
@@ -101,6 +109,8 @@ export const createAuthenticate = (store: Store, tokens: Tokens, settings: Setti
     const { account, user } = entry
     if (user.doc.enabled === false) throw failure('invalid_credentials', {})
     assertEnabled(account)
+    // Asked each time: the account's settings may have changed since the password was checked.
+    if (!(await admitsPassword(account, user))) throw failure('invalid_credentials', {})
     return {
       accountId: account.id,
       account,

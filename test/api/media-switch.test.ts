@@ -171,6 +171,14 @@ describeEngines('quickcalls', (engine) => {
     expect(await operator.get(missing)).toFailWith(404, 'bad_identifier')
   })
 
+  it('are not started by HEAD, which must do nothing', async () => {
+    for (const path of await places()) {
+      const answer = await world.ada.head(path)
+      expect(answer.status).toBe(405)
+      expect(answer.headers.allow).toBe('GET, OPTIONS, POST')
+    }
+  })
+
   it('are paid twice: as a request for the device, and as a call', async () => {
     const { acme } = world
     const phone = await world.device(acme, { allow_anonymous_quickcalls: true })

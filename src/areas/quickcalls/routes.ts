@@ -65,7 +65,7 @@ export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, record
   const startAndWait = async (call: Calling) => (await start(call)).ended
 
   const fails = ['quickcall_failed', 'no_media_switch'] as const
-  const starting = { allow: accountMemberOrInvited, query, answers: open({}), fails }
+  const starting = { allow: accountMemberOrInvited, query, answers: open({}), fails, acts: true }
   const waiting = { allow: accountMember, query, answers: anyObject(), fails }
 
   return [

@@ -172,6 +172,13 @@ export const createLogin = (tools: Tools) => {
   }
 
   return {
+    /** Whether a password alone opens the account: Basic credentials bring nothing else. */
+    async admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean> {
+      const { enabled, multi_factor: factor } = await security.policyOf(account, module)
+      if (!enabled || (await users.isPasswordExpired(user))) return false
+      return !factor?.enabled || (await providers.meantBy(account, factor)) === undefined
+    },
+
     async logIn(visit: Visit, login: Credentials): Promise<Session> {
       const known = await identify(visit, login)
       return open(visit, known, await secondFactor(visit, known, login.multi_factor_response))
