@@ -3,6 +3,7 @@
 //   CROSSPOINT_ADMIN_PASSWORD='the password that was shown' node examples/first-phone.mjs
 
 import { createHash } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 
 const base = process.env.CROSSPOINT_URL ?? 'http://127.0.0.1:8000'
 const password = process.env.CROSSPOINT_ADMIN_PASSWORD
@@ -15,6 +16,11 @@ const call = async (method, path, data, token) => {
     headers: { 'content-type': 'application/json', ...(token ? { 'x-auth-token': token } : {}) },
     ...(data ? { body: JSON.stringify({ data }) } : {}),
   })
+  if (response.status === 429) {
+    // Sign-ins are dear: the third within a few seconds has to wait.
+    await setTimeout(Number(response.headers.get('retry-after')) * 1000)
+    return call(method, path, data, token)
+  }
   const envelope = await response.json()
   if (envelope.status !== 'success') throw new Error(`${method} ${path}: ${JSON.stringify(envelope.data)}`)
   return envelope

@@ -6,7 +6,7 @@ import { type ServerProcess, startServerProcess } from './support/server-process
 
 const run = promisify(execFile)
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-const blocks = [...readme.matchAll(/```(\w+)\n([\s\S]*?)```/g)].map(([, kind, text]) => ({
+const blocks = [...readme.matchAll(/```(\w*)\n([\s\S]*?)```/g)].map(([, kind, text]) => ({
   kind,
   text: text as string,
 }))
