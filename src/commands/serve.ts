@@ -47,6 +47,8 @@ const run = async (args: readonly string[]): Promise<number> => {
   }
   const config = readSettings()
   if (!config) return 2
+  // Everything this process writes is for its own user: store, keys, outbox.
+  process.umask(0o077)
   const log = createLog(config.logLevel, systemClock, (line) => process.stderr.write(line))
   const ended = untilAskedToEnd()
   try {
