@@ -1,7 +1,7 @@
 import { invalid } from '../lib/failure.ts'
 import { timeKey } from '../lib/time-key.ts'
 import type { Collection } from '../storage/collection.ts'
-import type { StoredRecord } from '../storage/records.ts'
+import type { ListRow } from '../storage/records.ts'
 import { collectionListing, type Listing } from './listing.ts'
 
 /** Gregorian seconds, both inclusive. */
@@ -36,17 +36,20 @@ export const timeWindow = (query: URLSearchParams, now: number, maximumSeconds: 
 /** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
 export const timeListing = <Doc extends object, Hidden extends object>(
   collection: Collection<Doc, Hidden>,
-  place: { accountId: string; ownerId?: string },
+  { accountId, ownerId }: { accountId: string; ownerId?: string },
   { from, to }: TimeWindow,
-): Listing<StoredRecord<Doc, Hidden>> => ({
-  ...collectionListing(collection, place.accountId, place.ownerId),
-  async page(request) {
-    // '' sorts before every id: the first page begins just beyond the window's edge.
-    const edge = [timeKey(request.descending ? to + 1 : from), ''] as const
-    const items = await collection.page({ ...request, ...place, after: later(request, edge) })
-    return items.filter(({ sortKey }) => sortKey >= timeKey(from) && sortKey <= timeKey(to))
-  },
-})
+): Listing<ListRow> => {
+  const all = collectionListing(collection, accountId, ownerId)
+  return {
+    ...all,
+    async page(request) {
+      // '' sorts before every id: the first page begins just beyond the window's edge.
+      const edge = [timeKey(request.descending ? to + 1 : from), ''] as const
+      const items = await all.page({ ...request, after: later(request, edge) })
+      return items.filter(({ sortKey }) => sortKey >= timeKey(from) && sortKey <= timeKey(to))
+    },
+  }
+}
 
 type Place = readonly [string, string]
 

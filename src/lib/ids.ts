@@ -20,14 +20,24 @@ export const randomHex = (bytes: number) =>
 /** Random bytes for keys and salts. */
 export const randomKey = (bytes: number) => randomBytes(bytes)
 
+let latestMilliseconds = 0
+let sequence = 0
+
+// Of the first id in a millisecond random but small, so that there is room to count on.
+const nextSequence = (unixMilliseconds: number) => {
+  sequence = unixMilliseconds === latestMilliseconds ? sequence + 1 : Number.parseInt(takeHex(1), 16)
+  latestMilliseconds = unixMilliseconds
+  return (sequence & 0xfff).toString(16).padStart(3, '0')
+}
+
 /**
- * A record id: 32 lower-case hex characters holding a UUIDv7, so that ids grow with time
- * and inserts stay local in the index.
+ * A record id: 32 lower-case hex characters holding a UUIDv7. Ids grow with time, so inserts stay local in the index;
+ * those that a process makes within one millisecond grow too, so audit entries keep their order.
  */
 export const newId = (unixMilliseconds: number) => {
-  const random = takeHex(10)
-  const variant = ((Number.parseInt(random[3] as string, 16) & 0x3) | 0x8).toString(16)
-  return `${unixMilliseconds.toString(16).padStart(12, '0')}7${random.slice(0, 3)}${variant}${random.slice(4, 19)}`
+  const random = takeHex(8)
+  const variant = ((Number.parseInt(random[0] as string, 16) & 0x3) | 0x8).toString(16)
+  return `${unixMilliseconds.toString(16).padStart(12, '0')}7${nextSequence(unixMilliseconds)}${variant}${random.slice(1)}`
 }
 
 /** Whether a text has the form of a record id. */

@@ -107,6 +107,13 @@ describeEngines('the account tree', (engine) => {
 describeEngines('the API key of an account', (engine) => {
   const world = useWorld(engine)
   const path = () => `${world.acme.path}/api_key`
+
+  it('is not shown to an ordinary user, who would act as an admin with it', async () => {
+    expect(await world.uli.get(path())).toFailWith(403, 'forbidden')
+    const query = { include_api_key: true }
+    const { body } = await world.uli.get(world.acme.path, { query })
+    expect(body.metadata).not.toHaveProperty('api_key')
+  })
   const aKey = expect.stringMatching(/^[0-9a-f]{64}$/)
 
   it('can be read, also with the account', async () => {

@@ -136,6 +136,12 @@ describeEngines('tunnels', (engine) => {
     expect(await mixed.get(world.uli.path)).toFailWith(403, 'forbidden')
   })
 
+  it('lead into no script: jsonp is plain JSON', async () => {
+    const answer = await world.ada.get(world.uli.path, { query: { jsonp: 'alert' } })
+    expect(answer.headers['content-type']).toBe('application/json')
+    expect(answer.data.id).toBe(world.uli.id)
+  })
+
   it('have no back door for a header that older servers list', async () => {
     const headers = { 'x-http-method-override': 'DELETE' }
     expect(await world.ada.post(users(), name, { headers })).toFailWith(405, 'invalid_method')

@@ -95,6 +95,21 @@ describeEngines('the second factor', (engine) => {
     expect(answer.data).not.toHaveProperty('recovery_codes')
   })
 
+  it('cannot be passed by with Basic credentials', async () => {
+    const { account, user, data } = await enrolled()
+    const basic = Buffer.from(`${account.id}:${data.credentials}`).toString('base64')
+    const caller = world.client({ authorization: `Basic ${basic}` })
+    expect(await caller.get(user.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
+    await user.delete(`${account.path}/security`)
+    expect(await caller.get(user.path)).toSucceed()
+    await user.post(`${account.path}/security`, { auth_modules: { cb_user_auth: { enabled: false } } })
+    expect(await caller.get(user.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
+  })
+
   it('takes no code twice, nor one that is older than the last', async () => {
     const { user, logIn, code } = await enrolled()
     const first = code()

@@ -82,6 +82,15 @@ describeEngines('throttling', (engine) => {
     for (const answer of refused) expect(answer).toFailWith(...tooMany)
   })
 
+  it('is judged before records, after the body and the token', async () => {
+    const client = caller()
+    await passing(() => client.get(users()))
+    expect(await client.get(`${users()}/nosuch`)).toFailWith(...tooMany)
+    expect(await client.put(users(), undefined, { body: '{' })).toFailWith(400, 'validation error')
+    const stranger = client.with({ 'x-auth-token': 'lol' })
+    expect(await stranger.get(users())).toFailWith(401, 'invalid credentials')
+  })
+
   it('opens no bucket for an account that does not exist', async () => {
     const here = fresh()
     const client = world.ada.with(here)

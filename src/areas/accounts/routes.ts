@@ -1,6 +1,13 @@
-import type { AccountRecord, Actor } from '../../auth/identity.ts'
-import { accountAdminPerson, accountMember, ancestorOnly, anyToken, superduper } from '../../auth/policies.ts'
-import { ListAnswer, made, one, removed } from '../../http/answers.ts'
+import { type AccountRecord, type Actor, privLevelOf } from '../../auth/identity.ts'
+import {
+  accountAdmin,
+  accountAdminPerson,
+  accountMember,
+  ancestorOnly,
+  anyToken,
+  superduper,
+} from '../../auth/policies.ts'
+import { answer, ListAnswer, made, one, removed } from '../../http/answers.ts'
 import { type Listing, shortListing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
@@ -108,12 +115,12 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       query: { include_api_key: 'true adds the API key to metadata' },
       answers: AccountAnswer,
-      run: ({ account, actor, request }) =>
-        view(
-          account,
-          actor,
-          `${request.value('include_api_key')}` === 'true' ? { api_key: accounts.apiKeyOf(account) } : {},
-        ),
+      run: async ({ account, actor, request }) => {
+        const asked = String(request.value('include_api_key')) === 'true'
+        if (!asked || privLevelOf(actor) !== 'admin') return view(account, actor)
+        const { fields } = await view(account, actor, { api_key: accounts.apiKeyOf(account) })
+        return answer({ ...fields, etag: `${fields.etag}-key` })
+      },
     }),
     put(anAccount, {
       summary: 'Create a sub-account',
@@ -191,7 +198,8 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/api_key`, {
       summary: 'Read the API key',
-      allow: accountMember,
+      // Whoever holds the key acts as an admin: an ordinary user must not learn it.
+      allow: accountAdmin,
       answers: ApiKey,
       run: ({ account }) => ({ api_key: accounts.apiKeyOf(account) }),
     }),

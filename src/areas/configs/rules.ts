@@ -1,7 +1,6 @@
+import type { Json } from '../../lib/json.ts'
 import { isSecretKey } from '../../lib/secrets.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
-
-type Json = Record<string, unknown>
 
 const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)

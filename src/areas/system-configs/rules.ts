@@ -1,11 +1,10 @@
 import { parseNetwork } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
-
-type Json = Record<string, unknown>
 
 const defaultSection = 'default'
 

@@ -1,0 +1,374 @@
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Route } from '../src/http/route.ts'
+import type { Json } from '../src/lib/json.ts'
+import type { Answer, Client } from './support/client.ts'
+import { nameOf, type PathIds, pathWith, requestFor, variablesOf } from './support/route-samples.ts'
+import { createRewind } from './support/store-rewind.ts'
+import { describeEngines, type TestAccount, useWorld, type World } from './support/world.ts'
+
+// An account never sees or changes a record of an account that is not itself or below it. Every tenant's records
+// carry a word that nobody else can know; every route is tried with the ids of somebody else in every place.
+
+/** What a tenant has: its account, its records by the variables that name them, and its word. */
+interface Tenant {
+  account: TestAccount
+  ids: PathIds
+  word: string
+}
+
+interface Attack {
+  title: string
+  by: Client
+  /** The attacker's own account. */
+  home: Tenant
+  victim: Tenant
+}
+
+const wordOf = (account: TestAccount) => `planted-${account.id.slice(-12)}`
+
+/** One record of each kind in an account, each with the account's word in a field that lists do not show. */
+const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
+  const { operator } = world
+  const word = wordOf(account)
+  await operator.patch(account.path, { announcement: word, flags: [word] })
+  const user = await world.user(account, { last_name: word, timezone: 'Europe/Berlin', custom: word })
+  const phone = await world.device(account, { name: word, owner_id: user.id, custom: word })
+  const provider = { name: word, provider_name: 'otp', enabled: false }
+  const { data: factor } = await operator.put(`${account.path}/multi_factor`, provider)
+  const list = { order: 'allow,deny', cidrs: ['203.0.113.0/24'], user_agent: word }
+  await operator.post(`${account.path}/access_lists`, list)
+  await operator.post(`${phone.path}/access_lists`, list)
+  // What accounts above set there is for those below to read.
+  const theme = account.id === world.acme.id || account.id === world.rival.id ? word : 'from above'
+  await operator.post(`${account.path}/configs/portal`, { theme })
+  await operator.post(`${account.path}/configs/default`, { theme })
+  await operator.post(`${user.path}/photo`, undefined, {
+    headers: { 'content-type': 'image/png' },
+    body: Buffer.from(`\x89PNG\r\n\x1a\n${word}`, 'latin1'),
+  })
+  await world.anonymous.put('/v2/user_auth', { credentials: '0'.repeat(32), account_name: account.name })
+  const [attempt] = (await operator.get(`${account.path}/security/attempts`)).data
+  return {
+    account,
+    word,
+    ids: {
+      account_id: account.id,
+      user_id: user.id,
+      device_id: phone.id,
+      provider_id: factor.id,
+      attempt_id: attempt?.id ?? '0'.repeat(32),
+      config_id: 'portal',
+      section: 'default',
+      schema_name: 'users',
+      number: '+14155550100',
+      key_id: '0'.repeat(32),
+      auth_token: 'none',
+    },
+  }
+}
+
+const recordVariables = ['user_id', 'device_id', 'provider_id', 'attempt_id']
+
+/** The rows of the store that are a tenant's. */
+const rowsOf = async (world: World, { account }: Tenant) => {
+  const snapshot = await world.snapshot()
+  return Object.values(snapshot)
+    .flat()
+    .filter((row) => row.includes(`"account_id":"${account.id}"`))
+}
+
+const all = async (world: World) => {
+  const master = await plant(world, world.master)
+  const reseller = await plant(world, world.reseller)
+  const acme = await plant(world, world.acme)
+  const rival = await plant(world, world.rival)
+  const rivalKey = await world.keyHolder(world.rival)
+  const attacks: Attack[] = [
+    { title: 'the admin of acme on its rival', by: world.ada, home: acme, victim: rival },
+    { title: "its rival's API key on acme", by: rivalKey, home: rival, victim: acme },
+    { title: 'the admin of acme on its reseller', by: world.ada, home: acme, victim: reseller },
+    { title: 'the API key of acme on its reseller', by: world.acmeKey, home: acme, victim: reseller },
+    { title: 'a user of acme on the master account', by: world.uli, home: acme, victim: master },
+    { title: 'the reseller on the master account', by: world.ross, home: reseller, victim: master },
+  ]
+  return { master, reseller, acme, rival, attacks }
+}
+
+const isIn = (route: Route) => route.path.includes('{account_id}')
+
+describeEngines('an account and the accounts that are not below it', (engine) => {
+  const world = useWorld(engine)
+  let attacks: Attack[] = []
+
+  beforeAll(async () => {
+    attacks = (await all(world)).attacks
+  })
+
+  const routes = () => world.server.areas.routes
+
+  const call = (
+    by: Client,
+    route: Route,
+    ids: PathIds,
+    more: Json = {},
+    query: Record<string, string> = {},
+  ) => {
+    const { data, options } = requestFor(route)
+    const body = data === undefined ? undefined : { ...data, ...more }
+    return by.request(route.method, pathWith(route, ids), body, {
+      ...options,
+      query: { ...(options.query as Record<string, string>), ...query },
+    })
+  }
+
+  /** Refused, as one who has no business there, and told nothing. */
+  const expectRefusal = (answer: Answer, { victim, title }: Attack, statuses = [401, 403, 404]) => {
+    const told = `${title}: ${answer.request.method} ${answer.request.path}: ${answer.status} ${answer.text}`
+    expect(statuses, told).toContain(answer.status)
+    expect(answer.text, told).not.toContain(victim.word)
+  }
+
+  const expectSilence = (answer: Answer, { victim, title }: Attack) => {
+    const told = `${title}: ${answer.request.method} ${answer.request.path}: ${answer.text.slice(0, 3000)}`
+    expect(answer.body.message, told).not.toBe('unspecified_fault')
+    expect(answer.text, told).not.toContain(victim.word)
+  }
+
+  const unchanged = async (work: () => Promise<void>) => {
+    const before = await world.snapshot()
+    await work()
+    expect(await world.snapshot()).toEqual(before)
+  }
+
+  it('answers to its owner where it refuses others, so that the refusals mean something', async () => {
+    for (const { by, home } of attacks) {
+      const answer = await by.get(`${home.account.path}/users/${home.ids.user_id}`)
+      expect(answer).toSucceed()
+      expect(answer.text).toContain(home.word)
+    }
+  })
+
+  it(
+    "refuses every route below somebody else's account",
+    () =>
+      unchanged(async () => {
+        for (const attack of attacks) {
+          for (const route of routes().filter(isIn)) {
+            expectRefusal(await call(attack.by, route, attack.victim.ids), attack, [401, 403])
+          }
+        }
+      }),
+    120_000,
+  )
+
+  it(
+    "refuses them with the attacker's own records in the rest of the path, too",
+    () =>
+      unchanged(async () => {
+        for (const attack of attacks) {
+          const ids = { ...attack.home.ids, account_id: attack.victim.account.id }
+          for (const route of routes().filter(isIn)) {
+            expectRefusal(await call(attack.by, route, ids), attack, [401, 403])
+          }
+        }
+      }),
+    120_000,
+  )
+
+  it(
+    "does not find somebody else's records below the own account",
+    () =>
+      unchanged(async () => {
+        for (const attack of attacks) {
+          for (const route of routes().filter(isIn)) {
+            for (const variable of variablesOf(route.path).filter((name) => recordVariables.includes(name))) {
+              const ids = { ...attack.home.ids, [variable]: attack.victim.ids[variable] as string }
+              const statuses = [401, 403, 404, ...(route.method === 'GET' ? [] : [400])]
+              expectRefusal(await call(attack.by, route, ids), attack, statuses)
+            }
+          }
+        }
+      }),
+    120_000,
+  )
+
+  it('does not find them where no account is in the path either', () =>
+    unchanged(async () => {
+      for (const attack of attacks) {
+        for (const route of routes().filter((one) => !isIn(one) && one.method === 'GET')) {
+          expectSilence(await call(attack.by, route, attack.victim.ids), attack)
+        }
+      }
+    }))
+
+  it('refuses them by other ways to name a method or a path', () =>
+    unchanged(async () => {
+      for (const attack of attacks) {
+        const { by, victim } = attack
+        const path = `${victim.account.path}/users/${victim.ids.user_id}`
+        for (const verb of ['GET', 'PUT', 'PATCH', 'DELETE', 'delete']) {
+          expectRefusal(await by.post(path, {}, { envelope: { verb } }), attack, [401, 403, 405])
+          expectRefusal(await by.post(path, {}, { query: { verb } }), attack, [401, 403, 405])
+        }
+        const odd = [
+          `${path}/`,
+          path.replace('/users/', '//users//'),
+          path.replace('users', '%75sers'),
+          path.replace(victim.account.id, victim.account.id.toUpperCase()),
+          path.replace(victim.account.id, `${victim.account.id}%00`),
+          path.replace(victim.account.id, `${attack.home.account.id}/../${victim.account.id}`),
+          path.replace(victim.account.id, `${attack.home.account.id}%2F..%2F${victim.account.id}`),
+          `/v2/account/users/${victim.ids.user_id}`,
+          `/v2/account/../accounts/${victim.account.id}`,
+        ]
+        for (const one of odd) {
+          for (const method of ['GET', 'DELETE', 'HEAD'])
+            expectRefusal(await by.request(method, one), attack, [401, 403, 404, 405])
+        }
+      }
+    }))
+
+  it('does not believe headers that name somebody else', () =>
+    unchanged(async () => {
+      for (const attack of attacks) {
+        const { by, home, victim } = attack
+        const names = ['x-auth-account-id', 'x-account-id', 'x-kazoo-account-id', 'x-original-account-id']
+        for (const name of names) {
+          const headers = { [name]: victim.account.id }
+          expectSilence(await by.get(`${home.account.path}/users`, { headers }), attack)
+          expectRefusal(await by.get(`${victim.account.path}/users`, { headers }), attack)
+        }
+        const override = { 'x-http-method-override': 'DELETE' }
+        expectRefusal(await by.post(victim.account.path, {}, { headers: override }), attack)
+      }
+    }))
+
+  it("shows nothing of somebody else's in lists, whatever the query asks", async () => {
+    for (const attack of attacks) {
+      const { by, home, victim } = attack
+      const before = await rowsOf(world, victim)
+      const cursor = Buffer.from(JSON.stringify(['', victim.ids.user_id])).toString('base64url')
+      const queries: Record<string, string>[] = [
+        { account_id: victim.account.id },
+        { filter_account_id: victim.account.id, filter_pvt_account_id: victim.account.id },
+        { owner_id: victim.ids.user_id as string, filter_owner_id: victim.ids.user_id as string },
+        { filter_id: victim.ids.device_id as string, paginate: 'false' },
+        { start_key: cursor, ascending: 'true' },
+        { full_docs: 'true', fields: '["id","pvt_account_id","custom","hidden"]' },
+        { id: victim.ids.user_id as string, user_id: victim.ids.user_id as string },
+      ]
+      for (const route of routes().filter(({ method }) => method === 'GET')) {
+        for (const query of queries) expectSilence(await call(by, route, home.ids, {}, query), attack)
+      }
+      expect(await rowsOf(world, victim)).toEqual(before)
+    }
+  }, 120_000)
+
+  it('finds nothing outside by search', () =>
+    unchanged(async () => {
+      for (const attack of attacks) {
+        const { by, home, victim } = attack
+        for (const query of [
+          { t: 'account', q: 'name', v: victim.account.name },
+          { t: 'account', q: 'realm', v: victim.account.realm },
+          { t: 'account', q: 'id', v: victim.account.id },
+          { t: 'user', q: 'name', v: victim.word },
+          { t: 'device', q: 'name', v: victim.word },
+        ]) {
+          expect(await by.get('/v2/search', { query })).toSucceedWith([])
+          expect(await by.get(`${home.account.path}/search`, { query })).toSucceedWith([])
+        }
+      }
+    }))
+})
+
+describe('ids of somebody else in a body', () => {
+  const world = useWorld('sqlite')
+  let attacks: Attack[] = []
+  let store: ReturnType<typeof createRewind>
+
+  beforeAll(async () => {
+    attacks = (await all(world)).attacks
+    store = createRewind(join(world.place.dataDir, 'crosspoint.db'))
+  })
+
+  afterAll(() => store.close())
+
+  /** Bodies that point at the victim in every way that anybody thought of. */
+  const lures = ({ victim }: Attack): Json[] => {
+    const { account, ids } = victim
+    return [
+      { id: ids.user_id, _id: ids.user_id, user_id: ids.user_id },
+      { id: ids.device_id, device_id: ids.device_id },
+      { id: account.id, account_id: account.id, _id: account.id },
+      { pvt_account_id: account.id, pvt_tree: [account.id], pvt_account_db: account.id },
+      { reseller_id: account.id, tree: [account.id], parent: account.id, parent_id: account.id },
+      { owner_id: ids.user_id },
+      { _rev: '1-a', revision: '1', pvt_type: 'account', kind: 'account' },
+      { metadata: { account_id: account.id }, hidden: { tree: [account.id] } },
+      { enabled: true, superduper_admin: true, is_reseller: true, wnm_allow_additions: true },
+      { to: account.id },
+    ]
+  }
+
+  it('select nothing, change nothing there, and bring nothing back', async () => {
+    for (const attack of attacks) {
+      const { by, home, victim, title } = attack
+      const before = await rowsOf(world, victim)
+      for (const route of world.server.areas.routes) {
+        if (route.method === 'GET' || (!isIn(route) && route.spec.allow.needsToken === false)) continue
+        for (const lure of lures(attack)) {
+          const { data, options } = requestFor(route)
+          const envelope = {
+            ...options.envelope,
+            account_id: victim.account.id,
+            owner_id: victim.ids.user_id,
+          }
+          const body = { ...data, ...lure }
+          const answer = await by.request(route.method, pathWith(route, home.ids), body, {
+            ...options,
+            envelope,
+          })
+          const told = `${title}: ${nameOf(route)} ${JSON.stringify(lure)}: ${answer.status} ${answer.text}`
+          expect(answer.text, told).not.toContain(victim.word)
+          if (answer.status >= 300) continue
+          // Sub-accounts are counted in the accounts above: that number alone may move.
+          expect(withoutTally(await rowsOf(world, victim)), told).toEqual(withoutTally(before))
+          store.rewind()
+        }
+      }
+      // What was refused changed nothing either.
+      expect(await rowsOf(world, victim)).toEqual(before)
+    }
+  }, 300_000)
+
+  it('make nobody more than they are', async () => {
+    for (const { by, home } of attacks) {
+      for (const method of ['POST', 'PATCH']) {
+        const flags = {
+          superduper_admin: true,
+          is_reseller: true,
+          wnm_allow_additions: true,
+          reseller_id: home.account.id,
+        }
+        await by.request(method, home.account.path, { name: home.account.name, ...flags })
+        const { data } = await world.operator.get(home.account.path)
+        expect(data.superduper_admin).toBe(false)
+        expect(data.wnm_allow_additions).toBe(false)
+        store.rewind()
+      }
+    }
+  })
+
+  it('of a new account name no account that exists', async () => {
+    for (const { by, victim } of attacks) {
+      const before = await rowsOf(world, victim)
+      const answer = await by.put('/v2/accounts', { name: 'An impostor', id: victim.account.id })
+      expect(answer).toFailWith(401, 'invalid_credentials')
+      expect(await rowsOf(world, victim)).toEqual(before)
+    }
+  })
+})
+
+const withoutTally = (rows: readonly string[]) => rows.map((row) => row.replace(/"tally":\d+/, ''))

@@ -1,0 +1,28 @@
+import { describe, expect, it } from 'vitest'
+import { recoveryLetter, recoveryLink, recoveryProblems } from '../../src/areas/sign-in/recovery/rules.ts'
+
+describe('the address in a recovery mail', () => {
+  it('carries the reset id in its query, before its fragment', () => {
+    expect(recoveryLink('https://ui.test/', 'abc')).toBe('https://ui.test/?recovery=abc')
+    expect(recoveryLink('https://ui.test/?a=b', 'abc')).toBe('https://ui.test/?a=b&recovery=abc')
+    expect(recoveryLink('https://ui.test/#/login', 'abc')).toBe('https://ui.test/?recovery=abc#/login')
+    expect(recoveryLink('https://ui.test/#a?b#c', 'abc')).toBe('https://ui.test/?recovery=abc#a?b#c')
+  })
+
+  it('is a web address of a host that may be linked to', () => {
+    const broken = (url: string, hosts: string[] = []) =>
+      Object.keys(recoveryProblems({ ui_url: url, account_id: 'x' }, hosts).ui_url ?? {})
+    expect(broken('https://ui.test/')).toEqual([])
+    expect(broken('javascript:alert(1)')).toEqual(['wrong_format'])
+    expect(broken('data:text/html,x')).toEqual(['wrong_format'])
+    expect(broken('https://ui.test@evil.test/', ['ui.test'])).toEqual(['forbidden'])
+    expect(broken('https://UI.test/', ['ui.test'])).toEqual([])
+  })
+})
+
+it('tells who is meant and how long there is time', () => {
+  const { text } = recoveryLetter('Acme', 'zoe', 'https://ui.test/?recovery=abc', 3600)
+  expect(text).toContain('the user zoe of the account Acme')
+  expect(text).toContain('within 60 minutes')
+  expect(text).toContain('\nhttps://ui.test/?recovery=abc\n')
+})

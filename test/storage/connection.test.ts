@@ -1,0 +1,124 @@
+import { Client } from 'pg'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Database } from '../../src/storage/db.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { upgradeStorage } from '../../src/storage/upgrades.ts'
+import { createTestClock } from '../support/clock.ts'
+import { type Cuttable, createCuttable } from '../support/cuttable.ts'
+import { makePlace, type Place } from '../support/databases.ts'
+import { type Notes, openNotes } from '../support/notes.ts'
+import { engines } from '../support/postgres.ts'
+
+const clock = createTestClock()
+
+describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', () => {
+  let place: Place
+  let way: Cuttable
+  let db: Database
+  let notes: Notes
+
+  beforeEach(async () => {
+    place = await makePlace('postgres')
+    way = await createCuttable(place.databaseUrl as string)
+    db = openPostgres(way.url)
+    await upgradeStorage(db, clock)
+    notes = openNotes(db, clock)
+    await db.fence()
+  })
+
+  afterEach(async () => {
+    await db.close()
+    await way.close()
+    await place.remove()
+  })
+
+  /** Ends every other connection to the test's database, as an administrator or a failover would. */
+  const terminateAll = async () => {
+    const client = new Client({ connectionString: place.databaseUrl })
+    await client.connect()
+    await client.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+    )
+    await client.end()
+  }
+
+  const unreachable = { kind: 'datastore_unreachable' }
+  const nothing = Promise.resolve()
+
+  it('come back after the server has ended them', async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await notes.add('a', { title: `before ${round}` })
+      await terminateAll()
+      // One attempt may meet the broken connection; it fails clearly, and what comes after succeeds.
+      const [outcome] = await Promise.allSettled([notes.add('a', { title: `meanwhile ${round}` })])
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject(unreachable)
+      await db.fence()?.catch((error) => expect(error).toMatchObject(unreachable))
+      await notes.notes.page({ accountId: 'a', limit: 1, descending: false }).catch(() => undefined)
+      await notes.add('a', { title: `after ${round}` })
+      await db.fence()
+    }
+    const page = await notes.notes.page({ accountId: 'a', limit: 100, descending: false })
+    const titles = page.map(({ doc }) => doc.title)
+    expect(titles).toEqual(expect.arrayContaining(['before 0', 'after 0', 'before 2', 'after 2']))
+    expect(await notes.audit('a')).toHaveLength(titles.length)
+  })
+
+  it('fail what was in flight as unreachable, never as something unexpected', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const attempts = [
+        ...Array.from({ length: 40 }, (_, index) => notes.add('b', { title: `${round} ${index}` })),
+        ...Array.from({ length: 10 }, () => db.all('SELECT pg_sleep(0.05)')),
+        db.scan('SELECT pg_sleep(0.05)'),
+        db.fence() ?? nothing,
+      ]
+      const settled = Promise.allSettled(attempts)
+      await terminateAll()
+      for (const result of await settled) {
+        if (result.status === 'rejected') expect(result.reason).toMatchObject(unreachable)
+      }
+    }
+    await db.fence()?.catch(() => undefined)
+    await notes.add('b', { title: 'after all' }).catch(() => undefined)
+    await notes.add('b', { title: 'after all' })
+  })
+
+  it('refuse clearly while the server is away, and work once it is back', async () => {
+    await notes.add('c', { title: 'before' })
+    way.cut()
+    await expect(notes.add('c', { title: 'away' })).rejects.toMatchObject(unreachable)
+    await expect(db.all('SELECT 1')).rejects.toMatchObject(unreachable)
+    await expect(db.scan('SELECT 1')).rejects.toMatchObject(unreachable)
+    await expect(db.fence()).rejects.toMatchObject(unreachable)
+    way.mend()
+    await notes.add('c', { title: 'after' })
+    await db.fence()
+    const page = await notes.notes.page({ accountId: 'c', limit: 10, descending: false })
+    expect(page.map(({ doc }) => doc.title)).toEqual(['after', 'before'])
+  })
+
+  it('give up on a server that no longer says anything', { timeout: 60_000 }, async () => {
+    await notes.add('d', { title: 'before' })
+    way.fallSilent()
+    const attempts = [db.fence(), db.all('SELECT 1'), notes.add('d', { title: 'silence' })]
+    for (const result of await Promise.allSettled(attempts)) {
+      expect(result).toMatchObject({ status: 'rejected', reason: unreachable })
+    }
+    way.mend()
+    await notes.add('d', { title: 'after' })
+    await db.fence()
+  })
+
+  it('forget what they cached when the listening one was lost', async () => {
+    const note = await notes.add('e', { title: 'old' })
+    await notes.notes.get('e', note.id)
+    const other = openPostgres(place.databaseUrl as string)
+    const theirs = openNotes(other, clock)
+    way.cut()
+    await theirs.change(note, { title: 'new' })
+    way.mend()
+    await db.fence()?.catch(() => undefined)
+    await db.fence()
+    expect((await notes.notes.get('e', note.id)).doc.title).toBe('new')
+    await other.close()
+  })
+})
