@@ -158,9 +158,11 @@ const payTokens: Step = async (exchange) => {
     return
   }
   const fare = { clientAddress: address, accountId: account?.id, endpoint, method, free: route?.spec.free }
-  if (exchange.actor) exchange.tokens = await frame.throttle.charge(fare, crossbar)
+  // Reading what is public is free; writing is not, with or without a token.
+  const isFree = !exchange.actor && (method === 'GET' || method === 'HEAD')
+  if (!isFree) exchange.tokens = await frame.throttle.charge(fare, crossbar)
   // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
-  if (route?.path.includes('/quickcall/')) {
+  if (route?.spec.startsCall) {
     exchange.tokens = await frame.throttle.charge({ ...fare, quickcall: true }, crossbar)
   }
 }

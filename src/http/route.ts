@@ -93,8 +93,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   price?: 'user_auth_tokens' | 'api_auth_tokens'
   /** Costs no throttling tokens, unless `token_costs` names a price for it: machines ask it at the pace of packets. */
   free?: boolean
-  /** A GET that does something: it is not served as HEAD, which must do nothing. */
-  acts?: boolean
+  /** Starts a call, with whatever method: it is paid a second time as such, and HEAD does not do it. */
+  startsCall?: boolean
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
 }
 

@@ -13,6 +13,8 @@ export interface LinkOptions {
   /** Runs on every new connection before anybody else uses it. */
   prepare?: (client: pg.Client) => Promise<void>
   onLost?: () => void
+  /** When a server owes answers and says nothing for this long, the connection counts as broken. */
+  patienceMilliseconds: number
 }
 
 export type Link = ReturnType<typeof createLink>
@@ -21,7 +23,7 @@ export type Link = ReturnType<typeof createLink>
  * One pipelined connection that comes back by itself: statements are sent as they come,
  * without waiting for the answers of those before. A broken connection fails what was in flight.
  */
-export const createLink = ({ url, prepare, onLost }: LinkOptions) => {
+export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkOptions) => {
   let current: Promise<pg.Client> | undefined
   let closed = false
   const names = new Map<string, string>()
@@ -67,11 +69,15 @@ export const createLink = ({ url, prepare, onLost }: LinkOptions) => {
     })
   }
 
+  const watch = createWatch(patienceMilliseconds)
+
   return {
     open,
     /** Sends a cached (named) statement. */
     send: (client: pg.Client, sql: string, params: readonly Value[]) =>
-      client.query({ name: nameOf(sql), text: sql, values: params as Value[] }),
+      watch(client, client.query({ name: nameOf(sql), text: sql, values: params as Value[] })),
+    /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
+    say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
     async close() {
       closed = true
       const client = await current?.catch(() => undefined)
@@ -80,8 +86,49 @@ export const createLink = ({ url, prepare, onLost }: LinkOptions) => {
   }
 }
 
+interface Patience {
+  owed: number
+  timer: NodeJS.Timeout
+}
+
+/** A network may lose a server without a word: whoever waits in vain breaks the connection, which fails all that is in flight. */
+const createWatch = (patienceMilliseconds: number) => {
+  const patience = new WeakMap<pg.Client, Patience>()
+
+  const streamOf = (client: pg.Client) =>
+    (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection.stream
+
+  const start = (client: pg.Client): Patience => {
+    const giveUp = () => streamOf(client).destroy(new Error('the database server does not answer'))
+    const started = { owed: 0, timer: setTimeout(giveUp, patienceMilliseconds) }
+    patience.set(client, started)
+    return started
+  }
+
+  const answered = (client: pg.Client) => {
+    const state = patience.get(client)
+    if (!state) return
+    state.owed -= 1
+    if (state.owed > 0) return void state.timer.refresh()
+    clearTimeout(state.timer)
+    patience.delete(client)
+  }
+
+  return <T>(client: pg.Client, answer: Promise<T>): Promise<T> => {
+    const state = patience.get(client) ?? start(client)
+    state.owed += 1
+    const settle = () => answered(client)
+    answer.then(settle, settle)
+    return answer
+  }
+}
+
+// Classes 08 and 57P: connection exceptions, and a server that shuts down or has crashed.
+const isGoodbye = (code: string | undefined) => code !== undefined && /^(08|57P)/.test(code)
+
 /** Whether the server refused the statement (as opposed to the connection having gone). */
-export const isServerError = (error: unknown): error is pg.DatabaseError => error instanceof pg.DatabaseError
+export const isServerError = (error: unknown): error is pg.DatabaseError =>
+  error instanceof pg.DatabaseError && !isGoodbye(error.code)
 
 /** Deadlock or serialization failure: the same work may well succeed when it is tried again. */
 export const isTransient = (error: unknown) =>

@@ -8,6 +8,8 @@ const channel = 'crosspoint_stale'
 const readLinks = 2
 const scanLinks = 2
 const writeLanes = 3
+// A long read may keep the server busy this much longer than a short one before its first row.
+const scanFactor = 30
 const writesPerBatch = 64
 const attemptsPerWrite = 5
 // PostgreSQL refuses notifications of 8000 bytes and more.
@@ -26,7 +28,7 @@ const unreachable = (error: unknown) =>
   isServerError(error) ? error : failure('datastore_unreachable', {}, error)
 
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
-export const openPostgres = (url: string): Database => {
+export const openPostgres = (url: string, patienceMilliseconds = 10_000): Database => {
   const processId = randomHex(8)
   const listeners: StaleListener[] = []
   const announce = (keys: readonly string[] | 'everything') => {
@@ -39,6 +41,7 @@ export const openPostgres = (url: string): Database => {
   }
   const ear = createLink({
     url,
+    patienceMilliseconds,
     async prepare(client) {
       client.on('notification', ({ payload }) => hear(payload))
       await client.query(`LISTEN ${channel}`)
@@ -47,9 +50,11 @@ export const openPostgres = (url: string): Database => {
     },
     onLost: () => announce('everything'),
   })
-  const readers = Array.from({ length: readLinks }, () => createLink({ url }))
-  const scanners = Array.from({ length: scanLinks }, () => createLink({ url }))
-  const writer = createWriter(url, processId, announce)
+  const readers = Array.from({ length: readLinks }, () => createLink({ url, patienceMilliseconds }))
+  const scanners = Array.from({ length: scanLinks }, () =>
+    createLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor }),
+  )
+  const writer = createWriter({ url, patienceMilliseconds }, processId, announce)
   const fence = createFence(ear)
   let turn = 0
 
@@ -71,7 +76,7 @@ export const openPostgres = (url: string): Database => {
     fence,
     onStale: (listener) => void listeners.push(listener),
     async exclusively(work) {
-      const link = createLink({ url })
+      const link = createLink({ url, patienceMilliseconds })
       try {
         const client = await link.open()
         await client.query('BEGIN')
@@ -100,7 +105,7 @@ const createFence = (ear: Link) => {
   const once = async () => {
     try {
       const client = await ear.open()
-      await client.query('')
+      await ear.say(client, '')
     } catch (error) {
       throw unreachable(error)
     }
@@ -141,8 +146,12 @@ const verdictOf = (entry: PendingWrite, counts: number[]): Failure | undefined =
 }
 
 /** Writes that wait for a lane share its next transaction: two round trips and one fsync for all of them. */
-const createWriter = (url: string, processId: string, announce: StaleListener) => {
-  const lanes = Array.from({ length: writeLanes }, () => createLink({ url, prepare: makeDurable }))
+const createWriter = (
+  server: { url: string; patienceMilliseconds: number },
+  processId: string,
+  announce: StaleListener,
+) => {
+  const lanes = Array.from({ length: writeLanes }, () => createLink({ ...server, prepare: makeDurable }))
   const idle = [...lanes]
   let queue: PendingWrite[] = []
   let closing = false
@@ -200,14 +209,14 @@ const createWriter = (url: string, processId: string, announce: StaleListener) =
       const results = await sendTogether(lane, client, batch, payloadOf(processId, batch))
       const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] as number[]))
       if (verdicts.some(Boolean)) {
-        await client.query('ROLLBACK')
+        await lane.say(client, 'ROLLBACK')
         judge(batch, verdicts)
       } else {
-        await client.query('COMMIT')
+        await lane.say(client, 'COMMIT')
         settle(batch)
       }
     } catch (error) {
-      await client.query('ROLLBACK').catch(() => undefined)
+      await lane.say(client, 'ROLLBACK').catch(() => undefined)
       afterError(batch, error)
     }
   }
@@ -260,7 +269,7 @@ const sendTogether = async (
   const stream = (client as unknown as { connection: { stream: { cork(): void; uncork(): void } } })
     .connection.stream
   stream.cork()
-  const begun = client.query('BEGIN')
+  const begun = lane.say(client, 'BEGIN')
   const sent = batch.map((entry) =>
     entry.write.statements.map((statement) => lane.send(client, statement.sql, statement.params)),
   )

@@ -65,8 +65,8 @@ export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, record
   const startAndWait = async (call: Calling) => (await start(call)).ended
 
   const fails = ['quickcall_failed', 'no_media_switch'] as const
-  const starting = { allow: accountMemberOrInvited, query, answers: open({}), fails, acts: true }
-  const waiting = { allow: accountMember, query, answers: anyObject(), fails }
+  const starting = { allow: accountMemberOrInvited, query, answers: open({}), fails, startsCall: true }
+  const waiting = { allow: accountMember, query, answers: anyObject(), fails, startsCall: true }
 
   return [
     get(onDevice, { summary: 'Call a number from a device', ...starting, subject: ofDevice, run: startOnly }),

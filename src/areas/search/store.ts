@@ -25,48 +25,64 @@ const accountColumns = { name: 't.name_key', realm: 't.realm_key', id: 't.accoun
 
 export type AccountField = keyof typeof accountColumns
 
-const orderOf = (descending: boolean) => (descending ? 'DESC' : 'ASC')
-const sideOf = (descending: boolean) => (descending ? '<' : '>')
-
-const accountSql = (field: AccountField, { after, descending }: SearchPage) => {
-  const column = accountColumns[field]
-  const order = orderOf(descending)
-  const keyset = after ? `AND (${column}, t.account_id) ${sideOf(descending)} ($5, $6)` : ''
-  return `SELECT ${column} AS found_by, ${recordColumns('r.')} FROM account_tree t
-    JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
-    WHERE t.ancestor_id = $1 AND ${column} >= $2 AND ${column} < $3 ${keyset}
-    ORDER BY ${column} ${order}, t.account_id ${order} LIMIT $4`
+interface Query {
+  sql: string
+  params: (string | number)[]
 }
 
-const claimSql = ({ after, descending }: SearchPage) => {
-  const keyset = after ? `AND c.value ${sideOf(descending)} $6` : ''
-  return `SELECT c.value AS found_by, ${recordColumns('r.')} FROM claims c
-    JOIN records r ON r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id
-    WHERE c.account_id = $1 AND c.value >= $2 AND c.value < $3 AND c.name = $5 ${keyset}
-    ORDER BY c.value ${orderOf(descending)} LIMIT $4`
+/** The rest of an index scan: the page begins behind `after`, which replaces one of the prefix's bounds. */
+const rangeOf = (key: readonly string[], page: SearchPage, params: Query['params']) => {
+  const { prefix, after, descending } = page
+  const column = key[0] as string
+  const mark = (value: string | number) => `$${params.push(value)}`
+  const behind = () => {
+    const places = key.map((_, at) => mark(after?.[at] as string))
+    return `(${key.join(', ')}) ${descending ? '<' : '>'} (${places.join(', ')})`
+  }
+  // A key of another search means the first page.
+  const isBehind = after?.[0].startsWith(prefix) === true
+  const lower = isBehind && !descending ? behind() : `${column} >= ${mark(prefix)}`
+  const upper = isBehind && descending ? behind() : `${column} < ${mark(endOf(prefix))}`
+  const order = key.map((name) => `${name} ${descending ? 'DESC' : 'ASC'}`).join(', ')
+  return `${lower} AND ${upper} ORDER BY ${order} LIMIT ${mark(page.limit)}`
+}
+
+const accountQuery = (field: AccountField, page: SearchPage): Query => {
+  const column = accountColumns[field]
+  const params: Query['params'] = [page.accountId]
+  const range = rangeOf([column, 't.account_id'], page, params)
+  return {
+    sql: `SELECT ${column} AS found_by, ${recordColumns('r.')} FROM account_tree t
+      JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
+      WHERE t.ancestor_id = $1 AND ${range}`,
+    params,
+  }
+}
+
+const claimQuery = (claim: string, page: SearchPage): Query => {
+  const params: Query['params'] = [page.accountId, claim]
+  const range = rangeOf(['c.value'], page, params)
+  return {
+    sql: `SELECT c.value AS found_by, ${recordColumns('r.')} FROM claims c
+      JOIN records r ON r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id
+      WHERE c.account_id = $1 AND c.name = $2 AND ${range}`,
+    params,
+  }
 }
 
 export type SearchStore = ReturnType<typeof createSearchStore>
 
 /** Index reads: what begins with a prefix, in the order of the index. */
 export const createSearchStore = (store: Store) => {
-  const read = async (
-    sql: string,
-    params: (string | number)[],
-    long: boolean | undefined,
-  ): Promise<Hit[]> => {
+  const read = async ({ sql, params }: Query, long: boolean | undefined): Promise<Hit[]> => {
     const rows = await (long ? store.scan(sql, params) : store.all(sql, params))
     return rows.map((row) => ({ key: row.found_by as string, record: toRecord(row) }))
   }
 
-  const bounds = ({ accountId, prefix, limit }: SearchPage) => [accountId, prefix, endOf(prefix), limit]
-
   return {
-    accounts: (field: AccountField, page: SearchPage) =>
-      read(accountSql(field, page), [...bounds(page), ...(page.after ?? [])], page.long),
+    accounts: (field: AccountField, page: SearchPage) => read(accountQuery(field, page), page.long),
 
     /** Records of an account by a name that they hold as a claim. */
-    byClaim: (claim: string, page: SearchPage) =>
-      read(claimSql(page), [...bounds(page), claim, ...(page.after?.slice(0, 1) ?? [])], page.long),
+    byClaim: (claim: string, page: SearchPage) => read(claimQuery(claim, page), page.long),
   }
 }
