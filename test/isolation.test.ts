@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Route } from '../src/http/route.ts'
 import type { Json } from '../src/lib/json.ts'
 import type { Answer, Client } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { nameOf, type PathIds, pathWith, requestFor, variablesOf } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
 import { describeEngines, type TestAccount, useWorld, type World } from './support/world.ts'
@@ -48,7 +49,10 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
     body: Buffer.from(`\x89PNG\r\n\x1a\n${word}`, 'latin1'),
   })
   await world.anonymous.put('/v2/user_auth', { credentials: '0'.repeat(32), account_name: account.name })
-  const [attempt] = (await operator.get(`${account.path}/security/attempts`)).data
+  const attempts = await eventually(
+    () => operator.get(`${account.path}/security/attempts`),
+    ({ data }) => data.length > 0,
+  )
   return {
     account,
     word,
@@ -57,7 +61,7 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
       user_id: user.id,
       device_id: phone.id,
       provider_id: factor.id,
-      attempt_id: attempt?.id ?? '0'.repeat(32),
+      attempt_id: attempts.data[0].id,
       config_id: 'portal',
       section: 'default',
       schema_name: 'users',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Route } from '../src/http/route.ts'
 import type { Client } from './support/client.ts'
+import { eventually } from './support/eventually.ts'
 import { nameOf, pathWith, requestFor, type Samples } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
 import { useWorld } from './support/world.ts'
@@ -50,10 +51,13 @@ const idsOf = async () => {
   await world.operator.post(`${world.acme.path}/configs/portal`, { theme: 'blue' })
   await world.operator.post('/v2/system_configs/portal', { default: { theme: 'grey' } })
   await world.anonymous.put('/v2/user_auth', { credentials: '0'.repeat(32), account_name: 'Acme' })
-  const [attempt] = (await world.ada.get(`${world.acme.path}/security/attempts`)).data
+  const attempts = await eventually(
+    () => world.ada.get(`${world.acme.path}/security/attempts`),
+    ({ data }) => data.length > 0,
+  )
   const [key] = (await world.operator.get('/v2/auth/keys')).data
   const shared = {
-    attempt_id: attempt.id,
+    attempt_id: attempts.data[0].id,
     key_id: key.id,
     config_id: 'portal',
     section: 'default',

@@ -28,6 +28,10 @@ const help =
   'Usage: crosspoint openapi\n\nPrints the OpenAPI 3.1 document that a running server has at /openapi.json.\n'
 
 const run = async (args: readonly string[]): Promise<number> => {
+  // A reader that has seen enough (`| head`) is no failure.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
   process.stdout.write(args.includes('--help') ? help : openApiDocument())
   return 0
 }

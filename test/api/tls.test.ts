@@ -12,10 +12,10 @@ import { connect as connectPlain } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { connect, type PeerCertificate, type TLSSocket } from 'node:tls'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestLog } from '../support/log.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { credentialsOf, describeEngines, useWorld, type World } from '../support/world.ts'
@@ -28,17 +28,6 @@ const authorities = ['first', 'second'].map((name) => readFileSync(shipped(`${na
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
 
 const crossbar = '/v2/system_configs/crossbar'
-
-/** Waits for what follows in the background, within a bound. */
-const eventually = async <T>(look: () => Promise<T> | T, isDone: (seen: T) => boolean): Promise<T> => {
-  const deadline = Date.now() + 15_000
-  for (;;) {
-    const seen = await look()
-    if (isDone(seen)) return seen
-    if (Date.now() > deadline) throw new Error(`still ${JSON.stringify(seen)}`)
-    await sleep(25)
-  }
-}
 
 const getSecurely = (port: number, path = '/healthz') =>
   new Promise<{ status: number | undefined; body: string; subject: string }>((resolve, reject) => {

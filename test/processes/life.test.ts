@@ -1,0 +1,190 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createCuttable } from '../support/cuttable.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { engines } from '../support/postgres.ts'
+import { removeDataDir, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession } from '../support/session.ts'
+
+const program = join(import.meta.dirname, '../../bin/crosspoint.ts')
+
+/** Runs the program to its end. */
+const runProgram = async (args: string[], environment: Record<string, string>) => {
+  const env = { PATH: process.env.PATH, ...environment }
+  const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit'),
+  ])
+  return { code: code as number, output, errors }
+}
+
+describeEngines('a server process', (engine) => {
+  let place: Place
+
+  beforeEach(async () => {
+    place = await makePlace(engine)
+  })
+
+  afterEach(() => place.remove())
+
+  const start = () => startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+
+  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+    'finishes what is in flight at %s, however often it comes, and exits with 0',
+    async (signal) => {
+      const server = await start()
+      const session = await openSession(server)
+      await freeRequests(session)
+      // Each password costs two slow derivations: these are under way when the signal comes.
+      const creating = Array.from({ length: 8 }, (_, index) =>
+        session.admin.put(`/v2/accounts/${session.masterId}/users`, {
+          first_name: 'A',
+          last_name: 'B',
+          username: `user${index}`,
+          password: 'a secret',
+        }),
+      )
+      await sleep(60)
+      server.process.kill(signal)
+      await sleep(20)
+      server.process.kill(signal)
+      const ended = server.end(signal)
+      expect((await Promise.all(creating)).map(({ status }) => status)).toEqual(Array(8).fill(201))
+      session.close()
+      expect(await ended).toBe(0)
+      expect(server.errors()).toBe('')
+      await expect(fetch(server.url)).rejects.toThrow()
+    },
+  )
+
+  it('ends although clients keep idle connections open', async () => {
+    const server = await start()
+    const session = await openSession(server)
+    await session.admin.get('/v2/token_auth')
+    const begun = performance.now()
+    expect(await server.end()).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(5000)
+    session.close()
+  })
+
+  it('answers soon on a store that is there already', async () => {
+    await (await start()).end()
+    const begun = performance.now()
+    const server = await start()
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    console.log(`from start to first answer on ${engine}: ${Math.round(performance.now() - begun)} ms`)
+    expect(await server.end()).toBe(0)
+  })
+
+  it('shares a new store with others that start at the same time', async () => {
+    const servers = await Promise.all([start(), start(), start()])
+    const sessions = await Promise.all(servers.map((server) => openSession(server)))
+    expect(new Set(sessions.map(({ masterId }) => masterId)).size).toBe(1)
+    for (const session of sessions) session.close()
+    for (const server of servers) {
+      expect(await server.end()).toBe(0)
+      expect(server.errors()).toBe('')
+    }
+  })
+})
+
+describe('a start', () => {
+  let folder: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'crosspoint-start-'))
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('tells all mistakes of the settings together, and starts nothing', async () => {
+    const dataDir = join(folder, 'data')
+    const { code, output, errors } = await runProgram(['serve'], {
+      CROSSPOINT_DATA_DIR: dataDir,
+      CROSSPOINT_PORT: 'eight thousand',
+      CROSSPOINT_DATABASE_URL: 'mysql://root:hush@localhost',
+      CROSSPOINT_SMTP_URL: 'nowhere',
+      CROSSPOINT_LOG_LEVEL: 'loud',
+      CROSSPOINT_MASTER_REALM: 'no realm!',
+      CROSSPOINT_ADMIN_USERNAME: 'a b',
+      CROSSPOINT_PROT: '8000',
+    })
+    expect(code).toBe(2)
+    expect(output).toBe('')
+    const named = ['PORT', 'DATABASE_URL', 'SMTP_URL', 'LOG_LEVEL', 'MASTER_REALM', 'ADMIN_USERNAME', 'PROT']
+    for (const name of named) expect(errors).toMatch(new RegExp(`CROSSPOINT_${name}\\b`))
+    expect(errors).not.toContain('hush')
+    expect(existsSync(dataDir)).toBe(false)
+  })
+
+  it('on a port that is taken fails with its reason and leaves nothing running', async () => {
+    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: undefined })
+    const { code, errors } = await runProgram(['serve'], {
+      CROSSPOINT_DATA_DIR: folder,
+      CROSSPOINT_PORT: String(server.port),
+    })
+    expect(code).toBe(1)
+    expect(errors).toContain('EADDRINUSE')
+    await server.end()
+    removeDataDir(server)
+  })
+
+  it('without a database fails with its reason', async () => {
+    const { code, errors } = await runProgram(['serve'], {
+      CROSSPOINT_DATA_DIR: folder,
+      CROSSPOINT_PORT: '0',
+      CROSSPOINT_DATABASE_URL: 'postgres://nobody:hush@127.0.0.1:1/none',
+    })
+    expect(code).toBe(1)
+    expect(errors).toContain('ECONNREFUSED')
+    expect(errors).not.toContain('hush')
+    expect(readdirSync(folder)).not.toContain('crosspoint.db')
+  })
+
+  it('asked for help tells every setting, unknown commands are refused', async () => {
+    const { code, output } = await runProgram(['serve', '--help'], {})
+    expect(code).toBe(0)
+    for (const name of ['CROSSPOINT_PORT', 'CROSSPOINT_DATA_DIR', 'CROSSPOINT_DATABASE_URL']) {
+      expect(output).toContain(name)
+    }
+    expect((await runProgram(['dance'], {})).code).toBe(2)
+  })
+})
+
+describe.runIf(engines.includes('postgres'))('a server whose PostgreSQL goes away', () => {
+  it('says 503 while it is away, lives on, and serves again without a restart', async () => {
+    const place = await makePlace('postgres')
+    const way = await createCuttable(place.databaseUrl as string)
+    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: way.url }, place.dataDir)
+    const session = await openSession(server)
+    await freeRequests(session)
+    const statusOf = async (path: string) => (await fetch(server.url + path)).status
+    const account = `/v2/accounts/${session.masterId}`
+    expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([200, 200])
+
+    way.cut()
+    expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([200, 503])
+    const refused = await session.admin.get(account)
+    expect([refused.status, refused.body.message]).toEqual([503, 'datastore_unreachable'])
+    const unwritten = await session.admin.put('/v2/accounts', { name: 'Away' })
+    expect(unwritten.status).toBe(503)
+
+    way.mend()
+    expect([await statusOf('/healthz'), await statusOf('/readyz')]).toEqual([200, 200])
+    expect((await session.admin.get(account)).status).toBe(200)
+    expect((await session.admin.put('/v2/accounts', { name: 'Away' })).status).toBe(201)
+    session.close()
+    expect(await server.end()).toBe(0)
+    expect(server.errors()).not.toMatch(/unhandled|uncaught/i)
+    await way.close()
+    await place.remove()
+  })
+})
