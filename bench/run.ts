@@ -4,7 +4,6 @@ import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createDatabase, startPostgres } from '../test/support/postgres.ts'
-import { freeRequests } from './free-requests.ts'
 import type { LoadResult } from './load.ts'
 import { type Figure, floor, load, type Measure, measuresOf, type Round, type Tools } from './measures.ts'
 import { printHottest } from './profile.ts'
@@ -101,7 +100,6 @@ const runEngine = async (engine: 'SQLite' | 'PostgreSQL', place: Place) => {
   say(engine)
   await mkdir(place.dataDir, { recursive: true })
   const first = await startServer(place)
-  await freeRequests(place)
   const stage = await setStage(first)
   await first.stop()
   await runStarts(place)

@@ -46,6 +46,12 @@ interface Verified {
   system: SystemRecord
 }
 
+/** Whom a token stood for when no record was newer than `era`. */
+interface Session {
+  era: number
+  actor: Actor
+}
+
 export interface TokenSubject {
   account: AccountRecord
   user: UserRecord | undefined
@@ -61,6 +67,11 @@ const issuer = 'kazoo'
 const systemId = 'token_identity'
 const mostVerified = 20_000
 const makeKeyPair = promisify(generateKeyPair)
+
+const remember = <T>(memory: Map<string, T>, token: string, entry: T) => {
+  memory.set(token, entry)
+  if (memory.size > mostVerified) memory.delete(memory.keys().next().value as string)
+}
 
 const systemDefinition: CollectionDefinition<object, SystemHidden> = {
   kind: 'token_identity',
@@ -98,6 +109,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
   const keys = createCollection(store, keyDefinition)
   const revocations = createCollection(store, revocationDefinition)
   const verified = new Map<string, Verified>()
+  const sessions = new Map<string, Session>()
   const keyObjects = new WeakMap<object, KeyObject>()
 
   const system = async () => {
@@ -166,32 +178,41 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     return { system: identity, account, user }
   }
 
-  const remember = (token: string, entry: Verified) => {
-    verified.set(token, entry)
-    if (verified.size > mostVerified) verified.delete(verified.keys().next().value as string)
-    return entry
-  }
+  const isAlive = (claims: TokenClaims | undefined) =>
+    claims?.exp === undefined || claims.exp * 1000 > clock.now()
 
   /** The token's entry, its identity checked against the records as they are now. */
   const current = async (token: string): Promise<Verified> => {
     const known = verified.get(token)
     const claims = known?.claims ?? (await decode(token))
-    if (claims.exp !== undefined && claims.exp * 1000 <= clock.now()) throw refused()
+    if (!isAlive(claims)) throw refused()
     const now = await subjects(claims)
     if (known && known.system === now.system && known.account === now.account && known.user === now.user)
       return known
     if (claims.identity_sig !== signatureOf(now.system, now.account, now.user)) throw refused()
-    return remember(token, { claims, hash: known?.hash ?? sha256Hex(token).slice(0, 32), ...now })
+    const entry = { claims, hash: known?.hash ?? sha256Hex(token).slice(0, 32), ...now }
+    remember(verified, token, entry)
+    return entry
+  }
+
+  const judge = async (token: string): Promise<Actor> => {
+    const { claims, hash, account, user } = await current(token)
+    if (await revocations.find(account.id, hash)) throw refused()
+    if (user?.doc.enabled === false) throw refused()
+    assertEnabled(account)
+    return { accountId: account.id, account, user, method: claims.method, claims, token }
   }
 
   return {
     /** The actor behind a token, or 401; 400 when the account is disabled. */
     async verify(token: string): Promise<Actor> {
-      const { claims, hash, account, user } = await current(token)
-      if (await revocations.find(account.id, hash)) throw refused()
-      if (user?.doc.enabled === false) throw refused()
-      assertEnabled(account)
-      return { accountId: account.id, account, user, method: claims.method, claims, token }
+      const session = sessions.get(token)
+      if (session && session.era === store.records.era() && isAlive(session.actor.claims))
+        return session.actor
+      const era = store.records.era()
+      const actor = await judge(token)
+      remember(sessions, token, { era, actor })
+      return actor
     },
 
     async issue({

@@ -36,4 +36,4 @@ const run = async (args: readonly string[]): Promise<number> => {
   return 0
 }
 
-export const openapi = { summary: 'print the OpenAPI document', run }
+export const openapi = { run }

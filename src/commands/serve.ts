@@ -74,4 +74,4 @@ const run = async (args: readonly string[]): Promise<number> => {
   return 0
 }
 
-export const serve = { summary: 'run the server in the foreground', run }
+export const serve = { run }

@@ -89,6 +89,37 @@ export const one = (record: StoredRecord<object, object>, { readOnly, metadata, 
     ...(etag ? { etag } : {}),
   })
 
+interface Remembered {
+  key: string
+  answer: Answer
+}
+
+const remembered = new WeakMap<StoredRecord<object, object>, Remembered>()
+
+// Joined texts are trees of pieces to the engine; answers are sent often, so they are kept in one piece.
+const inOnePiece = (text: string) => Buffer.from(text).toString()
+
+/**
+ * One record, whose extras follow from the record and `key` alone: the answer is made once and kept
+ * as long as the record is cached.
+ */
+export const oneRemembered = (
+  record: StoredRecord<object, object>,
+  key: string,
+  extras: () => Extras,
+): Answer => {
+  const known = remembered.get(record)
+  if (known?.key === key) return known.answer
+  const { data, metadata, ...fields } = one(record, extras()).fields
+  const answer = new Answer({
+    ...fields,
+    data: new RawJson(inOnePiece((data as RawJson).text)),
+    metadata: new RawJson(inOnePiece(JSON.stringify(metadata))),
+  })
+  remembered.set(record, { key, answer })
+  return answer
+}
+
 /** A record that this request made. */
 export const made = (record: StoredRecord<object, object>, extras: Extras = {}) =>
   new Answer({ ...one(record, extras).fields, created: record.id })

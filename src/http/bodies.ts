@@ -30,7 +30,8 @@ const readBytes = async (request: IncomingMessage, limit: number): Promise<Buffe
   if (announced > limit) throw failure('too_large', { limit })
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
+  // A request that is destroyed takes its connection along, and the answer with it.
+  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > limit) throw failure('too_large', { limit })
     chunks.push(chunk)

@@ -1,11 +1,11 @@
 // Which representation the client wants, and the short names that the API takes for some.
 
-const shortNames: Record<string, string> = {
-  csv: 'text/csv',
-  pdf: 'application/pdf',
-  json: 'application/json',
-  png: 'image/png',
-}
+const shortNames = new Map([
+  ['csv', 'text/csv'],
+  ['pdf', 'application/pdf'],
+  ['json', 'application/json'],
+  ['png', 'image/png'],
+])
 
 interface Preference {
   type: string
@@ -19,7 +19,7 @@ const parseAccept = (header: string): Preference[] =>
       const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
       const quality = parameters.find((parameter) => parameter.startsWith('q='))
       const value = quality === undefined ? 1 : Number(quality.slice(2))
-      return { type: shortNames[type] ?? type, quality: Number.isFinite(value) ? value : 0 }
+      return { type: shortNames.get(type) ?? type, quality: Number.isFinite(value) ? value : 0 }
     })
     .filter(({ type, quality }) => type !== '' && quality > 0)
     .sort((a, b) => b.quality - a.quality)

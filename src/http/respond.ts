@@ -20,9 +20,12 @@ const writeHead = (exchange: Exchange, status: number, headers: Headers) => {
 
 const send = (exchange: Exchange, status: number, body: string | Uint8Array, headers: Headers) => {
   exchange.done = true
-  headers['content-length'] = String(typeof body === 'string' ? Buffer.byteLength(body) : body.length)
+  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  headers['content-length'] = String(bytes)
   writeHead(exchange, status, headers)
-  exchange.response.end(exchange.method === 'HEAD' ? undefined : body)
+  if (exchange.method === 'HEAD') exchange.response.end()
+  // One byte a character is ASCII, where the encoding that costs less gives the same bytes.
+  else exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
 }
 
 /** An answer without a body: preflights, 304. */
@@ -218,10 +221,23 @@ export const respond = (exchange: Exchange, result: unknown) => {
   return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))
 }
 
+/** The client went away before it had sent its request: nobody is there to be answered. */
+const hasLeft = ({ request }: Exchange) => request.destroyed && !request.complete
+
+// Above this a client would send for long what nobody wants.
+const mostPassedOverBytes = 64_000_000
+
+/** Reads away the rest of a refused body: a connection closed too early would take the answer from a client that still sends. */
+const passOver = ({ request }: Exchange, wire: Headers) => {
+  if (Number(request.headers['content-length'] ?? 0) > mostPassedOverBytes) wire.connection = 'close'
+  else request.resume()
+}
+
 /** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
 export const respondFailure = (exchange: Exchange, error: unknown) => {
   const { response, frame, id } = exchange
   const known = error instanceof Failure
+  if (hasLeft(exchange)) return
   if (!known || error.kind === 'datastore_unreachable') {
     frame.log.write('error', 'a request failed', {
       request_id: id,
@@ -233,8 +249,7 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
   if (response.headersSent) return void response.destroy()
   const { status, message, data, metadata, headers } = known ? failureAnswer(error) : unexpected
   const wire: Headers = { ...headers }
-  // The rest of a refused body is not read, so the connection cannot be used again.
-  if (!exchange.request.complete) wire.connection = 'close'
+  if (!exchange.request.complete) passOver(exchange, wire)
   const extra = { error: String(status), message }
   sendJson(exchange, status, envelopeOf({ ...common(exchange, 'error'), data, metadata, extra }), wire)
 }

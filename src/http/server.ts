@@ -6,6 +6,7 @@ import {
 } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
+import { invalid } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import { corsHeaders } from './cors.ts'
 import { envelopeOf } from './envelope.ts'
@@ -26,9 +27,15 @@ export type Server = PlainServer | TlsServer
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
+const requireHost = ({ headers, httpVersion }: IncomingMessage) => {
+  if (headers.host !== undefined || httpVersion === '1.0') return
+  throw invalid({ host: { required: { message: 'The header Host is required', value: 'host' } } })
+}
+
 const answer = async (frame: Frame, request: IncomingMessage, response: ServerResponse) => {
   const exchange = new Exchange(frame, request, response, requestIdOf(request))
   try {
+    requireHost(request)
     const page = frame.pages.get(exchange.path)
     if (page && exchange.method !== 'OPTIONS') return await page(request, response)
     await runSteps(exchange)
@@ -96,11 +103,15 @@ const answerClientError = (frame: Frame) => (error: NodeJS.ErrnoException, socke
 
 // A request has to arrive within these times; answers may take as long as the client reads.
 const timeouts = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 72_000 }
+// Node would answer without an envelope.
+const judgedHere = { requireHostHeader: false }
 
 /** What plain and TLS listeners have in common. */
 export const equip = <S extends Server>(server: S, frame: Frame): S => {
-  Object.assign(server, timeouts)
+  Object.assign(server, timeouts, judgedHere)
   server.on('clientError', answerClientError(frame))
+  // An expectation that nobody knows is no reason to refuse a request.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   return server
 }
 

@@ -18,9 +18,16 @@ export interface Settings {
 
 const noSections: SettingsDoc = {}
 
+interface Reading {
+  era: number
+  sections: SettingsDoc
+  value: Json
+}
+
 export const createSettings = (records: Records, node: string): Settings => {
   const fallbacks = new Map<string, Json>()
   const merged = new WeakMap<StoredRecord, Json>()
+  const readings = new Map<SettingsName, Reading>()
 
   const fallback = (name: SettingsName) => {
     const known = fallbacks.get(name) ?? defaultsOf(settingsSchemas[name])
@@ -35,15 +42,26 @@ export const createSettings = (records: Records, node: string): Settings => {
     return value
   }
 
+  const read = async (name: SettingsName): Promise<Reading> => {
+    const era = records.era()
+    const known = readings.get(name)
+    if (known?.era === era) return known
+    const record = await records.find(systemScope, settingsKind, name)
+    const reading = {
+      era,
+      sections: (record?.doc as SettingsDoc | undefined) ?? noSections,
+      value: record ? (merged.get(record) ?? merge(name, record)) : fallback(name),
+    }
+    readings.set(name, reading)
+    return reading
+  }
+
   return {
     async of<Name extends SettingsName>(name: Name) {
-      const record = await records.find(systemScope, settingsKind, name)
-      const value = record ? (merged.get(record) ?? merge(name, record)) : fallback(name)
-      return value as SettingsOf<Name>
+      return (await read(name)).value as SettingsOf<Name>
     },
     async sections(name) {
-      const record = await records.find(systemScope, settingsKind, name)
-      return (record?.doc as SettingsDoc | undefined) ?? noSections
+      return (await read(name)).sections
     },
   }
 }

@@ -50,9 +50,11 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     },
     onLost: () => announce('everything'),
   })
-  const readers = Array.from({ length: readLinks }, () => createLink({ url, patienceMilliseconds }))
+  const readers = Array.from({ length: readLinks }, () =>
+    createLink({ url, patienceMilliseconds, prepare: makeReadOnly }),
+  )
   const scanners = Array.from({ length: scanLinks }, () =>
-    createLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor }),
+    createLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
   const writer = createWriter({ url, patienceMilliseconds }, processId, announce)
   const fence = createFence(ear)
@@ -251,6 +253,11 @@ const createWriter = (
       await Promise.all(lanes.map((lane) => lane.close()))
     },
   }
+}
+
+/** Nothing is written but by change sets: a connection for reads refuses. */
+const makeReadOnly = async (client: pg.Client) => {
+  await client.query('SET default_transaction_read_only = on')
 }
 
 /** An acknowledged write is on disk, whatever the server's default says. */

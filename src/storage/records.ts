@@ -105,7 +105,7 @@ export const recordColumns = (prefix = '') =>
     .join(', ')
 
 const columns = recordColumns()
-const cacheBytes = 48_000_000
+const cacheBytes = 96_000_000
 
 /** Text that both engines can bind and compare: PostgreSQL has no NUL and no lone surrogates in text. */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0')
@@ -155,7 +155,11 @@ const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) =>
 /** The documents of all areas: reads through a cache, writes into change sets. */
 export const createRecords = (db: Database) => {
   const cache = createRecordCache<StoredRecord | undefined>(cacheBytes)
-  db.onStale(cache.forget)
+  let era = 0
+  db.onStale((keys) => {
+    era += 1
+    cache.forget(keys)
+  })
   const select = `SELECT ${columns} FROM records WHERE account_id = $1 AND kind = $2 AND id = $3`
 
   const load = async (accountId: string, kind: string, id: string) => {
@@ -173,6 +177,9 @@ export const createRecords = (db: Database) => {
   }
 
   return {
+    /** Another number after every change of any record: what was made of records is good while it stays. */
+    era: () => era,
+
     /** The record, or undefined. The account comes first: a look-up that could cross accounts does not exist. */
     find<Doc extends object = Json, Hidden extends object = Json>(
       accountId: string,
@@ -192,6 +199,21 @@ export const createRecords = (db: Database) => {
     /** The same page without the records' documents: a third of the work. */
     async rows(query: PageQuery) {
       return (await readPage(query, 'id, sort_key, row_json')).map(toListRow)
+    },
+
+    /** Everything that an account holds, of all kinds, in batches. */
+    async *everything(accountId: string, batch = 500): AsyncGenerator<StoredRecord[]> {
+      let after: readonly [string, string] = ['', '']
+      for (;;) {
+        const rows = await db.scan(
+          `SELECT ${columns} FROM records WHERE account_id = $1 AND (kind, id) > ($2, $3) ORDER BY kind, id LIMIT $4`,
+          [accountId, ...after, batch],
+        )
+        if (rows.length > 0) yield rows.map(toRecord)
+        const last = rows.at(-1)
+        if (!last || rows.length < batch) return
+        after = [last.kind as string, last.id as string]
+      }
     },
 
     /** Who holds a claim. */

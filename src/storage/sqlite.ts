@@ -86,6 +86,8 @@ export const openSqlite = (file: string): Database => {
   const queryOf = (sql: string) => {
     let query = queries.get(sql)
     if (!query) {
+      // Nothing is written but by change sets; PostgreSQL refuses it by itself.
+      if (!/^\s*SELECT\b/.test(sql)) throw new Error('a read that is no SELECT')
       const statement = connection.prepare(sqliteText(sql))
       statement.setReturnArrays(true)
       query = { statement, names: statement.columns().map(({ name }) => name) }

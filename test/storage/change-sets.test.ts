@@ -113,6 +113,21 @@ describeEngines('change sets', (engine) => {
     await world.add(accountId, { title: 'the store goes on' })
   })
 
+  it('are the only way to write: a read that would write is refused', async () => {
+    const accountId = freshAccount()
+    const note = await world.add(accountId, { title: 'stays' })
+    for (const sql of [
+      'DELETE FROM records WHERE account_id = $1',
+      'DELETE FROM records WHERE account_id = $1 RETURNING id',
+      "UPDATE records SET doc = '{}' WHERE account_id = $1 RETURNING id",
+      'WITH x AS (SELECT 1) DELETE FROM records WHERE account_id = $1 RETURNING id',
+    ]) {
+      await expect(world.store.all(sql, [accountId])).rejects.toThrow()
+      await expect(world.store.scan(sql, [accountId])).rejects.toThrow()
+    }
+    expect((await world.other.notes.get(accountId, note.id)).doc.title).toBe('stays')
+  })
+
   it('are refused when they tell no change', async () => {
     const set = new ChangeSet(author).run('DELETE FROM records WHERE account_id = $1', ['nobody'])
     const refused = async () => world.store.commit(set)

@@ -193,7 +193,7 @@ export const createAccounts = ({ store, settings, keyring }: Tools) => {
       }
       if (account.tally > 0) throw failure('account_has_descendants', { cause: account.id })
       const set = new ChangeSet(author)
-      accounts.remove(set, account)
+      await accounts.remove(set, account)
       await store.commit(set)
       return account
     },

@@ -7,7 +7,7 @@ import {
   anyToken,
   superduper,
 } from '../../auth/policies.ts'
-import { answer, ListAnswer, made, one, removed } from '../../http/answers.ts'
+import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answers.ts'
 import { type Listing, shortListing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
@@ -16,7 +16,7 @@ import type { Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
 import type { Accounts, Privileged } from './operations.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
-import { accountJson, accountReadOnlyValues, childRow, descendantRow } from './views.ts'
+import { accountJson, accountReadOnlyValues, childRow, descendantRow, type ReadOnlyValues } from './views.ts'
 
 const anAccount = '/v2/accounts/{account_id}'
 const ApiKey = closed({ api_key: must(text(64, 64)) })
@@ -29,24 +29,26 @@ const prepare = (data: Json): Json =>
 
 export const accountRoutes = (accounts: Accounts): Route[] => {
   /** Read-only values in both places, and an ETag that changes with everything shown. */
-  const shown = async (account: AccountRecord, actor: Actor, extra: Json = {}) => {
+  const shownAs = (account: AccountRecord, values: ReadOnlyValues) => ({
+    readOnly: {
+      ...values,
+      knm_allow_additions: values.wnm_allow_additions,
+      descendants_count: account.tally,
+      ...('available_apps' in account.doc ? {} : { available_apps: [] }),
+      ...('blacklists' in account.doc ? {} : { blacklists: [] }),
+    },
+    metadata: { ...values },
+    etag: `${account.revision}-${account.tally}-${values.reseller_id.slice(-8)}-${values.billing_mode}`,
+  })
+
+  const shown = async (account: AccountRecord, actor: Actor) =>
+    shownAs(account, accountReadOnlyValues(account, await accounts.resellerOf(account), actor))
+
+  const view = async (account: AccountRecord, actor: Actor) => {
     const resellerId = await accounts.resellerOf(account)
     const values = accountReadOnlyValues(account, resellerId, actor)
-    return {
-      readOnly: {
-        ...values,
-        knm_allow_additions: values.wnm_allow_additions,
-        descendants_count: account.tally,
-        ...('available_apps' in account.doc ? {} : { available_apps: [] }),
-        ...('blacklists' in account.doc ? {} : { blacklists: [] }),
-      },
-      metadata: { ...values, ...extra },
-      etag: `${account.revision}-${account.tally}-${resellerId.slice(-8)}-${values.billing_mode}`,
-    }
+    return oneRemembered(account, `${resellerId}/${values.billing_mode}`, () => shownAs(account, values))
   }
-
-  const view = async (account: AccountRecord, actor: Actor, extra?: Json) =>
-    one(account, await shown(account, actor, extra))
 
   const subject = ({ account }: { account: AccountRecord }) =>
     Promise.resolve({ revision: account.revision, doc: { ...account.doc, enabled: account.hidden.enabled } })
@@ -118,8 +120,9 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       run: async ({ account, actor, request }) => {
         const asked = String(request.value('include_api_key')) === 'true'
         if (!asked || privLevelOf(actor) !== 'admin') return view(account, actor)
-        const { fields } = await view(account, actor, { api_key: accounts.apiKeyOf(account) })
-        return answer({ ...fields, etag: `${fields.etag}-key` })
+        const { etag, ...extras } = await shown(account, actor)
+        const metadata = { ...extras.metadata, api_key: accounts.apiKeyOf(account) }
+        return one(account, { ...extras, metadata, etag: `${etag}-key` })
       },
     }),
     put(anAccount, {

@@ -2,7 +2,7 @@ import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } 
 import { searchKey } from '../../lib/search-key.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
+import { deleteRecord, recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 
 export const nameTaken = (name: unknown) => ({
@@ -133,8 +133,8 @@ export const createAccountStore = (store: Store) => {
       ])
     },
 
-    /** Removes an account that has no sub-accounts, with everything it holds. */
-    remove(set: ChangeSet, account: AccountRecord) {
+    /** Removes an account that has no sub-accounts, with everything it holds: each record leaves an audit entry. */
+    async remove(set: ChangeSet, account: AccountRecord) {
       set.run(
         "UPDATE records SET tally = tally WHERE account_id = $1 AND kind = 'account' AND id = $1 AND tally = 0",
         [account.id],
@@ -143,8 +143,12 @@ export const createAccountStore = (store: Store) => {
           orElse: conflict,
         },
       )
+      for await (const held of store.records.everything(account.id)) {
+        for (const record of held)
+          if (record.id !== account.id || record.kind !== accountKind) deleteRecord(set, record)
+      }
       collection.remove(set, account)
-      set.run('DELETE FROM records WHERE account_id = $1', [account.id])
+      set.run('DELETE FROM records WHERE account_id = $1', [account.id], { rows: 0, orElse: conflict })
       set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
       uproot(set, account)
       count(set, account.hidden.tree, -1)

@@ -14,6 +14,8 @@ export const accountReadOnlyValues = (account: AccountRecord, resellerId: string
   billing_mode: billingMode(resellerId, actor.accountId, account.hidden.tree[0] ?? account.id),
 })
 
+export type ReadOnlyValues = ReturnType<typeof accountReadOnlyValues>
+
 /** The list row of a child or sibling. */
 export const childRow = (account: AccountRecord) =>
   `${account.rowText.slice(0, -1)},"descendants_count":${account.tally}}`
