@@ -4,7 +4,7 @@ import { startHelper } from './children.ts'
 import type { FloorJob, FloorResult } from './floors.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { type Place, processorSecondsOf, type RunningServer } from './server.ts'
-import { type Stage, signIn, signInData, userData } from './stage.ts'
+import { newUserData, type Stage, signIn, signInData } from './stage.ts'
 
 export interface Figure {
   perSecond: number
@@ -105,7 +105,7 @@ let created = 0
 
 const creating = async ({ server, stage, place, seconds }: Tools): Promise<Round> => {
   const token = await signIn(server)
-  const [head = '', tail = ''] = JSON.stringify({ data: userData('KEY') })
+  const [head = '', tail = ''] = JSON.stringify({ data: newUserData('KEY') })
     .replaceAll('KEY@', 'k@')
     .split('"username":"KEY"')
   const body: [string, string] = [`${head}"username":"u`, `"${tail}`]

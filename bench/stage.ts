@@ -79,6 +79,17 @@ export const userData = (name: string) => ({
   cost_center: 'DE-BER-0417-PURCHASING',
 })
 
+/** What a form with a name, an address and a number sends. */
+export const newUserData = (name: string) => ({
+  first_name: 'Magdalena',
+  last_name: name,
+  username: name,
+  email: `${name}@bench.example.com`,
+  priv_level: 'user',
+  timezone: 'Europe/Berlin',
+  caller_id: { internal: { name: `Magdalena ${name}`, number: '2041' } },
+})
+
 const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>) => {
   const rest = items.values()
   const caller = async () => {

@@ -221,8 +221,8 @@ export const respond = (exchange: Exchange, result: unknown) => {
   return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))
 }
 
-/** The client went away before it had sent its request: nobody is there to be answered. */
-const hasLeft = ({ request }: Exchange) => request.destroyed && !request.complete
+/** The client went away before its request was read: nobody is there to be answered. */
+const hasLeft = ({ request }: Exchange, error: unknown) => error === request.errored
 
 // Above this a client would send for long what nobody wants.
 const mostPassedOverBytes = 64_000_000
@@ -237,7 +237,7 @@ const passOver = ({ request }: Exchange, wire: Headers) => {
 export const respondFailure = (exchange: Exchange, error: unknown) => {
   const { response, frame, id } = exchange
   const known = error instanceof Failure
-  if (hasLeft(exchange)) return
+  if (hasLeft(exchange, error)) return
   if (!known || error.kind === 'datastore_unreachable') {
     frame.log.write('error', 'a request failed', {
       request_id: id,

@@ -1,6 +1,14 @@
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
-import type { ScanAnswer, ScanRequest } from './sqlite.ts'
+import type { Value } from './db.ts'
+import type { Numbered } from './worker-link.ts'
+
+export interface Scan {
+  sql: string
+  params: readonly Value[]
+}
+
+export type ScanAnswer = { rows: never[] } | { error: string }
 
 // Runs in a worker thread: long reads of the embedded store, beside the event loop that serves requests.
 const connection = new DatabaseSync((workerData as { file: string }).file, { readOnly: true })
@@ -16,12 +24,14 @@ const prepared = (sql: string) => {
   return statement
 }
 
-const answer = ({ number, sql, params }: ScanRequest): ScanAnswer => {
+const answer = ({ sql, params }: Scan): ScanAnswer => {
   try {
-    return { number, rows: prepared(sql).all(...params) as never[] }
+    return { rows: prepared(sql).all(...params) as never[] }
   } catch (error) {
-    return { number, error: error instanceof Error ? error.message : String(error) }
+    return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
-parentPort?.on('message', (request: ScanRequest) => parentPort?.postMessage(answer(request)))
+parentPort?.on('message', ({ number, content }: Numbered<Scan>) => {
+  parentPort?.postMessage({ number, content: answer(content) })
+})

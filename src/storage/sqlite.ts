@@ -1,32 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { Worker } from 'node:worker_threads'
 import { failure } from '../lib/failure.ts'
-import type { Database, Row, StaleListener, Statement, Value, Write } from './db.ts'
-
-interface PendingWrite {
-  write: Write
-  resolve: () => void
-  reject: (error: unknown) => void
-}
-
-interface PendingScan {
-  resolve: (rows: never[]) => void
-  reject: (error: unknown) => void
-}
-
-export interface ScanRequest {
-  number: number
-  sql: string
-  params: readonly Value[]
-}
-
-export interface ScanAnswer {
-  number: number
-  rows?: never[]
-  error?: string
-}
+import { randomHex } from '../lib/ids.ts'
+import type { Database, Row, StaleListener, Value, Write } from './db.ts'
+import { durable } from './sqlite-pragmas.ts'
+import type { Scan, ScanAnswer } from './sqlite-reader.ts'
+import type { Batch, Outcome, PostedStatement } from './sqlite-writer.ts'
+import { createWorkerLink } from './worker-link.ts'
 
 /** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
 export const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
@@ -43,45 +24,28 @@ const named = (names: readonly string[], values: readonly Value[]) => {
   return row
 }
 
-const isBusy = (error: unknown) => error instanceof Error && /database is (locked|busy)/.test(error.message)
-
 /**
- * The embedded store: one connection that reads and writes on the event loop, one worker thread for long reads.
- * Writes that arrive within one turn of the event loop share one durable commit; each keeps a savepoint of its own.
+ * The embedded store: one connection that reads on the event loop, a worker thread for all writes and one for long
+ * reads. Writes that arrive while one commit is under way share the next; each keeps a verdict of its own.
  */
 export const openSqlite = (file: string): Database => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const connection = new DatabaseSync(file)
-  connection.exec(`
-    PRAGMA page_size = 8192;
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA busy_timeout = 5000;
-    PRAGMA cache_size = -16000;
-    PRAGMA mmap_size = 268435456;
-    PRAGMA foreign_keys = OFF;
-  `)
-  const statements = new Map<string, StatementSync>()
-  const queries = new Map<string, Query>()
+  connection.exec(durable)
+  connection.exec('PRAGMA mmap_size = 268435456')
+  // How often each process has committed: see sqlite-writer.ts.
+  connection.exec(
+    'CREATE TABLE IF NOT EXISTS writers (process TEXT PRIMARY KEY, commits INTEGER NOT NULL) WITHOUT ROWID',
+  )
+  const processId = randomHex(8)
   const listeners: StaleListener[] = []
-  const dataVersion = connection.prepare('PRAGMA data_version')
-  const readDataVersion = () => (dataVersion.get() as { data_version: number }).data_version
-  let knownVersion = readDataVersion()
-  let pending: PendingWrite[] = []
-  let closing = false
-  let isFenced = false
-  const unfence = () => {
-    isFenced = false
+  const announce = (keys: readonly string[] | 'everything') => {
+    for (const listener of listeners) listener(keys)
   }
-
-  const prepared = (sql: string) => {
-    let statement = statements.get(sql)
-    if (!statement) {
-      statement = connection.prepare(sqliteText(sql))
-      statements.set(sql, statement)
-    }
-    return statement
-  }
+  const queries = new Map<string, Query>()
+  const fence = createFence(connection, processId, announce)
+  const scans = createWorkerLink<Scan, ScanAnswer>(new URL('./sqlite-reader.ts', import.meta.url), { file })
+  const writer = createWriter(file, processId, announce)
 
   const queryOf = (sql: string) => {
     let query = queries.get(sql)
@@ -96,55 +60,6 @@ export const openSqlite = (file: string): Database => {
     return query
   }
 
-  const announce = (keys: readonly string[] | 'everything') => {
-    for (const listener of listeners) listener(keys)
-  }
-
-  const apply = (statement: Statement) => {
-    const { changes } = prepared(statement.sql).run(...statement.params)
-    if (statement.expect && Number(changes) !== statement.expect.rows) throw statement.expect.orElse()
-  }
-
-  const attempt = (entry: PendingWrite) => {
-    prepared('SAVEPOINT one').run()
-    try {
-      for (const statement of entry.write.statements) apply(statement)
-      prepared('RELEASE one').run()
-      return true
-    } catch (error) {
-      // A full disk or an I/O error may have ended the transaction by itself.
-      if (connection.isTransaction) {
-        prepared('ROLLBACK TO one').run()
-        prepared('RELEASE one').run()
-      }
-      entry.reject(error)
-      return false
-    }
-  }
-
-  const flush = () => {
-    const batch = pending
-    pending = []
-    if (batch.length === 0) return
-    let done: PendingWrite[] = []
-    try {
-      prepared('BEGIN IMMEDIATE').run()
-      done = batch.filter(attempt)
-      prepared('COMMIT').run()
-    } catch (error) {
-      if (connection.isTransaction) prepared('ROLLBACK').run()
-      const reason = isBusy(error) ? failure('datastore_unreachable', {}, error) : error
-      for (const entry of batch) entry.reject(reason)
-      return
-    }
-    for (const entry of done) {
-      announce(entry.write.stale)
-      entry.resolve()
-    }
-  }
-
-  const scans = createScans(file)
-
   return {
     engine: 'sqlite',
     async all<R>(sql: string, params: readonly Value[] = []) {
@@ -152,84 +67,145 @@ export const openSqlite = (file: string): Database => {
       const rows = statement.all(...params) as unknown as Value[][]
       return rows.map((values) => named(names, values)) as R[]
     },
-    scan: <R>(sql: string, params: readonly Value[] = []) => scans.run<R>(sqliteText(sql), params),
-    write(write) {
-      if (closing) return Promise.reject(failure('datastore_unreachable', {}))
-      return new Promise((resolve, reject) => {
-        if (pending.length === 0) setImmediate(flush)
-        pending.push({ write, resolve, reject })
-      })
+    async scan<R>(sql: string, params: readonly Value[] = []) {
+      const answer = await scans.call({ sql: sqliteText(sql), params })
+      if ('error' in answer) throw new Error(answer.error)
+      return answer.rows as R[]
     },
-    fence() {
-      // The requests of one turn of the event loop arrived before it began: they share one look.
-      if (isFenced) return undefined
-      isFenced = true
-      setImmediate(unfence)
-      const version = readDataVersion()
-      if (version === knownVersion) return undefined
-      knownVersion = version
-      announce('everything')
-      return undefined
-    },
+    write: writer.write,
+    fence,
     onStale: (listener) => void listeners.push(listener),
     async exclusively(work) {
-      prepared('BEGIN IMMEDIATE').run()
+      connection.exec('BEGIN IMMEDIATE')
       try {
         await work(async (sql, params = []) => connection.prepare(sqliteText(sql)).all(...params) as Row[])
-        prepared('COMMIT').run()
+        connection.exec('COMMIT')
       } catch (error) {
-        if (connection.isTransaction) prepared('ROLLBACK').run()
+        if (connection.isTransaction) connection.exec('ROLLBACK')
         throw error
       }
     },
     async close() {
-      closing = true
-      flush()
+      await writer.close()
       await scans.close()
-      statements.clear()
       queries.clear()
       connection.close()
     },
   }
 }
 
-/** Long reads, carried to a worker thread that is started when the first one comes. */
-const createScans = (file: string) => {
-  let worker: Worker | undefined
-  let lastNumber = 0
-  const waiting = new Map<number, PendingScan>()
-
-  const failAll = (error: unknown) => {
-    for (const scan of waiting.values()) scan.reject(error)
-    waiting.clear()
-    worker = undefined
+/** Looks whether another process has committed. The file tells cheaply that somebody has; the counters, who. */
+const createFence = (connection: DatabaseSync, processId: string, announce: StaleListener) => {
+  const dataVersion = connection.prepare('PRAGMA data_version')
+  const foreignCommits = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
+  const readVersion = () => (dataVersion.get() as { data_version: number }).data_version
+  const readForeign = () => (foreignCommits.get(processId) as { sum: number }).sum
+  let version = readVersion()
+  let foreign = readForeign()
+  let isFenced = false
+  const unfence = () => {
+    isFenced = false
   }
 
-  const start = () => {
-    const started = new Worker(new URL('./sqlite-reader.ts', import.meta.url), { workerData: { file } })
-    started.on('message', (answer: ScanAnswer) => {
-      const scan = waiting.get(answer.number)
-      waiting.delete(answer.number)
-      if (answer.rows) scan?.resolve(answer.rows)
-      else scan?.reject(new Error(answer.error))
+  const look = () => {
+    const current = readVersion()
+    if (current === version) return
+    version = current
+    const sum = readForeign()
+    if (sum === foreign) return
+    foreign = sum
+    announce('everything')
+  }
+
+  return () => {
+    // The requests of one turn of the event loop share one look.
+    if (isFenced) return undefined
+    isFenced = true
+    setImmediate(unfence)
+    look()
+    return undefined
+  }
+}
+
+interface PendingWrite {
+  write: Write
+  resolve: () => void
+  reject: (error: unknown) => void
+}
+
+const isBusy = (message: string) => /database is (locked|busy)/.test(message)
+
+/** Hands writes to the writer's thread: all that wait at once, one batch at a time. */
+const createWriter = (file: string, processId: string, announce: StaleListener) => {
+  let texts = new Map<string, number>()
+  let pending: PendingWrite[] = []
+  let running: Promise<void> | undefined
+  let closing = false
+  const link = createWorkerLink<Batch, Outcome[]>(
+    new URL('./sqlite-writer.ts', import.meta.url),
+    { file, processId },
+    () => {
+      texts = new Map()
+    },
+  )
+
+  const posted = (entry: PendingWrite, newTexts: string[]) =>
+    entry.write.statements.map(({ sql, params, expect }): PostedStatement => {
+      let number = texts.get(sql)
+      if (number === undefined) {
+        number = texts.size
+        texts.set(sql, number)
+        newTexts.push(sqliteText(sql))
+      }
+      return [number, params, expect?.rows]
     })
-    started.on('error', failAll)
-    started.unref()
-    return started
+
+  const settle = (entry: PendingWrite, outcome: Outcome) => {
+    if (outcome === 'done') return entry.resolve()
+    if ('broken' in outcome) return entry.reject(entry.write.statements[outcome.broken]?.expect?.orElse())
+    const reason = new Error(outcome.error)
+    entry.reject(isBusy(outcome.error) ? failure('datastore_unreachable', {}, reason) : reason)
+  }
+
+  const runBatch = async (batch: PendingWrite[]) => {
+    link.prepare()
+    const newTexts: string[] = []
+    const writes = batch.map((entry) => posted(entry, newTexts))
+    try {
+      const outcomes = await link.call({ newTexts, writes })
+      // Before anybody goes on: whoever lost a race reads again what the winner wrote.
+      for (const [index, entry] of batch.entries())
+        if (outcomes[index] === 'done') announce(entry.write.stale)
+      for (const [index, entry] of batch.entries()) settle(entry, outcomes[index] as Outcome)
+    } catch (error) {
+      for (const entry of batch) entry.reject(error)
+    }
+  }
+
+  const run = async () => {
+    while (pending.length > 0) {
+      const batch = pending
+      pending = []
+      await runBatch(batch)
+    }
+    running = undefined
   }
 
   return {
-    run<R>(sql: string, params: readonly Value[]): Promise<R[]> {
-      worker ??= start()
-      const request: ScanRequest = { number: ++lastNumber, sql, params }
-      worker.postMessage(request)
-      return new Promise((resolve, reject) => {
-        waiting.set(request.number, { resolve: resolve as PendingScan['resolve'], reject })
+    write(write: Write) {
+      if (closing) return Promise.reject(failure('datastore_unreachable', {}))
+      return new Promise<void>((resolve, reject) => {
+        pending.push({ write, resolve, reject })
+        if (!running) {
+          // After this turn of the event loop, so that its other writes come along.
+          running = new Promise<void>((begin) => setImmediate(begin)).then(run)
+        }
       })
     },
     async close() {
-      await worker?.terminate()
-      failAll(failure('datastore_unreachable', {}))
+      closing = true
+      await running
+      await link.close()
     },
   }
 }

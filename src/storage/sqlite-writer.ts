@@ -1,0 +1,84 @@
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Value } from './db.ts'
+import { durable } from './sqlite-pragmas.ts'
+import type { Numbered } from './worker-link.ts'
+
+/** A statement on its way to the writer: the number of its text, its values, and the rows it must touch (or any). */
+export type PostedStatement = readonly [text: number, params: readonly Value[], rows: number | undefined]
+
+export interface Batch {
+  /** Statement texts that the writer has not seen: their numbers go on from the last ones. */
+  newTexts: readonly string[]
+  writes: readonly (readonly PostedStatement[])[]
+}
+
+/** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
+export type Outcome = 'done' | { broken: number } | { error: string }
+
+// Runs in a worker thread: every write of this process to the embedded store. Waiting for the disk blocks nobody else.
+const { file, processId } = workerData as { file: string; processId: string }
+const connection = new DatabaseSync(file)
+connection.exec(durable)
+const texts: string[] = []
+const statements = new Map<string, StatementSync>()
+
+const prepared = (sql: string) => {
+  let statement = statements.get(sql)
+  if (!statement) {
+    statement = connection.prepare(sql)
+    statements.set(sql, statement)
+  }
+  return statement
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+const undoOne = () => {
+  // A full disk or an I/O error may have ended the transaction by itself.
+  if (!connection.isTransaction) return
+  prepared('ROLLBACK TO one').run()
+  prepared('RELEASE one').run()
+}
+
+const attempt = (write: readonly PostedStatement[]): Outcome => {
+  prepared('SAVEPOINT one').run()
+  try {
+    for (const [index, [text, params, rows]] of write.entries()) {
+      const { changes } = prepared(texts[text] as string).run(...params)
+      if (rows !== undefined && Number(changes) !== rows) {
+        undoOne()
+        return { broken: index }
+      }
+    }
+    prepared('RELEASE one').run()
+    return 'done'
+  } catch (error) {
+    undoOne()
+    return { error: messageOf(error) }
+  }
+}
+
+// Other processes of the same file tell by the counters of others whether they have to forget what they cached.
+const countCommit =
+  'INSERT INTO writers (process, commits) VALUES (?1, 1) ON CONFLICT (process) DO UPDATE SET commits = commits + 1'
+
+/** The writes of a batch share one durable commit; each has a savepoint, and so a verdict, of its own. */
+const run = ({ newTexts, writes }: Batch): Outcome[] => {
+  texts.push(...newTexts)
+  try {
+    prepared('BEGIN IMMEDIATE').run()
+    const outcomes = writes.map(attempt)
+    const isChanged = outcomes.includes('done')
+    if (isChanged) prepared(countCommit).run(processId)
+    prepared(isChanged ? 'COMMIT' : 'ROLLBACK').run()
+    return outcomes
+  } catch (error) {
+    if (connection.isTransaction) prepared('ROLLBACK').run()
+    return writes.map(() => ({ error: messageOf(error) }))
+  }
+}
+
+parentPort?.on('message', ({ number, content }: Numbered<Batch>) => {
+  parentPort?.postMessage({ number, content: run(content) })
+})

@@ -1,0 +1,69 @@
+import { Worker } from 'node:worker_threads'
+import { failure } from '../lib/failure.ts'
+
+/** A question to a worker thread; the answer carries the same number. */
+export interface Numbered<T> {
+  number: number
+  content: T
+}
+
+interface Waiting {
+  resolve: (content: never) => void
+  reject: (error: unknown) => void
+}
+
+/**
+ * Calls into a worker thread that is started when the first one comes. It keeps the process alive only
+ * while a call is under way; when it dies, its calls fail and the next one starts another.
+ */
+export const createWorkerLink = <Question, Answer>(
+  script: URL,
+  workerData: unknown,
+  onStart?: () => void,
+) => {
+  let worker: Worker | undefined
+  let lastNumber = 0
+  const waiting = new Map<number, Waiting>()
+
+  const failAll = (reason: unknown) => {
+    worker = undefined
+    const lost = [...waiting.values()]
+    waiting.clear()
+    for (const call of lost) call.reject(failure('datastore_unreachable', {}, reason))
+  }
+
+  const settle = ({ number, content }: Numbered<Answer>) => {
+    const call = waiting.get(number)
+    waiting.delete(number)
+    if (waiting.size === 0) worker?.unref()
+    call?.resolve(content as never)
+  }
+
+  const start = () => {
+    const started = new Worker(script, { workerData })
+    started.on('message', settle)
+    started.on('error', failAll)
+    onStart?.()
+    return started
+  }
+
+  return {
+    /** Makes sure that the thread runs, so that `onStart` has been called before a question is put together. */
+    prepare() {
+      worker ??= start()
+    },
+    call(content: Question): Promise<Answer> {
+      worker ??= start()
+      worker.ref()
+      const question: Numbered<Question> = { number: ++lastNumber, content }
+      worker.postMessage(question)
+      return new Promise((resolve, reject) => {
+        waiting.set(question.number, { resolve: resolve as Waiting['resolve'], reject })
+      })
+    },
+    async close() {
+      await worker?.terminate()
+      failAll(undefined)
+    },
+  }
+}
