@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 // Keys whose values never leave the place where they are used: not in the audit log, not in a log line.
 const secretKey =
   /^(password|credentials|api_key|secret|.*_secret|private_key|pin|recovery_codes|authorization_header|.*_password)$/
@@ -22,3 +24,6 @@ export const maskSecrets = (json: string | undefined) =>
   json !== undefined && secretText.test(json) ? JSON.stringify(mask(JSON.parse(json))) : json
 
 export const isSecretKey = (key: string) => secretKey.test(key)
+
+/** Tells whether a secret is the same as before, and nothing else about it. */
+export const fingerprint = (secret: string) => hash('sha256', secret, 'hex').slice(0, 8)

@@ -21,6 +21,8 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   /** The list row without its id; undefined values are left out. */
   row(doc: Doc, hidden: Hidden): object
   claims?(record: StoredRecord<Doc, Hidden>): HeldClaim[]
+  /** What an auditor is shown of the private half when it changes: facts as they are, secrets as fingerprints. */
+  audited?(hidden: Hidden): object
 }
 
 /** A claim with the failure of whoever comes second. */
@@ -76,6 +78,13 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
   const claimsOf = (record: Stored) =>
     (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value))
+
+  const auditedTexts = (before: Stored, after: Stored) => {
+    const { audited } = definition
+    if (!audited || before.hiddenText === after.hiddenText) return undefined
+    const text = ({ doc, hidden }: Stored) => JSON.stringify({ ...doc, ...audited(hidden as Hidden) })
+    return { before: text(before), after: text(after) }
+  }
 
   const memory = createHolderMemory()
   const find = (accountId: string, id: string) => records.find<Doc, Hidden>(accountId, kind, id)
@@ -134,7 +143,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
     },
 
     replace(set: ChangeSet, before: Stored, after: Stored) {
-      updateRecord(set, before, after)
+      updateRecord(set, before, after, auditedTexts(before, after))
       const had = claimsOf(before)
       const has = claimsOf(after)
       for (const claim of had) if (!has.some(sameClaim(claim))) set.release(claim, holderOf(before))

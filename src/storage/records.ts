@@ -275,11 +275,18 @@ export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object
     )
     .record({ ...holderOf(record), action: 'created', after: record.docText })
 
+/** What the audit entry of a replacement tells: JSON texts. */
+export interface Audited {
+  before: string
+  after: string
+}
+
 /** Adds a replacement, which happens only if `before` is still what is stored. */
 export const updateRecord = (
   set: ChangeSet,
   before: StoredRecord<object, object>,
   after: StoredRecord<object, object>,
+  audited: Audited = { before: before.docText, after: after.docText },
 ) =>
   set
     .run(
@@ -299,7 +306,7 @@ export const updateRecord = (
       ],
       { rows: 1, orElse: conflict },
     )
-    .record({ ...holderOf(after), action: 'edited', before: before.docText, after: after.docText })
+    .record({ ...holderOf(after), action: 'edited', ...audited })
 
 /** Adds a removal, which happens only if `record` is still what is stored. */
 export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>

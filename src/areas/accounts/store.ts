@@ -1,5 +1,6 @@
 import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
 import { searchKey } from '../../lib/search-key.ts'
+import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { deleteRecord, recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
@@ -64,6 +65,15 @@ export const createAccountStore = (store: Store) => {
     sortKey: (doc) => sortKeyOf(doc.name),
     row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
     claims,
+    audited: (hidden) => ({
+      tree: hidden.tree,
+      enabled: hidden.enabled,
+      is_reseller: hidden.isReseller,
+      superduper_admin: hidden.isSuperduper,
+      wnm_allow_additions: hidden.allowsNumberAdditions,
+      api_key_fingerprint: fingerprint(hidden.apiKeyHash),
+      signature_fingerprint: fingerprint(hidden.signatureSecret),
+    }),
   })
 
   /** Moves the count of sub-accounts of every account in `tree`. */

@@ -1,6 +1,7 @@
 import { type UserDoc, type UserHidden, type UserRecord, userKind } from '../../auth/identity.ts'
 import { invalid } from '../../lib/failure.ts'
 import { searchKey } from '../../lib/search-key.ts'
+import { fingerprint } from '../../lib/secrets.ts'
 import { conflict } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { sortKeyOf } from '../../storage/records.ts'
@@ -78,4 +79,9 @@ export const createUserStore = (store: Store) =>
       features: featuresOf(doc),
     }),
     claims,
+    audited: (hidden) => ({
+      has_avatar: hidden.hasAvatar ?? false,
+      password_fingerprint: fingerprint(hidden.signInKeys.join()),
+      signature_fingerprint: fingerprint(hidden.signatureSecret),
+    }),
   })
