@@ -5,10 +5,18 @@ type Row = Record<string, SQLInputValue>
 
 const tablesOf = (db: DatabaseSync) =>
   (
-    db.prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").all() as {
+    db
+      .prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name <> 'writers'",
+      )
+      .all() as {
       name: string
     }[]
   ).map(({ name }) => name)
+
+// Every process that writes to the file counts its commits, so that the others forget what they cached.
+const countCommit =
+  "INSERT INTO writers VALUES ('rewind', 1) ON CONFLICT (process) DO UPDATE SET commits = commits + 1"
 
 const insertAll = (db: DatabaseSync, table: string, rows: readonly Row[]) => {
   const [first] = rows
@@ -39,6 +47,7 @@ export const createRewind = (file: string): Rewind => {
         db.exec(`DELETE FROM ${table}`)
         insertAll(db, table, rows)
       }
+      db.exec(countCommit)
       db.exec('COMMIT')
     },
     close: () => db.close(),
