@@ -1,6 +1,7 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Value } from './db.ts'
+import { createStatements } from './sqlite-statements.ts'
 import type { Numbered } from './worker-link.ts'
 
 export interface Scan {
@@ -13,16 +14,8 @@ export type ScanAnswer = { rows: never[] } | { error: string }
 // Runs in a worker thread: long reads of the embedded store, beside the event loop that serves requests.
 const connection = new DatabaseSync((workerData as { file: string }).file, { readOnly: true })
 connection.exec('PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8000;')
-const statements = new Map<string, StatementSync>()
 
-const prepared = (sql: string) => {
-  let statement = statements.get(sql)
-  if (!statement) {
-    statement = connection.prepare(sql)
-    statements.set(sql, statement)
-  }
-  return statement
-}
+const prepared = createStatements(connection)
 
 const answer = ({ sql, params }: Scan): ScanAnswer => {
   try {

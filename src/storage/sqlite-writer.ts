@@ -1,7 +1,8 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Value } from './db.ts'
 import { durable } from './sqlite-pragmas.ts'
+import { createStatements } from './sqlite-statements.ts'
 import type { Numbered } from './worker-link.ts'
 
 /** A statement on its way to the writer: the number of its text, its values, and the rows it must touch (or any). */
@@ -21,16 +22,8 @@ const { file, processId } = workerData as { file: string; processId: string }
 const connection = new DatabaseSync(file)
 connection.exec(durable)
 const texts: string[] = []
-const statements = new Map<string, StatementSync>()
 
-const prepared = (sql: string) => {
-  let statement = statements.get(sql)
-  if (!statement) {
-    statement = connection.prepare(sql)
-    statements.set(sql, statement)
-  }
-  return statement
-}
+const prepared = createStatements(connection)
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 

@@ -111,7 +111,8 @@ describeEngines('passwords', (engine) => {
     const [a, b] = await Promise.all([world.user(world.acme, data), world.user(world.rival, data)])
     const rows = (await world.snapshot()).records ?? []
     const keysOf = (id: string) => rows.find((row) => row.includes(`"id":"${id}"`))?.match(/md5:[\w-]+/)?.[0]
-    expect(keysOf(a.id)).toBeDefined()
+    expect(keysOf(a.id)).toMatch(/^md5:[\w-]{32}$/)
+    expect(keysOf(b.id)).toMatch(/^md5:[\w-]{32}$/)
     expect(keysOf(a.id)).not.toBe(keysOf(b.id))
   })
 })
