@@ -1,6 +1,6 @@
 import { startServer } from '../compose.ts'
 import { type Config, ConfigError, settingsTable } from '../config/config.ts'
-import { configFromEnvironment } from '../config/env.ts'
+import { configFromEnvironment, unknownInEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLog, describeError } from '../lib/log.ts'
 
@@ -17,15 +17,17 @@ const help = () =>
     '',
   ].join('\n')
 
+/** A misspelt setting does not keep the server from starting, but it is told. */
+const strangers = () => unknownInEnvironment().map((name) => `${name} is not a setting of this server`)
+
 /** The settings, or undefined after telling all that is wrong with them. */
 const readSettings = (): Config | undefined => {
   try {
     return configFromEnvironment()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(
-      `crosspoint: the settings are wrong, nothing was started:\n${error.mistakes.map((mistake) => `  ${mistake}\n`).join('')}`,
-    )
+    const found = [...error.mistakes, ...strangers()].map((mistake) => `  ${mistake}\n`)
+    process.stderr.write(`crosspoint: the settings are wrong, nothing was started:\n${found.join('')}`)
     return undefined
   }
 }
@@ -50,6 +52,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   // Everything this process writes is for its own user: store, keys, outbox.
   process.umask(0o077)
   const log = createLog(config.logLevel, systemClock, (line) => process.stderr.write(line))
+  for (const stranger of strangers()) log.write('warn', stranger)
   const ended = untilAskedToEnd()
   try {
     const server = await startServer(config, { clock: systemClock, log })

@@ -49,6 +49,11 @@ export const settingsTable: readonly Setting[] = [
     meaning: 'smtp://user:pass@host:port; unset: mail goes to outbox/',
   },
   {
+    name: 'CROSSPOINT_DNS_SERVERS',
+    fallback: undefined,
+    meaning: 'host:port,... for the DNS checks of whitelabel domains; unset: the system resolver',
+  },
+  {
     name: 'CROSSPOINT_LOG_LEVEL',
     fallback: 'info',
     meaning: `one of ${logLevels.join(', ')}; JSON lines on standard error`,
@@ -69,6 +74,8 @@ export class ConfigError extends Error {
 const isUrlOf = (text: string, ...protocols: string[]) =>
   URL.canParse(text) && protocols.includes(new URL(text).protocol)
 
+const dnsServer = /^(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?$/
+
 const rules: Record<string, (text: string) => string | undefined> = {
   CROSSPOINT_PORT: (text) =>
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
@@ -76,6 +83,10 @@ const rules: Record<string, (text: string) => string | undefined> = {
     isUrlOf(text, 'postgres:', 'postgresql:') ? undefined : 'must be a URL that begins with postgres://',
   CROSSPOINT_SMTP_URL: (text) =>
     isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
+  CROSSPOINT_DNS_SERVERS: (text) =>
+    text.split(',').every((server) => dnsServer.test(server.trim()))
+      ? undefined
+      : 'must be host:port, several separated by commas',
   CROSSPOINT_LOG_LEVEL: (text) =>
     logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
   CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
@@ -85,14 +96,15 @@ const rules: Record<string, (text: string) => string | undefined> = {
     /^[+@.\w-]{1,256}$/.test(text) ? undefined : 'must be letters, digits and any of + @ . _ -',
 }
 
+/** Names that look like settings and are none: most likely misspelt. */
+export const unknownSettings = (environment: Readonly<Record<string, string | undefined>>): string[] =>
+  Object.keys(environment).filter(
+    (name) => /^CROSSPOINT_(?!TEST_)/.test(name) && !settingsTable.some((setting) => setting.name === name),
+  )
+
 /** Reads the settings; throws a ConfigError that names every mistake. */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const mistakes: string[] = []
-  const known = new Set(settingsTable.map(({ name }) => name))
-  for (const name of Object.keys(environment)) {
-    const isOurs = name.startsWith('CROSSPOINT_') && !name.startsWith('CROSSPOINT_TEST_')
-    if (isOurs && !known.has(name)) mistakes.push(`${name} is not a setting of this server`)
-  }
   const values = new Map<string, string>()
   for (const { name, fallback } of settingsTable) {
     const value = environment[name] || fallback
