@@ -1,7 +1,6 @@
-import { DatabaseSync } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Value } from './db.ts'
-import { durable } from './sqlite-pragmas.ts'
+import { openDurable } from './sqlite-open.ts'
 import { createStatements } from './sqlite-statements.ts'
 import type { Numbered } from './worker-link.ts'
 
@@ -19,8 +18,7 @@ export type Outcome = 'done' | { broken: number } | { error: string }
 
 // Runs in a worker thread: every write of this process to the embedded store. Waiting for the disk blocks nobody else.
 const { file, processId } = workerData as { file: string; processId: string }
-const connection = new DatabaseSync(file)
-connection.exec(durable)
+const connection = openDurable(file)
 const texts: string[] = []
 
 const prepared = createStatements(connection)

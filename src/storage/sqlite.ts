@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Database, Row, StaleListener, Value, Write } from './db.ts'
-import { durable } from './sqlite-pragmas.ts'
+import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'
 import type { Batch, Outcome, PostedStatement } from './sqlite-writer.ts'
 import { createWorkerLink } from './worker-link.ts'
@@ -31,8 +31,7 @@ const named = (names: readonly string[], values: readonly Value[]) => {
  */
 export const openSqlite = (file: string): Database => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  const connection = new DatabaseSync(file)
-  connection.exec(durable)
+  const connection = openDurable(file)
   connection.exec('PRAGMA mmap_size = 268435456')
   // How often each process has committed: see sqlite-writer.ts.
   connection.exec(

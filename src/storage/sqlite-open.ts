@@ -1,0 +1,36 @@
+import { DatabaseSync } from 'node:sqlite'
+
+const durable = `
+  PRAGMA busy_timeout = 5000;
+  PRAGMA page_size = 8192;
+  PRAGMA journal_mode = WAL;
+  PRAGMA synchronous = FULL;
+  PRAGMA cache_size = -16000;
+  PRAGMA foreign_keys = OFF;
+  PRAGMA temp_store = MEMORY;
+`
+
+const attempts = 250
+const pauseMilliseconds = 20
+
+const pause = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMilliseconds)
+
+const isLocked = (error: unknown) => error instanceof Error && /database is locked/.test(error.message)
+
+/**
+ * Opens the file as every connection that writes does: write-ahead log, every commit synced to disk.
+ * Of processes that start at once on a new file one switches the log on; SQLite lets the others fail at that without
+ * waiting, so they try again.
+ */
+export const openDurable = (file: string): DatabaseSync => {
+  const connection = new DatabaseSync(file)
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      connection.exec(durable)
+      return connection
+    } catch (error) {
+      if (!isLocked(error) || attempt === attempts) throw error
+      pause()
+    }
+  }
+}
