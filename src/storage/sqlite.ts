@@ -140,7 +140,7 @@ const leastShared = 12
 
 const isBusy = (message: string) => /database is (locked|busy)/.test(message)
 
-/** Hands writes to the writer's thread: all that wait at once, one batch at a time. */
+/** Hands writes to the writer's thread, one batch at a time. */
 const createWriter = (file: string, processId: string, announce: StaleListener) => {
   let texts = new Map<string, number>()
   let pending: PendingWrite[] = []
@@ -202,10 +202,8 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
       if (closing) return Promise.reject(failure('datastore_unreachable', {}))
       return new Promise<void>((resolve, reject) => {
         pending.push({ write, resolve, reject })
-        if (!running) {
-          // After this turn of the event loop, so that its other writes come along.
-          running = Promise.resolve().then(run)
-        }
+        // The first write does not wait for company: what comes while it is being committed shares what follows.
+        running ??= Promise.resolve().then(run)
       })
     },
     async close() {
