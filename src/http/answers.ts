@@ -47,6 +47,24 @@ export class FileAnswer {
   }
 }
 
+/** Bytes that are made while they are sent, at the pace of the client. */
+export class StreamAnswer {
+  readonly contentType: string
+  readonly headers: Record<string, string>
+  /** Its `return` is called when the client leaves early. */
+  readonly chunks: AsyncIterable<string | Uint8Array>
+
+  constructor(content: {
+    contentType: string
+    headers?: Record<string, string>
+    chunks: AsyncIterable<string | Uint8Array>
+  }) {
+    this.contentType = content.contentType
+    this.headers = content.headers ?? {}
+    this.chunks = content.chunks
+  }
+}
+
 /** A list: paged, filtered and rendered by listing.ts. */
 export class ListAnswer<T = unknown> {
   readonly listing: Listing<T>

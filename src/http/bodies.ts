@@ -3,16 +3,21 @@ import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure, invalid } from '../lib/failure.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
-import type { Upload } from './route.ts'
+import type { BodyStream, Upload } from './route.ts'
 
 /** A request body after parsing; `data` is undefined when none was sent. */
 export interface Body {
   data: unknown
   envelope: Record<string, unknown>
   upload: Upload | undefined
+  stream?: BodyStream
 }
 
 export const emptyBody: Body = { data: undefined, envelope: {}, upload: undefined }
+
+// A body has to arrive whole within the first; the second is the longest silence in one that is read as it comes.
+const bodyMs = 120_000
+const silenceMs = 60_000
 
 const jsonTypes = new Set(['application/json', 'application/x-json'])
 const formTypes = new Set(['application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/mixed'])
@@ -24,22 +29,61 @@ export const contentTypeOf = (request: IncomingMessage) => {
   return header.split(';', 1)[0]?.trim().toLowerCase() || 'application/json'
 }
 
+interface Patience {
+  milliseconds: number
+  /** Whether every piece that arrives renews it. */
+  renewed: boolean
+}
+
+/** The pieces of a body as they arrive: no more than `limit` bytes, and none that comes too late. */
+async function* piecesOf(
+  request: IncomingMessage,
+  limit: number,
+  patience: Patience,
+): AsyncGenerator<Buffer> {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw failure('too_large', { limit })
+  let late: (() => void) | undefined
+  const lateness = new Promise<never>((_, reject) => {
+    late = () => reject(failure('request_timeout', {}))
+  })
+  // Nobody waits for it while a piece is being worked on.
+  lateness.catch(() => undefined)
+  const timer = setTimeout(() => late?.(), patience.milliseconds)
+  // A request that is destroyed takes its connection along, and the answer with it.
+  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  let size = 0
+  try {
+    for (;;) {
+      if (patience.renewed) timer.refresh()
+      const { done, value } = await Promise.race([pieces.next(), lateness])
+      if (done) return
+      size += value.length
+      if (size > limit) throw failure('too_large', { limit })
+      yield value
+    }
+  } finally {
+    clearTimeout(timer)
+    // Not waited for: a piece that never comes may be pending.
+    void pieces.return?.()
+  }
+}
+
 /** Reads the whole body, refusing more than `limit` bytes as soon as that is known. */
 const readBytes = async (request: IncomingMessage, limit: number): Promise<Buffer> => {
-  const announced = Number(request.headers['content-length'] ?? 0)
-  if (announced > limit) throw failure('too_large', { limit })
   const chunks: Buffer[] = []
-  let size = 0
-  // A request that is destroyed takes its connection along, and the answer with it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > limit) throw failure('too_large', { limit })
-    chunks.push(chunk)
-  }
+  const patience = { milliseconds: bodyMs, renewed: false }
+  for await (const chunk of piecesOf(request, limit, patience)) chunks.push(chunk)
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
 }
 
-const hasBody = (request: IncomingMessage) =>
+/** A body that its route reads as it arrives. */
+export const streamBody = (request: IncomingMessage, limit: number, clock: Clock): Body => {
+  const contentType = contentTypeOf(request)
+  const chunks = piecesOf(request, limit, { milliseconds: silenceMs, renewed: true })
+  return { ...emptyBody, stream: { contentType, fileName: fileNameOf(request, contentType, clock), chunks } }
+}
+
+export const hasBody = (request: IncomingMessage) =>
   Number(request.headers['content-length'] ?? 0) > 0 || request.headers['transfer-encoding'] !== undefined
 
 const badJson = (message: string): Failure => invalid({ json: { invalid: { message, target: 'body' } } })

@@ -80,6 +80,12 @@ export const catalogue: Renderers = {
     message: 'unsupported_media_type',
     data: { message: 'this content type is not accepted here', target: accepted },
   }),
+  request_timeout: () => ({
+    status: 408,
+    message: 'request_timeout',
+    data: { message: 'the request did not arrive in time' },
+    headers: { connection: 'close' },
+  }),
   datastore_conflict: ({ message }) => ({
     status: 409,
     message: 'datastore_conflict',
@@ -130,6 +136,7 @@ export const catalogue: Renderers = {
   }),
   not_configured: ({ message }) => ({ status: 501, message: 'not_configured', data: { message } }),
   datastore_unreachable: plain(503, 'datastore_unreachable'),
+  lease_lost: plain(503, 'lease_lost', 'another process took this work over'),
   timeout: plain(500, 'timeout', 'the request took too long'),
 }
 

@@ -291,13 +291,13 @@ const bodySchema = ({ method, path }: Route, body: TSchema, components: Componen
 
 const requestBody = (route: Route, components: Components) => {
   const { method, spec } = route
-  if (method === 'GET' || (!spec.body && !spec.uploads)) return {}
+  if (method === 'GET' || (!spec.body && !spec.uploads && !spec.streams)) return {}
   const content: Json = {}
   if (spec.body) {
     const data = bodySchema(route, spec.body, components)
     content['application/json'] = { schema: { type: 'object', required: ['data'], properties: { data } } }
   }
-  for (const type of spec.uploads ?? []) content[type] = { schema: binary }
+  for (const type of [...(spec.uploads ?? []), ...(spec.streams ?? [])]) content[type] = { schema: binary }
   return { requestBody: { required: method !== 'DELETE', content } }
 }
 

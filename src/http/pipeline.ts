@@ -8,7 +8,7 @@ import { isId } from '../lib/ids.ts'
 import type { Author } from '../storage/change-set.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answers.ts'
-import { contentTypeOf, readBody } from './bodies.ts'
+import { contentTypeOf, hasBody, readBody, streamBody } from './bodies.ts'
 import type { Exchange } from './exchange.ts'
 import { judgeData } from './judge-data.ts'
 import { planList } from './listing.ts'
@@ -65,8 +65,19 @@ const findClientAddress: Step = (exchange) => {
   exchange.clientAddress = address ?? 'no_ip'
 }
 
+/** Whether the route that the request is for reads such a body by itself. Known before anybody is authenticated. */
+const isStreamed = ({ frame, segments, method, request }: Exchange) => {
+  const place = segments[1] === 'account' ? ['v2', 'accounts', '', ...segments.slice(2)] : segments
+  const match = frame.router.find(place)
+  const types = match && routeOf(match, method)?.route.spec.streams
+  return types !== undefined && hasBody(request) && takesType(contentTypeOf(request), types)
+}
+
 const openBody: Step = async (exchange) => {
-  exchange.body = await readBody(exchange.request, exchange.crossbar.max_upload_size, exchange.frame.clock)
+  const { request, crossbar, frame } = exchange
+  exchange.body = isStreamed(exchange)
+    ? streamBody(request, crossbar.max_streamed_size, frame.clock)
+    : await readBody(request, crossbar.max_upload_size, frame.clock)
 }
 
 const tunnelled = new Set(['PUT', 'POST', 'PATCH', 'DELETE', 'GET'])
@@ -206,7 +217,8 @@ const checkUpload: Step = ({ request, body, route }) => {
   const taken = route.spec.uploads ?? []
   const sent = contentTypeOf(request)
   if (!takesType(sent, taken) && !takesType(body.upload.contentType, taken)) {
-    throw failure('unsupported_media_type', { accepted: ['application/json', ...taken] })
+    const { streams = [] } = route.spec
+    throw failure('unsupported_media_type', { accepted: ['application/json', ...taken, ...streams] })
   }
 }
 
@@ -251,6 +263,7 @@ const callOf = (exchange: Exchange): Call<string, unknown, unknown> => ({
   query: exchange.query,
   envelope: exchange.body.envelope,
   upload: exchange.body.upload,
+  stream: exchange.body.stream,
   request: {
     id: exchange.id,
     method: exchange.method,
@@ -288,14 +301,15 @@ const readAgain = async (exchange: Exchange) => {
 const execute: Step = async (exchange) => {
   const { route } = exchange
   if (!route) return
-  const result = await retrying(async (attempt) => {
+  const runOnce = async (attempt: number) => {
     if (attempt > 1) await readAgain(exchange)
     const call = callOf(exchange)
     call.subject = await route.subject?.(call as never)
     call.data = await judgeData(exchange, route, call)
     checkPrecondition(exchange, call.subject as Subject | undefined)
     return route.run(call as never)
-  })
+  }
+  const result = await (exchange.body.stream ? runOnce(1) : retrying(runOnce))
   if (result instanceof ListAnswer !== (route.spec.list ?? false)) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)
   }

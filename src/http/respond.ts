@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { columnsOf, csvLine, flattenRow } from '../lib/csv.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { describeError } from '../lib/log.ts'
-import { Answer, FileAnswer, ListAnswer, RawJson } from './answers.ts'
+import { Answer, FileAnswer, ListAnswer, RawJson, StreamAnswer } from './answers.ts'
 import { corsHeaders } from './cors.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail, prettyPrinted } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
@@ -97,6 +97,20 @@ const sendFile = (exchange: Exchange, { bytes, contentType, headers }: FileAnswe
   send(exchange, 206, bytes.subarray(start, end + 1), wire)
 }
 
+/** The head waits for the first piece: what fails before anything is sent is answered as a failure. */
+const sendStream = async (exchange: Exchange, { contentType, headers, chunks }: StreamAnswer) => {
+  for await (const chunk of chunks) {
+    if (!exchange.done) {
+      exchange.done = true
+      writeHead(exchange, 200, { ...headers, 'content-type': contentType })
+      if (exchange.method === 'HEAD') break
+    }
+    if (!(await flow(exchange, chunk))) return
+  }
+  if (!exchange.done) return send(exchange, 200, '', { ...headers, 'content-type': contentType })
+  exchange.response.end()
+}
+
 const bareFileName = (name: string) =>
   (name.split(/[\\/]/).at(-1) ?? '').replace(/[^\w.\- ]/g, '_').slice(0, 200)
 
@@ -106,7 +120,7 @@ const csvFileName = (exchange: Exchange) => {
 }
 
 /** Waits until the client has taken what was written. False when the client has gone. */
-const flow = async (exchange: Exchange, text: string): Promise<boolean> => {
+const flow = async (exchange: Exchange, text: string | Uint8Array): Promise<boolean> => {
   const { response } = exchange
   if (response.destroyed) return false
   if (response.write(text)) return true
@@ -218,6 +232,7 @@ const sendList = <T>(exchange: Exchange, { listing }: ListAnswer<T>) => {
 export const respond = (exchange: Exchange, result: unknown) => {
   if (result instanceof ListAnswer) return sendList(exchange, result)
   if (result instanceof FileAnswer) return sendFile(exchange, result)
+  if (result instanceof StreamAnswer) return sendStream(exchange, result)
   return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))
 }
 

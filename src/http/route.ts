@@ -4,7 +4,7 @@ import type { Policy } from '../auth/policies.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { Answer, FileAnswer, ListAnswer } from './answers.ts'
+import type { Answer, FileAnswer, ListAnswer, StreamAnswer } from './answers.ts'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -20,6 +20,14 @@ export interface Upload {
   contentType: string
   bytes: Buffer
   fileName: string
+}
+
+/** A request body of any size, handed on piece by piece as it arrives. */
+export interface BodyStream {
+  contentType: string
+  fileName: string
+  /** Fails when the body grows beyond `crossbar.max_streamed_size`, or when nothing comes for a minute. */
+  chunks: AsyncIterable<Buffer>
 }
 
 /** What a route's `run` is given: a request that has passed every step before it. */
@@ -41,6 +49,8 @@ export interface Call<Path extends string = string, Data = unknown, Subject = un
   /** Envelope keys other than `data`, lower-cased. */
   envelope: Readonly<Record<string, unknown>>
   upload: Upload | undefined
+  /** The body, when the route streams its content type. It can be read once: such a request is never repeated inside. */
+  stream: BodyStream | undefined
   request: RequestFacts
 }
 
@@ -85,6 +95,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   status?: number
   /** Content types of non-JSON bodies that the route takes. */
   uploads?: readonly string[]
+  /** Content types of bodies that are not read but handed to `run` as they arrive. */
+  streams?: readonly string[]
   /** Content types beside JSON that the route makes. */
   produces?: readonly string[]
   /** Failures beyond those that any route may answer with. */
@@ -108,7 +120,7 @@ export interface Route {
   run: (call: never) => unknown
 }
 
-export type RouteResult = Answer | FileAnswer | ListAnswer | unknown
+export type RouteResult = Answer | FileAnswer | ListAnswer | StreamAnswer | unknown
 
 const define =
   (method: Method) =>

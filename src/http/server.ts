@@ -122,8 +122,8 @@ const answerClientError = (frame: Frame) => (error: NodeJS.ErrnoException, socke
   socket.end(`${head}\r\n${body}`)
 }
 
-// A request has to arrive within these times; answers may take as long as the client reads.
-const timeouts = { headersTimeout: 15_000, requestTimeout: 120_000, keepAliveTimeout: 72_000 }
+// How long a body may take is bodies.ts' to say; answers may take as long as the client reads.
+const timeouts = { headersTimeout: 15_000, requestTimeout: 0, keepAliveTimeout: 72_000 }
 // Node would answer without an envelope.
 const judgedHere = { requireHostHeader: false }
 

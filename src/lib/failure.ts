@@ -33,6 +33,7 @@ export interface FailureDetails {
   unsupported_media_type: { accepted: readonly string[] }
   datastore_conflict: { message?: string }
   idempotency_conflict: { message: string }
+  request_timeout: Record<never, never>
   gone: Record<never, never>
   precondition_failed: { message?: string }
   too_large: { limit: number }
@@ -44,6 +45,7 @@ export interface FailureDetails {
   no_media_switch: Record<never, never>
   not_configured: { message: string }
   datastore_unreachable: Record<never, never>
+  lease_lost: Record<never, never>
   timeout: Record<never, never>
 }
 

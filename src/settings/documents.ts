@@ -17,6 +17,11 @@ const crossbar = Type.Object(
     ssl_ca_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of a PEM CA chain' })),
     ssl_password: Type.Optional(Type.String({ description: 'Pass phrase of the private key' })),
     max_upload_size: Type.Integer({ minimum: 1024, maximum: 1_000_000_000, default: 8_000_000 }),
+    max_streamed_size: Type.Integer({
+      minimum: 1024,
+      default: 4_000_000_000,
+      description: 'Bytes of a body that is stored while it arrives: task input, call records',
+    }),
     pagination_page_size: Type.Integer({ minimum: 1, maximum: 10_000, default: 50 }),
     maximum_range: Type.Integer({ minimum: 1, default: 2_682_000, description: 'Seconds' }),
     request_memory_limit: Type.Optional(
