@@ -18,6 +18,8 @@ import { createThrottle } from './http/throttle.ts'
 import { createTlsListener, type TlsListener } from './http/tls.ts'
 import { inspectTls, type TlsSettings } from './http/tls-files.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
+import { createLeases } from './jobs/leases.ts'
+import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { createMail } from './mail/mail.ts'
@@ -41,6 +43,7 @@ export interface RunningServer {
   /** The parts behind the listener, for whoever shares the process with it. */
   areas: Areas
   store: Store
+  rounds: Rounds
   stop(): Promise<void>
 }
 
@@ -103,6 +106,8 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     log,
   })
   const afterwards = createAfterwards(log)
+  const leases = createLeases(store, clock, log)
+  const rounds = createRounds({ leases, store, clock, log })
   const areas = createAreas({
     store,
     settings,
@@ -114,6 +119,9 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
       (await inspectTls(section as unknown as TlsSettings, config.dataDir)).problems ?? {},
     mail,
     afterwards,
+    leases,
+    rounds,
+    log,
     mediaSwitch: noMediaSwitch,
   })
   const firstAdmin = await makeMaster(areas, store, config)
@@ -136,6 +144,8 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const port = await listen(server, config.host, config.port)
   const tls = createTlsListener({ frame, handler, settings, host: config.host, dataDir: config.dataDir, log })
   await followTls(db, tls)
+  for (const round of areas.rounds) rounds.add(round)
+  rounds.start()
   return {
     host: config.host,
     port,
@@ -145,9 +155,12 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     firstAdmin,
     areas,
     store,
+    rounds,
     async stop() {
       await Promise.all([drain(server), tls.stop()])
+      await rounds.stop()
       await afterwards.settle()
+      await leases.stop()
       await mail.drain()
       await db.close()
     },

@@ -2,8 +2,11 @@ import type { Keyring } from '../auth/keyring.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Route } from '../http/route.ts'
 import type { Afterwards } from '../jobs/afterwards.ts'
+import type { Leases } from '../jobs/leases.ts'
+import type { Round, Rounds } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
+import type { Log } from '../lib/log.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
@@ -66,6 +69,9 @@ export interface AreaTools {
   tlsProblems(section: Json): Promise<Problems>
   mail: Mail
   afterwards: Afterwards
+  leases: Leases
+  rounds: Rounds
+  log: Log
 }
 
 /** The operations of all areas, and their routes. A new area is a line in each half. */
@@ -116,7 +122,9 @@ export const createAreas = (tools: AreaTools) => {
     ...searchRoutes(createSearch(store)),
     ...aboutRoutes(),
   ]
-  return { accounts, users, signIn, login, restrictions, routes }
+  // What areas have to do by themselves, now and then.
+  const rounds: Round[] = []
+  return { accounts, users, signIn, login, restrictions, routes, rounds }
 }
 
 export type Areas = ReturnType<typeof createAreas>

@@ -16,6 +16,9 @@ const tools: AreaTools = {
   tlsProblems: unused,
   mail: unused,
   afterwards: unused,
+  leases: unused,
+  rounds: unused,
+  log: unused,
   mediaSwitch: unused,
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { Failure } from '../lib/failure.ts'
 import { type ChangeSet, writeOf } from './change-set.ts'
-import type { Database } from './db.ts'
+import type { Database, Statement, Write } from './db.ts'
 import { createRecords, type Records } from './records.ts'
 
 /** What areas are given: reads, and the one way to write. */
@@ -13,8 +13,19 @@ export interface Store {
   /** A long read, beside the event loop. */
   scan: Database['scan']
   fence: Database['fence']
-  /** Writes a change set, its audit entries and its events in one durable transaction. */
-  commit(set: ChangeSet): Promise<void>
+  /** Writes change sets, with their audit entries and events, in one durable transaction. */
+  commit(...sets: ChangeSet[]): Promise<void>
+  /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
+  writeUnrecorded(statements: readonly Statement[]): Promise<void>
+}
+
+const joined = (writes: Write[]): Write => {
+  const [only] = writes
+  if (writes.length === 1 && only) return only
+  return {
+    statements: writes.flatMap(({ statements }) => statements),
+    stale: writes.flatMap(({ stale }) => stale),
+  }
 }
 
 export const createStore = (db: Database, clock: Clock): Store => ({
@@ -23,7 +34,8 @@ export const createStore = (db: Database, clock: Clock): Store => ({
   all: db.all,
   scan: db.scan,
   fence: db.fence,
-  commit: (set) => db.write(writeOf(set, clock)),
+  commit: (...sets) => db.write(joined(sets.map((set) => writeOf(set, clock)))),
+  writeUnrecorded: (statements) => db.write({ statements, stale: [] }),
 })
 
 const attempts = 5

@@ -2,7 +2,7 @@ import type { Store } from '../../src/storage/store.ts'
 import type { Engine } from './databases.ts'
 
 // What is written about requests, not by them.
-const logTables = new Set(['audit_log', 'outbox', 'writers'])
+const logTables = new Set(['audit_log', 'outbox', 'writers', 'leases', 'rounds'])
 const logKinds = /attempt/
 
 const tableNames: Record<Engine, string> = {

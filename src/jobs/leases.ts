@@ -1,0 +1,122 @@
+import { hostname } from 'node:os'
+import type { Clock } from '../lib/clock.ts'
+import { Failure, failure } from '../lib/failure.ts'
+import { randomHex } from '../lib/ids.ts'
+import { describeError, type Log } from '../lib/log.ts'
+import type { ChangeSet } from '../storage/change-set.ts'
+import type { Statement } from '../storage/db.ts'
+import { createLeaseRows, type Holder, type LeaseRow } from '../storage/leases.ts'
+import type { Store } from '../storage/store.ts'
+
+/** The right to work on something. One process at a time holds it, until it releases it or dies. */
+export interface Lease {
+  readonly name: string
+  /** Aborted when another process holds the lease now, or may. */
+  readonly lost: AbortSignal
+  /**
+   * Lets a change set fail with `lease_lost` unless the lease is still held at the moment of the commit. What is
+   * guarded happens once, whatever clocks say and however late a process notices that it was taken for dead.
+   */
+  guard(set: ChangeSet): void
+  guardStatement(): Statement
+  release(): Promise<void>
+}
+
+export interface Leases {
+  /** Undefined while another process, or another part of this one, holds it. */
+  take(name: string): Promise<Lease | undefined>
+  /** Releases everything. */
+  stop(): Promise<void>
+}
+
+// A process that is silent for this long is taken for dead by other machines. Renewed three times within it.
+const leaseMs = 15_000
+
+const me: Holder = { host: hostname(), pid: process.pid, process: randomHex(8) }
+
+const isAlive = (pid: number) => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    // It exists and belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** On the holder's own machine nobody has to wait to know that it died. */
+const isDead = (holder: Holder) =>
+  holder.host === me.host &&
+  holder.process !== me.process &&
+  // This process has its number now: it was there before a restart.
+  (holder.pid === me.pid || !isAlive(holder.pid))
+
+const isLost = (error: unknown) => error instanceof Failure && error.kind === 'lease_lost'
+
+export const leaseLost = () => failure('lease_lost', {})
+
+export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
+  const rows = createLeaseRows(store)
+  const held = new Map<string, { lease: Lease; renew(): Promise<void> }>()
+
+  const isFree = ({ expiresAt, holder }: LeaseRow) => expiresAt < clock.now() || isDead(holder)
+
+  const hold = (name: string, token: string): Lease => {
+    const loss = new AbortController()
+    let renewedAt = clock.now()
+    const guardStatement = () => rows.guard(name, token, leaseLost)
+
+    const renew = async () => {
+      try {
+        const now = clock.now()
+        await rows.renew(name, token, now + leaseMs, leaseLost)
+        renewedAt = now
+      } catch (error) {
+        if (!isLost(error) && clock.now() - renewedAt < leaseMs) return
+        log.write('warn', 'a lease was lost', { name, error: describeError(error) })
+        held.delete(name)
+        loss.abort()
+      }
+    }
+
+    const lease: Lease = {
+      name,
+      lost: loss.signal,
+      guardStatement,
+      guard(set) {
+        set.statements.push(guardStatement())
+      },
+      async release() {
+        held.delete(name)
+        if (!loss.signal.aborted) await rows.remove(name, token)
+      },
+    }
+    held.set(name, { lease, renew })
+    return lease
+  }
+
+  const heartbeat = setInterval(() => {
+    for (const { renew } of held.values()) void renew()
+  }, leaseMs / 3)
+  heartbeat.unref()
+
+  return {
+    async take(name) {
+      const row = await rows.find(name)
+      if (row && !isFree(row)) return undefined
+      const token = randomHex(16)
+      const next: LeaseRow = { token, holder: me, expiresAt: clock.now() + leaseMs }
+      try {
+        await rows.put(name, next, row, leaseLost)
+        return hold(name, token)
+      } catch (error) {
+        if (isLost(error)) return undefined
+        throw error
+      }
+    },
+    async stop() {
+      clearInterval(heartbeat)
+      await Promise.all([...held.values()].map(({ lease }) => lease.release()))
+    },
+  }
+}

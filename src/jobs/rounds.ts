@@ -1,0 +1,153 @@
+import type { Clock } from '../lib/clock.ts'
+import { describeError, type Log } from '../lib/log.ts'
+import { createRoundRows } from '../storage/leases.ts'
+import type { Store } from '../storage/store.ts'
+import type { Leases } from './leases.ts'
+
+/** What the server does again and again by itself; of all processes of a store one at a time. */
+export interface Round {
+  name: string
+  everySeconds: number
+  /**
+   * Whether there is something to do: a cheap read, asked every `everySeconds`. Without it the round is done once
+   * in `everySeconds`, whichever process does it and however often it is started.
+   */
+  due?(): Promise<boolean>
+  /** `signal` is aborted when the server stops or another process took the round over. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface Rounds {
+  add(round: Round): void
+  /** To be called when everything that rounds need is there. */
+  start(): void
+  /** Does the round soon: a request has made work for it. */
+  nudge(name: string): void
+  /** Does the round now, due or not, and resolves when it is done. */
+  runNow(name: string): Promise<void>
+  /** Aborts what runs and waits for it. */
+  stop(): Promise<void>
+}
+
+// A round that must be done once a day is looked after this often.
+const longestPauseMs = 60_000
+// Another process is just doing the round: it may have passed the new work already.
+const occupiedPauseMs = 300
+
+const createRunner = (round: Round, { leases, store, clock, log }: RoundTools) => {
+  const rows = createRoundRows(store)
+  const stopping = new AbortController()
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> | undefined
+  let isNudged = false
+
+  const isDue = async () =>
+    round.due ? round.due() : clock.now() - (await rows.doneAt(round.name)) >= round.everySeconds * 1000
+
+  /** False when another process is at it. */
+  const perform = async () => {
+    const lease = await leases.take(`round/${round.name}`)
+    if (!lease) return false
+    try {
+      await round.run(AbortSignal.any([stopping.signal, lease.lost]))
+      if (!round.due) await rows.done(round.name, clock.now())
+    } finally {
+      await lease.release()
+    }
+    return true
+  }
+
+  /** True when it has to be tried again soon, because another process is at it. */
+  const look = async () => {
+    // A nudge that comes from here on is for the next look.
+    const wasNudged = isNudged
+    isNudged = false
+    try {
+      if (!wasNudged && !(await isDue())) return false
+      if (await perform()) return false
+      isNudged ||= wasNudged
+      return true
+    } catch (error) {
+      if (!stopping.signal.aborted)
+        log.write('error', 'a round failed', { round: round.name, error: describeError(error) })
+      return false
+    }
+  }
+
+  const schedule = (milliseconds: number) => {
+    clearTimeout(timer)
+    if (stopping.signal.aborted) return
+    timer = setTimeout(begin, milliseconds)
+    timer.unref()
+  }
+
+  const begin = () => {
+    if (running) return schedule(occupiedPauseMs)
+    running = look().then((isOccupied) => {
+      running = undefined
+      if (isOccupied) schedule(occupiedPauseMs)
+      else schedule(isNudged ? 0 : Math.min(round.everySeconds * 1000, longestPauseMs))
+    })
+  }
+
+  return {
+    begin,
+    nudge() {
+      isNudged = true
+      if (!running) schedule(0)
+    },
+    async runNow() {
+      while (running) await running
+      running = perform().then((isDone) => {
+        if (!isDone) throw new Error(`another process is doing the round ${round.name}`)
+      })
+      try {
+        await running
+      } finally {
+        running = undefined
+      }
+    },
+    async stop() {
+      stopping.abort()
+      clearTimeout(timer)
+      // Its failure has been logged, or is the caller's of runNow.
+      await running?.catch(() => undefined)
+    },
+  }
+}
+
+interface RoundTools {
+  leases: Leases
+  store: Store
+  clock: Clock
+  log: Log
+}
+
+export const createRounds = (tools: RoundTools): Rounds => {
+  const runners = new Map<string, ReturnType<typeof createRunner>>()
+  let isStarted = false
+
+  const runnerOf = (name: string) => {
+    const runner = runners.get(name)
+    if (!runner) throw new Error(`there is no round ${name}`)
+    return runner
+  }
+
+  return {
+    add(round) {
+      if (runners.has(round.name)) throw new Error(`two rounds are called ${round.name}`)
+      runners.set(round.name, createRunner(round, tools))
+    },
+    start() {
+      isStarted = true
+      for (const runner of runners.values()) runner.begin()
+    },
+    nudge(name) {
+      if (isStarted) runnerOf(name).nudge()
+    },
+    runNow: (name) => runnerOf(name).runNow(),
+    async stop() {
+      await Promise.all([...runners.values()].map((runner) => runner.stop()))
+    },
+  }
+}
