@@ -39,6 +39,7 @@ import { searchRoutes } from './search/routes.ts'
 import { createLoginLock } from './security/login-lock.ts'
 import { createSecurity } from './security/operations.ts'
 import { securityRoutes } from './security/routes.ts'
+import { createQuantityBook } from './services/quantities/operations.ts'
 import { createImpersonation } from './sign-in/impersonation.ts'
 import { createLogin } from './sign-in/login.ts'
 import { createSignIn } from './sign-in/operations.ts'
@@ -77,6 +78,7 @@ export interface AreaTools {
 /** The operations of all areas, and their routes. A new area is a line in each half. */
 export const createAreas = (tools: AreaTools) => {
   const { store, settings, tokens } = tools
+  const quantities = createQuantityBook(tools)
   const accounts = createAccounts(tools)
   const accessLists = createAccessLists(tools)
   const rateLimits = createRateLimits(tools)
@@ -123,8 +125,8 @@ export const createAreas = (tools: AreaTools) => {
     ...aboutRoutes(),
   ]
   // What areas have to do by themselves, now and then.
-  const rounds: Round[] = []
-  return { accounts, users, signIn, login, restrictions, routes, rounds }
+  const rounds: Round[] = [quantities.round]
+  return { accounts, users, quantities, signIn, login, restrictions, routes, rounds }
 }
 
 export type Areas = ReturnType<typeof createAreas>

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { describeError, type Log } from '../lib/log.ts'
+import type { Statement } from '../storage/db.ts'
 import { createRoundRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
 import type { Leases } from './leases.ts'
@@ -13,8 +14,11 @@ export interface Round {
    * in `everySeconds`, whichever process does it and however often it is started.
    */
   due?(): Promise<boolean>
-  /** `signal` is aborted when the server stops or another process took the round over. */
-  run(signal: AbortSignal): Promise<void>
+  /**
+   * `signal` is aborted when the server stops or another process took the round over. `guard`, put into a write,
+   * lets it fail unless this process still does the round.
+   */
+  run(signal: AbortSignal, guard: Statement): Promise<void>
 }
 
 export interface Rounds {
@@ -49,7 +53,7 @@ const createRunner = (round: Round, { leases, store, clock, log }: RoundTools) =
     const lease = await leases.take(`round/${round.name}`)
     if (!lease) return false
     try {
-      await round.run(AbortSignal.any([stopping.signal, lease.lost]))
+      await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
       if (!round.due) await rows.done(round.name, clock.now())
     } finally {
       await lease.release()

@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
-import { cacheKey, type Statement, type Value, type Write } from './db.ts'
+import { type Append, type AppendTable, cacheKey, type Statement, type Value, type Write } from './db.ts'
 
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
@@ -46,11 +46,44 @@ const insertClaim = `INSERT INTO claims (account_id, name, value, holder_account
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
-const insertAudit = `INSERT INTO audit_log
-  (account_id, id, at, action, kind, record_id, author, before_doc, after_doc)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-const insertEvent = `INSERT INTO outbox (account_id, id, at, event, kind, record_id)
-  VALUES ($1, $2, $3, $4, $5, $6)`
+const auditLog: AppendTable = {
+  name: 'audit_log',
+  columns: {
+    account_id: 'text',
+    id: 'text',
+    at: 'integer',
+    action: 'text',
+    kind: 'text',
+    record_id: 'text',
+    author: 'text',
+    before_doc: 'text',
+    after_doc: 'text',
+  },
+}
+const outbox: AppendTable = {
+  name: 'outbox',
+  columns: { account_id: 'text', id: 'text', at: 'integer', event: 'text', kind: 'text', record_id: 'text' },
+}
+const quantityMoves: AppendTable = {
+  name: 'quantity_moves',
+  columns: {
+    account_id: 'text',
+    id: 'text',
+    at: 'integer',
+    category: 'text',
+    item: 'text',
+    own: 'integer',
+    below: 'integer',
+  },
+}
+
+/** A count of what an account has, that a change moves: see areas/services/quantities. */
+export interface Count {
+  accountId: string
+  category: string
+  item: string
+  delta: number
+}
 
 const eventNames = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_deleted' } as const
 
@@ -63,6 +96,7 @@ export class ChangeSet {
   readonly changes: Change[] = []
   readonly statements: Statement[] = []
   readonly stale: string[] = []
+  readonly counts: Count[] = []
 
   constructor(author: Author) {
     this.author = author
@@ -84,6 +118,12 @@ export class ChangeSet {
   /** Names a record whose cached copies the statements make stale although it is not itself the subject. */
   outdate(accountId: string, kind: string, id: string) {
     this.stale.push(cacheKey(accountId, kind, id))
+    return this
+  }
+
+  /** Moves how many items of a category the account has, of which its services are priced. */
+  count(accountId: string, category: string, item: string, delta: number) {
+    if (delta !== 0) this.counts.push({ accountId, category, item, delta })
     return this
   }
 
@@ -110,34 +150,43 @@ export class ChangeSet {
 /** The failure of a lost race: `commitRetrying` reads again and repeats the operation. */
 export const conflict = () => failure('datastore_conflict', {})
 
-/** The write that a change set amounts to, its audit entries and events included. */
-export const writeOf = (set: ChangeSet, clock: Clock): Write => {
-  if (set.changes.length === 0)
+const feedOf = (change: Change, id: string, at: number, author: string): Append[] => {
+  const { accountId, kind, id: recordId, action } = change
+  const before = maskSecrets(change.before) ?? null
+  const after = maskSecrets(change.after) ?? null
+  return [
+    { table: auditLog, values: [accountId, id, at, action, kind, recordId, author, before, after] },
+    { table: outbox, values: [accountId, id, at, eventNames[action], kind, recordId] },
+  ]
+}
+
+const textOf = ({ accountId, category, item, delta }: Count) =>
+  JSON.stringify([accountId, category, item, delta > 0])
+
+/** What many changes of one write add to a count is one move, and what they take away another. */
+const movesOf = (counts: readonly Count[], at: number): Append[] =>
+  [...Map.groupBy(counts, textOf).values()].map((moves) => {
+    const { accountId, category, item } = moves[0] as Count
+    const delta = moves.reduce((sum, move) => sum + move.delta, 0)
+    return { table: quantityMoves, values: [accountId, newId(at), at, category, item, delta, 0] }
+  })
+
+/** The write that change sets amount to together, their audit entries, events and counts included. */
+export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
+  if (sets.some(({ changes }) => changes.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
-  const author = JSON.stringify(set.author)
-  const statements = [...set.statements]
-  for (const change of set.changes) {
-    const id = newId(at)
-    const { accountId, kind, id: recordId } = change
-    statements.push({
-      sql: insertAudit,
-      params: [
-        accountId,
-        id,
-        at,
-        change.action,
-        kind,
-        recordId,
-        author,
-        maskSecrets(change.before) ?? null,
-        maskSecrets(change.after) ?? null,
-      ],
-    })
-    statements.push({
-      sql: insertEvent,
-      params: [accountId, id, at, eventNames[change.action], kind, recordId],
-    })
+  const feed = sets.flatMap(({ author, changes }) => {
+    const text = JSON.stringify(author)
+    return changes.flatMap((change) => feedOf(change, newId(at), at, text))
+  })
+  const moves = movesOf(
+    sets.flatMap(({ counts }) => counts),
+    at,
+  )
+  return {
+    statements: sets.flatMap(({ statements }) => statements),
+    appends: moves.length === 0 ? feed : [...feed, ...moves],
+    stale: sets.flatMap(({ stale }) => stale),
   }
-  return { statements, stale: set.stale }
 }

@@ -21,6 +21,8 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   /** The list row without its id; undefined values are left out. */
   row(doc: Doc, hidden: Hidden): object
   claims?(record: StoredRecord<Doc, Hidden>): HeldClaim[]
+  /** What the record counts as in the account's services: [category, item] each (reference 03 section 1.5). */
+  counts?(doc: Doc): readonly (readonly [category: string, item: string])[]
   /** What an auditor is shown of the private half when it changes: facts as they are, secrets as fingerprints. */
   audited?(hidden: Hidden): object
 }
@@ -78,6 +80,22 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
   const claimsOf = (record: Stored) =>
     (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value))
+
+  const count = (set: ChangeSet, { accountId, doc }: Stored, delta: 1 | -1) => {
+    for (const [category, item] of definition.counts?.(doc as Doc) ?? [])
+      set.count(accountId, category, item, delta)
+  }
+
+  const recount = (set: ChangeSet, before: Stored, after: Stored) => {
+    if (!definition.counts) return
+    if (
+      JSON.stringify(definition.counts(before.doc as Doc)) ===
+      JSON.stringify(definition.counts(after.doc as Doc))
+    )
+      return
+    count(set, before, -1)
+    count(set, after, 1)
+  }
 
   const auditedTexts = (before: Stored, after: Stored) => {
     const { audited } = definition
@@ -139,11 +157,13 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     insert(set: ChangeSet, record: Stored) {
       insertRecord(set, record)
+      count(set, record, 1)
       for (const claim of claimsOf(record)) set.claim(claim, holderOf(record), claim.orElse)
     },
 
     replace(set: ChangeSet, before: Stored, after: Stored) {
       updateRecord(set, before, after, auditedTexts(before, after))
+      recount(set, before, after)
       const had = claimsOf(before)
       const has = claimsOf(after)
       for (const claim of had) if (!has.some(sameClaim(claim))) set.release(claim, holderOf(before))
@@ -153,6 +173,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     remove(set: ChangeSet, record: Stored) {
       deleteRecord(set, record)
+      count(set, record, -1)
       for (const claim of claimsOf(record)) set.release(claim, holderOf(record))
     },
   }

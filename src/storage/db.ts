@@ -16,10 +16,28 @@ export interface Statement {
   expect?: { rows: number; orElse: () => Failure }
 }
 
-/** Statements that happen together or not at all, and the cache keys they make stale. */
+/** A table whose rows are only added: unconditionally, so that the rows of many writes can go in one statement. */
+export interface AppendTable {
+  name: string
+  columns: Readonly<Record<string, 'text' | 'integer'>>
+}
+
+export interface Append {
+  table: AppendTable
+  /** In the order of the table's columns. */
+  values: readonly Value[]
+}
+
+/** Statements and added rows that happen together or not at all, and the cache keys they make stale. */
 export interface Write {
   statements: readonly Statement[]
+  appends?: readonly Append[]
   stale: readonly string[]
+}
+
+export const appendSql = ({ name, columns }: AppendTable) => {
+  const names = Object.keys(columns)
+  return `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map((_, index) => `$${index + 1}`).join(', ')})`
 }
 
 /** Called with the keys that a write made stale, or with `everything` when that is not known. */

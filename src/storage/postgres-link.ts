@@ -74,7 +74,7 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
   return {
     open,
     /** Sends a cached (named) statement. */
-    send: (client: pg.Client, sql: string, params: readonly Value[]) =>
+    send: (client: pg.Client, sql: string, params: readonly (Value | readonly Value[])[]) =>
       watch(client, client.query({ name: nameOf(sql), text: sql, values: params as Value[] })),
     /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),

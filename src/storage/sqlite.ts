@@ -4,7 +4,15 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
-import type { Database, Row, StaleListener, Value, Write } from './db.ts'
+import {
+  type AppendTable,
+  appendSql,
+  type Database,
+  type Row,
+  type StaleListener,
+  type Value,
+  type Write,
+} from './db.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'
 import type { Batch, Outcome, PostedStatement } from './sqlite-writer.ts'
@@ -140,6 +148,14 @@ const leastShared = 12
 
 const isBusy = (message: string) => /database is (locked|busy)/.test(message)
 
+const appendTexts = new Map<AppendTable, string>()
+
+const appendText = (table: AppendTable) => {
+  const text = appendTexts.get(table) ?? appendSql(table)
+  appendTexts.set(table, text)
+  return text
+}
+
 /** Hands writes to the writer's thread, one batch at a time. */
 const createWriter = (file: string, processId: string, announce: StaleListener) => {
   let texts = new Map<string, number>()
@@ -154,16 +170,24 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
     },
   )
 
-  const posted = (entry: PendingWrite, newTexts: string[]) =>
-    entry.write.statements.map(({ sql, params, expect }): PostedStatement => {
-      let number = texts.get(sql)
-      if (number === undefined) {
-        number = texts.size
-        texts.set(sql, number)
-        newTexts.push(sqliteText(sql))
-      }
-      return [number, params, expect?.rows]
-    })
+  const numberOf = (sql: string, newTexts: string[]) => {
+    let number = texts.get(sql)
+    if (number === undefined) {
+      number = texts.size
+      texts.set(sql, number)
+      newTexts.push(sqliteText(sql))
+    }
+    return number
+  }
+
+  const posted = ({ write: { statements, appends = [] } }: PendingWrite, newTexts: string[]) => [
+    ...statements.map(
+      ({ sql, params, expect }): PostedStatement => [numberOf(sql, newTexts), params, expect?.rows],
+    ),
+    ...appends.map(
+      ({ table, values }): PostedStatement => [numberOf(appendText(table), newTexts), values, undefined],
+    ),
+  ]
 
   const settle = (entry: PendingWrite, outcome: Outcome) => {
     if (outcome === 'done') return entry.resolve()

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import { Failure } from '../lib/failure.ts'
 import { type ChangeSet, writeOf } from './change-set.ts'
-import type { Database, Statement, Write } from './db.ts'
+import type { Database, Statement } from './db.ts'
 import { createRecords, type Records } from './records.ts'
 
 /** What areas are given: reads, and the one way to write. */
@@ -19,22 +19,13 @@ export interface Store {
   writeUnrecorded(statements: readonly Statement[]): Promise<void>
 }
 
-const joined = (writes: Write[]): Write => {
-  const [only] = writes
-  if (writes.length === 1 && only) return only
-  return {
-    statements: writes.flatMap(({ statements }) => statements),
-    stale: writes.flatMap(({ stale }) => stale),
-  }
-}
-
 export const createStore = (db: Database, clock: Clock): Store => ({
   records: createRecords(db),
   clock,
   all: db.all,
   scan: db.scan,
   fence: db.fence,
-  commit: (...sets) => db.write(joined(sets.map((set) => writeOf(set, clock)))),
+  commit: (...sets) => db.write(writeOf(sets, clock)),
   writeUnrecorded: (statements) => db.write({ statements, stale: [] }),
 })
 

@@ -3,6 +3,7 @@ import type { Database } from './db.ts'
 import { records } from './upgrades/0001-records.ts'
 import { accountSearch } from './upgrades/0002-account-search.ts'
 import { jobs } from './upgrades/0004-jobs.ts'
+import { quantities } from './upgrades/0011-quantities.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -18,7 +19,7 @@ export interface Upgrade {
   statements(dialect: Dialect): string[]
 }
 
-export const upgrades: readonly Upgrade[] = [records, accountSearch, jobs]
+export const upgrades: readonly Upgrade[] = [records, accountSearch, jobs, quantities]
 
 const dialects: Record<Database['engine'], Dialect> = {
   sqlite: { key: 'TEXT', compact: 'WITHOUT ROWID' },

@@ -3,6 +3,7 @@ import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
+import { moveQuantities, removeQuantities } from '../../storage/quantities.ts'
 import { deleteRecord, recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 
@@ -65,6 +66,7 @@ export const createAccountStore = (store: Store) => {
     sortKey: (doc) => sortKeyOf(doc.name),
     row: (doc) => ({ name: doc.name, realm: doc.realm, flags: doc.flags ?? [] }),
     claims,
+    counts: () => [['accounts', 'account']],
     audited: (hidden) => ({
       tree: hidden.tree,
       enabled: hidden.enabled,
@@ -81,6 +83,8 @@ export const createAccountStore = (store: Store) => {
     for (const id of tree)
       set.run(moveTally, [id, by], { rows: 1, orElse: conflict }).outdate(id, accountKind, id)
   }
+
+  const parentOf = ({ hidden: { tree } }: AccountRecord) => tree.at(-1) as string
 
   const plant = (set: ChangeSet, account: AccountRecord) => {
     for (const [index, ancestor] of account.hidden.tree.entries()) {
@@ -160,6 +164,7 @@ export const createAccountStore = (store: Store) => {
       collection.remove(set, account)
       set.run('DELETE FROM records WHERE account_id = $1', [account.id], { rows: 0, orElse: conflict })
       set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
+      removeQuantities(set, account.id, parentOf(account), store.clock.now())
       uproot(set, account)
       count(set, account.hidden.tree, -1)
     },
@@ -175,6 +180,8 @@ export const createAccountStore = (store: Store) => {
       const moving = before.tally + 1
       if (newParent.id !== before.id) hold(set, newParent)
       collection.replace(set, before, after)
+      const parents = { from: parentOf(before), to: newParent.id }
+      if (parents.from !== parents.to) moveQuantities(set, before.id, parents, store.clock.now())
       for (const [old, moved] of descendants) {
         set.run(
           "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",

@@ -118,6 +118,7 @@ export const createDeviceStore = (store: Store) => {
       features: featuresOf(doc),
     }),
     claims,
+    counts: (doc) => (doc.enabled === false ? [] : [['devices', doc.device_type ?? standardType]]),
   })
 
   return {

@@ -79,6 +79,8 @@ export const createUserStore = (store: Store) =>
       features: featuresOf(doc),
     }),
     claims,
+    counts: (doc) =>
+      doc.enabled === false ? [] : [['users', doc.priv_level === 'admin' ? 'admin' : 'user']],
     audited: (hidden) => ({
       has_avatar: hidden.hasAvatar ?? false,
       password_fingerprint: fingerprint(hidden.signInKeys.join()),

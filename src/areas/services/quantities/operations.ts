@@ -1,0 +1,52 @@
+import type { Round } from '../../../jobs/rounds.ts'
+import type { Statement } from '../../../storage/db.ts'
+import type { Store } from '../../../storage/store.ts'
+import { quantitiesBy, sumsOf } from './rules.ts'
+import { createQuantityStore } from './store.ts'
+
+// A fold holds up other writers of the embedded store for some ten milliseconds.
+const movesPerFold = 2000
+
+export type QuantityBook = ReturnType<typeof createQuantityBook>
+
+/** How many items of each category accounts have: exact at every moment, whatever is still to be folded. */
+export const createQuantityBook = ({ store }: { store: Store }) => {
+  const rows = createQuantityStore(store)
+
+  const foldOnce = async (guard: Statement) => {
+    const moves = await rows.waiting(movesPerFold)
+    if (moves.length > 0) await rows.fold(moves, sumsOf(moves), guard)
+    return moves.length === movesPerFold
+  }
+
+  const round: Round = {
+    name: 'quantities',
+    everySeconds: 2,
+    due: async () => (await rows.waiting(1)).length > 0,
+    async run(signal, guard) {
+      while ((await foldOnce(guard)) && !signal.aborted);
+    },
+  }
+
+  return {
+    /** The account's own counts, and those of all accounts below it. */
+    async of(accountId: string) {
+      const counted = await rows.of(accountId)
+      return {
+        account: quantitiesBy(counted, ({ own }) => own),
+        cascade: quantitiesBy(counted, ({ below }) => below),
+      }
+    },
+
+    /** How many items of a category the account and all below it have. */
+    async cascade(accountId: string, category: string): Promise<number> {
+      const counted = await rows.of(accountId)
+      return counted
+        .filter((row) => row.category === category)
+        .reduce((sum, { own, below }) => sum + own + below, 0)
+    },
+
+    /** Adds what has moved to the totals of the accounts above. */
+    round,
+  }
+}

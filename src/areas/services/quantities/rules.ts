@@ -1,0 +1,65 @@
+/** One change of a count: what an account got or lost itself, and below it. */
+export interface Move {
+  accountId: string
+  id: string
+  /** Unix milliseconds. */
+  at: number
+  category: string
+  item: string
+  own: number
+  below: number
+}
+
+/** What several moves of one count come to on one day. */
+export interface Sum extends Omit<Move, 'id' | 'at'> {
+  /** As a number like 20261121, of the UTC day. */
+  day: number
+  addition: number
+  removal: number
+  /** Unix milliseconds. */
+  lastAt: number
+}
+
+const dayOf = (at: number) => Number(new Date(at).toISOString().slice(0, 10).replaceAll('-', ''))
+
+const keyOf = ({ accountId, category, item, at }: Move) =>
+  JSON.stringify([accountId, category, item, dayOf(at)])
+
+const add = (sum: Sum, { own, below, at }: Move): Sum => {
+  const delta = own + below
+  return {
+    ...sum,
+    own: sum.own + own,
+    below: sum.below + below,
+    addition: sum.addition + Math.max(delta, 0),
+    removal: sum.removal + Math.max(-delta, 0),
+    lastAt: Math.max(sum.lastAt, at),
+  }
+}
+
+/** Moves of one account, item and day added up; earlier days first, so that the later one's totals stand. */
+export const sumsOf = (moves: readonly Move[]): Sum[] =>
+  [...Map.groupBy(moves, keyOf).values()]
+    .map((group) => {
+      const { accountId, category, item, at } = group[0] as Move
+      const empty = { own: 0, below: 0, addition: 0, removal: 0, lastAt: 0 }
+      return group.reduce(add, { accountId, category, item, day: dayOf(at), ...empty })
+    })
+    .sort((a, b) => a.day - b.day)
+
+/** Category -> item -> count; zeros are left out. */
+export type Quantities = Record<string, Record<string, number>>
+
+export const quantitiesBy = <Row extends { category: string; item: string }>(
+  rows: readonly Row[],
+  pick: (row: Row) => number,
+): Quantities => {
+  const quantities: Quantities = {}
+  for (const row of rows) {
+    const count = pick(row)
+    if (count === 0) continue
+    quantities[row.category] ??= {}
+    ;(quantities[row.category] as Record<string, number>)[row.item] = count
+  }
+  return quantities
+}

@@ -1,0 +1,97 @@
+import type { Statement } from '../../../storage/db.ts'
+import { takeTurn } from '../../../storage/quantities.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Move, Sum } from './rules.ts'
+
+export interface QuantityRow {
+  category: string
+  item: string
+  /** What the account has itself. */
+  own: number
+  /** What the accounts below it have. */
+  below: number
+}
+
+// What is not folded yet is added at the reading, in the same statement: no fold can come between.
+// The look-up in the tree is a scalar query so that it runs once for each of the few moves, never over all descendants.
+const quantitiesOf = `SELECT category, item, CAST(sum(own) AS BIGINT) AS own, CAST(sum(below) AS BIGINT) AS below FROM (
+    SELECT category, item, own, below FROM quantities WHERE account_id = $1
+    UNION ALL
+    SELECT category, item, own, below FROM quantity_moves WHERE account_id = $1
+    UNION ALL
+    SELECT m.category, m.item, 0, m.own + m.below FROM quantity_moves m
+      WHERE (SELECT t.distance FROM account_tree t WHERE t.account_id = m.account_id AND t.ancestor_id = $1) > 0
+  ) AS counted
+  GROUP BY category, item HAVING sum(own) <> 0 OR sum(below) <> 0 ORDER BY category, item`
+
+const addOwn = `INSERT INTO quantities (account_id, category, item, own, below)
+  SELECT account_id, CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS BIGINT)
+    FROM records WHERE account_id = $1 AND kind = 'account' AND id = $1
+  ON CONFLICT (account_id, category, item)
+    DO UPDATE SET own = quantities.own + excluded.own, below = quantities.below + excluded.below`
+
+const addBelow = `INSERT INTO quantities (account_id, category, item, own, below)
+  SELECT ancestor_id, CAST($2 AS TEXT), CAST($3 AS TEXT), 0, CAST($4 AS BIGINT) FROM account_tree WHERE account_id = $1
+  ON CONFLICT (account_id, category, item) DO UPDATE SET below = quantities.below + excluded.below`
+
+const noteDay = `INSERT INTO quantity_days
+    (account_id, category, item, day, addition, removal, own, below, last_at)
+  SELECT account_id, category, item, CAST($4 AS INTEGER), CAST($5 AS BIGINT), CAST($6 AS BIGINT), own, below, CAST($7 AS BIGINT)
+    FROM quantities
+    WHERE category = $2 AND item = $3
+      AND account_id IN (SELECT ancestor_id FROM account_tree WHERE account_id = $1 UNION ALL SELECT CAST($1 AS TEXT))
+  ON CONFLICT (account_id, category, item, day) DO UPDATE SET
+    addition = quantity_days.addition + excluded.addition,
+    removal = quantity_days.removal + excluded.removal,
+    own = excluded.own,
+    below = excluded.below,
+    last_at = excluded.last_at`
+
+const foldSum = ({
+  accountId,
+  category,
+  item,
+  own,
+  below,
+  day,
+  addition,
+  removal,
+  lastAt,
+}: Sum): Statement[] => [
+  { sql: addOwn, params: [accountId, category, item, own, below] },
+  { sql: addBelow, params: [accountId, category, item, own + below] },
+  { sql: noteDay, params: [accountId, category, item, day, addition, removal, lastAt] },
+]
+
+export const createQuantityStore = ({ all, writeUnrecorded }: Store) => ({
+  of: (accountId: string) => all<QuantityRow>(quantitiesOf, [accountId]),
+
+  /** Moves that are not folded yet, in no order. */
+  async waiting(limit: number): Promise<Move[]> {
+    const rows = await all(
+      'SELECT account_id, id, at, category, item, own, below FROM quantity_moves LIMIT $1',
+      [limit],
+    )
+    return rows.map((row) => ({
+      accountId: row.account_id as string,
+      id: row.id as string,
+      at: row.at as number,
+      category: row.category as string,
+      item: row.item as string,
+      own: row.own as number,
+      below: row.below as number,
+    }))
+  },
+
+  /** Puts the sums of moves into the totals of their accounts and of all accounts above, and the moves away. */
+  fold: (moves: readonly Move[], sums: readonly Sum[], guard: Statement) =>
+    writeUnrecorded([
+      guard,
+      takeTurn(),
+      ...moves.map(({ accountId, id }) => ({
+        sql: 'DELETE FROM quantity_moves WHERE account_id = $1 AND id = $2',
+        params: [accountId, id],
+      })),
+      ...sums.flatMap(foldSum),
+    ]),
+})

@@ -1,0 +1,43 @@
+import { newId } from '../lib/ids.ts'
+import { type ChangeSet, conflict } from './change-set.ts'
+import type { Statement } from './db.ts'
+
+const turn: Statement = {
+  sql: "UPDATE rounds SET done_at = done_at WHERE name = 'quantities'",
+  params: [],
+  expect: { rows: 1, orElse: conflict },
+}
+
+/** Lets folding, moving and removing take turns: what one of them reads, no other changes before it is done. */
+export const takeTurn = () => turn
+
+const handOver = (set: ChangeSet, accountId: string, receiver: string, sign: 1 | -1, at: number) =>
+  set.run(
+    `INSERT INTO quantity_moves (account_id, id, at, category, item, own, below)
+      SELECT CAST($2 AS TEXT), CAST($3 AS TEXT) || '/' || category || '/' || item, $4, category, item, 0, $5 * (own + below)
+        FROM quantities WHERE account_id = $1 AND own + below <> 0`,
+    [accountId, receiver, newId(at), at, sign],
+  )
+
+/**
+ * What an account and those below it have counts above another parent from now on. To be added before the tree
+ * changes. Moves that are not folded yet go to whoever stands above when they are.
+ */
+export const moveQuantities = (
+  set: ChangeSet,
+  accountId: string,
+  { from, to }: { from: string; to: string },
+  at: number,
+) => {
+  set.statements.push(turn)
+  handOver(set, accountId, from, -1, at)
+  handOver(set, accountId, to, 1, at)
+}
+
+/** What a removed account had counts no more. Its moves that are not folded yet are dropped when they are. */
+export const removeQuantities = (set: ChangeSet, accountId: string, parent: string, at: number) => {
+  set.statements.push(turn)
+  handOver(set, accountId, parent, -1, at)
+  set.run('DELETE FROM quantities WHERE account_id = $1', [accountId])
+  set.run('DELETE FROM quantity_days WHERE account_id = $1', [accountId])
+}
