@@ -8,6 +8,7 @@ const countTables = new Set(['quantities', 'quantity_moves', 'quantity_days'])
 const countsSql = `SELECT account_id, category, item, CAST(sum(own) AS BIGINT) AS own
   FROM (SELECT account_id, category, item, own FROM quantities
     UNION ALL SELECT account_id, category, item, own FROM quantity_moves) AS counted
+  WHERE account_id IN (SELECT account_id FROM records WHERE kind = 'account')
   GROUP BY account_id, category, item HAVING sum(own) <> 0`
 const logKinds = /attempt/
 
