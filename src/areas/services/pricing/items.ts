@@ -1,0 +1,118 @@
+import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
+import type { Quantities } from '../quantities/rules.ts'
+import { allItems, type ItemPlan, type Tiers } from './plan.ts'
+
+/** What an account has: counted itself, counted below it, and set by hand in place of its own counts. */
+export interface Counted {
+  account: Quantities
+  cascade: Quantities
+  manual: Quantities
+}
+
+/** A line of an invoice. Money is in units. */
+export interface PricedItem {
+  category: string
+  item: string
+  plan: ItemPlan
+  quantity: number
+  billable: number
+  rate: number
+  single: number
+  cumulative: { rate: number; quantity: number }
+  discount: number
+  total: number
+}
+
+const units = (dollars: number | undefined) => unitsOfDollars(dollars ?? 0)
+
+const sumBut = (items: Readonly<Record<string, number>>, exceptions: readonly string[]) =>
+  Object.entries(items).reduce((sum, [item, count]) => (exceptions.includes(item) ? sum : sum + count), 0)
+
+/** How many there are of what an item plan counts (reference 03 sections 1.4 and 1.5). */
+export const quantityOf = (counted: Counted, category: string, item: string, plan: ItemPlan): number => {
+  const from = plan.quantity?.category ?? category
+  const name = plan.quantity?.name ?? item
+  const own = { ...counted.account[from], ...counted.manual[from] }
+  const below = plan.cascade ? (counted.cascade[from] ?? {}) : {}
+  if (name !== allItems) return (own[name] ?? 0) + (below[name] ?? 0)
+  const exceptions = plan.exceptions ?? []
+  return sumBut(own, exceptions) + sumBut(below, exceptions)
+}
+
+const roundedUp = (count: number, step: number) => Math.ceil(count / step) * step
+
+/** The quantity in whole steps, between the minimum and the maximum, which are whole steps too. */
+const billableOf = (quantity: number, { step = 1, minimum = 0, maximum }: ItemPlan) => {
+  const raised = Math.max(roundedUp(quantity, step), roundedUp(minimum, step))
+  return maximum === undefined ? raised : Math.min(raised, roundedUp(maximum, step))
+}
+
+const tierOf = (tiers: Tiers | undefined, quantity: number): number | undefined => {
+  const reached = Object.keys(tiers ?? {})
+    .map(Number)
+    .filter((tier) => tier >= quantity)
+  return reached.length === 0 ? undefined : units(tiers?.[String(Math.min(...reached))])
+}
+
+/** The first price that is given, in this order; a flat one is for all there is together. */
+const priceOf = (plan: ItemPlan, billable: number): { billable: number; rate: number } => {
+  const flatTier = tierOf(plan.flat_rates, billable)
+  if (flatTier !== undefined) return { billable: 1, rate: flatTier }
+  if (units(plan.flat_rate) > 0) return { billable: 1, rate: units(plan.flat_rate) }
+  return { billable, rate: tierOf(plan.rates, billable) ?? units(plan.rate) }
+}
+
+// Discounts are on the base rate: an item that is priced by tiers alone has none.
+const applies = (plan: ItemPlan, minimum: number | undefined, billable: number) =>
+  units(plan.rate) > 0 && billable >= (minimum ?? 1)
+
+const singleDiscount = (plan: ItemPlan, billable: number): number => {
+  const single = plan.discounts?.single
+  return single && applies(plan, single.minimum, billable) ? units(single.rate ?? plan.rate) : 0
+}
+
+const cumulativeDiscount = (plan: ItemPlan, billable: number): PricedItem['cumulative'] => {
+  const cumulative = plan.discounts?.cumulative
+  if (!cumulative || !applies(plan, cumulative.minimum, billable)) return { rate: 0, quantity: 0 }
+  const quantity = Math.min(billable, cumulative.maximum ?? 0)
+  return { quantity, rate: tierOf(cumulative.rates, quantity) ?? units(cumulative.rate ?? plan.rate) }
+}
+
+/** Prices one item. Whole units times whole numbers: nothing is ever rounded. */
+export const priceItem = (category: string, item: string, plan: ItemPlan, quantity: number): PricedItem => {
+  const { billable, rate } = priceOf(plan, billableOf(quantity, plan))
+  const single = singleDiscount(plan, billable)
+  const cumulative = cumulativeDiscount(plan, billable)
+  const discount = single + cumulative.rate * cumulative.quantity
+  const total = billable * rate - discount
+  return { category, item, plan, quantity, billable, rate, single, cumulative, discount, total }
+}
+
+const discountsJson = ({ single, cumulative, discount }: PricedItem) => ({
+  total: dollarsOfUnits(discount),
+  ...(single === 0 ? {} : { single: { rate: dollarsOfUnits(single) } }),
+  ...(cumulative.quantity === 0
+    ? {}
+    : { cumulative: { rate: dollarsOfUnits(cumulative.rate), quantity: cumulative.quantity } }),
+})
+
+/** The line as the API prints it. */
+export const itemJson = (priced: PricedItem) => {
+  const { category, item, plan, quantity, billable, rate, discount, total } = priced
+  return {
+    category,
+    item: plan.as ?? item,
+    name: plan.name ?? (item === allItems ? category : `${category}/${item}`),
+    quantity,
+    billable,
+    rate: dollarsOfUnits(rate),
+    ...(discount === 0 ? {} : { discounts: discountsJson(priced), discount: dollarsOfUnits(discount) }),
+    ...(plan.minimum ? { minimum: plan.minimum } : {}),
+    ...(plan.maximum === undefined ? {} : { maximum: plan.maximum }),
+    prorate: { additions: plan.prorate?.additions ?? true, removals: plan.prorate?.removals ?? true },
+    taxes: [],
+    total: dollarsOfUnits(total),
+  }
+}
+
+export type ItemJson = ReturnType<typeof itemJson>

@@ -1,0 +1,66 @@
+// The plan document of reference 03 section 1.3: what a reseller charges for what.
+
+/** Tier -> dollars: the smallest tier that is not below the quantity holds for all of it. */
+export type Tiers = Readonly<Record<string, number>>
+
+export interface Discount {
+  rate?: number
+  minimum?: number
+}
+
+export interface CumulativeDiscount extends Discount {
+  maximum?: number
+  rates?: Tiers
+}
+
+/** How one item is counted and priced. Money is in dollars of at most four decimals. */
+export interface ItemPlan {
+  name?: string
+  /** What the bookkeeper calls the item. */
+  as?: string
+  rate?: number
+  rates?: Tiers
+  flat_rate?: number
+  flat_rates?: Tiers
+  minimum?: number
+  maximum?: number
+  step?: number
+  activation_charge?: number
+  /** Counts what all accounts below have as well. */
+  cascade?: boolean
+  /** Items that `_all` leaves out. */
+  exceptions?: readonly string[]
+  discounts?: { single?: Discount; cumulative?: CumulativeDiscount }
+  prorate?: { additions?: boolean; removals?: boolean }
+  taxes?: readonly object[]
+  /** Counts another item instead. */
+  quantity?: { category?: string; name?: string }
+  markup_type?: string
+}
+
+/** Category -> item -> how it is priced. `_all` stands for every item of its category. */
+export type ItemPlans = Record<string, Record<string, ItemPlan>>
+
+export const allItems = '_all'
+
+export interface Bookkeeper {
+  id: string
+  type: string
+  vendor_id: string
+}
+
+export type MergeStrategy = 'simple' | 'recursive' | 'cumulative'
+
+export interface PlanDoc {
+  name?: string
+  description?: string
+  category?: string
+  plan?: ItemPlans
+  merge?: { strategy?: MergeStrategy; priority?: number }
+  bookkeeper?: Partial<Bookkeeper>
+  ratedeck?: { id?: string; name?: string }
+  applications?: Record<string, object>
+  limits?: Record<string, unknown>
+  im?: object
+  asr?: object
+}
