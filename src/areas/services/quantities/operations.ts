@@ -1,11 +1,15 @@
 import type { Round } from '../../../jobs/rounds.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
-import { quantitiesBy, sumsOf } from './rules.ts'
+import { type Move, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
 
 // A fold holds up other writers of the embedded store for some ten milliseconds.
 const movesPerFold = 2000
+
+/** Says what has to be written beside the totals when moves are folded: who pays what for them. */
+export type Settle = (moves: readonly Move<Author>[]) => Promise<ChangeSet[]>
 
 export type QuantityBook = ReturnType<typeof createQuantityBook>
 
@@ -13,9 +17,11 @@ export type QuantityBook = ReturnType<typeof createQuantityBook>
 export const createQuantityBook = ({ store }: { store: Store }) => {
   const rows = createQuantityStore(store)
 
+  let settle: Settle = async () => []
+
   const foldOnce = async (guard: Statement) => {
     const moves = await rows.waiting(movesPerFold)
-    if (moves.length > 0) await rows.fold(moves, sumsOf(moves), guard)
+    if (moves.length > 0) await rows.fold(moves, sumsOf(moves), guard, await settle(moves))
     return moves.length === movesPerFold
   }
 
@@ -44,6 +50,20 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
       return counted
         .filter((row) => row.category === category)
         .reduce((sum, { own, below }) => sum + own + below, 0)
+    },
+
+    /** The totals that the next fold begins with. */
+    async folded(accountId: string) {
+      const rowsOf = await rows.folded(accountId)
+      return {
+        account: quantitiesBy(rowsOf, ({ own }) => own),
+        cascade: quantitiesBy(rowsOf, ({ below }) => below),
+      }
+    },
+
+    /** Who settles needs the counts, and is needed by the fold: it comes second. */
+    settleBy(settling: Settle) {
+      settle = settling
     },
 
     /** Adds what has moved to the totals of the accounts above. */

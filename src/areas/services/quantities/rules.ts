@@ -1,5 +1,5 @@
 /** One change of a count: what an account got or lost itself, and below it. */
-export interface Move {
+export interface Move<Who = unknown> {
   accountId: string
   id: string
   /** Unix milliseconds. */
@@ -8,10 +8,12 @@ export interface Move {
   item: string
   own: number
   below: number
+  /** Who moved it. */
+  author: Who
 }
 
 /** What several moves of one count come to on one day. */
-export interface Sum extends Omit<Move, 'id' | 'at'> {
+export interface Sum extends Omit<Move, 'id' | 'at' | 'author'> {
   /** As a number like 20261121, of the UTC day. */
   day: number
   addition: number
@@ -62,4 +64,33 @@ export const quantitiesBy = <Row extends { category: string; item: string }>(
     ;(quantities[row.category] as Record<string, number>)[row.item] = count
   }
   return quantities
+}
+
+interface Totals {
+  account: Quantities
+  cascade: Quantities
+}
+
+const addTo = (quantities: Quantities, category: string, item: string, delta: number) => {
+  if (delta === 0) return
+  const items = { ...quantities[category] }
+  items[item] = (items[item] ?? 0) + delta
+  quantities[category] = items
+}
+
+/** What an account has after some moves: its own ones, and those of accounts below it, which all go to its cascade. */
+export const moved = <T extends Totals>(
+  totals: T,
+  accountId: string,
+  moves: readonly Pick<Move, 'accountId' | 'category' | 'item' | 'own' | 'below'>[],
+): T => {
+  const account = { ...totals.account }
+  const cascade = { ...totals.cascade }
+  for (const { accountId: mover, category, item, own, below } of moves) {
+    if (mover === accountId) {
+      addTo(account, category, item, own)
+      addTo(cascade, category, item, below)
+    } else addTo(cascade, category, item, own + below)
+  }
+  return { ...totals, account, cascade }
 }

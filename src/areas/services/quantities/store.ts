@@ -1,3 +1,4 @@
+import { type Author, type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { takeTurn } from '../../../storage/quantities.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -63,13 +64,13 @@ const foldSum = ({
   { sql: noteDay, params: [accountId, category, item, day, addition, removal, lastAt] },
 ]
 
-export const createQuantityStore = ({ all, writeUnrecorded }: Store) => ({
+export const createQuantityStore = ({ all, commit, writeUnrecorded }: Store) => ({
   of: (accountId: string) => all<QuantityRow>(quantitiesOf, [accountId]),
 
-  /** Moves that are not folded yet, in no order. */
-  async waiting(limit: number): Promise<Move[]> {
+  /** The oldest moves that are not folded yet. */
+  async waiting(limit: number): Promise<Move<Author>[]> {
     const rows = await all(
-      'SELECT account_id, id, at, category, item, own, below FROM quantity_moves LIMIT $1',
+      'SELECT account_id, id, at, category, item, own, below, author FROM quantity_moves ORDER BY id LIMIT $1',
       [limit],
     )
     return rows.map((row) => ({
@@ -80,18 +81,32 @@ export const createQuantityStore = ({ all, writeUnrecorded }: Store) => ({
       item: row.item as string,
       own: row.own as number,
       below: row.below as number,
+      author: JSON.parse(row.author as string) as Author,
     }))
   },
 
-  /** Puts the sums of moves into the totals of their accounts and of all accounts above, and the moves away. */
-  fold: (moves: readonly Move[], sums: readonly Sum[], guard: Statement) =>
-    writeUnrecorded([
+  /** The totals as they are folded, without what is waiting. */
+  folded: (accountId: string) =>
+    all<QuantityRow>('SELECT category, item, own, below FROM quantities WHERE account_id = $1', [accountId]),
+
+  /**
+   * Puts the sums of moves into the totals of their accounts and of all accounts above, and the moves away, together
+   * with what `sets` say of it.
+   */
+  fold(moves: readonly Move[], sums: readonly Sum[], guard: Statement, sets: readonly ChangeSet[]) {
+    const statements = [
       guard,
       takeTurn(),
       ...moves.map(({ accountId, id }) => ({
         sql: 'DELETE FROM quantity_moves WHERE account_id = $1 AND id = $2',
         params: [accountId, id],
+        expect: { rows: 1, orElse: conflict },
       })),
       ...sums.flatMap(foldSum),
-    ]),
+    ]
+    const [first] = sets
+    if (!first) return writeUnrecorded(statements)
+    first.statements.unshift(...statements)
+    return commit(...sets)
+  },
 })

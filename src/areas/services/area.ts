@@ -1,0 +1,85 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import type { Route } from '../../http/route.ts'
+import type { Round } from '../../jobs/rounds.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { ChangeSet } from '../../storage/change-set.ts'
+import type { Gate, Store } from '../../storage/store.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import { createServiceAudit } from './audit/operations.ts'
+import { serviceAuditRoutes } from './audit/routes.ts'
+import { createBooks } from './books.ts'
+import { createConsent } from './consent.ts'
+import { createLedgers, type Ledgers, type Overdraft } from './ledgers/operations.ts'
+import { ledgerRoutes } from './ledgers/routes.ts'
+import { createServices } from './operations.ts'
+import { createPlans } from './plans/operations.ts'
+import { planRoutes } from './plans/routes.ts'
+import { createPriceBook } from './price-book.ts'
+import type { Activation } from './pricing/invoices.ts'
+import type { QuantityBook } from './quantities/operations.ts'
+import { servicesRoutes } from './routes.ts'
+import { createSettling } from './settling.ts'
+import { type BookkeeperStandings, createStandings } from './standing.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  accounts: Accounts
+  quantities: QuantityBook
+  bookkeepers: BookkeeperStandings
+  overdraft: Overdraft
+}
+
+/** Books what is charged once for what was added, a line of the ledger for each item. */
+const debitActivations =
+  (ledgers: Ledgers, store: Store) =>
+  async (set: ChangeSet, account: AccountRecord, activations: readonly Activation[]) => {
+    for (const { category, item, name, billable, total } of activations) {
+      const id = `${set.author.requestId}/${category}/${item}`
+      ledgers.post(set, account, {
+        source: { service: 'services', id },
+        usage: { type: category, quantity: billable, unit: item },
+        amount: -total,
+        identity: ['activation', account.id, id],
+        details: {
+          description: `Activation of ${billable} ${name}`,
+          period: { start: gregorianNow(store.clock) },
+          executor: { trigger: 'services_update', module: 'services' },
+        },
+      })
+    }
+  }
+
+/** Everything about what accounts are sold and what they pay, put together. */
+export const createServiceArea = (tools: Tools) => {
+  const { store, settings, accounts, quantities, bookkeepers, overdraft } = tools
+  const plans = createPlans(tools)
+  const priceBook = createPriceBook({ plans, accounts, settings })
+  const books = createBooks({ store, priceBook, quantities })
+  const standings = createStandings({ books, settings, bookkeepers })
+  const audit = createServiceAudit(tools)
+  const ledgers = createLedgers({ store, accounts, audit, overdraft })
+  const services = createServices({
+    store,
+    accounts,
+    plans,
+    books,
+    priceBook,
+    quantities,
+    standings,
+    audit,
+  })
+  quantities.settleBy(
+    createSettling({ books, audit, totals: quantities.folded, debit: debitActivations(ledgers, store) }),
+  )
+  const consent: Gate = createConsent({ books, standings })
+  const routes: Route[] = [
+    ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
+    ...servicesRoutes(services),
+    ...planRoutes(plans),
+    ...ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
+  ]
+  const rounds: Round[] = [ledgers.round]
+  return { services, plans, books, standings, audit, ledgers, consent, routes, rounds }
+}

@@ -1,0 +1,106 @@
+import { accountMember } from '../../../auth/policies.ts'
+import { answer, ListAnswer } from '../../../http/answers.ts'
+import type { Listing } from '../../../http/listing.ts'
+import { type Call, get, type Route } from '../../../http/route.ts'
+import { type TimeWindow, timeWindow } from '../../../http/time-window.ts'
+import type { Clock } from '../../../lib/clock.ts'
+import { gregorianNow, unixOfGregorian } from '../../../lib/gregorian.ts'
+import { anyObject, anyText, list, must, open } from '../../../lib/schema.ts'
+import { timeKey } from '../../../lib/time-key.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { ServiceAudit } from './operations.ts'
+import type { AuditEntry } from './rules.ts'
+
+const base = '/v2/accounts/{account_id}/services'
+
+const AuditRow = open({ id: must(anyText()), status: must(anyText()) })
+const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice: must(anyObject()) })
+
+// A year at most: reference 03 section 1.8.
+const longestSummarySeconds = 366 * 86_400
+const usualSummarySeconds = 31 * 86_400
+
+interface RouteTools {
+  audit: ServiceAudit
+  settings: Settings
+  clock: Clock
+}
+
+const whole = ({ id, created, doc }: AuditEntry) => ({ id, created, ...doc })
+
+const rowOf = ({ id, created, doc }: AuditEntry) => ({
+  id,
+  status: doc.status,
+  reason: doc.reason,
+  message: doc.message,
+  type: (doc.audit as { changes: { type: readonly string[] } }).changes.type,
+  summary: doc.invoice.summary,
+  created,
+})
+
+const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow): Listing<AuditEntry> => ({
+  page: ({ after, limit, descending }) =>
+    audit.page({ accountId, ...window, ...(after ? { after } : {}), limit, descending }),
+  cursor: ({ id, created }) => [timeKey(created), id],
+  row: (entry) => JSON.stringify(rowOf(entry)),
+  record: whole,
+})
+
+export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Route[] => {
+  /** `created_to` alone reaches back as far as it may; without any bound the last 31 days count. */
+  const summaryOf = async ({ account, query }: Pick<Call, 'account' | 'query'>) => {
+    const now = gregorianNow(clock)
+    const reach =
+      query.has('created_to') || query.has('created_from') ? longestSummarySeconds : usualSummarySeconds
+    const { from, to } = timeWindow(query, now, reach)
+    return audit.summary(account.id, unixOfGregorian(from), unixOfGregorian(to))
+  }
+
+  const summaries = async (call: Pick<Call, 'account' | 'query'>) => {
+    const summary = await summaryOf(call)
+    return Object.keys(summary).length === 0 ? [] : [summary]
+  }
+
+  const summaryOfOne = async (
+    call: Pick<Call<`${string}/{service_category}`>, 'account' | 'query' | 'path'>,
+  ) => audit.newestFirst((await summaryOf(call))[call.path.service_category] ?? {})
+
+  const windowQuery = {
+    created_from: 'Gregorian seconds; at most a year before created_to',
+    created_to: 'Gregorian seconds; now unless given',
+  }
+  const summing = { allow: accountMember, query: windowQuery, answers: list(anyObject()), run: summaries }
+  const summingOne = {
+    allow: accountMember,
+    query: windowQuery,
+    answers: list(anyObject()),
+    run: summaryOfOne,
+  }
+
+  return [
+    get(`${base}/audit`, {
+      summary: 'List what changed on the invoices of an account',
+      allow: accountMember,
+      query: windowQuery,
+      answers: AuditRow,
+      list: true,
+      run: async ({ account, query }) => {
+        const { maximum_range: range } = await settings.of('crossbar')
+        return new ListAnswer(auditListing(audit, account.id, timeWindow(query, gregorianNow(clock), range)))
+      },
+    }),
+    get(`${base}/audit/{audit_id}`, {
+      summary: 'Read what changed on an invoice, by whom and why',
+      allow: accountMember,
+      answers: AuditAnswer,
+      run: async ({ path }) => answer({ data: whole(await audit.get(path.account_id, path.audit_id)) }),
+    }),
+    get(`${base}/audit/summary`, { summary: 'Read what moved, by category or item and day', ...summing }),
+    get(`${base}/audit/summary/{service_category}`, {
+      summary: 'Read what moved in a category or of an item, the newest day first',
+      ...summingOne,
+    }),
+    get(`${base}/audit_summary`, { summary: 'The same as audit/summary', ...summing }),
+    get(`${base}/audit_summary/{service_category}`, { summary: 'The same as audit/summary', ...summingOne }),
+  ]
+}

@@ -1,0 +1,40 @@
+import { type AccountRecord, accountKind } from '../../auth/identity.ts'
+import type { Store } from '../../storage/store.ts'
+import type { PriceBook, Terms } from './price-book.ts'
+import { type Invoice, priceAccount } from './pricing/invoices.ts'
+import type { Counted } from './pricing/items.ts'
+import type { QuantityBook } from './quantities/operations.ts'
+import { createServicesStore, type ServicesRecord } from './store.ts'
+
+export type Books = ReturnType<typeof createBooks>
+
+/** All that pricing an account needs to look up. */
+export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantities: QuantityBook }) => {
+  const { store, priceBook, quantities } = tools
+  const services = createServicesStore(store)
+
+  const terms = async (account: AccountRecord): Promise<Terms> =>
+    priceBook.of(account, await services.find(account.id))
+
+  const manualOf = (record: ServicesRecord | undefined) => record?.doc.manual ?? {}
+
+  const counted = async (accountId: string): Promise<Counted> => ({
+    ...(await quantities.of(accountId)),
+    manual: manualOf(await services.find(accountId)),
+  })
+
+  return {
+    services,
+    terms,
+    counted,
+
+    account: (accountId: string) =>
+      store.records.find(accountId, accountKind, accountId) as Promise<AccountRecord | undefined>,
+
+    /** What an account pays as things are. */
+    async invoices(account: AccountRecord): Promise<Invoice[]> {
+      const { lists } = await terms(account)
+      return priceAccount(lists, await counted(account.id))
+    },
+  }
+}

@@ -1,0 +1,248 @@
+import { type Failure, failure } from '../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { Row } from '../../../storage/db.ts'
+import type { Store } from '../../../storage/store.ts'
+import {
+  type Booking,
+  counterBook,
+  type Entry,
+  type EntryDetails,
+  monthBefore,
+  monthNumber,
+  rolloverId,
+  rolloverService,
+  type SourceSum,
+} from './rules.ts'
+
+/** The lowest balance that a booking may leave, in units, and how it fails otherwise. */
+export interface Floor {
+  units: number
+  orElse: () => Failure
+}
+
+export interface EntryPage {
+  accountId: string
+  service: string
+  /** Gregorian seconds, both inclusive. */
+  from: number
+  to: number
+  after?: readonly [string, string]
+  limit: number
+  descending: boolean
+  long: boolean
+}
+
+const insertEntry = `INSERT INTO ledger_entries
+    (account_id, id, created, month, source_service, source_id, amount, usage_type, usage_quantity, usage_unit,
+      for_account_id, available_before, doc)
+  SELECT account_id, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS INTEGER), CAST($5 AS TEXT), CAST($6 AS TEXT),
+      CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
+      units - CAST($7 AS BIGINT), CAST($12 AS TEXT)
+    FROM ledger_balances WHERE account_id = $1
+  ON CONFLICT DO NOTHING`
+
+// Only of balances of earlier months: whoever comes second in a month finds nothing to carry over.
+const insertRollover = `INSERT INTO ledger_entries
+    (account_id, id, created, month, source_service, source_id, amount, usage_type, usage_quantity, usage_unit,
+      for_account_id, available_before, doc)
+  SELECT account_id, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS INTEGER), '${rolloverService}', CAST($5 AS TEXT),
+      units, 'month', 1, 'month', account_id, units, CAST($6 AS TEXT)
+    FROM ledger_balances WHERE account_id = $1 AND month < $4 AND units <> 0
+  ON CONFLICT DO NOTHING`
+
+const insertRolloverLeg = (
+  book: string,
+  sign: '' | '-',
+) => `INSERT INTO ledger_postings (account_id, entry_id, book, amount)
+  SELECT account_id, CAST($2 AS TEXT), '${book}', ${sign}units
+    FROM ledger_balances WHERE account_id = $1 AND month < $3 AND units <> 0
+  ON CONFLICT DO NOTHING`
+
+const sumRollover = `INSERT INTO ledger_months
+    (account_id, month, source_service, for_account_id, amount, usage_type, usage_quantity, usage_unit)
+  SELECT account_id, CAST($2 AS INTEGER), '${rolloverService}', account_id, units, 'month', 1, 'month'
+    FROM ledger_balances WHERE account_id = $1 AND month < $2 AND units <> 0
+  ON CONFLICT DO NOTHING`
+
+const sumEntry = `INSERT INTO ledger_months
+    (account_id, month, source_service, for_account_id, amount, usage_type, usage_quantity, usage_unit)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  ON CONFLICT (account_id, month, source_service, for_account_id) DO UPDATE SET
+    amount = ledger_months.amount + excluded.amount,
+    usage_quantity = ledger_months.usage_quantity + excluded.usage_quantity`
+
+const insertLeg = 'INSERT INTO ledger_postings (account_id, entry_id, book, amount) VALUES ($1, $2, $3, $4)'
+
+const entryColumns =
+  'id, created, source_service, source_id, amount, usage_type, usage_quantity, usage_unit, available_before, doc'
+
+const usageOf = (row: Row) => ({
+  type: row.usage_type as string,
+  quantity: row.usage_quantity as number,
+  unit: row.usage_unit as string,
+})
+
+const toEntry = (row: Row): Entry => ({
+  id: row.id as string,
+  created: row.created as number,
+  source: { service: row.source_service as string, id: row.source_id as string },
+  usage: usageOf(row),
+  amount: row.amount as number,
+  availableBefore: row.available_before as number,
+  details: JSON.parse(row.doc as string) as EntryDetails,
+})
+
+const toSum = (row: Row): SourceSum => ({
+  service: row.source_service as string,
+  forAccountId: row.for_account_id as string,
+  amount: row.amount as number,
+  usage: usageOf(row),
+})
+
+const bookedAlready = () => failure('booked_already', {})
+
+export const createLedgerStore = ({ all, scan }: Store) => {
+  /** Opens the account's book for a month: what it had before is carried over, once. */
+  const openMonth = (set: ChangeSet, accountId: string, month: number, at: number) => {
+    const id = rolloverId(month)
+    const details: EntryDetails = { description: `Balance of ${monthBefore(month)}` }
+    set
+      .run(
+        'INSERT INTO ledger_balances (account_id, units, month) VALUES ($1, 0, $2) ON CONFLICT DO NOTHING',
+        [accountId, month],
+      )
+      .run(insertRollover, [
+        accountId,
+        id,
+        gregorianOfUnix(at / 1000),
+        month,
+        String(monthBefore(month)),
+        JSON.stringify(details),
+      ])
+      .run(insertRolloverLeg('account', ''), [accountId, id, month])
+      .run(insertRolloverLeg(counterBook(rolloverService), '-'), [accountId, id, month])
+      .run(sumRollover, [accountId, month])
+      .run('UPDATE ledger_balances SET month = $2 WHERE account_id = $1 AND month < $2', [accountId, month])
+  }
+
+  const moveBalance = (set: ChangeSet, accountId: string, amount: number, floor: Floor | undefined) => {
+    if (!floor)
+      return set.run(
+        'UPDATE ledger_balances SET units = units + $2 WHERE account_id = $1',
+        [accountId, amount],
+        {
+          rows: 1,
+          orElse: bookedAlready,
+        },
+      )
+    return set.run(
+      'UPDATE ledger_balances SET units = units + $2 WHERE account_id = $1 AND units + $2 >= $3',
+      [accountId, amount, floor.units],
+      { rows: 1, orElse: floor.orElse },
+    )
+  }
+
+  return {
+    openMonth,
+
+    /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
+    book(set: ChangeSet, accountId: string, booking: Booking, at: number, floor?: Floor): string {
+      const { source, usage, amount, identity, about, details } = booking
+      const month = monthNumber(at)
+      const id = `${month}-${identity}`
+      openMonth(set, accountId, month, at)
+      moveBalance(set, accountId, amount, floor)
+      const sums = [source.service, about.id, amount, usage.type, usage.quantity, usage.unit]
+      set
+        .run(
+          insertEntry,
+          [
+            accountId,
+            id,
+            gregorianOfUnix(at / 1000),
+            month,
+            source.service,
+            source.id,
+            amount,
+            usage.type,
+            usage.quantity,
+            usage.unit,
+            about.id,
+            JSON.stringify(details),
+          ],
+          { rows: 1, orElse: bookedAlready },
+        )
+        .run(insertLeg, [accountId, id, 'account', amount])
+        .run(insertLeg, [accountId, id, counterBook(source.service), -amount])
+        .run(sumEntry, [accountId, month, ...sums])
+        .record({ accountId, kind: 'ledger', id, action: 'created' })
+      return id
+    },
+
+    async balance(accountId: string): Promise<number> {
+      const [row] = await all('SELECT units FROM ledger_balances WHERE account_id = $1', [accountId])
+      return (row?.units as number | undefined) ?? 0
+    },
+
+    async find(accountId: string, id: string): Promise<Entry | undefined> {
+      const [row] = await all(
+        `SELECT ${entryColumns} FROM ledger_entries WHERE account_id = $1 AND id = $2`,
+        [accountId, id],
+      )
+      return row && toEntry(row)
+    },
+
+    async page({
+      accountId,
+      service,
+      from,
+      to,
+      after,
+      limit,
+      descending,
+      long,
+    }: EntryPage): Promise<Entry[]> {
+      const side = descending ? '<' : '>'
+      const order = descending ? 'DESC' : 'ASC'
+      const keyset = after ? `AND (created, id) ${side} ($6, $7)` : ''
+      const params = [accountId, service, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])]
+      const sql = `SELECT ${entryColumns} FROM ledger_entries
+        WHERE account_id = $1 AND source_service = $2 AND created BETWEEN $3 AND $4 ${keyset}
+        ORDER BY created ${order}, id ${order} LIMIT $5`
+      return (await (long ? scan(sql, params) : all(sql, params))).map(toEntry)
+    },
+
+    /** What each source comes to in some time. */
+    async sums(accountId: string, from: number, to: number): Promise<SourceSum[]> {
+      const rows = await scan(
+        `SELECT source_service, min(for_account_id) AS for_account_id, CAST(sum(amount) AS BIGINT) AS amount,
+            min(usage_type) AS usage_type, CAST(sum(usage_quantity) AS BIGINT) AS usage_quantity,
+            min(usage_unit) AS usage_unit
+          FROM ledger_entries WHERE account_id = $1 AND created BETWEEN $2 AND $3
+          GROUP BY source_service ORDER BY source_service`,
+        [accountId, from, to],
+      )
+      return rows.map(toSum)
+    },
+
+    /** What each source comes to in a month, for each account that it is about. */
+    async month(accountId: string, month: number): Promise<SourceSum[]> {
+      const rows = await all(
+        `SELECT source_service, for_account_id, amount, usage_type, usage_quantity, usage_unit
+          FROM ledger_months WHERE account_id = $1 AND month = $2 ORDER BY for_account_id, source_service`,
+        [accountId, month],
+      )
+      return rows.map(toSum)
+    },
+
+    /** Accounts whose book is not open for a month yet. */
+    async behind(month: number, limit: number): Promise<string[]> {
+      const rows = await scan(
+        'SELECT account_id FROM ledger_balances WHERE month < $1 ORDER BY month LIMIT $2',
+        [month, limit],
+      )
+      return rows.map((row) => row.account_id as string)
+    },
+  }
+}

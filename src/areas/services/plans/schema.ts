@@ -1,0 +1,84 @@
+import { mostDollars } from '../../../lib/money.ts'
+import {
+  anyObject,
+  anyText,
+  choice,
+  flag,
+  integer,
+  keyed,
+  keyedBy,
+  list,
+  must,
+  number,
+  open,
+  text,
+} from '../../../lib/schema.ts'
+
+// The plan document of reference 03 section 1.3. Keys it does not name are kept.
+
+const dollars = (description: string) => number({ minimum: 0, maximum: mostDollars, description })
+const count = (description: string, minimum = 0) => integer({ minimum, maximum: 1_000_000_000, description })
+const tiers = (description: string) =>
+  keyedBy('^\\d{1,9}$', dollars('Dollars'), { description: `${description}; keys are quantities` })
+
+const Discounts = open({
+  single: open({ rate: dollars('Taken off once'), minimum: count('Billable units from which it holds', 1) }),
+  cumulative: open({
+    rate: dollars('Taken off for each discounted unit'),
+    rates: tiers('The same by number of discounted units'),
+    minimum: count('Billable units from which it holds', 1),
+    maximum: count('Units that are discounted at most'),
+  }),
+})
+
+export const ItemPlan = open({
+  name: text(1, 128),
+  as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
+  rate: dollars('For each billable unit when no tier matches'),
+  rates: tiers('For each billable unit: the smallest tier that is not exceeded holds for all of them'),
+  flat_rate: dollars('For all units together'),
+  flat_rates: tiers('For all units together'),
+  minimum: count('Units that are billed at least'),
+  maximum: count('Units that are billed at most'),
+  step: count('Units are billed in whole steps', 1),
+  activation_charge: dollars('Once for each billable unit that is added'),
+  cascade: flag({ description: 'Count what all accounts below have as well' }),
+  exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all leaves out' }),
+  discounts: Discounts,
+  prorate: open({ additions: flag(), removals: flag() }),
+  taxes: list(open({ name: text(1, 128), rate: number({ minimum: 0, maximum: 100 }), tax_id: anyText() })),
+  quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
+  markup_type: choice(['fixed_price', 'percentage', 'rate']),
+})
+
+const Items = keyed(keyed(ItemPlan), { description: 'Category -> item (or _all) -> how it is priced' })
+
+const parts = {
+  description: text(0, 1024),
+  category: text(1, 128),
+  merge: open({
+    strategy: choice(['simple', 'recursive', 'cumulative']),
+    priority: integer({ minimum: -1_000_000, maximum: 1_000_000 }),
+  }),
+  bookkeeper: open({ id: text(1, 128), type: text(1, 64), vendor_id: text(32, 32) }),
+  ratedeck: open({ id: text(1, 128), name: text(1, 128) }),
+  applications: keyed(anyObject()),
+  limits: anyObject(),
+  im: anyObject(),
+  asr: anyObject(),
+}
+
+export const ServicePlan = open(
+  { name: must(text(1, 128)), plan: must(Items), ...parts },
+  { title: 'Service plan' },
+)
+
+/** Part of a plan: what holds for one account in place of what the plan says. */
+export const PlanOverrides = open({ name: text(1, 128), plan: Items, ...parts }, { title: 'Plan overrides' })
+
+export const PlanRow = open({
+  id: must(text(32, 32)),
+  name: anyText(),
+  description: anyText(),
+  category: anyText(),
+})

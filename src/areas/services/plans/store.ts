@@ -1,0 +1,49 @@
+import { type ChangeSet, type Claim, conflict } from '../../../storage/change-set.ts'
+import { createCollection } from '../../../storage/collection.ts'
+import { requireRecord, type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { PlanDoc } from '../pricing/plan.ts'
+
+export type PlanRecord = StoredRecord<PlanDoc, object>
+
+const planKind = 'service_plan'
+const assignment = 'plan_assignment'
+
+/** Held by the services of every account that has the plan, under the account whose plan it is. */
+export const assignmentClaim = (vendorId: string, planId: string, accountId: string): Claim => ({
+  scope: vendorId,
+  name: assignment,
+  value: `${planId}/${accountId}`,
+})
+
+export const createPlanStore = (store: Store) => {
+  const collection = createCollection<PlanDoc, object>(store, {
+    kind: planKind,
+    sortKey: ({ name }) => sortKeyOf(name),
+    row: ({ name, description, category }) => ({ name, description, category }),
+  })
+
+  return {
+    ...collection,
+
+    /** Services of an account that has the plan, if there is one. */
+    async anyHolder({ accountId, id }: PlanRecord) {
+      const [holder] = await store.records.claimants(accountId, assignment, `${id}/`, 1)
+      return holder
+    },
+
+    /** Fails the change set unless the plan is there, and keeps it there until the change set is done. */
+    hold: (set: ChangeSet, { accountId, id }: PlanRecord) =>
+      requireRecord(set, { accountId, kind: planKind, id }),
+
+    /** Removes a plan that nobody has: whoever assigns it holds its record, so that no assignment is overlooked. */
+    removeUnassigned(set: ChangeSet, plan: PlanRecord) {
+      collection.remove(set, plan)
+      set.run(
+        'DELETE FROM claims WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4',
+        [plan.accountId, assignment, `${plan.id}/`, `${plan.id}0`],
+        { rows: 0, orElse: conflict },
+      )
+    },
+  }
+}

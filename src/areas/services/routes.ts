@@ -1,0 +1,203 @@
+import { accountAdmin, accountMember, resellerOnly, superduper } from '../../auth/policies.ts'
+import { FileAnswer, ListAnswer } from '../../http/answers.ts'
+import { collectionListing, type Listing } from '../../http/listing.ts'
+import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
+import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
+import { failure, hasProblems, invalid } from '../../lib/failure.ts'
+import { anyObject } from '../../lib/schema.ts'
+import type { Manner, Services } from './operations.ts'
+import { moneyProblems } from './plans/rules.ts'
+import { PlanOverrides, PlanRow } from './plans/schema.ts'
+import type { PlanDoc } from './pricing/plan.ts'
+import { editable } from './rules.ts'
+import {
+  PlanAssignment,
+  Quantities,
+  ServicesAnswer,
+  ServicesChange,
+  Standing,
+  StandingChange,
+  Summary,
+} from './schema.ts'
+
+const base = '/v2/accounts/{account_id}/services'
+
+type Asked = Pick<Call, 'envelope' | 'request'>
+
+const mannerOf = ({ envelope, request }: Asked): Manner =>
+  request.method === 'PATCH' || envelope.merge === true || envelope.merge === 'true' ? 'merge' : 'replace'
+
+/** Who pays is the account's own affair; what it is sold is the reseller's. */
+const assertMaySell = ({ actor, account, data }: Call<string, ServicesChange>) => {
+  const { billing_id: _, ...sold } = data
+  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck'] as const
+  if (keys.some((key) => key in sold) && !resellerOnly.allows(actor, account, {}))
+    throw failure('forbidden', {})
+}
+
+const csvOf = (items: readonly object[]) => {
+  const rows = items.map((item) => flattenRow(item as Record<string, unknown>))
+  const columns = columnsOf(rows)
+  const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
+  return new FileAnswer(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
+    'content-disposition': 'attachment; filename="services_summary.csv"',
+  })
+}
+
+const judgeOverrides = async ({ data }: { data: { overrides?: { plan?: unknown } } }) =>
+  moneyProblems(data.overrides?.plan, 'overrides.plan')
+
+const assertMoney = ({ plan }: { plan?: unknown }) => {
+  const problems = moneyProblems(plan)
+  if (hasProblems(problems)) throw invalid(problems)
+}
+
+export const servicesRoutes = (services: Services): Route[] => {
+  const plansFor = async ({ account, request }: Pick<Call, 'account' | 'request'>) => {
+    const { seller, collection } = await services.sold(account)
+    const listing = collectionListing(collection, seller)
+    const wantsWhole = request.value('details') === true || request.value('details') === 'true'
+    if (!wantsWhole) return new ListAnswer(listing)
+    const whole: Listing<never> = {
+      ...(listing as Listing<never>),
+      page: (page) => listing.page({ ...page, whole: true }) as Promise<never[]>,
+      row: (item) => JSON.stringify(listing.record(item)),
+    }
+    return new ListAnswer(whole)
+  }
+
+  const selling = { allow: resellerOnly, answers: ServicesAnswer }
+
+  return [
+    get(base, {
+      summary: 'Read the services of an account: what it has, by which plans, at what price',
+      allow: accountMember,
+      answers: ServicesAnswer,
+      run: ({ account }) => services.read(account),
+    }),
+    post(base, {
+      summary: 'Assign and take away plans, set overrides, or say which account pays',
+      allow: accountAdmin,
+      body: ServicesChange,
+      judge: judgeOverrides,
+      answers: ServicesAnswer,
+      fails: ['invalid_billing_id', 'plan_is_not_assigned'],
+      run: (call) => {
+        assertMaySell(call)
+        return services.change(call.author, call.account, call.data, mannerOf(call))
+      },
+    }),
+    get(`${base}/status`, {
+      summary: 'Read whether an account is in good standing',
+      allow: accountMember,
+      answers: Standing,
+      run: ({ account }) => services.standing(account),
+    }),
+    post(`${base}/status`, {
+      summary: 'Set whether an account is in good standing',
+      allow: superduper,
+      body: StandingChange,
+      answers: Standing,
+      run: ({ author, account, data }) => services.setStanding(author, account, data),
+    }),
+    get(`${base}/summary`, {
+      summary: 'Read the invoices of an account as they stand',
+      allow: accountMember,
+      produces: ['text/csv'],
+      answers: Summary,
+      run: async ({ account, request }) => {
+        const summary = await services.summary(account)
+        return request.accepts === 'text/csv'
+          ? csvOf(summary.invoices.flatMap(({ items }) => items))
+          : summary
+      },
+    }),
+    get(`${base}/available`, {
+      summary: 'List the plans that the reseller of an account sells',
+      allow: accountMember,
+      query: { details: 'true: whole plans instead of their names' },
+      answers: PlanRow,
+      list: true,
+      run: plansFor,
+    }),
+    get(`${base}/editable`, {
+      summary: 'Read what plans can price',
+      allow: accountMember,
+      answers: anyObject(),
+      run: editable,
+    }),
+    get('/v2/services/editable', {
+      summary: 'Read what plans can price',
+      allow: superduper,
+      answers: anyObject(),
+      run: editable,
+    }),
+    post(`${base}/quote`, {
+      summary: 'Price an account as if exactly these plans were assigned; nothing is saved',
+      allow: accountMember,
+      body: ServicesChange,
+      judge: judgeOverrides,
+      answers: Summary,
+      run: ({ account, data }) => services.quote(account, data),
+    }),
+    get(`${base}/manual`, {
+      summary: 'Read the counts that are set by hand',
+      allow: resellerOnly,
+      answers: Quantities,
+      run: async ({ account }) => (await services.find(account))?.doc.manual ?? {},
+    }),
+    post(`${base}/manual`, {
+      summary: 'Set counts by hand in place of the own ones',
+      allow: resellerOnly,
+      body: Quantities,
+      answers: Quantities,
+      run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
+    }),
+    patch(`${base}/manual`, {
+      summary: 'Set some counts by hand',
+      allow: resellerOnly,
+      body: Quantities,
+      answers: Quantities,
+      run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
+    }),
+    get(`${base}/overrides`, {
+      summary: 'Read what holds for this account in place of what its plans say',
+      allow: accountMember,
+      answers: PlanOverrides,
+      run: async ({ account }) => (await services.find(account))?.doc.overrides ?? {},
+    }),
+    post(`${base}/overrides`, {
+      summary: 'Set what holds for this account in place of what its plans say',
+      allow: resellerOnly,
+      body: PlanOverrides,
+      answers: PlanOverrides,
+      run: (call) => {
+        assertMoney(call.data)
+        return services.setOverrides(call.author, call.account, call.data as PlanDoc, mannerOf(call))
+      },
+    }),
+    patch(`${base}/overrides`, {
+      summary: 'Change some of what holds for this account; null takes away',
+      allow: resellerOnly,
+      subject: async ({ account }) => ({ doc: (await services.find(account))?.doc.overrides ?? {} }),
+      body: PlanOverrides,
+      answers: PlanOverrides,
+      run: (call) => {
+        assertMoney(call.data)
+        return services.setOverrides(call.author, call.account, call.data as PlanDoc, 'replace')
+      },
+    }),
+    post(`${base}/{plan_id}`, {
+      summary: 'Assign a plan, or change what holds for it on this account',
+      ...selling,
+      body: PlanAssignment,
+      judge: judgeOverrides,
+      run: (call) => services.assign(call.author, call.account, call.path.plan_id, call.data, mannerOf(call)),
+    }),
+    del(`${base}/{plan_id}`, {
+      summary: 'Take a plan away',
+      ...selling,
+      run: ({ author, account, path }) => services.unassign(author, account, path.plan_id),
+    }),
+  ]
+}

@@ -1,0 +1,141 @@
+import { dollarsOfUnits } from '../../lib/money.ts'
+import type { Invoice } from './pricing/invoices.ts'
+import type { PricedItem } from './pricing/items.ts'
+import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
+import type { Quantities } from './quantities/rules.ts'
+
+/** A plan that an account has. */
+export interface Assignment {
+  vendor_id: string
+  overrides: PlanDoc
+  contract?: object
+}
+
+/** What is kept of an account's services. An account that never had any has none of it. */
+export interface ServicesDoc {
+  plans?: Record<string, Assignment>
+  overrides?: PlanDoc
+  manual?: Quantities
+  bookkeeper?: Partial<Bookkeeper>
+  ratedeck?: { id?: string; name?: string }
+  billing_id?: string
+  status?: 'good_standing' | 'delinquent'
+  reason?: string
+  reason_code?: number
+}
+
+export const defaultBookkeeper = { id: 'default_bookkeeper', type: 'default' }
+
+/** Whether an account may be billed through another: only itself and its parent may stand for it. */
+export const mayBeBilledBy = (billingId: string, account: { id: string; parentId: string | undefined }) =>
+  billingId === account.id || billingId === account.parentId
+
+/** How a standing looks to clients. */
+export const standingJson = ({ status, reason, reason_code: code }: ServicesDoc) =>
+  status === 'delinquent'
+    ? {
+        in_good_standing: false,
+        ...(reason === undefined ? {} : { reason }),
+        ...(code === undefined ? {} : { reason_code: code }),
+      }
+    : { in_good_standing: true }
+
+/** A line as older clients read it: flat. */
+const flatItem = (priced: PricedItem) => {
+  const { category, item, plan, quantity, rate, single, cumulative } = priced
+  return {
+    category,
+    item: plan.as ?? item,
+    quantity,
+    rate: dollarsOfUnits(rate),
+    single_discount: single > 0,
+    single_discount_rate: dollarsOfUnits(single),
+    cumulative_discount: cumulative.quantity,
+    cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
+    activation_charge: plan.activation_charge ?? 0,
+    minimum: plan.minimum ?? 0,
+    exceptions: plan.exceptions ?? [],
+  }
+}
+
+/** Category -> item -> flat line, of all invoices. */
+export const flatItems = (invoices: readonly Invoice[]) => {
+  const items: Record<string, Record<string, ReturnType<typeof flatItem>>> = {}
+  for (const priced of invoices.flatMap((invoice) => invoice.items)) {
+    const { category, item } = priced
+    items[category] = { ...items[category], [item]: flatItem(priced) }
+  }
+  return items
+}
+
+const firstOfNextMonth = (unixMilliseconds: number) => {
+  const day = new Date(unixMilliseconds)
+  return Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 1) / 1000
+}
+
+/** Bills are made on the first of the month, 00:00 UTC. */
+export const billingCycle = (unixMilliseconds: number, toGregorian: (unixSeconds: number) => number) => ({
+  next: toGregorian(firstOfNextMonth(unixMilliseconds)),
+  period: 1,
+  unit: 'month',
+})
+
+const itemSchema = {
+  rate: { type: 'number', minimum: 0 },
+  rates: { type: 'object', additionalProperties: { type: 'number' } },
+  flat_rate: { type: 'number', minimum: 0 },
+  flat_rates: { type: 'object', additionalProperties: { type: 'number' } },
+  minimum: { type: 'integer', minimum: 0 },
+  maximum: { type: 'integer', minimum: 0 },
+  step: { type: 'integer', minimum: 1 },
+  activation_charge: { type: 'number', minimum: 0 },
+  cascade: { type: 'boolean' },
+  discounts: { type: 'object' },
+  name: { type: 'string' },
+}
+
+const editableItems: Record<string, readonly string[]> = {
+  users: ['admin', 'user'],
+  devices: [
+    'application',
+    'ata',
+    'cellphone',
+    'ctu',
+    'fax',
+    'landline',
+    'mobile',
+    'sip_device',
+    'sip_uri',
+    'smartphone',
+    'softphone',
+  ],
+  limits: ['burst_trunks', 'inbound_trunks', 'outbound_trunks', 'twoway_trunks'],
+  branding: ['whitelabel'],
+  phone_numbers: ['caribbean', 'did_us', 'emergency', 'international', 'toll_us', 'tollfree_us', 'unknown'],
+  number_services: [
+    'carrier_name',
+    'cnam',
+    'e911',
+    'failover',
+    'inbound_cnam',
+    'local',
+    'outbound_cnam',
+    'port',
+  ],
+  number_carriers: ['knm_inventory', 'knm_local', 'knm_managed', 'knm_mdn', 'knm_other'],
+  accounts: ['account'],
+}
+
+/** Everything that a plan can price, with the keys an item may have: what a form for plans is made of. */
+export const editable = () => {
+  const forItem = Object.fromEntries(
+    Object.entries(editableItems).map(([category, items]) => [
+      category,
+      {
+        _all: { ...itemSchema, as: { type: 'string' }, exceptions: { type: 'array' } },
+        ...Object.fromEntries(items.map((item) => [item, itemSchema])),
+      },
+    ]),
+  )
+  return forItem
+}

@@ -1,0 +1,62 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Books } from './books.ts'
+import type { Invoice } from './pricing/invoices.ts'
+
+export type Standing = { acceptable: true } | { acceptable: false; reason: string; message?: string }
+
+/** What a bookkeeper says of an account that is about to be charged. */
+export interface BookkeeperStandings {
+  /** `amount` in units, at once and each month together. */
+  standing(account: AccountRecord, invoice: Invoice, amount: number): Promise<Standing>
+}
+
+export type Standings = ReturnType<typeof createStandings>
+
+const good: Standing = { acceptable: true }
+
+// An account is billed through its parent, that one through its own, and so on: as high as a tree can be.
+const longestChain = 64
+
+/** Whether accounts may be charged more (reference 03 section 1.11, point 5). */
+export const createStandings = (tools: {
+  books: Books
+  settings: Settings
+  bookkeepers: BookkeeperStandings
+}) => {
+  const { books, settings, bookkeepers } = tools
+
+  /** The account that pays: the end of the chain of billing ids. */
+  const payerOf = async (account: AccountRecord, left = longestChain): Promise<AccountRecord> => {
+    const billingId = (await books.services.find(account.id))?.doc.billing_id
+    if (billingId === undefined || billingId === account.id || left === 0) return account
+    const payer = await books.account(billingId)
+    return payer ? payerOf(payer, left - 1) : account
+  }
+
+  const ask = async (account: AccountRecord, amount: number): Promise<Standing> => {
+    for (const invoice of await books.invoices(account)) {
+      const standing = await bookkeepers.standing(account, invoice, amount)
+      if (!standing.acceptable) return standing
+    }
+    return good
+  }
+
+  return {
+    payerOf,
+
+    /** Whether an account may be charged `amount` units more. */
+    async of(account: AccountRecord, amount: number): Promise<Standing> {
+      const { enforce_good_standing: isEnforced } = await settings.of('services')
+      if (!isEnforced || amount <= 0) return good
+      const payer = await payerOf(account)
+      const services = await books.services.find(payer.id)
+      if (services?.doc.status === 'delinquent') {
+        const { reason = 'delinquent' } = services.doc
+        return { acceptable: false, reason, message: `account ${payer.id} is not in good standing` }
+      }
+      const { lists } = await books.terms(payer)
+      return lists.length === 0 ? good : ask(payer, amount)
+    },
+  }
+}

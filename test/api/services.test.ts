@@ -1,0 +1,311 @@
+// Reference 03 section 7.2: what accounts are sold, what they are asked before it costs more, and who changed what.
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import type { Person, TestAccount } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+const perDevice = (rate: number, item: Json = {}) => ({
+  devices: { sip_device: { rate, ...item } },
+})
+
+describeEngines('services', (engine) => {
+  const world = useWorld(engine)
+  const settle = () => world.server.rounds.runNow('quantities')
+
+  const planOf = async (reseller: TestAccount, plan: Json, fields: Json = {}) => {
+    const made = await world.operator.put(`${reseller.path}/service_plans`, { name: 'Plan', plan, ...fields })
+    expect(made.status).toBe(201)
+    return made.data.id as string
+  }
+
+  /** A customer of the reseller with an admin, and these plans. */
+  const customer = async (...plans: Json[]) => {
+    const account = await world.account(world.reseller)
+    const admin = await world.admin(account)
+    const ids: string[] = []
+    for (const plan of plans) ids.push(await planOf(world.reseller, plan))
+    if (ids.length > 0)
+      expect(await world.ross.post(`${account.path}/services`, { add: ids })).toMatchObject({ status: 200 })
+    await settle()
+    return { account, admin, plans: ids }
+  }
+
+  const addPhone = (who: Person, account: TestAccount, fields: Json = {}, options: Json = {}) =>
+    who.put(`${account.path}/devices`, { name: 'Phone', ...fields }, options)
+
+  it('of a reseller are assigned by the reseller', async () => {
+    const { account } = await customer()
+    const plan = await planOf(world.reseller, perDevice(1))
+    const answer = await world.ross.post(`${account.path}/services`, { add: [plan] })
+    expect(answer.status).toBe(200)
+    expect(answer.data.plans).toEqual({ [plan]: { vendor_id: world.reseller.id, overrides: {} } })
+    expect(answer.data).toEqual({
+      account_quantities: { accounts: { account: 1 }, users: { admin: 1 } },
+      cascade_quantities: {},
+      plans: { [plan]: { vendor_id: world.reseller.id, overrides: {} } },
+      overrides: {},
+      quantities: { account: { accounts: { account: 1 }, users: { admin: 1 } }, cascade: {}, manual: {} },
+      billing_id: account.id,
+      reseller: false,
+      reseller_id: world.reseller.id,
+      dirty: false,
+      status: 'good_standing',
+      in_good_standing: true,
+      items: {
+        devices: {
+          sip_device: {
+            category: 'devices',
+            item: 'sip_device',
+            quantity: 0,
+            rate: 1,
+            single_discount: false,
+            single_discount_rate: 0,
+            cumulative_discount: 0,
+            cumulative_discount_rate: 0,
+            activation_charge: 0,
+            minimum: 0,
+            exceptions: [],
+          },
+        },
+      },
+    })
+  })
+
+  it('are not the account’s own to choose', async () => {
+    const { account, admin } = await customer()
+    const plan = await planOf(world.reseller, perDevice(1))
+    const answer = await world.unchanged(() => admin.post(`${account.path}/services`, { add: [plan] }))
+    expect(answer).toFailWith(403, 'forbidden')
+  })
+
+  it('take plans of the reseller only, all of a request or none', async () => {
+    const { account, admin } = await customer()
+    const [good, foreign] = [
+      await planOf(world.reseller, perDevice(1)),
+      await planOf(world.master, perDevice(2)),
+    ]
+    for (const bad of [foreign, 'f'.repeat(32), admin.id]) {
+      const answer = await world.unchanged(() =>
+        world.ross.post(`${account.path}/services`, { add: [good, bad] }),
+      )
+      expect(answer).toFailWith(404, 'bad_identifier', { message: 'bad identifier', cause: bad })
+    }
+  })
+
+  it('cannot lose a plan that is not assigned', async () => {
+    const { account } = await customer()
+    const plan = await planOf(world.reseller, perDevice(1))
+    const answer = await world.unchanged(() =>
+      world.ross.post(`${account.path}/services`, { delete: [plan] }),
+    )
+    expect(answer).toFailWith(400, 'plan_is_not_assigned', {
+      message: 'plan is not assigned',
+      cause: plan,
+    })
+  })
+
+  it('keep a plan that is assigned from being removed', async () => {
+    const { account, plans } = await customer(perDevice(1))
+    const path = `${world.reseller.path}/service_plans/${plans[0]}`
+    expect(await world.unchanged(() => world.ross.delete(path))).toFailWith(409, 'datastore_conflict', {
+      message: `the plan is assigned to account ${account.id}`,
+    })
+    expect((await world.ross.delete(`${account.path}/services/${plans[0]}`)).data.plans).toEqual({})
+    expect((await world.ross.delete(path)).status).toBe(200)
+  })
+
+  it('may be billed through the parent, and through nobody else', async () => {
+    const { account, admin } = await customer()
+    const billThrough = (id: string) => admin.post(`${account.path}/services`, { billing_id: id })
+    expect((await billThrough(world.reseller.id)).data.billing_id).toBe(world.reseller.id)
+    expect((await billThrough(account.id)).data.billing_id).toBe(account.id)
+    for (const id of [world.master.id, world.rival.id]) {
+      expect(await world.unchanged(() => billThrough(id))).toFailWith(400, 'invalid_billing_id', {
+        billing_id: { invalid: 'Requested billing id is not the parent of this account' },
+      })
+    }
+  })
+
+  it('ask before a device costs more, and store nothing', async () => {
+    const { account, admin } = await customer(perDevice(1))
+    const answer = await world.unchanged(() => addPhone(admin, account))
+    expect(answer).toFailWith(402, 'accept charges', [
+      {
+        items: [
+          {
+            category: 'devices',
+            item: 'sip_device',
+            name: 'devices/sip_device',
+            quantity: 1,
+            billable: 1,
+            rate: 1,
+            prorate: { additions: true, removals: true },
+            taxes: [],
+            total: 1,
+            changes: { type: 'modified', difference: { quantity: 1, billable: 1 } },
+          },
+        ],
+        activation_charges: [],
+        taxes: [],
+        summary: { today: 0, recurring: 1 },
+        plan: perDevice(1),
+        bookkeeper: { id: 'default_bookkeeper', type: 'default', vendor_id: world.reseller.id },
+      },
+    ])
+  })
+
+  it('take consent beside the data, in the data and in the query', async () => {
+    const { account, admin } = await customer(perDevice(1))
+    const path = `${account.path}/devices`
+    const beside = await admin.put(path, undefined, {
+      body: JSON.stringify({ data: { name: 'One' }, accept_charges: true }),
+    })
+    const inside = await admin.put(path, { name: 'Two', accept_charges: true })
+    const query = await admin.put(`${path}?accept_charges=true`, { name: 'Three' })
+    expect([beside.status, inside.status, query.status]).toEqual([201, 201, 201])
+    expect(inside.data).not.toHaveProperty('accept_charges')
+    const summary = (await admin.get(`${account.path}/services/summary`)).data
+    expect(summary.invoices[0].summary).toEqual({ today: 0, recurring: 3 })
+  })
+
+  it('ask nobody who has no plans; the entry says who did it', async () => {
+    const { account } = await customer(perDevice(1))
+    expect((await addPhone(world.ross, account)).status).toBe(201)
+    await settle()
+    const rows = (await world.ross.get(`${account.path}/services/audit`)).data as unknown as Json[]
+    const row = rows.find(({ summary }) => (summary as Json).recurring === 1)
+    const entry = (await world.ross.get(`${account.path}/services/audit/${row?.id}`)).data
+    expect(entry.audit).toMatchObject({
+      account: { id: account.id, name: account.name },
+      changes: { type: ['account'], account_id: account.id, account_name: account.name },
+      authentication: { account_id: world.reseller.id, account_name: 'Reseller' },
+      agent: { type: 'user', type_id: world.ross.id, account_id: world.reseller.id },
+      request: { method: 'PUT', path: `${account.path}/devices` },
+    })
+    expect(entry.invoice.items[0].changes.difference).toEqual({ quantity: 1, billable: 1 })
+    expect(entry.status).toBe('completed')
+  })
+
+  it('ask a reseller whose own plan counts what is below', async () => {
+    const reseller = await world.account()
+    expect((await world.operator.put(`${reseller.path}/reseller`, {})).status).toBe(201)
+    const seller = await world.admin(reseller)
+    const shop = await world.account(reseller)
+    const plan = await planOf(world.master, perDevice(2, { cascade: true }))
+    await world.operator.post(`${reseller.path}/services`, { add: [plan] })
+    await world.device(shop)
+    const answer = await world.unchanged(() => addPhone(seller, shop))
+    expect(answer.status).toBe(402)
+    const [invoice] = answer.data as unknown as Json[]
+    expect(invoice?.summary).toEqual({ today: 0, recurring: 4 })
+    expect((await addPhone(seller, shop, { accept_charges: true })).status).toBe(201)
+  })
+
+  it('refuse charges of an account that is not in good standing', async () => {
+    const { account, admin } = await customer(perDevice(1))
+    await world.configure('services', { enforce_good_standing: true })
+    await world.operator.post(`${account.path}/services/status`, { in_good_standing: false, reason: 'card' })
+    const answer = await world.unchanged(() => addPhone(admin, account, { accept_charges: true }))
+    expect(answer).toFailWith(402, 'billing_issue', {
+      reason: 'card',
+      message: `account ${account.id} is not in good standing`,
+    })
+    await world.operator.post(`${account.path}/services/status`, { in_good_standing: true })
+    expect((await addPhone(admin, account, { accept_charges: true })).status).toBe(201)
+    await world.configure('services', { enforce_good_standing: false })
+  })
+
+  it('say whether the account is in good standing', async () => {
+    const { account, admin } = await customer()
+    const path = `${account.path}/services/status`
+    expect((await admin.get(path)).data).toEqual({ in_good_standing: true })
+    const bad = { in_good_standing: false, reason: 'card', reason_code: 7 }
+    expect(await world.unchanged(() => world.ross.post(path, bad))).toFailWith(403, 'forbidden')
+    expect((await world.operator.post(path, bad)).data).toEqual(bad)
+    expect((await admin.get(path)).data).toEqual(bad)
+  })
+
+  it('take counts set by hand from the reseller', async () => {
+    const { account, admin } = await customer()
+    const path = `${account.path}/services/manual`
+    expect((await world.ross.post(path, { a: { b: 2 } })).data).toEqual({ a: { b: 2 } })
+    expect((await world.ross.patch(path, { a: { c: 1 } })).data).toEqual({ a: { b: 2, c: 1 } })
+    expect((await world.ross.get(path)).data).toEqual({ a: { b: 2, c: 1 } })
+    expect(await admin.get(path)).toFailWith(403, 'forbidden')
+  })
+
+  it('take overrides, of which null takes a key away', async () => {
+    const { account } = await customer(perDevice(5))
+    const path = `${account.path}/services/overrides`
+    const override = { plan: perDevice(7), category: 'x' }
+    expect((await world.ross.post(path, override)).data).toEqual(override)
+    expect((await world.ross.patch(path, { category: null })).data).toEqual({ plan: perDevice(7) })
+    const summary = (await world.ross.get(`${account.path}/services/summary`)).data
+    expect(summary.invoices[0].items[0].rate).toBe(7)
+  })
+
+  it('charge the activation of what is added once, however often counts are settled', async () => {
+    const { account, admin } = await customer(perDevice(4, { activation_charge: 12.5 }))
+    for (const name of ['one', 'two', 'three'])
+      expect((await addPhone(admin, account, { name, accept_charges: true })).status).toBe(201)
+    await settle()
+    await settle()
+    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: -37.5 })
+    const entries = (await admin.get(`${account.path}/ledgers/services`)).data as unknown as Json[]
+    expect(entries.map(({ amount }) => amount)).toEqual([-12.5, -12.5, -12.5])
+    const audit = (await admin.get(`${account.path}/services/audit`)).data as unknown as Json[]
+    expect(audit.filter(({ summary }) => (summary as Json).today === 12.5)).toHaveLength(3)
+  })
+
+  it('are quoted exactly as they will be billed', async () => {
+    const { account } = await customer()
+    await world.device(account)
+    await world.device(account, { device_type: 'softphone' })
+    const plan = await planOf(world.reseller, {
+      devices: { _all: { rate: 3, as: 'endpoint', discounts: { single: { rate: 1.25 } } } },
+      users: { admin: { rate: 10, rates: { 5: 8 } } },
+    })
+    const quote = (await world.ross.post(`${account.path}/services/quote`, { add: [plan] })).data
+    expect((await world.ross.get(`${account.path}/services/summary`)).data.invoices).toEqual([])
+    await world.ross.post(`${account.path}/services`, { add: [plan] })
+    const summary = (await world.ross.get(`${account.path}/services/summary`)).data
+    expect(JSON.stringify(summary.invoices)).toBe(JSON.stringify(quote.invoices))
+    expect(summary.invoices[0].summary).toEqual({ today: 0, recurring: 12.75 })
+  })
+
+  it('have no audit entry of another form', async () => {
+    const { account } = await customer()
+    for (const id of ['foo', '202601-abc'])
+      expect(await world.ross.get(`${account.path}/services/audit/${id}`)).toFailWith(404, 'bad_identifier', {
+        message: 'bad identifier',
+        cause: id,
+      })
+  })
+
+  it('tell what moved by day, by item and by category', async () => {
+    const { account } = await customer()
+    const start = await world.user(account)
+    for (const _ of [1, 2]) await world.user(account)
+    await world.ross.delete(start.path)
+    await settle()
+    const summary = (await world.ross.get(`${account.path}/services/audit/summary`)).data as unknown as Json[]
+    const day = new Date(world.clock.now()).toISOString().slice(0, 10)
+    const last = Math.floor(world.clock.now() / 1000) + 62_167_219_200
+    const entry = { addition: 3, removal: 1, quantity: 2, last_timestamp: last, sum_quantity: false }
+    expect(summary[0]?.user).toEqual({ [day]: entry })
+    expect(summary[0]?.users).toEqual({ [day]: { ...entry, addition: 4, quantity: 3 } })
+    world.clock.advance({ hours: 24 })
+    // The tokens of yesterday are no good any more.
+    const operator = world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
+    await operator.put(`${account.path}/users`, { first_name: 'Late', last_name: 'Comer' })
+    await settle()
+    const next = new Date(world.clock.now()).toISOString().slice(0, 10)
+    for (const path of ['audit/summary/user', 'audit_summary/user']) {
+      const days = (await operator.get(`${account.path}/services/${path}`)).data as unknown as Json[]
+      expect(days).toEqual([
+        { [next]: { ...entry, addition: 1, removal: 0, quantity: 3, last_timestamp: last + 86_400 } },
+        { [day]: entry },
+      ])
+    }
+  })
+})
