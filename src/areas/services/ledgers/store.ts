@@ -72,7 +72,9 @@ const sumEntry = `INSERT INTO ledger_months
     amount = ledger_months.amount + excluded.amount,
     usage_quantity = ledger_months.usage_quantity + excluded.usage_quantity`
 
-const insertLeg = 'INSERT INTO ledger_postings (account_id, entry_id, book, amount) VALUES ($1, $2, $3, $4)'
+// What was booked already is told by the entry; its legs must not fail before that is read.
+const insertLeg = `INSERT INTO ledger_postings (account_id, entry_id, book, amount) VALUES ($1, $2, $3, $4)
+  ON CONFLICT DO NOTHING`
 
 const entryColumns =
   'id, created, source_service, source_id, amount, usage_type, usage_quantity, usage_unit, available_before, doc'
