@@ -1,12 +1,12 @@
-import { hostname } from 'node:os'
 import type { Clock } from '../lib/clock.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
-import { createLeaseRows, type Holder, type LeaseRow } from '../storage/leases.ts'
+import { createLeaseRows, type LeaseRow } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
+import { isDead, thisProcess } from './holder.ts'
 
 /** The right to work on something. One process at a time holds it, until it releases it or dies. */
 export interface Lease {
@@ -31,25 +31,6 @@ export interface Leases {
 
 // A process that is silent for this long is taken for dead by other machines. Renewed three times within it.
 const leaseMs = 15_000
-
-const me: Holder = { host: hostname(), pid: process.pid, process: randomHex(8) }
-
-const isAlive = (pid: number) => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    // It exists and belongs to somebody else.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
-
-/** On the holder's own machine nobody has to wait to know that it died. */
-const isDead = (holder: Holder) =>
-  holder.host === me.host &&
-  holder.process !== me.process &&
-  // This process has its number now: it was there before a restart.
-  (holder.pid === me.pid || !isAlive(holder.pid))
 
 const isLost = (error: unknown) => error instanceof Failure && error.kind === 'lease_lost'
 
@@ -105,7 +86,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
       const row = await rows.find(name)
       if (row && !isFree(row)) return undefined
       const token = randomHex(16)
-      const next: LeaseRow = { token, holder: me, expiresAt: clock.now() + leaseMs }
+      const next: LeaseRow = { token, holder: thisProcess, expiresAt: clock.now() + leaseMs }
       try {
         await rows.put(name, next, row, leaseLost)
         return hold(name, token)

@@ -10,6 +10,7 @@ import { decimalsOf, dollarsOfUnits } from '../../../lib/money.ts'
 import { anyObject } from '../../../lib/schema.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import type { CommittedChange } from '../../../storage/idempotency.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Ledgers } from './operations.ts'
 import { csvRow, type Entry, entryJson } from './rules.ts'
@@ -77,27 +78,36 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
     return accounts.get(await accounts.resellerOf(account))
   }
 
+  type Booked = { account: AccountRecord; entry: Entry }
+
+  const impactJson = async ({ account, entry }: Booked) => ({
+    ledger: entryJson(entry),
+    available_dollars: dollarsOfUnits(await ledgers.balance(account.id)),
+    is_reseller: account.hidden.isReseller,
+  })
+
+  /** One entry, or that of each account whose ledger moved. */
+  const bookedAnswer = async (booked: readonly Booked[]) => {
+    const [own] = booked
+    if (booked.length === 1 && own) return answer({ data: entryJson(own.entry), created: own.entry.id })
+    const rows = await Promise.all(booked.map(async (one) => [one.account.id, await impactJson(one)]))
+    return Object.fromEntries(rows)
+  }
+
   const book = (sign: 1 | -1) => async (call: Call<typeof base, LedgerRequest>) => {
     const { author, account, data } = call
-    const impacted = await impactedBy(call)
-    const booked = await ledgers.book(author, account, data, sign, impacted)
-    const [own] = booked
-    if (!impacted || booked.length === 1) {
-      const entry = (own as (typeof booked)[number]).entry
-      return answer({ data: entryJson(entry), created: entry.id })
-    }
-    const both = await Promise.all(
-      booked.map(async ({ account: one, entry }) => [
-        one.id,
-        {
-          ledger: entryJson(entry),
-          available_dollars: dollarsOfUnits(await ledgers.balance(one.id)),
-          is_reseller: one.hidden.isReseller,
-        },
-      ]),
-    )
-    return Object.fromEntries(both)
+    return bookedAnswer(await ledgers.book(author, account, data, sign, await impactedBy(call)))
   }
+
+  const bookAgain = async (_: unknown, changes: readonly CommittedChange[]) =>
+    bookedAnswer(
+      await Promise.all(
+        changes.map(async ({ account_id: accountId, id }) => ({
+          account: await accounts.get(accountId),
+          entry: await ledgers.get(accountId, id),
+        })),
+      ),
+    )
 
   const booking = {
     allow: resellerOnly,
@@ -105,6 +115,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
     judge: amountProblems,
     answers: anyObject(),
     fails: ['booked_already', 'not_enough_credit'] as const,
+    again: bookAgain,
   }
 
   return [

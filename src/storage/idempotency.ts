@@ -1,0 +1,112 @@
+import type { Failure } from '../lib/failure.ts'
+import type { Holder } from './leases.ts'
+import type { Store } from './store.ts'
+
+/** A request's hold on its key: what is committed under it says so, in the same transaction. */
+export interface KeyClaim {
+  accountId: string
+  key: string
+  /** Another one for every try. */
+  token: string
+  /** Whether anything has been committed under it by this process. */
+  hasCommitted: boolean
+}
+
+/** A change that a request made before its answer was lost. Told to its client, hence the names. */
+export interface CommittedChange {
+  account_id: string
+  kind: string
+  id: string
+  action: string
+}
+
+export interface KeyRow {
+  token: string
+  fingerprint: string
+  holder: Holder
+  /** Unix milliseconds. */
+  begunAt: number
+  /** Undefined while nothing is committed. */
+  changes: CommittedChange[] | undefined
+  /** The sealed answer, once it is known. */
+  answer: string | undefined
+}
+
+type OrElse = () => Failure
+
+/** The rows behind http/idempotency.ts. */
+export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
+  async find(accountId: string, key: string): Promise<KeyRow | undefined> {
+    const [row] = await all(
+      `SELECT token, fingerprint, holder, begun_at, changes, answer FROM idempotency_keys
+        WHERE account_id = $1 AND idem_key = $2`,
+      [accountId, key],
+    )
+    return (
+      row && {
+        token: row.token as string,
+        fingerprint: row.fingerprint as string,
+        holder: JSON.parse(row.holder as string) as Holder,
+        begunAt: row.begun_at as number,
+        changes: row.changes === null ? undefined : (JSON.parse(row.changes as string) as CommittedChange[]),
+        answer: (row.answer as string | null) ?? undefined,
+      }
+    )
+  },
+
+  /** The first request with a key; whoever comes second fails. */
+  begin: (
+    { accountId, key, token }: KeyClaim,
+    { fingerprint, holder, begunAt }: Pick<KeyRow, 'fingerprint' | 'holder' | 'begunAt'>,
+    orElse: OrElse,
+  ) =>
+    writeUnrecorded([
+      {
+        sql: `INSERT INTO idempotency_keys (account_id, idem_key, token, fingerprint, holder, begun_at)
+          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+        params: [accountId, key, token, fingerprint, JSON.stringify(holder), begunAt],
+        expect: { rows: 1, orElse },
+      },
+    ]),
+
+  /** Goes on where a request that died stood. Whatever it would still commit fails from now on. */
+  takeOver: ({ accountId, key, token }: KeyClaim, before: KeyRow, holder: Holder, orElse: OrElse) =>
+    writeUnrecorded([
+      {
+        sql: `UPDATE idempotency_keys SET token = $4, holder = $5
+          WHERE account_id = $1 AND idem_key = $2 AND token = $3`,
+        params: [accountId, key, before.token, token, JSON.stringify(holder)],
+        expect: { rows: 1, orElse },
+      },
+    ]),
+
+  keep: ({ accountId, key, token }: KeyClaim, answer: string) =>
+    writeUnrecorded([
+      {
+        sql: 'UPDATE idempotency_keys SET answer = $4 WHERE account_id = $1 AND idem_key = $2 AND token = $3',
+        params: [accountId, key, token, answer],
+      },
+    ]),
+
+  /** Nothing was done under the key: it is as if the request had not been made. */
+  release: ({ accountId, key, token }: KeyClaim) =>
+    writeUnrecorded([
+      {
+        sql: `DELETE FROM idempotency_keys
+          WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND changes IS NULL`,
+        params: [accountId, key, token],
+      },
+    ]),
+
+  async anyOlderThan(unixMilliseconds: number): Promise<boolean> {
+    const rows = await all('SELECT begun_at FROM idempotency_keys WHERE begun_at < $1 LIMIT 1', [
+      unixMilliseconds,
+    ])
+    return rows.length > 0
+  },
+
+  forgetOlderThan: (unixMilliseconds: number) =>
+    writeUnrecorded([
+      { sql: 'DELETE FROM idempotency_keys WHERE begun_at < $1', params: [unixMilliseconds] },
+    ]),
+})

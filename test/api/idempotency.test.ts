@@ -1,0 +1,190 @@
+// Idempotency-Key: a request is carried out once, and whoever sends it again gets the first answer.
+import { expect, it } from 'vitest'
+import { startServer } from '../../src/compose.ts'
+import type { Json } from '../../src/lib/json.ts'
+import { createTransport } from '../support/client.ts'
+import { createTestLog } from '../support/log.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+describeEngines('an Idempotency-Key', (engine) => {
+  const world = useWorld(engine)
+
+  let keys = 0
+  const freshKey = () => `key-${++keys}`
+
+  const put = (path: string, data: Json, key: string, envelope: Json = {}) =>
+    world.ross.put(path, undefined, {
+      body: JSON.stringify({ data, ...envelope }),
+      headers: { 'idempotency-key': key },
+    })
+
+  const credit = (amount: number) => ({
+    source: { service: 'payments', id: 'cash' },
+    usage: { type: 'cash', quantity: 1, unit: 'note' },
+    amount,
+  })
+
+  const customer = () => world.account(world.reseller)
+  const total = async (path: string) => (await world.ross.get(`${path}/ledgers/total`)).data.amount
+
+  it('lets a repeated request have the first answer, and happen once', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const first = await put(`${path}/ledgers/credit`, credit(5), key)
+    expect(first.status).toBe(201)
+    expect(first.headers['idempotent-replayed']).toBeUndefined()
+    world.clock.advance({ seconds: 5 })
+    const again = await world.unchanged(() => put(`${path}/ledgers/credit`, credit(5), key))
+    expect(again.status).toBe(201)
+    expect(again.text).toBe(first.text)
+    expect(again.headers['idempotent-replayed']).toBe('true')
+    expect(await total(path)).toBe(5)
+  })
+
+  it('holds for every PUT and POST, not only for money', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const name = { first_name: 'One', last_name: 'Time' }
+    const made = await put(`${path}/users`, name, key)
+    const again = await world.unchanged(() => put(`${path}/users`, name, key))
+    expect(again.data.id).toBe(made.data.id)
+    expect(again.headers.location).toBe(made.headers.location)
+    expect((await world.ross.get(`${path}/users`)).data).toHaveLength(1)
+  })
+
+  it('refuses another request under the same key', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    await put(`${path}/ledgers/credit`, credit(5), key)
+    for (const other of [
+      () => put(`${path}/ledgers/credit`, credit(6), key),
+      () => put(`${path}/ledgers/debit`, credit(5), key),
+    ]) {
+      expect(await world.unchanged(other)).toFailWith(409, 'idempotency_conflict', {
+        message: 'this key was used for another request',
+      })
+    }
+    expect(await total(path)).toBe(5)
+  })
+
+  it('is free again after a request that was refused', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const refused = await world.unchanged(() => put(`${path}/ledgers/debit`, credit(5), key))
+    expect(refused.status).toBe(402)
+    const gift = { ...credit(7), source: { service: 'payments', id: 'gift' } }
+    await put(`${path}/ledgers/credit`, gift, freshKey())
+    expect((await put(`${path}/ledgers/debit`, credit(5), key)).status).toBe(201)
+    expect(await total(path)).toBe(2)
+  })
+
+  it('belongs to the account that calls', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    await put(`${path}/ledgers/credit`, credit(5), key)
+    const body = JSON.stringify({ data: { first_name: 'A', last_name: 'B' } })
+    const other = await world.ada.put(`${world.acme.path}/users`, undefined, {
+      body,
+      headers: { 'idempotency-key': key },
+    })
+    expect(other.status).toBe(201)
+  })
+
+  it('lets one of many requests at once be carried out', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => put(`${path}/ledgers/credit`, credit(3), key)),
+    )
+    const statuses = new Set(answers.map(({ status }) => status))
+    expect([...statuses].every((status) => status === 201 || status === 409)).toBe(true)
+    const texts = new Set(answers.filter(({ status }) => status === 201).map(({ text }) => text))
+    expect(texts.size).toBe(1)
+    expect(await total(path)).toBe(3)
+  })
+
+  it('is a bounded, printable text', async () => {
+    const { path } = await customer()
+    for (const key of ['x'.repeat(256), 'two words']) {
+      const answer = await world.unchanged(() => put(`${path}/ledgers/credit`, credit(1), key))
+      expect(answer).toFailWith(400, 'validation error', {
+        'idempotency-key': {
+          pattern: { message: 'Must be 1 to 255 printable characters without spaces' },
+        },
+      })
+    }
+  })
+
+  it('is known to every process of the store', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const first = await put(`${path}/ledgers/credit`, credit(5), key)
+    const other = await startServer(world.config, { clock: world.clock, log: createTestLog().log })
+    const transport = createTransport(other.port)
+    try {
+      const again = await transport.send({
+        method: 'PUT',
+        path: `${path}/ledgers/credit`,
+        headers: {
+          'x-auth-token': world.ross.token,
+          'content-type': 'application/json',
+          'idempotency-key': key,
+        },
+        body: JSON.stringify({ data: credit(5) }),
+      })
+      expect(again.text).toBe(first.text)
+    } finally {
+      transport.close()
+      await other.stop()
+    }
+  })
+
+  it('lets money be answered again when the first answer was lost in a crash', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const first = await put(`${path}/ledgers/credit`, credit(5), key)
+    // As a process leaves it that dies between the commit and the answer.
+    await world.server.store.writeUnrecorded([
+      {
+        sql: `UPDATE idempotency_keys SET answer = NULL, holder = replace(holder, '"process":"', '"process":"gone')
+          WHERE idem_key = $1`,
+        params: [key],
+      },
+    ])
+    const again = await put(`${path}/ledgers/credit`, credit(5), key)
+    expect(again.status).toBe(201)
+    expect(again.data).toEqual(first.data)
+    expect(await total(path)).toBe(5)
+  })
+
+  it('tells what was done when the answer of another request was lost in a crash', async () => {
+    const account = await customer()
+    const key = freshKey()
+    const name = { first_name: 'One', last_name: 'Time' }
+    const made = await put(`${account.path}/users`, name, key)
+    await world.server.store.writeUnrecorded([
+      {
+        sql: `UPDATE idempotency_keys SET answer = NULL, holder = replace(holder, '"process":"', '"process":"gone')
+          WHERE idem_key = $1`,
+        params: [key],
+      },
+    ])
+    const again = await world.unchecked(world.ross).put(`${account.path}/users`, undefined, {
+      body: JSON.stringify({ data: name }),
+      headers: { 'idempotency-key': key },
+    })
+    expect(again).toFailWith(409, 'idempotency_conflict', {
+      message: 'the request was carried out, and its answer was lost',
+      changes: [{ account_id: account.id, kind: 'user', id: made.data.id, action: 'created' }],
+    })
+  })
+
+  it('is forgotten after its time', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    await put(`${path}/ledgers/credit`, credit(5), key)
+    world.clock.advance({ hours: 25 })
+    await world.server.rounds.runNow('idempotency')
+    expect(await world.server.store.all('SELECT idem_key FROM idempotency_keys')).toEqual([])
+  })
+})
