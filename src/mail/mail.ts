@@ -1,98 +1,151 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../lib/clock.ts'
-import { describeError, type Log } from '../lib/log.ts'
-import { deliverBySmtp, deliverToFolder, type Letter } from './delivery.ts'
+import { type AccountRecord, adminsAmongUsers, type UserRecord, userKind } from '../auth/identity.ts'
+import type { Keyring } from '../auth/keyring.ts'
+import { isEmailAddress } from '../lib/email-address.ts'
+import { newId } from '../lib/ids.ts'
+import { renderHtml, renderSubject, renderText, type Values } from '../lib/template.ts'
+import { type ChangeSet, systemScope } from '../storage/change-set.ts'
+import { cacheKey, type Statement } from '../storage/db.ts'
+import { letterStatement } from '../storage/letters.ts'
+import type { Store } from '../storage/store.ts'
+import { type Content, sealContent } from './letter.ts'
+import { carriesSecret, type NoticeId, noticeOf, type ValuesOf } from './notices.ts'
+import { createTemplates, type Template, type Templates } from './templates.ts'
 
-/** Sends letters without making anybody wait: what fails is tried again, what never works is logged. */
+/** A notice that somebody has to be sent. */
+export interface Order<Id extends NoticeId> {
+  notice: Id
+  /** Whose templates and sender address hold. */
+  account: AccountRecord
+  /** Whom it is about. When nobody is named, the admins of the account are told, unless it carries a secret. */
+  to: readonly string[]
+  values: ValuesOf<Id>
+  /** How long anybody has a use for it: a letter with an expired code is not sent. */
+  goodForSeconds?: number
+}
+
+/** Whether somebody is told by mail of what is made. */
+export type CreationNotice = 'mail' | 'none'
+
 export interface Mail {
-  send(letter: Letter): void
-  /** One last try for each letter that still waits. Nothing may be sent afterwards. */
-  drain(): Promise<void>
+  /**
+   * Adds the letters of a notice to the change set of what it tells about: they are sent if, and only if, that is
+   * committed, and nobody waits for it. Nothing is added where the account has switched the notice off.
+   */
+  notify<Id extends NoticeId>(set: ChangeSet, order: Order<Id>): Promise<void>
+  /** Sends one rendered notice to these addresses, to show how it looks. */
+  sendSample(account: AccountRecord, notice: NoticeId, to: readonly string[], content: Content): Promise<void>
+  templates: Templates
 }
 
-export interface MailTools {
-  /** Undefined: letters become files in `outboxDir`. */
-  smtpUrl: string | undefined
-  outboxDir: string
-  /** The address that letters come from, as it is set now. */
-  sender(): Promise<string>
-  clock: Clock
-  log: Log
-  /** Milliseconds before each further try. */
-  pauses?: readonly number[]
+interface Tools {
+  store: Store
+  keyring: Keyring
+  /** Lets the letters be delivered soon. */
+  nudge(): void
 }
 
-const minute = 60_000
-const usualPauses = [5000, 30_000, 2 * minute, 10 * minute, 30 * minute, 60 * minute, 180 * minute]
+// A change set that holds letters makes this key stale: so every process learns that there is something to deliver,
+// whichever of them it is that delivers.
+const waiting = [systemScope, 'letters', 'waiting'] as const
+export const waitingKey = cacheKey(...waiting)
 
-// More letters than this in waiting are not kept: a dead SMTP server must not fill the memory.
-const mostWaiting = 10_000
+// Admins of an account that a notice goes to.
+const mostRecipients = 20
 
-// How long a stop may wait for the SMTP server.
-const drainMs = 10_000
+/** A letter that could not be delivered for this long never will be. */
+const longestLifeMs = 3 * 24 * 3600 * 1000
 
-interface Waiting {
-  letter: Letter
-  tries: number
-  timer: NodeJS.Timeout | undefined
-}
+const realmForm = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,250}[A-Za-z0-9])?$/
 
-export const createMail = (tools: MailTools): Mail => {
-  const { smtpUrl, outboxDir, clock, log, pauses = usualPauses } = tools
-  const delivery = smtpUrl ? deliverBySmtp(smtpUrl) : deliverToFolder(outboxDir, clock)
-  const waiting = new Set<Waiting>()
-  const running = new Map<Waiting, Promise<void>>()
-  let draining = false
+/** What is written in the place of the names that every notice knows. */
+export const commonValues = ({ id, doc: { name, realm } }: AccountRecord): Values => ({
+  'account.id': id,
+  'account.name': name,
+  'account.realm': realm,
+})
 
-  // The text may hold a secret link: only the envelope is told.
-  const giveUp = ({ letter: { to, subject }, tries }: Waiting, error: unknown) => {
-    log.write('error', 'a mail could not be delivered', { to, subject, tries, error: describeError(error) })
-  }
+export const render = ({ subject, bodies, replyTo, from }: Template, values: Values): Content => ({
+  subject: renderSubject(subject, values),
+  ...(bodies.text === undefined ? {} : { text: renderText(bodies.text, values) }),
+  ...(bodies.html === undefined ? {} : { html: renderHtml(bodies.html, values) }),
+  ...(replyTo === undefined ? {} : { replyTo }),
+  ...(from === undefined ? {} : { from }),
+})
 
-  const tryAgainLater = (entry: Waiting, error: unknown) => {
-    const pause = pauses[entry.tries - 1]
-    if (pause === undefined || draining) return giveUp(entry, error)
-    const { to, subject } = entry.letter
-    log.write('warn', 'a mail is tried again later', { to, subject, tries: entry.tries, pause_ms: pause })
-    waiting.add(entry)
-    entry.timer = setTimeout(() => start(entry), pause)
-  }
+/** Where a user's mail goes; undefined when there is no address. */
+export const addressOf = ({ email, username }: UserRecord['doc']) =>
+  email ?? (username && isEmailAddress(username) ? username : undefined)
 
-  const attempt = async (entry: Waiting) => {
-    entry.tries += 1
-    try {
-      await delivery.deliver(entry.letter, await tools.sender())
-    } catch (error) {
-      tryAgainLater(entry, error)
+const distinct = (addresses: readonly string[]) => [
+  ...new Map(addresses.map((address) => [address.toLowerCase(), address])).values(),
+]
+
+export const createMail = ({ store, keyring, nudge }: Tools): Mail => {
+  const templates = createTemplates(store)
+  const { clock, records } = store
+
+  const adminsOf = async (accountId: string) => {
+    const query = {
+      accountId,
+      kind: userKind,
+      ownerId: adminsAmongUsers,
+      limit: mostRecipients,
+      descending: false,
     }
-  }
-
-  const start = (entry: Waiting) => {
-    clearTimeout(entry.timer)
-    waiting.delete(entry)
-    running.set(
-      entry,
-      attempt(entry).finally(() => running.delete(entry)),
+    const admins = (await records.page(query)) as UserRecord[]
+    return admins.flatMap(({ doc }) =>
+      doc.priv_level === 'admin' && doc.enabled !== false ? (addressOf(doc) ?? []) : [],
     )
   }
 
+  const recipientsOf = async (order: Order<NoticeId>, { to }: Template) => {
+    if (carriesSecret(noticeOf(order.notice))) return order.to
+    if (to.type === 'specified') return to.email_addresses ?? []
+    if (to.type === 'original' && order.to.length > 0) return order.to
+    return adminsOf(order.account.id)
+  }
+
+  const letterTo = (
+    recipient: string,
+    { account, notice, goodForSeconds }: Pick<Order<NoticeId>, 'account' | 'notice' | 'goodForSeconds'>,
+    content: Content,
+  ): Statement => {
+    const now = clock.now()
+    const id = newId(now)
+    // Stable over all attempts: a mail program that gets a letter twice, because the server died between its delivery
+    // and the note of it, knows that it is the same.
+    const messageId = `${id}@${realmForm.test(account.doc.realm) ? account.doc.realm : 'localhost'}`
+    const life = Math.min((goodForSeconds ?? longestLifeMs) * 1000, longestLifeMs)
+    return letterStatement({
+      accountId: account.id,
+      id,
+      notice,
+      recipient,
+      messageId,
+      sealed: sealContent(keyring, id, content),
+      created: now,
+      dueAt: now,
+      goodUntil: now + life,
+    })
+  }
+
   return {
-    send(letter) {
-      const entry: Waiting = { letter, tries: 0, timer: undefined }
-      if (draining || waiting.size + running.size >= mostWaiting) {
-        return giveUp(entry, new Error('too many mails wait already'))
-      }
-      start(entry)
+    templates,
+
+    async notify(set, order) {
+      const template = await templates.of(order.account, order.notice)
+      if (!template.isEnabled) return
+      const content = render(template, { ...commonValues(order.account), ...order.values })
+      for (const recipient of distinct(await recipientsOf(order, template)))
+        set.statements.push(letterTo(recipient, order, content))
+      set.outdate(...waiting)
     },
-    async drain() {
-      draining = true
-      for (const entry of [...waiting]) start(entry)
-      const late = new AbortController()
-      const deadline = sleep(drainMs, undefined, { signal: late.signal }).catch(() => {})
-      await Promise.race([Promise.all(running.values()), deadline])
-      late.abort()
-      for (const entry of running.keys()) giveUp(entry, new Error('the server stopped'))
-      delivery.close()
+
+    async sendSample(account, notice, to, content) {
+      await store.writeUnrecorded(
+        distinct(to).map((address) => letterTo(address, { account, notice }, content)),
+      )
+      nudge()
     },
   }
 }

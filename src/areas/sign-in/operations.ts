@@ -6,22 +6,20 @@ import {
   type UserRecord,
 } from '../../auth/identity.ts'
 import type { TokenSubject, Tokens } from '../../auth/tokens.ts'
-import { normalizeNumber } from '../../lib/e164.ts'
 import { Failure, failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { systemScope } from '../../storage/change-set.ts'
-import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Security } from '../security/operations.ts'
 
 interface Tools {
-  store: Store
   settings: Settings
   tokens: Tokens
   accounts: Accounts
   security: Security
+  /** The account that has a phone number. */
+  accountOfNumber(number: string): Promise<AccountRecord | undefined>
 }
 
 /** The ways to name an account at sign-in. */
@@ -43,17 +41,11 @@ export type Proof = Pick<TokenSubject, 'original' | 'multiFactor'>
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-export const createSignIn = ({ store, settings, tokens, accounts, security }: Tools) => {
-  const byNumber = async (number: string) => {
-    const value = normalizeNumber(number)
-    const holder = value && (await store.records.claimant({ scope: systemScope, name: 'number', value }))
-    return holder ? accounts.find(holder.accountId) : undefined
-  }
-
+export const createSignIn = ({ settings, tokens, accounts, security, accountOfNumber }: Tools) => {
   /** Phone number, realm, name, id: the first that finds an account decides; what finds nothing falls through. */
   const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {
     const realm = names.account_realm ?? names.realm
-    const byPhone = names.phone_number && (await byNumber(names.phone_number))
+    const byPhone = names.phone_number && (await accountOfNumber(names.phone_number))
     if (byPhone) return [byPhone]
     const byRealm = realm && (await accounts.byRealm(realm))
     if (byRealm) return [byRealm]

@@ -4,9 +4,9 @@ import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { removalWithOwner } from '../../../storage/attachment.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import type { Store } from '../../../storage/store.ts'
 import { mostResets } from './rules.ts'
 import { createResetStore, type ResetRecord, resetClaim } from './store.ts'
 
@@ -23,23 +23,20 @@ export const createResets = ({ store, settings }: Tools) => {
   const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
 
   return {
-    /** Stores a new reset id and tells it; undefined when the user has enough that are good. */
-    add: (author: Author, user: UserRecord) =>
-      retrying(async () => {
-        const { reset_id_size: size, reset_id_expiry_s: lifetime } = await settings.of('crossbar')
-        const before = await resets.find(user.accountId, user.id)
-        const good = before?.hidden.resets.filter(isGood) ?? []
-        if (good.length >= mostResets) return undefined
-        const resetId = randomHex(Math.ceil(size / 2)).slice(0, size)
-        const reset = { hash: sha256Hex(resetId), expires: gregorianNow(store.clock) + lifetime }
-        const content = { doc: {}, hidden: { resets: [...good, reset] } }
-        const set = new ChangeSet(author)
-        requireRecord(set, holderOf(user))
-        if (before) resets.replace(set, before, resets.revise(before, content))
-        else resets.insert(set, resets.draft(user.accountId, content, user.id))
-        await store.commit(set)
-        return { resetId, lifetime }
-      }),
+    /** Adds a new reset id to a change set and tells it; undefined when the user has enough that are good. */
+    async addTo(set: ChangeSet, user: UserRecord) {
+      const { reset_id_size: size, reset_id_expiry_s: lifetime } = await settings.of('crossbar')
+      const before = await resets.find(user.accountId, user.id)
+      const good = before?.hidden.resets.filter(isGood) ?? []
+      if (good.length >= mostResets) return undefined
+      const resetId = randomHex(Math.ceil(size / 2)).slice(0, size)
+      const reset = { hash: sha256Hex(resetId), expires: gregorianNow(store.clock) + lifetime }
+      const content = { doc: {}, hidden: { resets: [...good, reset] } }
+      requireRecord(set, holderOf(user))
+      if (before) resets.replace(set, before, resets.revise(before, content))
+      else resets.insert(set, resets.draft(user.accountId, content, user.id))
+      return { resetId, lifetime }
+    },
 
     /** Whose reset id it is: the record has the user's id. */
     async find(resetId: string) {

@@ -16,8 +16,8 @@ export const recoveryRoutes = (recovery: Recovery): Route[] => [
     body: RecoveryRequest,
     answers: RecoveryAnswer,
     judge: ({ data }) => recovery.judge(data),
-    run: ({ author, data }) => {
-      recovery.request(author, data)
+    run: async ({ author, data }) => {
+      await recovery.request(author, data)
       return sentence
     },
   }),

@@ -1,3 +1,4 @@
+import type { UserRecord } from '../../../auth/identity.ts'
 import type { Problems } from '../../../lib/failure.ts'
 
 /** What everybody is answered, known or not. */
@@ -36,21 +37,11 @@ export const recoveryLink = (uiUrl: string, resetId: string) => {
   return [`${address}${mark}recovery=${resetId}`, ...fragment].join('#')
 }
 
-export const recoveryLetter = (
-  accountName: string,
-  username: string,
-  link: string,
-  validSeconds: number,
-) => ({
-  subject: 'Password recovery',
-  text: [
-    `Somebody asked for a new password for the user ${username} of the account ${accountName}.`,
-    '',
-    `If it was you, open this address within ${Math.max(1, Math.round(validSeconds / 60))} minutes:`,
-    '',
-    link,
-    '',
-    'If it was not you, nothing has to be done: the password stays as it is.',
-    '',
-  ].join('\n'),
+/** What the mail says beside its text. */
+export const recoveryValues = ({ doc }: UserRecord, link: string, validSeconds: number) => ({
+  'user.first_name': doc.first_name,
+  'user.last_name': doc.last_name,
+  'user.username': doc.username ?? '',
+  link,
+  'link.minutes': String(Math.max(1, Math.round(validSeconds / 60))),
 })

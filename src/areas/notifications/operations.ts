@@ -1,0 +1,229 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
+import { isId } from '../../lib/ids.ts'
+import { commonValues, type Mail, render } from '../../mail/mail.ts'
+import { isNoticeId, type Notice, noticeIds, noticeOf } from '../../mail/notices.ts'
+import type { Senders } from '../../mail/senders.ts'
+import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../mail/templates.ts'
+import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import type { Store } from '../../storage/store.ts'
+import { bodyProblems, htmlOf, largestBody, recipientProblems, subjectProblems, valuesIn } from './rules.ts'
+import type { Notification, Preview } from './schema.ts'
+import { createAttemptLog } from './store.ts'
+
+interface Tools {
+  store: Store
+  mail: Mail
+  senders: Senders
+}
+
+/** Whose version is meant: an account's, or, when there is none, the system's. */
+export type Level = AccountRecord | undefined
+
+export type BodyType = 'text/plain' | 'text/html'
+
+/** A notice at some level. */
+export interface NoticeSubject {
+  level: Level
+  notice: Notice
+  /** The level's own version. */
+  record: TemplateRecord | undefined
+  /** How the notice holds there. */
+  template: Template
+  revision?: string
+}
+
+/** A draft as it was sent. */
+export interface Sample {
+  to: readonly string[]
+  subject: string
+  plain?: string
+  html?: string
+}
+
+// Who looks at a draft before it is used by many.
+const mostPreviewers = 5
+
+const sameRule = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
+
+/** What of the settings differs from above: only that is the level's own. */
+const ownSettings = (data: Notification, above: Template): TemplateDoc => {
+  const { enabled, subject, from, reply_to: replyTo } = data
+  const { type = above.to.type, email_addresses: addresses } = data.to ?? {}
+  const to = type === 'specified' && addresses ? { type, email_addresses: addresses } : { type }
+  return {
+    ...(enabled === undefined || enabled === above.isEnabled ? {} : { enabled }),
+    ...(subject === undefined || subject === above.subject ? {} : { subject }),
+    ...(data.to === undefined || sameRule(to, above.to) ? {} : { to }),
+    ...(from === undefined || from === above.from?.address ? {} : { from }),
+    ...(replyTo === undefined || replyTo === above.replyTo ? {} : { reply_to: replyTo }),
+  }
+}
+
+export type Notifications = ReturnType<typeof createNotifications>
+
+/** How notices are worded and sent, by account; and what became of them. */
+export const createNotifications = ({ store, mail, senders }: Tools) => {
+  const { templates } = mail
+  const { collection } = templates
+  const attempts = createAttemptLog(store)
+
+  const placeOf = (level: Level) => level?.id ?? systemScope
+
+  const subjectOf = async (level: Level, id: string): Promise<NoticeSubject> => {
+    if (!isNoticeId(id)) throw failure('bad_identifier', { cause: id.slice(0, 200) })
+    const record = await collection.find(placeOf(level), id)
+    return {
+      level,
+      notice: noticeOf(id),
+      record,
+      template: await templates.of(level, id),
+      ...(record ? { revision: record.revision } : {}),
+    }
+  }
+
+  const write = async (author: Author, subject: NoticeSubject, doc: TemplateDoc, hidden: TemplateBodies) => {
+    const { level, notice, record } = subject
+    const set = new ChangeSet(author)
+    if (record) collection.replace(set, record, collection.revise(record, { doc, hidden }))
+    else collection.insert(set, collection.draft(placeOf(level), { doc, hidden }, notice.id))
+    await store.commit(set)
+    return subjectOf(level, notice.id)
+  }
+
+  const fromProblems = async (level: Level, from: string | undefined): Promise<Problems> => {
+    if (from === undefined || !level || (await senders.maySendAs(level.id, from))) return {}
+    return { from: { unverified: { message: 'No verified sender address of the account', cause: from } } }
+  }
+
+  const settingsProblems = async (level: Level, { macros }: Notice, data: Notification) =>
+    joinProblems(
+      data.subject === undefined ? {} : subjectProblems(data.subject, macros),
+      data.to === undefined ? {} : recipientProblems(data.to, macros),
+      await fromProblems(level, data.from),
+    )
+
+  const drafted = (
+    { level, template }: NoticeSubject,
+    { subject, from, reply_to, plain, html }: Preview,
+  ) => ({
+    ...template,
+    ...(subject === undefined ? {} : { subject }),
+    ...(from === undefined ? {} : { from: { address: from, accountId: placeOf(level) } }),
+    ...(reply_to === undefined ? {} : { replyTo: reply_to }),
+    bodies:
+      plain === undefined && html === undefined
+        ? template.bodies
+        : {
+            ...(plain === undefined ? {} : { text: plain }),
+            ...(html === undefined ? {} : { html: htmlOf(html) }),
+          },
+  })
+
+  const draftProblems = ({ macros }: Notice, { plain, html }: Preview) =>
+    joinProblems(
+      plain === undefined ? {} : bodyProblems('plain', plain, macros),
+      html === undefined ? {} : bodyProblems('html', htmlOf(html), macros),
+    )
+
+  const examplesOf = ({ macros }: Notice) =>
+    Object.fromEntries(Object.entries(macros).map(([name, { example }]) => [name, example]))
+
+  const previewersOf = ({ to }: Preview, caller: string | undefined) => {
+    const addresses = to?.email_addresses ?? (caller === undefined ? [] : [caller])
+    if (addresses.length > 0 && addresses.length <= mostPreviewers) return addresses
+    const path = 'to.email_addresses'
+    if (addresses.length === 0) {
+      throw invalid({ [path]: { required: { message: 'Field is required but missing', value: path } } })
+    }
+    throw invalid({
+      [path]: { maxItems: { message: 'Too many people for a preview', target: mostPreviewers } },
+    })
+  }
+
+  return {
+    subject: subjectOf,
+
+    all: (level: Level) => Promise.all(noticeIds.map((id) => subjectOf(level, id))),
+
+    /** What a schema cannot say of settings. */
+    async judge(level: Level, id: string, data: Notification): Promise<Problems> {
+      return isNoticeId(id) ? settingsProblems(level, noticeOf(id), data) : {}
+    },
+
+    /** A version of the level's own, which it must not have yet. */
+    async create(author: Author, level: Level, id: string, data: Notification) {
+      const subject = await subjectOf(level, id)
+      if (subject.record) throw failure('datastore_conflict', {})
+      return write(author, subject, ownSettings(data, await templates.above(level, subject.notice.id)), {})
+    },
+
+    /** Replaces the settings; the bodies stay. */
+    async replace(author: Author, subject: NoticeSubject, data: Notification) {
+      const { level, notice, record } = subject
+      const above = await templates.above(level, notice.id)
+      return write(author, subject, ownSettings(data, above), record?.hidden ?? {})
+    },
+
+    async putBody(author: Author, subject: NoticeSubject, type: BodyType, bytes: Buffer) {
+      if (bytes.length > largestBody) throw failure('too_large', { limit: largestBody })
+      const body = bytes.toString('utf8')
+      const problems = bodyProblems('template', body, subject.notice.macros)
+      if (hasProblems(problems)) throw invalid(problems)
+      const { doc = {}, hidden = {} } = subject.record ?? {}
+      const part = type === 'text/html' ? { html: body } : { text: body }
+      return write(author, subject, doc, { ...hidden, ...part })
+    },
+
+    /** The notice is again as it is above. */
+    async remove(author: Author, { record, notice }: NoticeSubject) {
+      if (!record) throw failure('bad_identifier', { cause: notice.id })
+      const set = new ChangeSet(author)
+      collection.remove(set, record)
+      await store.commit(set)
+    },
+
+    /** Removes every version of the level's own, and names them. */
+    async removeAll(author: Author, level: Level): Promise<string[]> {
+      const found = await Promise.all(noticeIds.map((id) => collection.find(placeOf(level), id)))
+      const records = found.filter((record) => record !== undefined)
+      if (records.length === 0) return []
+      const set = new ChangeSet(author)
+      for (const record of records) collection.remove(set, record)
+      await store.commit(set)
+      return records.map(({ id }) => id)
+    },
+
+    /** Sends a draft to a few people. `account` is whose letter it is; `caller` gets it unless somebody is named. */
+    async preview(
+      subject: NoticeSubject,
+      account: AccountRecord,
+      data: Preview,
+      caller: string | undefined,
+    ): Promise<Sample> {
+      const { level, notice } = subject
+      const { to: _those, ...draft } = data
+      const problems = joinProblems(await settingsProblems(level, notice, draft), draftProblems(notice, data))
+      if (hasProblems(problems)) throw invalid(problems)
+      const to = previewersOf(data, caller)
+      const values = { ...examplesOf(notice), ...commonValues(account), ...valuesIn(data.macros) }
+      const content = render(drafted(subject, data), values)
+      await mail.sendSample(account, notice.id, to, content)
+      const { subject: line, text, html } = content
+      return {
+        to,
+        subject: line,
+        ...(text === undefined ? {} : { plain: text }),
+        ...(html === undefined ? {} : { html }),
+      }
+    },
+
+    attempts: attempts.page,
+
+    async attempt(accountId: string, id: string) {
+      const found = isId(id) ? await attempts.find(accountId, id) : undefined
+      if (!found) throw failure('bad_identifier', { cause: id.slice(0, 200) })
+      return found
+    },
+  }
+}

@@ -1,0 +1,44 @@
+// Templates are data: a name in double braces is replaced by its value, and that is all they can do.
+
+const macro = /\{\{\s*([A-Za-z0-9_.]{1,100})\s*\}\}/g
+
+export type Values = Readonly<Record<string, string>>
+
+/** The names that a template asks for, as often as it does. */
+export const usesIn = (template: string) => [...template.matchAll(macro)].map(([, name]) => name as string)
+
+/** The names that a template asks for, each once. */
+export const namesIn = (template: string) => [...new Set(usesIn(template))]
+
+const fill = (template: string, values: Values, put: (value: string) => string) =>
+  template.replace(macro, (_all, name: string) =>
+    put(Object.hasOwn(values, name) ? (values[name] as string) : ''),
+  )
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** No value can open a tag or end an attribute. */
+const escaped = (value: string) => value.replace(/[&<>"']/g, (character) => entities[character] as string)
+
+export const renderText = (template: string, values: Values) => fill(template, values, (value) => value)
+
+export const renderHtml = (template: string, values: Values) => fill(template, values, escaped)
+
+// As many characters as RFC 5322 recommends for a line, many times over.
+const longestSubject = 500
+
+/** One line, whatever the values hold: nothing in it can begin a header. */
+export const renderSubject = (template: string, values: Values) =>
+  [
+    ...renderText(template, values)
+      .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+      .trim(),
+  ]
+    .slice(0, longestSubject)
+    .join('')

@@ -1,0 +1,85 @@
+import { mkdir, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Transporter } from 'nodemailer'
+import { isoTime } from '../lib/clock.ts'
+import type { LetterRow } from '../storage/letters.ts'
+import { nodemailer } from './message.ts'
+
+/** What takes a finished mail away. */
+export interface Carrier {
+  /** Resolves with what was said when the mail was taken on; rejects when it was not. */
+  carry(message: Buffer, from: string, letter: LetterRow): Promise<string>
+  close(): void
+}
+
+/** Why a mail was not taken on. */
+export interface Refusal {
+  /** The same mail would be refused again: it is not tried any more. */
+  isFinal: boolean
+  /** The server itself is not to be reached: other mails have no better chance now. */
+  isServerDown: boolean
+  reason: string
+}
+
+/** Connections to the mail server at a time, each kept for the next letter. */
+export const mostAtOnce = 4
+
+// A server that does not answer must not hold a letter for minutes.
+const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout: 20_000 }
+
+/** Over SMTP; credentials and TLS as the URL says. */
+export const carryBySmtp = (url: string): Carrier => {
+  let transport: Transporter | undefined
+  return {
+    async carry(message, from, { recipient }) {
+      const { createTransport } = await nodemailer()
+      transport ??= createTransport({ url, pool: true, maxConnections: mostAtOnce, ...timeouts })
+      const { response } = await transport.sendMail({ envelope: { from, to: recipient }, raw: message })
+      return String(response)
+    },
+    close: () => transport?.close(),
+  }
+}
+
+const writeDurably = async (file: string, bytes: Buffer) => {
+  const handle = await open(`${file}.part`, 'w', 0o600)
+  try {
+    await handle.writeFile(bytes)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  // A reader of the folder never meets half a letter.
+  await rename(`${file}.part`, file)
+}
+
+/** Into files, for servers without SMTP: people read them with any mail program. */
+export const carryToFolder = (folder: string): Carrier => ({
+  async carry(message, _from, { created, id }) {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    // The same name when a crash lets the letter be written again.
+    const name = `${isoTime(created).replaceAll(':', '-')}-${id.slice(12)}.eml`
+    await writeDurably(join(folder, name), message)
+    return name
+  },
+  close() {},
+})
+
+interface SmtpError extends Error {
+  code?: string
+  responseCode?: number
+}
+
+// Said about one letter; every other code is about the connection or the sign-in at the server.
+const aboutTheLetter = new Set(['EENVELOPE', 'EMESSAGE'])
+
+export const refusalOf = (error: unknown): Refusal => {
+  const { code = '', responseCode = 0, message } = error as SmtpError
+  const isAboutLetter = aboutTheLetter.has(code)
+  return {
+    // An address that the library itself cannot send to has no reply code.
+    isFinal: isAboutLetter && (responseCode >= 500 || (code === 'EENVELOPE' && responseCode === 0)),
+    isServerDown: !isAboutLetter,
+    reason: String(message),
+  }
+}

@@ -1,0 +1,40 @@
+import type { Content } from './letter.ts'
+import type { Sender } from './senders.ts'
+
+/** What stands around the content. */
+export interface Envelope {
+  from: Sender
+  to: string
+  messageId: string
+  /** Unix milliseconds: the same for each attempt. */
+  date: number
+}
+
+// Loaded when the first letter is written: a server that sends none does not pay for it.
+export const nodemailer = async () => (await import('nodemailer')).default
+
+/** The bytes of a mail. */
+export const composeMessage = async (
+  { subject, text, html, replyTo }: Content,
+  { from, to, messageId, date }: Envelope,
+): Promise<Buffer> => {
+  const transport = (await nodemailer()).createTransport({
+    streamTransport: true,
+    buffer: true,
+    newline: 'windows',
+  })
+  const { message } = await transport.sendMail({
+    // Objects, so that no text is ever parsed into several addresses.
+    from: { name: from.name ?? '', address: from.address },
+    to: { name: '', address: to },
+    ...(replyTo ? { replyTo: { name: '', address: replyTo } } : {}),
+    subject,
+    messageId: `<${messageId}>`,
+    date: new Date(date),
+    ...(text === undefined ? {} : { text }),
+    ...(html === undefined ? {} : { html }),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  })
+  return message as Buffer
+}

@@ -1,0 +1,341 @@
+// The queue of letters (src/mail/post.ts): written with what causes them, delivered at least once, given up in the end.
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { createLeases } from '../../src/jobs/leases.ts'
+import { createRounds } from '../../src/jobs/rounds.ts'
+import { failure } from '../../src/lib/failure.ts'
+import { postRounds } from '../../src/mail/post.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { describeEngines } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
+import { createTestLog } from '../support/log.ts'
+import { textOf } from '../support/outbox.ts'
+import { acme, codeFor, openPostOffice } from '../support/post-office.ts'
+import { startSmtpServer } from '../support/smtp-server.ts'
+
+const open: { close(): Promise<unknown> }[] = []
+
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close()
+})
+
+const opened = async <T extends { close(): Promise<unknown> }>(opening: Promise<T>): Promise<T> => {
+  const one = await opening
+  open.push(one)
+  return one
+}
+
+const smtpServer = () => opened(startSmtpServer())
+
+const headerOf = (message: string | undefined, name: string) =>
+  new RegExp(`^${name}: (.*)\r$`, 'm').exec(message ?? '')?.[1]
+
+describeEngines('the mail queue', (engine) => {
+  const office = (smtpUrl?: string) => opened(openPostOffice(engine, smtpUrl ? { smtpUrl } : {}))
+
+  it('takes a letter with what causes it, or not at all', async () => {
+    const { store, mail, waiting } = await office()
+    const set = new ChangeSet({ requestId: 'test' })
+    set.record({ accountId: acme.id, kind: 'note', id: 'x', action: 'created' })
+    await mail.notify(set, codeFor('ada@acme.test'))
+    set.run('UPDATE letters SET tries = 0 WHERE id = $1', ['none'], {
+      rows: 1,
+      orElse: () => failure('datastore_conflict', {}),
+    })
+    await expect(store.commit(set)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    expect(await waiting()).toEqual([])
+  })
+
+  it('keeps what a letter says sealed, and only until it is delivered', async () => {
+    const smtp = await smtpServer()
+    const { send, deliver, waiting, attempts } = await office(smtp.url)
+    await send(codeFor('ada@acme.test', '4711'))
+    const [letter, ...others] = await waiting()
+    expect(others).toEqual([])
+    expect(letter).toMatchObject({
+      account_id: acme.id,
+      notice: 'email_verification',
+      recipient: 'ada@acme.test',
+    })
+    expect(
+      JSON.stringify({ ...letter, id: '', message_id: '', created: 0, due_at: 0, good_until: 0 }),
+    ).not.toMatch(/code|4711/)
+    await deliver()
+    expect(await waiting()).toEqual([])
+    expect(textOf(smtp.mails[0]?.message ?? '')).toContain('The verification code is 4711.')
+    expect(JSON.stringify((await attempts()).map(({ subject, reply }) => [subject, reply]))).not.toContain(
+      '4711',
+    )
+  })
+
+  it('delivers text and HTML from the address of the system', async () => {
+    const smtp = await smtpServer()
+    const { send, deliver, attempts, clock } = await office(smtp.url)
+    await send({ ...codeFor('ada@acme.test'), account: acme })
+    await deliver()
+    const [mail] = smtp.mails
+    expect(mail).toMatchObject({ from: 'crosspoint@localhost', to: ['ada@acme.test'] })
+    expect(headerOf(mail?.message, 'From')).toBe('crosspoint@localhost')
+    expect(headerOf(mail?.message, 'To')).toBe('ada@acme.test')
+    expect(headerOf(mail?.message, 'Subject')).toBe('Verify your sender address')
+    expect(headerOf(mail?.message, 'Date')).toBe('Mon, 05 Jan 2026 12:00:00 +0000')
+    expect(headerOf(mail?.message, 'Message-ID')).toMatch(/^<[0-9a-f]{32}@acme\.test>$/)
+    expect(mail?.message).toContain('Content-Type: text/plain; charset=utf-8')
+    expect(mail?.message).toContain('Content-Type: text/html; charset=utf-8')
+    expect(await attempts()).toEqual([
+      {
+        account_id: acme.id,
+        id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        at: clock.now(),
+        letter_id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        message_id: headerOf(mail?.message, 'Message-ID')?.slice(1, -1),
+        notice: 'email_verification',
+        recipient: 'ada@acme.test',
+        sender: 'crosspoint@localhost',
+        subject: 'Verify your sender address',
+        number: 1,
+        outcome: 'delivered',
+        reply: '250 taken',
+        signed_by: '',
+      },
+    ])
+  })
+
+  it('never takes a value for a header', async () => {
+    const { send, deliver, outbox } = await office()
+    const alert = {
+      'alert.title': 'Hello\r\nBcc: thief@evil.test',
+      'alert.message': '',
+      'alert.category': '',
+    }
+    await send({ notice: 'alert', account: acme, to: ['ada@acme.test'], values: alert })
+    await deliver()
+    // Alerts go to the admins of an account, and this one has none.
+    await expect(readdir(outbox)).rejects.toThrow()
+    const task = {
+      'task.id': '',
+      'task.category': 'a\r\nBcc: thief@evil.test\r\n\r\nbody',
+      'task.action': '\u2028Bcc: x@evil.test',
+      'task.file_name': '',
+      'task.status': 'success',
+      'task.success_count': '',
+      'task.failure_count': '',
+    }
+    await send({ notice: 'task_finished', account: acme, to: ['ada@acme.test'], values: task })
+    await deliver()
+    const [name] = await readdir(outbox)
+    const head = (await readFile(join(outbox, String(name)), 'utf8')).split('\r\n\r\n')[0]
+    expect(head).not.toMatch(/^(Bcc|body)/m)
+  })
+
+  it('becomes files that only the owner of the server reads when there is no mail server', async () => {
+    const { send, deliver, outbox } = await office()
+    await send(codeFor('ada@acme.test'))
+    await deliver()
+    const [name, ...others] = await readdir(outbox)
+    expect(others).toEqual([])
+    expect(name).toMatch(/^2026-01-05T12-00-00\.000Z-[0-9a-f]{20}\.eml$/)
+    const file = join(outbox, String(name))
+    expect(textOf(await readFile(file, 'utf8'))).toContain('The verification code is 4711.')
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect((await stat(outbox)).mode & 0o777).toBe(0o700)
+  })
+
+  it('tries again after ten seconds, then after growing pauses, always the same letter', async () => {
+    const smtp = await smtpServer()
+    const { send, deliver, post, waiting, attempts, clock, entries, errors } = await office(smtp.url)
+    smtp.refuse(4)
+    await send(codeFor('ada@acme.test'))
+    const pauses: number[] = []
+    for (let count = 1; count <= 4; count += 1) {
+      await deliver()
+      const [letter] = await waiting()
+      const pause = (letter?.due_at as number) - clock.now()
+      pauses.push(pause / 1000)
+      clock.advance({ milliseconds: pause - 1 })
+      expect(await post.isAnyDue()).toBe(false)
+      clock.advance({ milliseconds: 1 })
+      expect(await post.isAnyDue()).toBe(true)
+    }
+    await deliver()
+    expect(pauses).toEqual([10, 60, 300, 900])
+    expect(smtp.mails).toHaveLength(1)
+    expect(await waiting()).toEqual([])
+    const tried = await attempts()
+    expect(tried.map(({ outcome }) => outcome)).toEqual([...Array(4).fill('deferred'), 'delivered'])
+    expect(tried[0]).toMatchObject({ reply: expect.stringContaining('451 try again later') })
+    expect(new Set(tried.map(({ message_id: id }) => id)).size).toBe(1)
+    expect(headerOf(smtp.mails[0]?.message, 'Message-ID')).toBe(`<${tried[0]?.message_id}>`)
+    expect(headerOf(smtp.mails[0]?.message, 'Date')).toBe('Mon, 05 Jan 2026 12:00:00 +0000')
+    expect(entries.map(({ level, message }) => [level, message])).toEqual(
+      Array(4).fill(['warn', 'a mail is tried again later']),
+    )
+    expect(errors()).toEqual([])
+  })
+
+  it('gives a letter up after three days, tells so without its text, and forgets the text', async () => {
+    const smtp = await smtpServer()
+    smtp.refuse(1000)
+    const { send, deliver, waiting, attempts, clock, errors } = await office(smtp.url)
+    await send(codeFor('ada@acme.test'))
+    const start = clock.now()
+    for (let tries = 0; tries < 200 && (await waiting()).length > 0; tries += 1) {
+      await deliver()
+      const [letter] = await waiting()
+      if (letter) clock.advance({ milliseconds: (letter.due_at as number) - clock.now() })
+    }
+    expect(await waiting()).toEqual([])
+    expect(clock.now() - start).toBeGreaterThan(2.9 * 24 * 3600 * 1000)
+    expect(clock.now() - start).toBeLessThanOrEqual(3 * 24 * 3600 * 1000)
+    expect((await attempts()).at(-1)).toMatchObject({ outcome: 'given_up', recipient: 'ada@acme.test' })
+    expect(errors()).toEqual([
+      {
+        level: 'error',
+        message: 'a mail could not be delivered',
+        fields: {
+          notice: 'email_verification',
+          to: 'ada@acme.test',
+          tries: (await attempts()).length,
+          reason: expect.stringContaining('451'),
+        },
+      },
+    ])
+    expect(JSON.stringify(errors())).not.toContain('4711')
+  })
+
+  it('gives up at once what the mail server will never take, and goes on with the others', async () => {
+    const smtp = await smtpServer()
+    smtp.refuseRecipient('nobody@acme.test', '550 no\0such\u0001user')
+    const { send, deliver, waiting, attempts, errors } = await office(smtp.url)
+    await send(codeFor('nobody@acme.test'))
+    await send(codeFor('ada@acme.test'))
+    await deliver()
+    expect(smtp.mails.map(({ to }) => to)).toEqual([['ada@acme.test']])
+    expect(await waiting()).toEqual([])
+    const lost = (await attempts()).filter(({ outcome }) => outcome === 'given_up')
+    expect(lost).toMatchObject([
+      { recipient: 'nobody@acme.test', reply: expect.stringContaining('550 no such user') },
+    ])
+    expect(errors()).toHaveLength(1)
+  })
+
+  it('does not send a code that is good no more', async () => {
+    const smtp = await smtpServer()
+    const { send, deliver, waiting, attempts, clock } = await office(smtp.url)
+    await send({ ...codeFor('ada@acme.test'), goodForSeconds: 600 })
+    clock.advance({ seconds: 601 })
+    await deliver()
+    expect(smtp.mails).toEqual([])
+    expect(await waiting()).toEqual([])
+    expect(await attempts()).toMatchObject([
+      { outcome: 'given_up', reply: 'nobody has a use for it any more' },
+    ])
+  })
+
+  it('loses nothing while no mail server is there, and leaves most letters untried', async () => {
+    const first = await startSmtpServer()
+    await first.close()
+    const { send, deliver, waiting, clock } = await office(first.url)
+    const people = Array.from({ length: 40 }, (_, index) => `user${index}@acme.test`)
+    for (const address of people) await send(codeFor(address))
+    await deliver()
+    const left = await waiting()
+    expect(left).toHaveLength(40)
+    expect(left.filter(({ tries }) => (tries as number) > 0).length).toBeLessThanOrEqual(4)
+    const smtp = await opened(startSmtpServer(first.port))
+    clock.advance({ seconds: 15 })
+    await deliver()
+    expect(smtp.mails.map(({ to }) => to[0]).toSorted()).toEqual(people.toSorted())
+    expect(await waiting()).toEqual([])
+  })
+
+  it('uses few connections, again and again', async () => {
+    const smtp = await smtpServer()
+    const { send, deliver } = await office(smtp.url)
+    for (let count = 0; count < 60; count += 1) await send(codeFor(`user${count}@acme.test`))
+    await deliver()
+    expect(smtp.mails).toHaveLength(60)
+    expect(smtp.connections()).toBeLessThanOrEqual(4)
+    await send(codeFor('late@acme.test'))
+    await deliver()
+    expect(smtp.mails).toHaveLength(61)
+    expect(smtp.connections()).toBeLessThanOrEqual(4)
+  })
+
+  it('is emptied by one of several processes at a time, so that nobody gets a letter twice', async () => {
+    const smtp = await smtpServer()
+    const { store, send, clock, another, post, waiting } = await office(smtp.url)
+    const processes = [post, another()].map((one) => {
+      const leases = createLeases(store, clock, createTestLog().log)
+      const rounds = createRounds({ leases, store, clock, log: createTestLog().log })
+      for (const round of postRounds(one)) rounds.add(round)
+      rounds.start()
+      return { leases, rounds }
+    })
+    for (let count = 0; count < 50; count += 1) {
+      await send(codeFor(`user${count}@acme.test`))
+      for (const { rounds } of processes) rounds.nudge('mail')
+    }
+    await eventually(
+      async () => (await waiting()).length,
+      (count) => count === 0,
+    )
+    for (const { rounds, leases } of processes) {
+      await rounds.stop()
+      await leases.stop()
+    }
+    expect(new Set(smtp.mails.map(({ to }) => to[0])).size).toBe(50)
+    expect(smtp.mails).toHaveLength(50)
+  })
+
+  it('begins no letter after it was told to stop, and keeps what it cannot be sure of', async () => {
+    const smtp = await smtpServer()
+    smtp.fallSilent()
+    const { send, deliver, waiting } = await office(smtp.url)
+    for (let count = 0; count < 10; count += 1) await send(codeFor(`user${count}@acme.test`))
+    const stop = new AbortController()
+    const delivering = deliver(stop.signal)
+    await eventually(
+      () => smtp.mails.length,
+      (count) => count === 4,
+    )
+    stop.abort()
+    await delivering
+    expect(smtp.mails).toHaveLength(4)
+    const left = await waiting()
+    expect(left).toHaveLength(10)
+    expect(left.every(({ tries }) => tries === 0)).toBe(true)
+  })
+
+  it('sends the others although one letter cannot be read, and gives that up in the end', async () => {
+    const smtp = await smtpServer()
+    const { store, send, deliver, waiting, attempts, clock } = await office(smtp.url)
+    await send(codeFor('ada@acme.test'))
+    await store.writeUnrecorded([{ sql: "UPDATE letters SET sealed = 'spoiled'", params: [] }])
+    await send(codeFor('uli@acme.test'))
+    await deliver()
+    expect(smtp.mails.map(({ to }) => to)).toEqual([['uli@acme.test']])
+    expect(await waiting()).toMatchObject([{ recipient: 'ada@acme.test', tries: 1 }])
+    clock.advance({ hours: 72 })
+    await deliver()
+    expect(await waiting()).toEqual([])
+    expect((await attempts()).at(-1)).toMatchObject({
+      recipient: 'ada@acme.test',
+      outcome: 'given_up',
+      reply: expect.stringContaining('could not be written'),
+    })
+  })
+
+  it('forgets attempts after a month', async () => {
+    const { send, deliver, post, attempts, clock } = await office()
+    await send(codeFor('ada@acme.test'))
+    await deliver()
+    clock.advance({ hours: 30 * 24 })
+    await send(codeFor('uli@acme.test'))
+    await deliver()
+    clock.advance({ hours: 2 * 24 })
+    await post.tidy()
+    expect(await attempts()).toMatchObject([{ recipient: 'uli@acme.test' }])
+  })
+})
