@@ -1,0 +1,270 @@
+// The actions that do something for each number of a CSV.
+import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
+import { accountMember } from '../../../auth/policies.ts'
+import type { CarrierModule } from '../../../lib/carrier-names.ts'
+import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { mergePatch } from '../../../lib/json-merge.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Author } from '../../../storage/change-set.ts'
+import type { Validate } from '../../system-configs/operations.ts'
+import type { InputAction, RowResult, TaskAction, TaskContext, TaskRow } from '../../tasks/operations.ts'
+import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
+import { PhoneNumber } from '../schema.ts'
+import {
+  cellVerifiers,
+  errorTextOf,
+  featureColumns,
+  numberColumns,
+  numberRow,
+  ownFieldPrefix,
+  publicFieldsIn,
+} from './rules.ts'
+
+export interface NumberTaskTools {
+  numbers: Numbers
+  settings: Settings
+  validate: Validate
+  findAccount(id: string): Promise<AccountRecord | undefined>
+  /** What POST phone_numbers/fix does. */
+  repair(author: Author, account: AccountRecord): Promise<unknown>
+}
+
+/** In a dry run: what an earlier row would have left of the number. */
+interface Left {
+  stored: NumberRecord | undefined
+}
+
+interface Errand {
+  view: NumberView
+  number: string
+  cells: TaskRow['cells']
+  context: TaskContext
+}
+
+/** What becomes of a number; without changes it is only shown. */
+type Outcome = NumberPlan | { set: undefined; number: NumberRecord }
+type Perform = (errand: Errand) => Promise<Outcome>
+
+const requestOf = ({ number, context: { actor, author, account } }: Errand) => ({
+  by: actor,
+  author,
+  account,
+  number,
+})
+
+/** Whoever starts a task agrees to what its rows cost: there is nobody to ask in between. */
+const agreed = (context: TaskContext): TaskContext => ({
+  ...context,
+  author: { ...context.author, acceptsCharges: true },
+})
+
+const isWithin = (accountId: string, { id, hidden }: AccountRecord) =>
+  id === accountId || hidden.tree.includes(accountId)
+
+const withoutFacts = numberColumns.filter((column) => column !== 'e164')
+
+const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTools) => {
+  const nameOf = async (accountId: string) =>
+    accountId === '' ? undefined : (await findAccount(accountId))?.doc.name
+
+  /** The account that the row names, within the reach of whoever made the task; else that of the task. */
+  const accountOf = async ({ cells, context }: Errand): Promise<AccountRecord> => {
+    const { account, actor } = context
+    if (!cells.account_id) return account
+    const named = await findAccount(cells.account_id)
+    if (named && (isSuperduper(actor) || isWithin(actor.accountId, named))) return named
+    throw failure('assign_failure', { cause: cells.account_id })
+  }
+
+  const judged = async (fields: Json): Promise<Json> => {
+    if (Object.keys(fields).length === 0) return fields
+    const { value, problems } = await validate(PhoneNumber, fields)
+    if (hasProblems(problems)) throw invalid(problems)
+    return value as Json
+  }
+
+  const requireStored = async ({ view, number }: Errand) => {
+    const normal = await numbers.reconcile(number)
+    const stored = await view.get(normal)
+    if (!stored) throw failure('number_not_found', { number: normal })
+    return stored
+  }
+
+  /** State and carrier of a new number: only the operator chooses. */
+  const originOf = async ({ cells, context }: Errand) => {
+    const isOperator = isSuperduper(context.actor)
+    if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true }
+    const { import_defaults_to_carrier: standard } = await settings.of('number_manager')
+    const carrier = (isOperator && cells.carrier_module) || standard
+    return { state: (isOperator && cells.state) || 'in_service', carrier: carrier as CarrierModule }
+  }
+
+  const update =
+    (how: 'merge' | 'replace'): Perform =>
+    async (errand) => {
+      const { view, number, cells, context } = errand
+      const fields = publicFieldsIn(cells)
+      const known = how === 'merge' ? await numbers.visible(view, context.actor, number) : undefined
+      const whole = await judged(known ? (mergePatch(known.doc, fields) as Json) : fields)
+      const request = { ...requestOf(errand), reach: 'tree' as const, how: 'replace' as const }
+      return numbers.plan.update(view, { ...request, fields: whole })
+    }
+
+  const performers = {
+    async find({ view, number, context }: Errand): Promise<Outcome> {
+      return { set: undefined, number: await numbers.visible(view, context.actor, number) }
+    },
+
+    async import(errand: Errand): Promise<Outcome> {
+      const account = await accountOf(errand)
+      const fields = await judged(publicFieldsIn(errand.cells))
+      const origin = await originOf(errand)
+      return numbers.plan.create(errand.view, { ...requestOf(errand), account, fields, ...origin })
+    },
+
+    async assign_to(errand: Errand): Promise<Outcome> {
+      const account = await accountOf(errand)
+      await requireStored(errand)
+      return numbers.plan.activate(errand.view, { ...requestOf(errand), account })
+    },
+
+    async reserve(errand: Errand): Promise<Outcome> {
+      const account = await accountOf(errand)
+      await requireStored(errand)
+      return numbers.plan.reserve(errand.view, { ...requestOf(errand), account })
+    },
+
+    update_merge: update('merge'),
+    update_overwrite: update('replace'),
+
+    release: (errand: Errand): Promise<Outcome> =>
+      numbers.plan.release(errand.view, { ...requestOf(errand), reach: 'tree' }),
+
+    async delete(errand: Errand): Promise<Outcome> {
+      if (!isSuperduper(errand.context.actor)) throw failure('number_forbidden', {})
+      return numbers.plan.remove(errand.view, { ...requestOf(errand), reach: 'tree' })
+    },
+  }
+
+  const resultOf = async ({ set, number }: Outcome, { view, context }: Errand): Promise<RowResult<Left>> => ({
+    outcome: 'done',
+    output: [numberRow(number, await nameOf(number.accountId))],
+    ...(set ? { changes: set } : {}),
+    ...(context.dryRun ? { state: { stored: await view.get(number.id) } } : {}),
+  })
+
+  const attempt = async (perform: Perform, errand: Errand): Promise<RowResult<Left>> => {
+    try {
+      return await resultOf(await perform(errand), errand)
+    } catch (error) {
+      if (error instanceof Failure && error.kind !== 'datastore_unreachable') {
+        return { outcome: 'failed', error: errorTextOf(error) }
+      }
+      throw error
+    }
+  }
+
+  /** Each row after the other, on numbers that were read at once. */
+  const run = async (perform: Perform, rows: readonly TaskRow<Left>[], context: TaskContext) => {
+    const texts = rows.map(({ cells }) => cells.e164 ?? '')
+    const view = await numbers.preload(texts)
+    const results: RowResult<Left>[] = []
+    for (const [index, { cells, earlier }] of rows.entries()) {
+      const number = texts[index] as string
+      if (earlier) view.put(await numbers.normalize(number), earlier.stored)
+      results.push(await attempt(perform, { view, number, cells, context }))
+    }
+    return results
+  }
+
+  return { performers, run }
+}
+
+type Work = ReturnType<typeof createWork>
+
+interface Words {
+  description: string
+  doc: string
+  optional?: readonly string[]
+  /** Columns of the customer's own fields are taken, too. */
+  isOpen?: true
+}
+
+const updated = {
+  optional: ['carrier_name', ...featureColumns],
+  isOpen: true,
+} as const
+
+const words: Readonly<Record<keyof Work['performers'], Words>> = {
+  find: {
+    description: 'Find numbers',
+    doc: 'Shows the numbers that are available, or belong to the account, an account below it, or are reserved above it.',
+  },
+  import: {
+    description: 'Bulk-import numbers',
+    doc: [
+      'Creates each number for the account of its row, else for that of the task.',
+      'state and carrier_module are followed for the operator only.',
+    ].join('\n'),
+    optional: withoutFacts,
+    isOpen: true,
+  },
+  assign_to: {
+    description: 'Bulk-assign numbers to an account',
+    doc: 'Puts numbers that exist into service for the account of their row, else for that of the task.',
+    optional: ['account_id'],
+  },
+  update_merge: {
+    description: 'Bulk-update numbers, keeping what the row does not say',
+    doc: 'Merges public fields. Empty cells leave values as they are.',
+    ...updated,
+  },
+  update_overwrite: {
+    description: 'Bulk-update numbers, replacing all public fields',
+    doc: 'Replaces public fields. Empty cells clear values.',
+    ...updated,
+  },
+  release: {
+    description: 'Bulk-release numbers',
+    doc: 'Gives numbers back: to who had reserved them before, to the pool, or out of the inventory.',
+  },
+  reserve: {
+    description: 'Bulk-reserve numbers',
+    doc: 'Reserves numbers that exist for the account of their row, else for that of the task.',
+    optional: ['account_id'],
+  },
+  delete: {
+    description: 'Bulk-remove numbers from the inventory',
+    doc: "The operator's right. Whatever its state, the number is gone afterwards.",
+  },
+}
+
+const actionOf = (name: keyof Performers, work: Work): InputAction<Left> => {
+  const { description, doc, optional = [], isOpen } = words[name]
+  return {
+    category: 'number_management',
+    action: name,
+    allow: accountMember,
+    input: 'csv',
+    description,
+    doc,
+    mandatory: ['e164'],
+    optional,
+    ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
+    verifiers: cellVerifiers,
+    output: [...numberColumns, 'error'],
+    key: ({ e164 = '' }) => e164,
+    run: (rows, context) => work.run(work.performers[name], rows, agreed(context)),
+    errorOf: errorTextOf,
+  }
+}
+
+type Performers = Work['performers']
+
+/** What tasks can do with the numbers of a CSV. */
+export const createNumberInputActions = (tools: NumberTaskTools): TaskAction[] => {
+  const work = createWork(tools)
+  const names = Object.keys(words) as (keyof Work['performers'])[]
+  return names.map((name) => actionOf(name, work) as TaskAction)
+}

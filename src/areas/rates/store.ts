@@ -1,0 +1,94 @@
+import { systemScope } from '../../storage/change-set.ts'
+import { createCollection } from '../../storage/collection.ts'
+import type { Row } from '../../storage/db.ts'
+import { recordColumns, type StoredRecord, toRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import { leadingParts } from './rules.ts'
+import type { Rate } from './schema.ts'
+
+export const rateKind = 'rate'
+
+export type RateStored = StoredRecord<Rate, object>
+
+// Statements have a fixed number of places, so that there are few of them: short lists repeat their last value.
+const partsAtOnce = 15
+const idsAtOnce = 100
+
+const places = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
+
+const padded = (values: readonly string[], length: number) =>
+  Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)] as string)
+
+// Rates of one deck are found by the index of records by owner: the deck owns its rates, in the order of their prefixes.
+const byPrefixes = `SELECT ${recordColumns()} FROM records
+  WHERE account_id = $1 AND kind = '${rateKind}' AND owner_id <> '' AND owner_id = $2
+    AND sort_key IN (${places(3, partsAtOnce)})
+  ORDER BY sort_key, id`
+
+const byIds = `SELECT ${recordColumns()} FROM records
+  WHERE account_id = $1 AND kind = '${rateKind}' AND id IN (${places(2, idsAtOnce)})`
+
+// From deck to deck in the index, not from rate to rate: a deck may hold millions.
+const firstDeck = (more: string) =>
+  `SELECT min(owner_id) FROM records WHERE account_id = $1 AND kind = '${rateKind}' AND owner_id <> ''${more}`
+const allDecks = `SELECT id FROM (WITH RECURSIVE decks(id) AS (
+    SELECT (${firstDeck('')})
+    UNION ALL
+    SELECT (${firstDeck(' AND owner_id > decks.id')}) FROM decks WHERE decks.id IS NOT NULL)
+  SELECT id FROM decks WHERE id IS NOT NULL) found ORDER BY id`
+
+const toRate = (row: Row) => toRecord(row) as StoredRecord<object, object> as RateStored
+
+export type RateStore = ReturnType<typeof createRateStore>
+
+/** The rates of all decks. They belong to no account but to the system, as its settings do. */
+export const createRateStore = (store: Store) => {
+  const collection = createCollection<Rate, object>(store, {
+    kind: rateKind,
+    sortKey: ({ prefix }) => String(prefix),
+    ownerId: ({ ratedeck_id: ratedeckId = '' }) => ratedeckId,
+    row: (doc) => ({
+      prefix: doc.prefix,
+      cost: doc.rate_cost,
+      description: doc.description,
+      surcharge: doc.rate_surcharge,
+    }),
+  })
+
+  const withPrefixes = async (ratedeckId: string, prefixes: readonly string[]): Promise<RateStored[]> => {
+    const found: RateStored[] = []
+    for (let from = 0; from < prefixes.length; from += partsAtOnce) {
+      const some = padded(prefixes.slice(from, from + partsAtOnce), partsAtOnce)
+      found.push(...(await store.all(byPrefixes, [systemScope, ratedeckId, ...some])).map(toRate))
+    }
+    return found
+  }
+
+  return {
+    ...collection,
+
+    /** The rates of a deck whose prefix the digits begin with, in one query: a handful for each of at most 15 prefixes. */
+    leadingTo: (ratedeckId: string, digits: string) => withPrefixes(ratedeckId, leadingParts(digits)),
+
+    /** The rates of a deck for exactly these prefixes. */
+    withPrefixes,
+
+    /** Those of these rates that are stored. */
+    async several(ids: readonly string[]): Promise<Map<string, RateStored>> {
+      const found = new Map<string, RateStored>()
+      for (let from = 0; from < ids.length; from += idsAtOnce) {
+        const some = padded(ids.slice(from, from + idsAtOnce), idsAtOnce)
+        for (const row of await store.all(byIds, [systemScope, ...some])) {
+          found.set(row.id as string, toRate(row))
+        }
+      }
+      return found
+    },
+
+    /** The decks that hold a rate. */
+    async decks(): Promise<string[]> {
+      return (await store.all<{ id: string }>(allDecks, [systemScope])).map(({ id }) => id)
+    },
+  }
+}
