@@ -39,6 +39,7 @@ interface Content<Doc, Hidden> {
 
 const sameClaim = (a: Claim) => (b: Claim) => a.scope === b.scope && a.name === b.name && a.value === b.value
 
+const countedAtOnce = 500
 const mostHolders = 20_000
 
 /** Who was seen to hold a claim: the latest 20,000 claims asked for. */
@@ -136,6 +137,26 @@ export const createCollection = <Doc extends object, Hidden extends object>(
     page: (query: Omit<PageQuery, 'kind'>) => records.page({ ...query, kind }) as Promise<Stored[]>,
 
     rows: (query: Omit<PageQuery, 'kind'>) => records.rows({ ...query, kind }),
+
+    /** What each record of an account counts as, read anew: [category, item] each. */
+    async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
+      let after: readonly [string, string] | undefined
+      for (;;) {
+        const place = after ? { after } : {}
+        const page = await records.page({
+          accountId,
+          kind,
+          limit: countedAtOnce,
+          descending: false,
+          long: true,
+          ...place,
+        })
+        const last = page.at(-1)
+        if (!last) return
+        yield page.flatMap(({ doc }) => definition.counts?.(doc as Doc) ?? [])
+        after = [last.sortKey, last.id]
+      }
+    },
 
     /** A record that is not stored yet. */
     draft(accountId: string, content: Content<Doc, Hidden>, id = newId(clock.now())): Stored {

@@ -273,6 +273,31 @@ describeEngines('services', (engine) => {
     expect(summary.invoices[0].summary).toEqual({ today: 0, recurring: 12.75 })
   })
 
+  it('are counted anew when they should ever be wrong, those above included', async () => {
+    const { account } = await customer()
+    await world.device(account)
+    await settle()
+    const before = await world.server.areas.quantities.of(account.id)
+    const above = await world.server.areas.quantities.of(world.reseller.id)
+    await world.server.store.writeUnrecorded([
+      {
+        sql: "UPDATE quantities SET own = own + 5 WHERE account_id = $1 AND item = 'sip_device'",
+        params: [account.id],
+      },
+      {
+        sql: "UPDATE quantities SET below = below + 5 WHERE item = 'sip_device' AND account_id IN (SELECT ancestor_id FROM account_tree WHERE account_id = $1)",
+        params: [account.id],
+      },
+    ])
+    expect((await world.ross.post(`${account.path}/services/reconciliation`, {})).data).toEqual({})
+    expect(await world.server.areas.quantities.of(account.id)).toEqual(before)
+    expect(await world.server.areas.quantities.of(world.reseller.id)).toEqual(above)
+    const refused = await world.unchanged(() =>
+      world.ada.post(`${world.acme.path}/services/reconciliation`, {}),
+    )
+    expect(refused).toFailWith(403, 'forbidden')
+  })
+
   it('have no audit entry of another form', async () => {
     const { account } = await customer()
     for (const id of ['foo', '202601-abc'])

@@ -18,6 +18,7 @@ import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
 import type { Activation } from './pricing/invoices.ts'
 import type { QuantityBook } from './quantities/operations.ts'
+import { type CountSource, createReconciliation } from './reconciliation.ts'
 import { servicesRoutes } from './routes.ts'
 import { createSettling } from './settling.ts'
 import { type BookkeeperStandings, createStandings } from './standing.ts'
@@ -29,6 +30,8 @@ interface Tools {
   quantities: QuantityBook
   bookkeepers: BookkeeperStandings
   overdraft: Overdraft
+  /** Where what accounts have is counted from. */
+  counts: readonly CountSource[]
 }
 
 /** Books what is charged once for what was added, a line of the ledger for each item. */
@@ -53,7 +56,7 @@ const debitActivations =
 
 /** Everything about what accounts are sold and what they pay, put together. */
 export const createServiceArea = (tools: Tools) => {
-  const { store, settings, accounts, quantities, bookkeepers, overdraft } = tools
+  const { store, settings, accounts, quantities, bookkeepers, overdraft, counts } = tools
   const plans = createPlans(tools)
   const priceBook = createPriceBook({ plans, accounts, settings })
   const books = createBooks({ store, priceBook, quantities })
@@ -73,13 +76,14 @@ export const createServiceArea = (tools: Tools) => {
   quantities.settleBy(
     createSettling({ books, audit, totals: quantities.folded, debit: debitActivations(ledgers, store) }),
   )
+  const reconciliation = createReconciliation({ store, quantities, sources: counts })
   const consent: Gate = createConsent({ books, standings })
   const routes: Route[] = [
     ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
-    ...servicesRoutes(services),
+    ...servicesRoutes(services, reconciliation),
     ...planRoutes(plans),
     ...ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
   ]
   const rounds: Round[] = [ledgers.round]
-  return { services, plans, books, standings, audit, ledgers, consent, routes, rounds }
+  return { services, plans, books, standings, audit, ledgers, reconciliation, consent, routes, rounds }
 }

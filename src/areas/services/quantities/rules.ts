@@ -94,3 +94,19 @@ export const moved = <T extends Totals>(
   }
   return { ...totals, account, cascade }
 }
+
+/** What has to be added to some counts so that they become others. */
+export const differencesBetween = (
+  from: Quantities,
+  to: Quantities,
+): { category: string; item: string; delta: number }[] => {
+  const categories = new Set([...Object.keys(from), ...Object.keys(to)])
+  return [...categories].flatMap((category) => {
+    const had = from[category] ?? {}
+    const has = to[category] ?? {}
+    const items = new Set([...Object.keys(had), ...Object.keys(has)])
+    return [...items]
+      .map((item) => ({ category, item, delta: (has[item] ?? 0) - (had[item] ?? 0) }))
+      .filter(({ delta }) => delta !== 0)
+  })
+}
