@@ -1,0 +1,62 @@
+import { failure } from '../../../lib/failure.ts'
+import type { Attached } from '../../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { createFiles, type FileContent } from '../../../storage/files.ts'
+import { holderOf, requireNoRecord, requireRecord, type StoredRecord } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import { assertOneFile } from '../rules.ts'
+import { type FileKind, fileKinds, nameToKeep, typeToKeep } from './rules.ts'
+
+interface Upload {
+  contentType: string
+  bytes: Buffer
+  fileName: string
+  files: number
+}
+
+/** A file as visitors get it. */
+export interface BrandFile extends FileContent {
+  revision: string
+}
+
+export type BrandFiles = ReturnType<typeof createBrandFiles>
+
+/** Logo, icon and welcome page of a brand: one each, under its kind, as long as the account has whitelabel settings. */
+export const createBrandFiles = (store: Store) => {
+  const files = createFiles(store, 'whitelabel_file')
+  const { collection } = files
+
+  const removeWith: Attached['removeWith'] = async (set, { accountId }) => {
+    for (const id of fileKinds) {
+      const file = await collection.find(accountId, id)
+      if (file) collection.remove(set, file)
+      else requireNoRecord(set, { accountId, kind: collection.kind, id })
+    }
+  }
+
+  return {
+    removeWith,
+
+    async get(accountId: string, kind: FileKind): Promise<BrandFile> {
+      const file = await collection.find(accountId, kind)
+      if (!file) throw failure('bad_identifier', { cause: kind })
+      return { ...files.contentOf(file), revision: file.revision }
+    },
+
+    /** Puts a file in the place of the one before. */
+    async put(
+      author: Author,
+      whitelabel: StoredRecord<object, object>,
+      kind: FileKind,
+      upload: Upload | undefined,
+    ) {
+      const { bytes, fileName, ...sent } = assertOneFile(upload)
+      const contentType = typeToKeep(kind, { ...sent, bytes })
+      const name = nameToKeep(kind, fileName, contentType)
+      const set = new ChangeSet(author)
+      requireRecord(set, holderOf(whitelabel))
+      await files.put(set, { accountId: whitelabel.accountId, id: kind }, { contentType, bytes, name })
+      await store.commit(set)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import type { Actor } from '../../../auth/identity.ts'
+import { accountMember, anyone, anyToken } from '../../../auth/policies.ts'
+import { FileAnswer, one } from '../../../http/answers.ts'
+import { get, post, type Route } from '../../../http/route.ts'
+import { harmless, publicly } from '../../../http/visitors.ts'
+import { failure } from '../../../lib/failure.ts'
+import { anyText } from '../../../lib/schema.ts'
+import type { Accounts } from '../../accounts/operations.ts'
+import type { Whitelabels } from '../operations.ts'
+import { WhitelabelRecord } from '../schema.ts'
+import type { BrandFile, BrandFiles } from './operations.ts'
+import { type FileKind, fileKinds, servedTypes, uploadTypes } from './rules.ts'
+
+interface Areas {
+  whitelabels: Whitelabels
+  files: BrandFiles
+  accounts: Accounts
+}
+
+const fileAnswer = ({ bytes, contentType, name, revision }: BrandFile, visitor: Actor | undefined) =>
+  new FileAnswer(bytes, contentType, {
+    ...harmless,
+    ...publicly(visitor),
+    etag: `"${revision}"`,
+    'content-disposition': `attachment; filename="${name}"`,
+  })
+
+/** Reading is for everybody: a sign-in page shows them before anybody has a token. */
+export const brandFileRoutes = ({ whitelabels, files, accounts }: Areas): Route[] => {
+  /** The settings at a host, for those who may change them: the account that has them and whoever is above it. */
+  const ownedByDomain = async ({ path, actor }: { path: { domain: string }; actor: Actor }) => {
+    const record = await whitelabels.byDomain(path.domain)
+    const account = await accounts.find(record.accountId)
+    if (!accountMember.allows(actor, account, path)) throw failure('forbidden', {})
+    return record
+  }
+
+  const routesOf = (kind: FileKind): Route[] => {
+    const onAccount = `/v2/accounts/{account_id}/whitelabel/${kind}` as const
+    const onDomain = `/v2/whitelabel/{domain}/${kind}` as const
+    const reading = { allow: anyone, answers: anyText(), produces: servedTypes[kind] }
+    const writing = { uploads: uploadTypes[kind], answers: WhitelabelRecord }
+
+    return [
+      get(onAccount, {
+        summary: `The ${kind} of an account's brand`,
+        ...reading,
+        run: async ({ path, visitor }) => fileAnswer(await files.get(path.account_id, kind), visitor),
+      }),
+      post(onAccount, {
+        summary: `Set the ${kind} of an account's brand: raw, as base64, as a data URL or in a form`,
+        allow: accountMember,
+        subject: ({ path }) => whitelabels.get(path.account_id),
+        ...writing,
+        run: async ({ author, subject, upload }) => {
+          await files.put(author, subject, kind, upload)
+          return one(subject)
+        },
+      }),
+      get(onDomain, {
+        summary: `The ${kind} that is shown at a host`,
+        ...reading,
+        run: async ({ path, visitor }) => {
+          const { accountId } = await whitelabels.byDomain(path.domain)
+          return fileAnswer(await files.get(accountId, kind), visitor)
+        },
+      }),
+      post(onDomain, {
+        summary: `Set the ${kind} that is shown at a host, for the account that has it or one above`,
+        allow: anyToken,
+        subject: ownedByDomain,
+        ...writing,
+        run: async ({ author, subject, upload }) => {
+          await files.put(author, subject, kind, upload)
+          return one(subject)
+        },
+      }),
+    ]
+  }
+
+  return fileKinds.flatMap(routesOf)
+}

@@ -1,0 +1,78 @@
+import { failure, invalid } from '../../../lib/failure.ts'
+import { imageTypeOf, isIcon } from '../../../lib/image-type.ts'
+
+/** What a brand has to show besides its settings. */
+export const fileKinds = ['logo', 'icon', 'welcome'] as const
+export type FileKind = (typeof fileKinds)[number]
+
+const images = ['image/png', 'image/jpeg', 'image/jpg', 'image/gif']
+const encoded = ['application/base64', 'application/x-base64']
+const icons = ['image/x-icon', 'image/vnd.microsoft.icon', 'image/ico', 'image/icon']
+
+/** What may be uploaded as each kind (reference 04 section 2.2). */
+export const uploadTypes: Readonly<Record<FileKind, readonly string[]>> = {
+  logo: [...images, ...encoded],
+  icon: [...images, ...encoded, ...icons],
+  welcome: ['text/html'],
+}
+
+/** The types in which files of each kind are kept and sent. */
+export const servedTypes: Readonly<Record<FileKind, readonly string[]>> = {
+  logo: ['image/png', 'image/jpeg', 'image/gif'],
+  icon: ['image/png', 'image/jpeg', 'image/gif', 'image/x-icon', 'image/vnd.microsoft.icon'],
+  welcome: ['text/html'],
+}
+
+// A file is read and written as one, and anybody may ask for it.
+const largestFile = 8_000_000
+
+const sameTypes: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/ico': 'image/x-icon',
+  'image/icon': 'image/x-icon',
+  'image/vnd.microsoft.icon': 'image/x-icon',
+}
+
+const plain = (type: string) => sameTypes[type] ?? type
+
+interface Sent {
+  contentType: string
+  bytes: Buffer
+}
+
+const notTheImage = (contentType: string) =>
+  invalid({
+    file: { invalid: { message: 'The file is not the image it is said to be', cause: contentType } },
+  })
+
+const imageType = (kind: FileKind, { contentType, bytes }: Sent) => {
+  const found = imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
+  const says = contentType.startsWith('image/')
+  if (!found || (says && plain(contentType) !== found)) throw notTheImage(contentType)
+  if (!servedTypes[kind].includes(found)) {
+    throw failure('unsupported_media_type', { accepted: uploadTypes[kind] })
+  }
+  return contentType === 'image/vnd.microsoft.icon' ? contentType : found
+}
+
+/** The type to keep a file under: images must be what they are said to be. */
+export const typeToKeep = (kind: FileKind, sent: Sent): string => {
+  if (sent.bytes.length > largestFile) throw failure('too_large', { limit: largestFile })
+  return kind === 'welcome' ? 'text/html' : imageType(kind, sent)
+}
+
+const extensions: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/gif': 'gif',
+  'image/x-icon': 'ico',
+  'image/vnd.microsoft.icon': 'ico',
+  'text/html': 'html',
+}
+
+/** `logo-NAME.png`: what is left of the name that was given holds nothing a header or a file system could trip over. */
+export const nameToKeep = (kind: FileKind, given: string, contentType: string) => {
+  const base = (given.split(/[\\/]/).at(-1) ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '')
+  const safe = base.replace(/[^\w-]/g, '_').slice(0, 100)
+  return `${kind}-${safe || 'file'}.${extensions[contentType] ?? 'bin'}`
+}

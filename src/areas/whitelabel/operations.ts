@@ -1,0 +1,99 @@
+import { accountKind } from '../../auth/identity.ts'
+import { failure, type Problems } from '../../lib/failure.ts'
+import { hostNameOf } from '../../lib/host-name.ts'
+import type { Attached } from '../../storage/attachment.ts'
+import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { holderOf, requireRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import { domainOf, whitelabelProblems } from './rules.ts'
+import type { Whitelabel } from './schema.ts'
+import {
+  conferenceClaimName,
+  createWhitelabelStore,
+  domainClaim,
+  domainTaken,
+  type WhitelabelStored,
+  whitelabelId,
+} from './store.ts'
+
+interface Tools {
+  store: Store
+  /** What goes with the settings. */
+  attached: readonly Attached[]
+}
+
+/** What services count of an account that has a brand. */
+const counted = ['branding', 'whitelabel'] as const
+
+export type Whitelabels = ReturnType<typeof createWhitelabels>
+
+/** How accounts present themselves: at most one record each, found by its domain. */
+export const createWhitelabels = ({ store, attached }: Tools) => {
+  const whitelabels = createWhitelabelStore(store)
+  const { records } = store
+
+  const find = (accountId: string) => whitelabels.find(accountId, whitelabelId)
+
+  const uniqueProblems = async (accountId: string, data: Partial<Whitelabel>): Promise<Problems> => {
+    const domain = domainOf(data)
+    const holder = domain === undefined ? undefined : await records.claimant(domainClaim(domain))
+    return holder && holder.accountId !== accountId ? domainTaken(data.domain) : {}
+  }
+
+  /** Of several accounts that share a conference host, the oldest. */
+  const byConferenceDomain = async (host: string) => {
+    const [holder] = await records.claimants(systemScope, conferenceClaimName, `${host}/`, 1)
+    return holder && find(holder.accountId)
+  }
+
+  return {
+    find,
+
+    /** The settings of an account, or the 404 that says that there are none. */
+    get: (accountId: string) => whitelabels.get(accountId, whitelabelId),
+
+    /** The settings that a visitor of this host meets. */
+    async byDomain(domain: string): Promise<WhitelabelStored> {
+      const host = hostNameOf(domain)
+      const found =
+        host === undefined
+          ? undefined
+          : ((await whitelabels.holder(domainClaim(host))) ?? (await byConferenceDomain(host)))
+      if (!found) throw failure('bad_identifier', { cause: domain.slice(0, 256) })
+      return found
+    },
+
+    async judge(accountId: string, data: Partial<Whitelabel>): Promise<Problems> {
+      return { ...(await uniqueProblems(accountId, data)), ...whitelabelProblems(data) }
+    },
+
+    async create(author: Author, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {
+      if (await find(accountId)) throw failure('datastore_conflict', {})
+      const record = whitelabels.draft(accountId, { doc, hidden: {} }, whitelabelId)
+      const set = new ChangeSet(author)
+      requireRecord(set, { accountId, kind: accountKind, id: accountId })
+      whitelabels.insert(set, record)
+      set.count(accountId, ...counted, 1)
+      await store.commit(set)
+      return record
+    },
+
+    async replace(author: Author, before: WhitelabelStored, doc: Whitelabel): Promise<WhitelabelStored> {
+      const after = whitelabels.revise(before, { doc })
+      const set = new ChangeSet(author)
+      whitelabels.replace(set, before, after)
+      await store.commit(set)
+      return after
+    },
+
+    /** Removes the settings with all that belongs to the brand. */
+    async remove(author: Author, record: WhitelabelStored): Promise<WhitelabelStored> {
+      const set = new ChangeSet(author)
+      whitelabels.remove(set, record)
+      for (const { removeWith } of attached) await removeWith(set, holderOf(record))
+      set.count(record.accountId, ...counted, -1)
+      await store.commit(set)
+      return record
+    },
+  }
+}

@@ -1,0 +1,65 @@
+import { invalid, type Problems } from '../../lib/failure.ts'
+import { hostNameOf } from '../../lib/host-name.ts'
+import type { Json } from '../../lib/json.ts'
+import type { Whitelabel } from './schema.ts'
+
+// A link is shown to everybody who visits the domain: none may be a script, nor look to a browser like one.
+const linkSchemes = /^(?:https?|mailto|tel):/i
+const anyScheme = /^[a-z][a-z0-9+-]*:/i
+
+/** A web address, or a host with what may stand behind it. */
+const isLink = (text: string) => !/[\s\p{C}]/u.test(text) && (linkSchemes.test(text) || !anyScheme.test(text))
+
+const isHost = (text: string) => hostNameOf(text) !== undefined
+
+const hostPaths = ['domain', 'conference_public_domain']
+const linkPaths = [
+  'fake_api_url',
+  ...['help', 'learn_more'].map((key) => `nav.${key}`),
+  ...['features', 'loa', 'resporg', 'terms'].map((key) => `port.${key}`),
+  ...['deb', 'mac', 'rpm', 'windows'].map((key) => `commland.downloads.${key}`),
+]
+
+const textAt = (data: unknown, path: string): string | undefined => {
+  let value = data
+  for (const key of path.split('.')) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
+    value = (value as Json)[key]
+  }
+  return typeof value === 'string' ? value : undefined
+}
+
+const problemsAt = (data: object, paths: readonly string[], isGood: (text: string) => boolean): Problems => {
+  const problems: Problems = {}
+  for (const path of paths) {
+    const value = textAt(data, path)
+    // Web forms send what was left empty as an empty text.
+    if (!value || isGood(value)) continue
+    const message = 'Must be a web address or a host name'
+    problems[path] = { wrong_format: { message, format: 'uri', value: value.slice(0, 256) } }
+  }
+  return problems
+}
+
+/** What the schema cannot say. */
+export const whitelabelProblems = (data: Partial<Whitelabel>): Problems => ({
+  ...problemsAt(data, hostPaths, isHost),
+  ...problemsAt(data, linkPaths, isLink),
+})
+
+/** The host that the brand lives at, if any. */
+export const domainOf = ({ domain }: Partial<Whitelabel>) => (domain ? hostNameOf(domain) : undefined)
+
+export const conferenceDomainOf = ({ conference_public_domain: domain }: Partial<Whitelabel>) =>
+  domain ? hostNameOf(domain) : undefined
+
+/** The upload of a request, or the 400 for one without a file or with several. */
+export const assertOneFile = <Upload extends { files: number }>(upload: Upload | undefined): Upload => {
+  if (!upload) {
+    throw invalid({ file: { required: { message: 'Please provide a file', value: 'file' } } })
+  }
+  if (upload.files === 1) return upload
+  throw invalid({
+    file: { maxItems: { message: 'Please provide a single file', target: 1, value: upload.files } },
+  })
+}

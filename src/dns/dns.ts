@@ -1,0 +1,77 @@
+import { isPrivateAddress, namesHost } from '../lib/private-address.ts'
+import { DnsFault } from './exchange.ts'
+import { createResolver, type LookUp, type Manner, type Patience, type Resolver } from './resolver.ts'
+import { dnsPort, parseServer, type ServerAddress, systemServers } from './servers.ts'
+
+/** What the server knows of DNS. */
+export interface Dns extends Resolver {
+  /** The name servers that a domain says it has, its parent's when it says nothing; none where they are not asked. */
+  authoritiesOf(domain: string, manner: Manner): Promise<ServerAddress[]>
+}
+
+interface Tools {
+  /** `host:port` texts. Whoever sets them wants these asked and no others; empty: those of the machine. */
+  servers: readonly string[]
+  /** Hosts inside of private networks that may be asked all the same. */
+  allowedPrivateHosts(): Promise<readonly string[]>
+  machineServers?: () => readonly ServerAddress[]
+  patience?: Patience
+  /** Where name servers listen whose names DNS itself told. */
+  authorityPort?: number
+}
+
+const mostAuthorities = 4
+
+/** The domain and what is above it, down to two labels. */
+const climb = (domain: string): string[] => {
+  const labels = domain.split('.')
+  return labels.slice(0, Math.max(labels.length - 1, 0)).map((_, at) => labels.slice(at).join('.'))
+}
+
+export const createDns = (tools: Tools): Dns => {
+  const configured = tools.servers.map(parseServer)
+  const { authorityPort = dnsPort, machineServers = systemServers } = tools
+  const servers = configured.length > 0 ? () => configured : machineServers
+  const resolver = createResolver(servers, tools.patience)
+
+  /** Nothing found and nothing answered are the same here: others are asked then. */
+  const recordsOf = async (question: LookUp, manner: Manner): Promise<string[]> => {
+    try {
+      return await resolver.lookUp(question, manner)
+    } catch (error) {
+      if (error instanceof DnsFault) return []
+      throw error
+    }
+  }
+
+  const namesOf = async (domain: string, manner: Manner): Promise<string[]> => {
+    for (const name of climb(domain)) {
+      const names = await recordsOf({ name, type: 'NS' }, manner)
+      if (names.length > 0) return names
+    }
+    return []
+  }
+
+  const addressesOf = async (name: string, manner: Manner) => {
+    const [four, six] = await Promise.all([
+      recordsOf({ name, type: 'A' }, manner),
+      recordsOf({ name, type: 'AAAA' }, manner),
+    ])
+    const allowed = await tools.allowedPrivateHosts()
+    // The domain is a customer's, and so are its name servers: they must not lead into our own network.
+    return [...four, ...six].filter(
+      (address) => !isPrivateAddress(address) || namesHost(allowed, name, address),
+    )
+  }
+
+  return {
+    lookUp: resolver.lookUp,
+
+    async authoritiesOf(domain, manner) {
+      if (configured.length > 0) return []
+      const names = (await namesOf(domain, manner)).slice(0, mostAuthorities)
+      const addresses = await Promise.all(names.map((name) => addressesOf(name, manner)))
+      return addresses.flatMap((found) => found.slice(0, 1)).map((host) => ({ host, port: authorityPort }))
+    },
+  }
+}

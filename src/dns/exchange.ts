@@ -1,0 +1,178 @@
+import { createSocket } from 'node:dgram'
+import { lookup } from 'node:dns/promises'
+import { isIP, isIPv6, Socket } from 'node:net'
+import { type DecodedPacket, decode, encode, RECURSION_DESIRED, type RecordType } from 'dns-packet'
+import { randomKey } from '../lib/ids.ts'
+import type { ServerAddress } from './servers.ts'
+
+// One question to one name server. Whoever answers is believed only if the answer comes from the address and port
+// that was asked, to the port that asked, with the random id and the very question.
+
+export interface Question {
+  name: string
+  type: RecordType
+}
+
+export type DnsFaultKind = 'silent' | 'unreachable' | 'malformed' | 'refused' | 'no_name'
+
+/** Why a question got no answer. The message is for people who set up DNS records. */
+export class DnsFault extends Error {
+  readonly kind: DnsFaultKind
+
+  constructor(kind: DnsFaultKind, message: string, reason?: unknown) {
+    super(message, reason === undefined ? undefined : { cause: reason })
+    this.name = 'DnsFault'
+    this.kind = kind
+  }
+}
+
+export const silence = () => new DnsFault('silent', 'no name server answered in time')
+const unreachable = (reason?: unknown) =>
+  new DnsFault('unreachable', 'the name server cannot be reached', reason)
+const malformed = () => new DnsFault('malformed', 'the name server sent something that is no answer')
+
+/** Up to this much fits into one datagram everywhere (DNS flag day 2020). */
+const datagramBytes = 1232
+
+interface Query extends Question {
+  id: number
+  bytes: Buffer
+}
+
+const queryFor = ({ name, type }: Question): Query => {
+  const id = randomKey(2).readUInt16BE(0)
+  const bytes = encode({
+    type: 'query',
+    id,
+    flags: RECURSION_DESIRED,
+    questions: [{ name, type, class: 'IN' }],
+    additionals: [
+      {
+        type: 'OPT',
+        name: '.',
+        udpPayloadSize: datagramBytes,
+        extendedRcode: 0,
+        ednsVersion: 0,
+        flags: 0,
+        flag_do: false,
+        options: [],
+      },
+    ],
+  })
+  return { name, type, id, bytes }
+}
+
+export const sameName = (a: string, b: string) =>
+  a.toLowerCase().replace(/\.$/, '') === b.toLowerCase().replace(/\.$/, '')
+
+const isReplyTo = ({ id, name, type }: Query, packet: DecodedPacket) => {
+  const [question, ...others] = packet.questions ?? []
+  return (
+    packet.flag_qr &&
+    packet.id === id &&
+    question !== undefined &&
+    others.length === 0 &&
+    sameName(question.name, name) &&
+    question.type === type &&
+    question.class === 'IN'
+  )
+}
+
+/** The reply, if the bytes are one to this query. */
+const replyIn = (bytes: Buffer, query: Query): DecodedPacket | undefined => {
+  try {
+    const packet = decode(bytes)
+    return isReplyTo(query, packet) ? packet : undefined
+  } catch {
+    // Anybody can send bytes: those that are no DNS message are nobody's answer.
+    return undefined
+  }
+}
+
+const addressOf = async ({ host }: ServerAddress): Promise<string> => {
+  if (isIP(host)) return host
+  try {
+    return (await lookup(host)).address
+  } catch (error) {
+    throw unreachable(error)
+  }
+}
+
+/** A socket of its own for each question: a random port, connected, so that the system drops what comes from elsewhere. */
+const askByUdp = (query: Query, address: string, port: number, signal: AbortSignal) =>
+  new Promise<DecodedPacket>((resolve, reject) => {
+    const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')
+    let isOpen = true
+    const end = () => {
+      signal.removeEventListener('abort', giveUp)
+      if (isOpen) socket.close()
+      isOpen = false
+    }
+    const giveUp = () => {
+      end()
+      reject(silence())
+    }
+    signal.addEventListener('abort', giveUp, { once: true })
+    socket.on('error', (error) => {
+      end()
+      reject(unreachable(error))
+    })
+    socket.on('message', (bytes) => {
+      const reply = replyIn(bytes, query)
+      if (!reply) return
+      end()
+      resolve(reply)
+    })
+    socket.connect(port, address, () => {
+      if (isOpen) socket.send(query.bytes)
+    })
+  })
+
+const lengthBytes = 2
+
+const framed = (bytes: Buffer) => {
+  const length = Buffer.alloc(lengthBytes)
+  length.writeUInt16BE(bytes.length)
+  return Buffer.concat([length, bytes])
+}
+
+/** The first message of a stream. Its length stands in front of it and is at most 65,535. */
+const firstMessage = async (socket: Socket): Promise<Buffer> => {
+  let received = Buffer.alloc(0)
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    received = Buffer.concat([received, chunk])
+    const end = received.length < lengthBytes ? undefined : lengthBytes + received.readUInt16BE(0)
+    if (end !== undefined && received.length >= end) return received.subarray(lengthBytes, end)
+  }
+  throw unreachable()
+}
+
+const askByTcp = async (query: Query, address: string, port: number, signal: AbortSignal) => {
+  const socket = new Socket({ signal })
+  try {
+    socket.connect(port, address)
+    socket.write(framed(query.bytes))
+    const reply = replyIn(await firstMessage(socket), query)
+    if (reply) return reply
+  } catch (error) {
+    if (signal.aborted) throw silence()
+    throw error instanceof DnsFault ? error : unreachable(error)
+  } finally {
+    socket.destroy()
+  }
+  throw malformed()
+}
+
+/** Puts a question to a server: by UDP, and once more by TCP when the answer did not fit; or by TCP at once. */
+export const exchange = async (
+  question: Question,
+  server: ServerAddress,
+  { tcp, signal }: { tcp: boolean; signal: AbortSignal },
+): Promise<DecodedPacket> => {
+  const query = queryFor(question)
+  const address = await addressOf(server)
+  if (signal.aborted) throw silence()
+  if (tcp) return askByTcp(query, address, server.port, signal)
+  const reply = await askByUdp(query, address, server.port, signal)
+  return reply.flag_tc ? askByTcp(query, address, server.port, signal) : reply
+}

@@ -1,0 +1,76 @@
+import type { Answer, DecodedPacket, TxtData } from 'dns-packet'
+import { sameName } from './exchange.ts'
+
+/** What is looked up. Other types have no text form here. */
+export const lookedUpTypes = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'NS', 'SRV', 'TXT'] as const
+export type LookedUpType = (typeof lookedUpTypes)[number]
+
+const bare = (name: string) => (name === '.' ? name : name.replace(/\.$/, ''))
+
+/** The pieces of a long text are one text. */
+const textOfPieces = (data: TxtData) =>
+  Buffer.concat([data].flat().map((piece) => Buffer.from(piece))).toString('utf8')
+
+const preferenceOf = (answer: Answer) => (answer.type === 'MX' ? (answer.data.preference ?? 0) : 0)
+
+/** A record as people write it (reference 04 section 2.3); undefined when it has another type. */
+const textOf = (answer: Answer, wanted: LookedUpType): string | undefined => {
+  if (answer.type !== wanted) return undefined
+  switch (answer.type) {
+    case 'A':
+    case 'AAAA':
+      return answer.data
+    case 'CNAME':
+    case 'NS':
+      return bare(answer.data)
+    case 'MX':
+      return bare(answer.data.exchange)
+    case 'SRV': {
+      const { priority = 0, weight = 0, port, target } = answer.data
+      return `${priority} ${weight} ${port} ${bare(target)}`
+    }
+    case 'NAPTR': {
+      const { order, preference, flags, services, regexp, replacement } = answer.data
+      const quoted = [flags.toUpperCase(), services.toUpperCase(), regexp].map((part) => `"${part}"`)
+      return `${order} ${preference} ${quoted.join(' ')} ${bare(replacement)}`
+    }
+    case 'TXT':
+      return textOfPieces(answer.data)
+    default:
+      return undefined
+  }
+}
+
+// More of one name and type is no set-up that anybody reads.
+const mostRecords = 100
+const longestChain = 16
+
+const aliasOf = (answers: readonly Answer[], name: string) => {
+  for (const answer of answers) {
+    if (answer.type === 'CNAME' && sameName(answer.name, name)) return bare(answer.data)
+  }
+  return undefined
+}
+
+export interface Found {
+  records: string[]
+  /** Where an alias leads to, when the answer does not say what is there. */
+  alias: string | undefined
+}
+
+/** What an answer says about a name: along its aliases, and nothing about other names. */
+export const recordsIn = ({ answers = [] }: DecodedPacket, name: string, type: LookedUpType): Found => {
+  let owner = name
+  for (let step = 0; step < longestChain; step += 1) {
+    const own = answers.filter((answer) => sameName(answer.name, owner))
+    const records = own
+      .toSorted((a, b) => preferenceOf(a) - preferenceOf(b))
+      .flatMap((answer) => textOf(answer, type) ?? [])
+      .slice(0, mostRecords)
+    if (records.length > 0) return { records, alias: undefined }
+    const next = aliasOf(answers, owner)
+    if (next === undefined) break
+    owner = next
+  }
+  return { records: [], alias: owner === name ? undefined : owner }
+}

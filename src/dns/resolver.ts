@@ -1,0 +1,165 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DecodedPacket } from 'dns-packet'
+import { DnsFault, exchange, silence } from './exchange.ts'
+import { createGate } from './gate.ts'
+import { type LookedUpType, recordsIn } from './records.ts'
+import type { ServerAddress } from './servers.ts'
+
+/** How long to wait for name servers. Milliseconds. */
+export interface Patience {
+  /** A server silent for this long is not waited for alone: the next one is asked as well. */
+  nextServerMs: number
+  /** A name is given up after this. */
+  lookUpMs: number
+}
+
+export const usualPatience: Patience = { nextServerMs: 500, lookUpMs: 3000 }
+
+export interface Manner {
+  /** By TCP from the start. */
+  tcp: boolean
+  /** Ends the look-up early. */
+  signal: AbortSignal
+  /** Servers that should know the name themselves: asked first. */
+  authorities?: readonly ServerAddress[]
+}
+
+export interface LookUp {
+  name: string
+  type: LookedUpType
+}
+
+export interface Resolver {
+  /** Texts of the records that there are: none when the name does not exist. Fails with a DnsFault. */
+  lookUp(question: LookUp, manner: Manner): Promise<string[]>
+}
+
+interface Settled {
+  number: number
+  reply?: DecodedPacket
+  error?: unknown
+}
+
+// Never rejects: nobody waits any more for the attempts that came too late.
+const settled = (number: number, attempt: Promise<DecodedPacket>): Promise<Settled> =>
+  attempt.then(
+    (reply) => ({ number, reply }),
+    (error: unknown) => ({ number, error }),
+  )
+
+/** A refusal tells more than silence. */
+const worse = (known: DnsFault | undefined, fault: DnsFault) =>
+  known && fault.kind === 'silent' ? known : fault
+
+/**
+ * Makes the attempts one after the other, the next one when the one before failed or was silent for `pauseMs`, and
+ * goes on listening to all of them: the first reply counts, so that a slow server is as good as a fast one.
+ */
+const firstReply = async (
+  attempts: readonly (() => Promise<DecodedPacket>)[],
+  pauseMs: number,
+): Promise<DecodedPacket> => {
+  const running = new Map<number, Promise<Settled>>()
+  let fault: DnsFault | undefined
+  const take = (outcome: Settled | undefined) => {
+    if (!outcome) return undefined
+    running.delete(outcome.number)
+    if (outcome.reply) return outcome.reply
+    if (!(outcome.error instanceof DnsFault)) throw outcome.error
+    fault = worse(fault, outcome.error)
+    return undefined
+  }
+  for (const [number, start] of attempts.entries()) {
+    running.set(number, settled(number, start()))
+    const isOver = new AbortController()
+    const pause = sleep(pauseMs, undefined, { signal: isOver.signal }).catch(() => undefined)
+    const reply = take(await Promise.race([...running.values(), pause]))
+    isOver.abort()
+    if (reply) return reply
+  }
+  while (running.size > 0) {
+    const reply = take(await Promise.race(running.values()))
+    if (reply) return reply
+  }
+  throw fault ?? silence()
+}
+
+const codeOf = ({ flags = 0 }: DecodedPacket) => flags & 0xf
+const noError = 0
+const noSuchName = 3
+const codeNames = ['NOERROR', 'FORMERR', 'SERVFAIL', 'NXDOMAIN', 'NOTIMP', 'REFUSED']
+
+/** A reply that says something about the name. An authority that is none for it does not count as one that is. */
+const usable = (reply: DecodedPacket, mustKnow: boolean): DecodedPacket => {
+  const code = codeOf(reply)
+  if (code !== noError && code !== noSuchName) {
+    throw new DnsFault('refused', `the name server answered ${codeNames[code] ?? `with code ${code}`}`)
+  }
+  if (mustKnow && !reply.flag_aa) throw new DnsFault('refused', 'the name server is none of this name')
+  return reply
+}
+
+const dnsName = /^(?=.{1,253}$)(?:[A-Za-z0-9_*-]{1,63}\.)*[A-Za-z0-9_-]{1,63}$/
+
+const longestAlias = 8
+const rounds = 2
+// Each holds a socket for as long as the look-up lasts.
+const mostAttempts = 8
+// Of all requests together: each look-up holds a few sockets.
+const mostAtOnce = 64
+
+/** Looks names up at recursive name servers, and at authorities where a caller names some. */
+export const createResolver = (
+  servers: () => readonly ServerAddress[],
+  patience: Patience = usualPatience,
+): Resolver => {
+  const gate = createGate(mostAtOnce)
+
+  const askAny = async (question: LookUp, asked: readonly ServerAddress[], manner: Manner) => {
+    const isAnswered = new AbortController()
+    const signal = AbortSignal.any([manner.signal, isAnswered.signal])
+    const mustKnow = asked === manner.authorities
+    const attempts = Array.from({ length: rounds }, () => asked)
+      .flat()
+      .slice(0, mostAttempts)
+      .map((server) => async () => {
+        return usable(await exchange(question, server, { tcp: manner.tcp, signal }), mustKnow)
+      })
+    try {
+      return await firstReply(attempts, patience.nextServerMs)
+    } finally {
+      isAnswered.abort()
+    }
+  }
+
+  const ask = async (question: LookUp, manner: Manner) => {
+    const { authorities } = manner
+    if (!authorities || authorities.length === 0) return askAny(question, servers(), manner)
+    // Half of the time, so that a dead authority leaves some for those who know it from before.
+    const share = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs / 2)])
+    try {
+      return await askAny(question, authorities, { ...manner, signal: share })
+    } catch (error) {
+      if (!(error instanceof DnsFault) || manner.signal.aborted) throw error
+      return askAny(question, servers(), manner)
+    }
+  }
+
+  const follow = async (question: LookUp, manner: Manner, aliases: number): Promise<string[]> => {
+    const { records, alias } = recordsIn(await ask(question, manner), question.name, question.type)
+    if (records.length > 0 || alias === undefined || aliases === 0 || question.type === 'CNAME')
+      return records
+    return follow({ ...question, name: alias }, manner, aliases - 1)
+  }
+
+  return {
+    async lookUp(question, manner) {
+      if (!dnsName.test(question.name)) throw new DnsFault('no_name', 'this is no name that DNS could hold')
+      // A signal of its own: hundreds may wait for the time of one check to be over.
+      return gate(AbortSignal.any([manner.signal]), () => {
+        const signal = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs)])
+        return follow(question, { ...manner, signal }, longestAlias)
+      })
+    },
+  }
+}

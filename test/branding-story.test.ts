@@ -1,0 +1,96 @@
+// The reseller's story of examples/branding.mjs: a real server, a real name server, a real mail server.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { Answer as DnsRecord } from 'dns-packet'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { verifyDkim } from './support/dkim.ts'
+import { type DnsServer, startDnsServer } from './support/dns-server.ts'
+import { eventually } from './support/eventually.ts'
+import { textOf } from './support/outbox.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from './support/server-process.ts'
+import { type SmtpServer, startSmtpServer } from './support/smtp-server.ts'
+
+let dns: DnsServer
+let smtp: SmtpServer
+let server: ServerProcess
+
+beforeAll(async () => {
+  dns = await startDnsServer()
+  smtp = await startSmtpServer()
+  server = await startServerProcess({ CROSSPOINT_SMTP_URL: smtp.url, CROSSPOINT_DNS_SERVERS: dns.text })
+})
+
+afterAll(async () => {
+  await server.end()
+  removeDataDir(server)
+  await Promise.all([dns.close(), smtp.close()])
+})
+
+const recordOf = (line: string): DnsRecord => {
+  const [, name = '', type = '', text = ''] = /^ {2}(\S+) (\S+) (.+)$/.exec(line) ?? []
+  if (type === 'A' || type === 'CNAME') return { type, name, data: text }
+  if (type === 'TXT') return { type, name, data: text.match(/.{1,200}/g) ?? [] }
+  const [priority = 0, weight = 0, port = 0] = text.split(' ').map(Number)
+  return { type: 'SRV', name, data: { priority, weight, port, target: text.split(' ')[3] ?? '' } }
+}
+
+const mailTo = (address: string) =>
+  eventually(
+    () => smtp.mails.find(({ to }) => to.includes(address)),
+    (mail) => mail !== undefined,
+  )
+
+it('a reseller gets a brand that works outside of the database', { timeout: 60_000 }, async () => {
+  const story = spawn(process.execPath, ['examples/branding.mjs'], {
+    env: {
+      ...process.env,
+      CROSSPOINT_URL: server.url,
+      CROSSPOINT_ADMIN_PASSWORD: 'secret',
+      BRAND_DOMAIN: 'brand.test',
+      BRAND_SENDER: 'support@brand.test',
+      BRAND_RECIPIENT: 'customer@elsewhere.test',
+      BRAND_PAUSE_MS: '50',
+    },
+  })
+  let output = ''
+  let errors = ''
+  story.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  story.stderr.on('data', (chunk) => {
+    errors += chunk
+  })
+  const ended = once(story, 'exit')
+  const told = (text: string) =>
+    Promise.race([
+      eventually(
+        () => output,
+        (seen) => seen.includes(text),
+      ),
+      ended.then(() => Promise.reject(new Error(`the story ended early: ${output}${errors}`))),
+    ])
+
+  await told('Waiting for DNS.')
+  const lines = output.split('\n').filter((line) => line.startsWith('  '))
+  expect(lines.map((line) => line.split(' ').slice(2, 4).join(' '))).toEqual([
+    'sip.brand.test A',
+    'portal.brand.test CNAME',
+    '_sip._udp.brand.test SRV',
+    'crosspoint._domainkey.brand.test TXT',
+    'brand.test TXT',
+  ])
+  dns.set(...lines.map(recordOf))
+
+  await told('The code that was mailed')
+  const letter = await mailTo('support@brand.test')
+  const code = /(\d{4})\. It is good/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1]
+  story.stdin.write(`${code}\n`)
+
+  expect([await ended, errors]).toEqual([[0, null], ''])
+  expect(output).toContain('A visitor of brand.test sees Brand Telephony and its logo.')
+  const mail = await mailTo('customer@elsewhere.test')
+  expect(mail?.message).toMatch(/^From: .*support@brand\.test/m)
+  expect(await verifyDkim(mail?.message ?? '', dns.port)).toEqual([
+    { result: 'pass', signingDomain: 'brand.test', selector: 'crosspoint', algo: 'rsa-sha256' },
+  ])
+})
