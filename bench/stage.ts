@@ -23,7 +23,7 @@ interface Envelope {
 
 const agent = new Agent({ keepAlive: true, maxSockets: callers })
 
-const call = (port: number, method: string, path: string, token: string, data?: object) =>
+export const call = (port: number, method: string, path: string, token: string, data?: object) =>
   new Promise<Envelope>((resolve, reject) => {
     const headers = { 'content-type': 'application/json', ...(token ? { 'x-auth-token': token } : {}) }
     const outgoing = request({ port, host: '127.0.0.1', method, path, agent, headers }, async (incoming) => {
@@ -90,7 +90,7 @@ export const newUserData = (name: string) => ({
   caller_id: { internal: { name: `Magdalena ${name}`, number: '2041' } },
 })
 
-const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>) => {
+export const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<void>) => {
   const rest = items.values()
   const caller = async () => {
     for (const item of rest) await work(item)
@@ -100,12 +100,17 @@ const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<voi
 
 const free = { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 }
 
-/** Fills a new store through the server's own interface. */
-export const setStage = async ({ port }: RunningServer): Promise<Stage> => {
-  const signedIn = await call(port, 'PUT', '/v2/user_auth', '', signInData)
-  const { auth_token: token } = signedIn
-  const masterId = signedIn.data.account_id
+/** Takes the price from requests of a new store. Answers with a token and the master account. */
+export const freeRequests = async ({ port }: RunningServer) => {
+  const { auth_token: token, data } = await call(port, 'PUT', '/v2/user_auth', '', signInData)
   await call(port, 'PUT', '/v2/system_configs/crossbar', token, { default: free })
+  return { token, masterId: data.account_id }
+}
+
+/** Fills a new store through the server's own interface. */
+export const setStage = async (server: RunningServer): Promise<Stage> => {
+  const { port } = server
+  const { token, masterId } = await freeRequests(server)
   const accountIds: string[] = []
   const numbers = Array.from({ length: accountCount }, (_, index) => index)
   await inParallel(numbers, async (index) => {
