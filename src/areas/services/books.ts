@@ -3,10 +3,15 @@ import type { Store } from '../../storage/store.ts'
 import type { PriceBook, Terms } from './price-book.ts'
 import { type Invoice, priceAccount } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
+import { mergeRest } from './pricing/merge.ts'
+import type { PlanDoc } from './pricing/plan.ts'
 import type { QuantityBook } from './quantities/operations.ts'
 import { createServicesStore, type ServicesRecord } from './store.ts'
 
 export type Books = ReturnType<typeof createBooks>
+
+/** What plans say beside prices. */
+export type PlanRest = Omit<PlanDoc, 'plan'>
 
 /** All that pricing an account needs to look up. */
 export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantities: QuantityBook }) => {
@@ -23,10 +28,25 @@ export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantit
     manual: manualOf(await services.find(accountId)),
   })
 
+  const rests = new WeakMap<Terms, PlanRest>()
+
+  /** Terms stay the same object as long as nothing changes that they are made of. */
+  const rest = async (account: AccountRecord): Promise<PlanRest> => {
+    const found = await terms(account)
+    if (found.plans.length === 0) return {}
+    const overrides = (await services.find(account.id))?.doc.overrides ?? {}
+    const known = rests.get(found) ?? mergeRest(found.plans, overrides)
+    rests.set(found, known)
+    return known
+  }
+
   return {
     services,
     terms,
     counted,
+
+    /** What the account's plans say beside prices: limits, the ratedeck and so on. */
+    rest,
 
     account: (accountId: string) =>
       store.records.find(accountId, accountKind, accountId) as Promise<AccountRecord | undefined>,

@@ -165,8 +165,24 @@ export const createServices = (tools: Tools) => {
   const without = (doc: ServicesDoc, ...keys: (keyof ServicesDoc)[]): ServicesDoc =>
     Object.fromEntries(Object.entries(doc).filter(([key]) => !keys.includes(key as keyof ServicesDoc)))
 
+  /** The ratedeck that an account is given by name, by itself or by its plans. */
+  const ratedeckNamed = async (account: AccountRecord) =>
+    (await docOf(account)).ratedeck?.id ?? (await books.rest(account)).ratedeck?.id
+
   return {
     find: (account: AccountRecord) => services.find(account.id),
+
+    hasPlans: async (account: AccountRecord) => Object.keys((await docOf(account)).plans ?? {}).length > 0,
+
+    rest: books.rest,
+
+    /** The ratedeck that prices an account's calls: its own, else its reseller's; undefined: the standard one. */
+    async ratedeckOf(account: AccountRecord): Promise<string | undefined> {
+      const own = await ratedeckNamed(account)
+      if (own !== undefined) return own
+      const reseller = await books.account(await sellerOf(account))
+      return reseller && reseller.id !== account.id ? ratedeckNamed(reseller) : undefined
+    },
 
     /** The record as clients read it. */
     read: async (account: AccountRecord) => view(account, await docOf(account)),

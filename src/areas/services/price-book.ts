@@ -48,22 +48,29 @@ export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; setti
   const { plans, accounts, settings } = tools
   const pages = new WeakMap<ServicesRecord, { sources: Sources; terms: Terms }>()
 
-  const sourcesOf = async (account: AccountRecord, doc: ServicesDoc): Promise<Sources> => {
-    const { merge_strategy_priority: priorities, master_account_bookkeeper: ofMaster } =
-      await settings.of('services')
+  /** Who keeps the books of an account as far as no plan says otherwise. */
+  const bookkeeperOf = async (account: AccountRecord, doc: ServicesDoc): Promise<Bookkeeper> => {
+    const { master_account_bookkeeper: ofMaster } = await settings.of('services')
     const vendor_id = await accounts.resellerOf(account)
     const isOfMaster = vendor_id === (account.hidden.tree[0] ?? account.id)
     const type = isOfMaster && ofMaster ? { type: ofMaster } : {}
+    return { ...defaultBookkeeper, ...type, vendor_id, ...doc.bookkeeper }
+  }
+
+  const sourcesOf = async (account: AccountRecord, doc: ServicesDoc): Promise<Sources> => {
+    const { merge_strategy_priority: priorities } = await settings.of('services')
     const assigned = Object.entries(doc.plans ?? {})
     const records = assigned.map(([id, { vendor_id: vendor }]) => plans.collection.find(vendor, id))
     return {
       records: await Promise.all(records),
-      bookkeeper: { ...defaultBookkeeper, ...type, vendor_id, ...doc.bookkeeper },
+      bookkeeper: await bookkeeperOf(account, doc),
       priorities,
     }
   }
 
   return {
+    bookkeeperOf,
+
     /** By what an account would be charged if these were its services. */
     async draft(account: AccountRecord, doc: ServicesDoc): Promise<Terms> {
       return hasPlans(doc) ? merge(doc, await sourcesOf(account, doc)) : noTerms

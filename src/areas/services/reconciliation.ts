@@ -4,8 +4,10 @@ import type { Store } from '../../storage/store.ts'
 import type { QuantityBook } from './quantities/operations.ts'
 import { differencesBetween, type Quantities } from './quantities/rules.ts'
 
-/** Reads anew what the records of one area count as: [category, item] for each, in batches. */
-export type CountSource = (accountId: string) => AsyncIterable<readonly (readonly [string, string])[]>
+/** Reads anew what the records of one area count as, in batches: [category, item], and how many where it is not one. */
+export type CountSource = (
+  accountId: string,
+) => AsyncIterable<readonly (readonly [category: string, item: string, count?: number])[]>
 
 // An account that changes all the time while it is counted is left for another time.
 const attempts = 5
@@ -24,10 +26,10 @@ export const createReconciliation = ({ store, quantities, sources }: Tools) => {
     const counted: Quantities = {}
     for (const source of sources)
       for await (const counts of source(accountId))
-        for (const [category, item] of counts) {
+        for (const [category, item, count = 1] of counts) {
           const items = counted[category] ?? {}
           counted[category] = items
-          items[item] = (items[item] ?? 0) + 1
+          items[item] = (items[item] ?? 0) + count
         }
     return counted
   }

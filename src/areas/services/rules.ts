@@ -1,4 +1,5 @@
 import { dollarsOfUnits } from '../../lib/money.ts'
+import type { PaymentTokens } from './payment-tokens/rules.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
 import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
@@ -19,6 +20,9 @@ export interface ServicesDoc {
   bookkeeper?: Partial<Bookkeeper>
   ratedeck?: { id?: string; name?: string }
   billing_id?: string
+  payment_tokens?: PaymentTokens
+  /** Who the account is to gateways that keep payment methods: `type/vendor` -> the gateway's id. */
+  customers?: Record<string, string>
   status?: 'good_standing' | 'delinquent'
   reason?: string
   reason_code?: number
@@ -39,6 +43,21 @@ export const standingJson = ({ status, reason, reason_code: code }: ServicesDoc)
         ...(code === undefined ? {} : { reason_code: code }),
       }
     : { in_good_standing: true }
+
+/** Why a bookkeeper holds an account for delinquent: its word ends what its word began, and nothing else. */
+export type DelinquencyReason = 'bookkeeper_rejection' | 'payment_declined'
+
+const paymentRequired = 402
+
+/** The services after a bookkeeper's word; the same object when it changes nothing. */
+export const standingAfter = (doc: ServicesDoc, reason: DelinquencyReason, isGood: boolean): ServicesDoc => {
+  const isDelinquent = doc.status === 'delinquent'
+  if (!isGood)
+    return isDelinquent ? doc : { ...doc, status: 'delinquent', reason, reason_code: paymentRequired }
+  if (!isDelinquent || doc.reason !== reason) return doc
+  const { reason: _, reason_code: __, ...rest } = doc
+  return { ...rest, status: 'good_standing' }
+}
 
 /** A line as older clients read it: flat. */
 const flatItem = (priced: PricedItem) => {
@@ -109,7 +128,7 @@ const editableItems: Record<string, readonly string[]> = {
     'smartphone',
     'softphone',
   ],
-  limits: ['burst_trunks', 'inbound_trunks', 'outbound_trunks', 'twoway_trunks'],
+  limits: ['inbound_trunks', 'outbound_trunks', 'twoway_trunks'],
   branding: ['whitelabel'],
   phone_numbers: ['caribbean', 'did_us', 'emergency', 'international', 'toll_us', 'tollfree_us', 'unknown'],
   number_services: [

@@ -1,3 +1,4 @@
+import { OperatorLimits } from '../../../lib/limit-shapes.ts'
 import { mostDollars } from '../../../lib/money.ts'
 import {
   anyObject,
@@ -63,7 +64,7 @@ const parts = {
   bookkeeper: open({ id: text(1, 128), type: text(1, 64), vendor_id: text(32, 32) }),
   ratedeck: open({ id: text(1, 128), name: text(1, 128) }),
   applications: keyed(anyObject()),
-  limits: anyObject(),
+  limits: OperatorLimits,
   im: anyObject(),
   asr: anyObject(),
 }

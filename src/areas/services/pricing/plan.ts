@@ -1,3 +1,5 @@
+import type { OperatorLimits } from '../../../lib/limit-shapes.ts'
+
 // The plan document of reference 03 section 1.3: what a reseller charges for what.
 
 /** Tier -> dollars: the smallest tier that is not below the quantity holds for all of it. */
@@ -60,7 +62,7 @@ export interface PlanDoc {
   bookkeeper?: Partial<Bookkeeper>
   ratedeck?: { id?: string; name?: string }
   applications?: Record<string, object>
-  limits?: Record<string, unknown>
+  limits?: OperatorLimits
   im?: object
   asr?: object
 }

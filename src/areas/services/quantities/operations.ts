@@ -1,8 +1,9 @@
 import type { Round } from '../../../jobs/rounds.ts'
+import { monthOf } from '../../../lib/time-key.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
-import { type Move, quantitiesBy, sumsOf } from './rules.ts'
+import { type MonthCount, type Move, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
 
 // A fold holds up other writers of the embedded store for some ten milliseconds.
@@ -59,6 +60,11 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
         account: quantitiesBy(rowsOf, ({ own }) => own),
         cascade: quantitiesBy(rowsOf, ({ below }) => below),
       }
+    },
+
+    /** What the account had itself at the beginning and the end of each month. */
+    async months(accountId: string): Promise<MonthCount[]> {
+      return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
     },
 
     /** Who settles needs the counts, and is needed by the fold: it comes second. */

@@ -110,3 +110,45 @@ export const differencesBetween = (
       .filter(({ delta }) => delta !== 0)
   })
 }
+
+/** An account's own count at the end of a day on which it moved. */
+export interface DayCount {
+  category: string
+  item: string
+  /** A number like 20261121. */
+  day: number
+  own: number
+}
+
+/** What there was of an item when a month began and when it ended; undefined before there ever was any. */
+export interface MonthCount {
+  /** A number like 202611. */
+  month: number
+  category: string
+  item: string
+  atBeginning: number | undefined
+  /** Undefined while the month lasts. */
+  atEnd: number | undefined
+}
+
+const nextMonth = (month: number) => (month % 100 === 12 ? month + 89 : month + 1)
+
+const monthsOfItem = (days: readonly DayCount[], current: number): MonthCount[] => {
+  const [first] = days
+  if (!first) return []
+  const { category, item } = first
+  const months: MonthCount[] = []
+  let before: number | undefined
+  for (let month = Math.floor(first.day / 100); month <= current; month = nextMonth(month)) {
+    const last = days.findLast(({ day }) => Math.floor(day / 100) === month)?.own ?? before
+    months.push({ month, category, item, atBeginning: before, atEnd: month < current ? last : undefined })
+    before = last
+  }
+  return months.filter(({ atBeginning, atEnd }) => atBeginning !== undefined || atEnd !== undefined)
+}
+
+/** The months of each item up to the current one, the earliest first. Days come in their order. */
+export const monthCounts = (days: readonly DayCount[], currentMonth: number): MonthCount[] =>
+  [...Map.groupBy(days, ({ category, item }) => JSON.stringify([category, item])).values()]
+    .flatMap((ofItem) => monthsOfItem(ofItem, currentMonth))
+    .sort((a, b) => a.month - b.month)

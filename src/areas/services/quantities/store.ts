@@ -2,7 +2,7 @@ import { type Author, type ChangeSet, conflict } from '../../../storage/change-s
 import type { Statement } from '../../../storage/db.ts'
 import { takeTurn } from '../../../storage/quantities.ts'
 import type { Store } from '../../../storage/store.ts'
-import type { Move, Sum } from './rules.ts'
+import type { DayCount, Move, Sum } from './rules.ts'
 
 export interface QuantityRow {
   category: string
@@ -64,7 +64,7 @@ const foldSum = ({
   { sql: noteDay, params: [accountId, category, item, day, addition, removal, lastAt] },
 ]
 
-export const createQuantityStore = ({ all, commit, writeUnrecorded }: Store) => ({
+export const createQuantityStore = ({ all, scan, commit, writeUnrecorded }: Store) => ({
   of: (accountId: string) => all<QuantityRow>(quantitiesOf, [accountId]),
 
   /** The oldest moves that are not folded yet. */
@@ -82,6 +82,20 @@ export const createQuantityStore = ({ all, commit, writeUnrecorded }: Store) => 
       own: row.own as number,
       below: row.below as number,
       author: JSON.parse(row.author as string) as Author,
+    }))
+  },
+
+  /** What the account had itself at the end of each day on which that moved, oldest first. */
+  async days(accountId: string): Promise<DayCount[]> {
+    const rows = await scan(
+      'SELECT category, item, day, own FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day',
+      [accountId],
+    )
+    return rows.map((row) => ({
+      category: row.category as string,
+      item: row.item as string,
+      day: row.day as number,
+      own: row.own as number,
     }))
   },
 
