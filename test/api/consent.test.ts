@@ -30,7 +30,9 @@ describeEngines('consent to charges', (engine) => {
     const asked = await world.unchanged(() => admin.put(path, {}))
     expect(asked).toMatchObject({ status: 402, body: { message: 'accept charges' } })
     expect(recurring(asked)).toEqual([{ today: 0, recurring: 1.5 }])
-    const agreed = await admin.put(path, undefined, { body: JSON.stringify({ data: {}, accept_charges: true }) })
+    const agreed = await admin.put(path, undefined, {
+      body: JSON.stringify({ data: {}, accept_charges: true }),
+    })
     expect(agreed.status).toBe(201)
   })
 
@@ -60,6 +62,18 @@ describeEngines('consent to charges', (engine) => {
     expect(recurring(forBrand)).toEqual([{ today: 100, recurring: 30 }])
     const agreed = await admin.put(`${account.path}/whitelabel`, { ...brand, accept_charges: true })
     expect(agreed.status).toBe(201)
+  })
+
+  it('is about counts that a recount confirms in every area', async () => {
+    const { account, admin } = await customer({ users: { user: { rate: 0 } } })
+    const path = `${account.path}/phone_numbers`
+    for (const number of [freshNumber(), freshNumber()])
+      await admin.put(`${path}/${encodeURIComponent(number)}`, {})
+    await admin.put(`${account.path}/whitelabel`, { company_name: 'Brand' })
+    await world.device(account)
+    const { account: counted } = await world.server.areas.quantities.of(account.id)
+    expect(counted).toMatchObject({ branding: { whitelabel: 1 }, number_carriers: { knm_local: 2 } })
+    expect(await world.server.areas.serviceArea.reconciliation.recount(account.id)).toEqual(counted)
   })
 
   it('is asked when a change makes something dearer, and not when it makes it cheaper', async () => {

@@ -23,11 +23,19 @@ import { createLedgerStore, type EntryPage } from './store.ts'
 /** How far below nothing an account's balance may go, in units. */
 export type Overdraft = (account: AccountRecord) => Promise<number>
 
+/** Whose money moves. */
+export interface Booked {
+  id: string
+  doc: { name: string; topup?: unknown }
+}
+
 interface Tools {
   store: Store
   accounts: Accounts
   audit: ServiceAudit
   overdraft: Overdraft
+  /** Called when an account's money becomes less, with the change set in which it does. */
+  spent(set: ChangeSet, account: Booked): void
 }
 
 /** A booking that somebody else asks for: activation charges, top-ups, calls. Money in units, debits negative. */
@@ -46,7 +54,7 @@ const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 export type Ledgers = ReturnType<typeof createLedgers>
 
 /** The money of accounts: every movement balanced, none ever changed, none twice. */
-export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
+export const createLedgers = ({ store, accounts, audit, overdraft, spent }: Tools) => {
   const rows = createLedgerStore(store)
   const { clock } = store
 
@@ -142,7 +150,8 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
     balance: rows.balance,
 
     /** Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. */
-    post(set: ChangeSet, account: AccountRecord, posting: Posting): string {
+    post(set: ChangeSet, account: Booked, posting: Posting): string {
+      if (posting.amount < 0) spent(set, account)
       const about = posting.about ?? { id: account.id, name: account.doc.name }
       const details = { account: about, ...posting.details }
       const booking = { ...posting, about, details, identity: identityOf(posting.identity) }
@@ -164,8 +173,10 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
       const set = new ChangeSet(author)
       const concerned = impacted && impacted.id !== account.id ? [account, impacted] : [account]
       const ids: string[] = []
-      for (const one of concerned)
+      for (const one of concerned) {
+        if (sign < 0) spent(set, one)
         ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(one, booking.amount)))
+      }
       await store.commit(set)
       return Promise.all(
         concerned.map(async (one, index) => ({

@@ -127,7 +127,8 @@ export const createTransactions = (tools: Tools) => {
 
   const post = (set: ChangeSet, transaction: Transaction): string => {
     const { accountId, id, type, amount, doc } = transaction
-    return ledgers.post(set, doc.account, {
+    const payer = { id: accountId, doc: { name: doc.account.name } }
+    return ledgers.post(set, payer, {
       source: { service: 'payments', id },
       usage: { type, quantity: 1, unit: 'payment' },
       amount: type === 'sale' ? amount : -amount,
@@ -148,7 +149,7 @@ export const createTransactions = (tools: Tools) => {
     const common = {
       'transaction.id': transaction.id,
       'transaction.type': transaction.type,
-      'transaction.amount': `${dollarsOfUnits(transaction.amount).toFixed(2)} ${doc.currency}`,
+      'transaction.amount': `${dollarsOfUnits(transaction.amount)} ${doc.currency}`,
       'transaction.description': doc.description,
     }
     const { reason = 'declined', message = reason, status } = doc.result ?? {}
@@ -286,7 +287,7 @@ export const createTransactions = (tools: Tools) => {
     const left = sale?.type === 'sale' && sale.status === 'completed' ? sale.amount - sale.refunded : 0
     if (sale && left >= amount) return sale
     const target = dollarsOfUnits(left)
-    const message = `No sale has so much left to be refunded`
+    const message = 'No sale has so much left to be refunded'
     throw invalid({ amount: { maximum: { message, target, value: dollarsOfUnits(amount) } } })
   }
 
