@@ -15,10 +15,12 @@ const tools: AreaTools = {
   validate: unused,
   tlsProblems: unused,
   mail: unused,
+  dns: unused,
   afterwards: unused,
   leases: unused,
   rounds: unused,
   log: unused,
+  outgoing: unused,
   mediaSwitch: unused,
 }
 

@@ -1,0 +1,121 @@
+// Runs in a child process: sends call detail records to a server, and stores the same ones in the barest way.
+import { createReadStream, createWriteStream } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { pipeline } from 'node:stream/promises'
+import { Client } from 'pg'
+import { storedColumns } from '../src/areas/cdrs/columns.ts'
+import { interactionOf, rowOf } from '../src/areas/cdrs/intake/rules.ts'
+import { systemClock } from '../src/lib/clock.ts'
+import { gregorianNow } from '../src/lib/gregorian.ts'
+import { openDurable } from '../src/storage/sqlite-open.ts'
+import { cdrDocument } from './cdr-records.ts'
+import { serveParent } from './parent.ts'
+import type { Place } from './server.ts'
+
+/** Records by their numbers: `count` of them from `first` on. */
+export interface Batch {
+  accountId: string
+  first: number
+  count: number
+}
+
+export type FeedJob =
+  /** Writes the records to a file, one a line; answers with its bytes. */
+  | ({ kind: 'write'; file: string } & Batch)
+  /** Sends the file; answers with the records stored a second. */
+  | { kind: 'send'; file: string; port: number; token: string; count: number }
+  /** Adds the records to the table of their month, one durable transaction for each 500; answers with records a second. */
+  | ({ kind: 'floor'; place: Place; month: number } & Batch)
+
+// A busy account: ten legs end in a second.
+const legsPerSecond = 10
+const ago = 2 * 86_400
+const begun = gregorianNow(systemClock) - ago
+const rowsPerTransaction = 500
+
+const documentAt = (accountId: string, index: number) =>
+  cdrDocument(index, accountId, begun + Math.floor(index / legsPerSecond))
+
+const write = async ({ file, accountId, first, count }: Extract<FeedJob, { kind: 'write' }>) => {
+  let bytes = 0
+  const lines = function* () {
+    for (let index = first; index < first + count; index += 1) {
+      const line = `${JSON.stringify(documentAt(accountId, index))}\n`
+      bytes += Buffer.byteLength(line)
+      yield line
+    }
+  }
+  await pipeline(lines, createWriteStream(file))
+  return bytes
+}
+
+const send = ({ file, port, token, count }: Extract<FeedJob, { kind: 'send' }>) =>
+  new Promise<number>((resolve, reject) => {
+    const headers = { 'content-type': 'application/x-ndjson', 'x-auth-token': token }
+    const from = performance.now()
+    const outgoing = request({ port, method: 'PUT', path: '/v2/cdrs', headers }, async (incoming) => {
+      const text = (await incoming.setEncoding('utf8').toArray()).join('')
+      const seconds = (performance.now() - from) / 1000
+      if (JSON.parse(text).data?.accepted === count) resolve(count / seconds)
+      else reject(new Error(text.slice(0, 500)))
+    })
+    outgoing.on('error', reject)
+    pipeline(createReadStream(file, { highWaterMark: 262_144 }), outgoing).catch(reject)
+  })
+
+const rowsFor = ({ accountId, first, count }: Batch) =>
+  Array.from({ length: count }, (_, index) => {
+    const document = documentAt(accountId, first + index)
+    return rowOf({ accountId, record: document }, interactionOf(document), begun + 2 * ago)
+  })
+
+const measured = async (count: number, work: () => Promise<void> | void) => {
+  const from = performance.now()
+  await work()
+  return count / ((performance.now() - from) / 1000)
+}
+
+const sqliteFloor = ({ place, month, ...batch }: Extract<FeedJob, { kind: 'floor' }>) => {
+  const rows = rowsFor(batch).map((row) => storedColumns.map((name) => row[name]))
+  const connection = openDurable(join(place.dataDir, 'crosspoint.db'))
+  const marks = storedColumns.map((_, index) => `?${index + 1}`).join(', ')
+  const insert = connection.prepare(
+    `INSERT INTO cdrs_${month} (${storedColumns.join(', ')}) VALUES (${marks})`,
+  )
+  const perSecond = measured(rows.length, () => {
+    for (let at = 0; at < rows.length; at += rowsPerTransaction) {
+      connection.exec('BEGIN IMMEDIATE')
+      for (const row of rows.slice(at, at + rowsPerTransaction)) insert.run(...row)
+      connection.exec('COMMIT')
+    }
+  })
+  return perSecond.finally(() => connection.close())
+}
+
+const postgresFloor = async ({ place, month, ...batch }: Extract<FeedJob, { kind: 'floor' }>) => {
+  const rows = rowsFor(batch).map((row) => ({ ...row, month }))
+  const texts: string[] = []
+  for (let at = 0; at < rows.length; at += rowsPerTransaction)
+    texts.push(JSON.stringify(rows.slice(at, at + rowsPerTransaction)))
+  const client = new Client({ connectionString: place.databaseUrl as string })
+  await client.connect()
+  const text = `INSERT INTO cdrs_${month} SELECT * FROM json_populate_recordset(NULL::cdrs_${month}, $1::json)`
+  const perSecond = await measured(rows.length, async () => {
+    for (const values of texts) await client.query({ name: 'floor', text, values: [values] })
+  })
+  await client.end()
+  return perSecond
+}
+
+serveParent<FeedJob, number>(async (job) => {
+  switch (job.kind) {
+    case 'write':
+      return write(job)
+    case 'send':
+      return send(job)
+    case 'floor':
+      return job.place.databaseUrl ? postgresFloor(job) : sqliteFloor(job)
+  }
+})

@@ -1,0 +1,116 @@
+// node bench/cdr-ingest.ts [--engine=sqlite] [--records=60000] [--rounds=3]
+//
+// Call detail records sent as NDJSON over HTTP, held against the bare insertion of the same rows into the same table
+// with the same indices, one durable transaction for each 500. Both into stores of their own, in turns.
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { monthOf } from '../src/lib/time-key.ts'
+import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import type { FeedJob } from './cdr-feed.ts'
+import { fillCdrs } from './cdr-records.ts'
+import { startHelper } from './children.ts'
+import { memoryOf, type Place, processorSecondsOf, type RunningServer, startServer } from './server.ts'
+import { signInData } from './stage.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    engine: { type: 'string' },
+    records: { type: 'string', default: '60000' },
+    rounds: { type: 'string', default: '3' },
+  },
+})
+
+const goal = 0.4
+const count = Number(options.records)
+const feed = startHelper<FeedJob, number>('./cdr-feed.ts')
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+const rate = (value: number) => `${Math.round(value).toLocaleString('en-US')}/s`
+
+const median = (values: readonly number[]) => {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] as number
+}
+
+const signIn = async ({ port }: RunningServer) => {
+  const answer = await fetch(`http://127.0.0.1:${port}/v2/user_auth`, {
+    method: 'PUT',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ data: signInData }),
+  })
+  const { auth_token: token, data } = (await answer.json()) as {
+    auth_token: string
+    data: { account_id: string }
+  }
+  return { token, accountId: data.account_id }
+}
+
+// The records of a run are two days old at most: see cdr-feed.ts.
+const twoDaysMs = 2 * 86_400_000
+
+/** A store of the newest structure with the month that the floor writes to. */
+const prepareFloor = async (place: Place) => {
+  await mkdir(place.dataDir, { recursive: true })
+  await (await startServer(place)).stop()
+  const month = Number(monthOf(Date.now() - twoDaysMs))
+  await fillCdrs(place, { accountId: 'f'.repeat(32), month, count: 1 })
+  return month
+}
+
+const runEngine = async (title: string, ours: Place, floor: Place) => {
+  say(title)
+  const month = await prepareFloor(floor)
+  await mkdir(ours.dataDir, { recursive: true })
+  const server = await startServer(ours)
+  const { token, accountId } = await signIn(server)
+  const file = join(ours.dataDir, 'records.ndjson')
+  const ratios: number[] = []
+  const rates: number[] = []
+  const floors: number[] = []
+  for (let round = 0; round < Number(options.rounds); round += 1) {
+    const batch = { accountId, first: round * count, count }
+    const bytes = await feed.run({ kind: 'write', file, ...batch })
+    const before = await processorSecondsOf(server.pid)
+    const sent = await feed.run({ kind: 'send', file, port: server.port, token, count })
+    const spent = (await processorSecondsOf(server.pid)) - before
+    const bare = await feed.run({ kind: 'floor', place: floor, month, ...batch })
+    rates.push(sent)
+    floors.push(bare)
+    ratios.push(sent / bare)
+    say(
+      `  ${rate(sent)} of ${Math.round(bytes / count)} bytes, processor ${((spent / count) * 1e6).toFixed(0)} us each; floor ${rate(bare)}`,
+    )
+  }
+  const memory = await memoryOf(server.pid)
+  await server.stop()
+  const ratio = median(ratios)
+  say(
+    `  records over HTTP: ${rate(median(rates))}  floor, bare batched insertion: ${rate(median(floors))}  ratio ${ratio.toFixed(2)}  goal ${goal}: ${ratio >= goal ? 'reached' : 'MISSED'}`,
+  )
+  if (memory) say(`  memory: ${memory.peak.toFixed(0)} MB at most`)
+}
+
+const isWanted = (engine: string) => !options.engine || options.engine === engine
+const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
+const place = (name: string, databaseUrl?: string): Place => ({ dataDir: join(root, name), databaseUrl })
+
+say(
+  `${availableParallelism()} cores of ${cpus()[0]?.model}, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,
+)
+try {
+  if (isWanted('sqlite')) await runEngine('SQLite', place('sqlite'), place('sqlite-floor'))
+  if (isWanted('postgres')) {
+    const postgres = await startPostgres({ durable: true })
+    try {
+      const [ours, floor] = await Promise.all([createDatabase(postgres.url), createDatabase(postgres.url)])
+      await runEngine('PostgreSQL', place('postgres', ours.url), place('postgres-floor', floor.url))
+    } finally {
+      await postgres.stop()
+    }
+  }
+} finally {
+  await feed.stop()
+  await rm(root, { recursive: true, force: true })
+}

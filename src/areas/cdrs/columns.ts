@@ -1,0 +1,91 @@
+/**
+ * Where each field of a call detail record is stored. One row is one leg. The whole public document is these columns
+ * plus `rest` (JSON text of every other field, null when there is none):
+ *
+ * - `path` names the field in the document; `sql` the column. NULL = the field is absent.
+ * - `id` is `YYYYMM-<call_id>`, so `call_id` is `substr(id, 8)`. The month is the UTC month of `interaction_time`.
+ * - `created` is the document's `timestamp` (Gregorian seconds): lists range over it and are ordered by (created, id).
+ * - `created` and `interaction_time` are at most 27 days apart (intake refuses more): legs of a range of `created` lie
+ *   in the months from one before its first to one after its last.
+ * - `interaction_id` is `<interaction_time>-<interaction_key>`; both parts are always there.
+ * - `custom_channel_vars.account_id` is `account_id` and always there.
+ * - `media_recordings` is the JSON text of whatever was sent (a list, or one text that lists show wrapped).
+ * - `loopback_leg` (`A`, `B`, or empty when the letter is not known; NULL = no loopback channel) is derived, the
+ *   fields that it is made of are in `rest`. So are `cost` and `reseller_cost`: integer units, 0 when not billed by
+ *   the minute.
+ * - `csv_quoted` and `csv_guarded` tell which cells of the CSV line need care: `cellCareOf` in rules.ts makes them of the
+ *   other columns when a row is stored.
+ *
+ * rules.ts turns a row into the document (`documentOf`), intake/rules.ts a document into a row.
+ *
+ * Reading: `store.cdrs` (storage/monthly.ts) knows the months and gives the text behind FROM:
+ * `store.cdrs.read({ first: 202610, last: 202611 }, (from) => store.all(`SELECT ... FROM ${from} WHERE account_id = $1 ...`))`.
+ */
+export const columns = [
+  { path: 'timestamp', sql: 'created', type: 'integer' },
+  { path: 'interaction_time', sql: 'interaction_time', type: 'integer' },
+  { path: 'interaction_key', sql: 'interaction_key', type: 'text' },
+  { path: 'custom_channel_vars.owner_id', sql: 'owner_id', type: 'text' },
+  { path: 'call_direction', sql: 'call_direction', type: 'text' },
+  { path: 'duration_seconds', sql: 'duration_seconds', type: 'integer' },
+  { path: 'billing_seconds', sql: 'billing_seconds', type: 'integer' },
+  { path: 'ringing_seconds', sql: 'ringing_seconds', type: 'integer' },
+  { path: 'channel_created_time', sql: 'channel_created_time', type: 'integer' },
+  { path: 'caller_id_number', sql: 'caller_id_number', type: 'text' },
+  { path: 'caller_id_name', sql: 'caller_id_name', type: 'text' },
+  { path: 'callee_id_number', sql: 'callee_id_number', type: 'text' },
+  { path: 'callee_id_name', sql: 'callee_id_name', type: 'text' },
+  { path: 'hangup_cause', sql: 'hangup_cause', type: 'text' },
+  { path: 'other_leg_call_id', sql: 'other_leg_call_id', type: 'text' },
+  { path: 'from', sql: 'sip_from', type: 'text' },
+  { path: 'to', sql: 'sip_to', type: 'text' },
+  { path: 'from_uri', sql: 'from_uri', type: 'text' },
+  { path: 'request', sql: 'sip_request', type: 'text' },
+  { path: 'custom_channel_vars.authorizing_id', sql: 'authorizing_id', type: 'text' },
+  { path: 'custom_channel_vars.resource_id', sql: 'resource_id', type: 'text' },
+  { path: 'custom_channel_vars.account_billing', sql: 'account_billing', type: 'text' },
+  { path: 'custom_channel_vars.reseller_billing', sql: 'reseller_billing', type: 'text' },
+  { path: 'custom_channel_vars.rate', sql: 'rate', type: 'integer' },
+  { path: 'custom_channel_vars.rate_name', sql: 'rate_name', type: 'text' },
+  { path: 'custom_channel_vars.bridge_id', sql: 'bridge_id', type: 'text' },
+  { path: 'recording_url', sql: 'recording_url', type: 'text' },
+  { path: 'custom_channel_vars.media_recordings', sql: 'media_recordings', type: 'json' },
+  { path: 'media_server', sql: 'media_server', type: 'text' },
+  { path: 'custom_channel_vars.call_priority', sql: 'call_priority', type: 'text' },
+] as const
+
+type FieldColumn = (typeof columns)[number]
+type SqlType<C extends FieldColumn> = C['type'] extends 'integer' ? number : string
+
+/** A leg as it is stored. */
+export type CdrRow = {
+  [C in FieldColumn as C['sql']]: SqlType<C> | null
+} & {
+  account_id: string
+  id: string
+  created: number
+  interaction_time: number
+  interaction_key: string
+  loopback_leg: string | null
+  cost: number
+  reseller_cost: number
+  csv_quoted: number
+  csv_guarded: number
+  rest: string | null
+}
+
+/** The names of all columns, in the order in which rows are written. */
+export const storedColumns = [
+  'account_id',
+  'id',
+  ...columns.map(({ sql }) => sql),
+  'loopback_leg',
+  'cost',
+  'reseller_cost',
+  'csv_quoted',
+  'csv_guarded',
+  'rest',
+] as const satisfies readonly (keyof CdrRow)[]
+
+/** The month of a leg, `202611`: it stands in front of the id. */
+export const monthOfId = (id: string) => Number(id.slice(0, 6))

@@ -1,0 +1,122 @@
+import { hash, timingSafeEqual } from 'node:crypto'
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { createGathering } from '../../../jobs/gathering.ts'
+import { isId, randomKey } from '../../../lib/ids.ts'
+import type { Json } from '../../../lib/json.ts'
+import { dropNulls } from '../../../lib/json-merge.ts'
+import type { Log } from '../../../lib/log.ts'
+import { type Settings, type SettingsDoc, settingsKind } from '../../../settings/settings.ts'
+import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
+import { createCollection } from '../../../storage/collection.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Accounts } from '../../accounts/operations.ts'
+import type { Intake, Leg, Verdict } from '../intake/operations.ts'
+import { readPostedLeg, UnreadableBody } from './body.ts'
+import { type AccountHint, isUnwanted, type SwitchLeg, switchLegOf } from './rules.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  accounts: Accounts
+  intake: Intake
+  log: Log
+}
+
+/** A leg on its way in, with whoever sent it. */
+interface Arrival {
+  author: Author
+  leg: Leg
+}
+
+const legsPerBatch = 200
+
+const digest = (text: string) => hash('sha256', text, 'buffer')
+
+export type FreeswitchIntake = ReturnType<typeof createFreeswitchIntake>
+
+/** Call detail records as FreeSWITCH posts them, one leg a request. */
+export const createFreeswitchIntake = ({ store, settings, accounts, intake, log }: Tools) => {
+  const documents = createCollection<SettingsDoc, Json>(store, {
+    kind: settingsKind,
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })
+
+  const writeTogether = async (arrivals: readonly Arrival[]): Promise<Verdict[]> =>
+    intake.write(
+      (arrivals[0] as Arrival).author,
+      arrivals.map(({ leg }) => leg),
+    )
+
+  // Every leg is a request of its own, and hundreds end in the same second: they share transactions.
+  const write = createGathering(legsPerBatch, writeTogether)
+
+  const accountFor = async (hint: AccountHint): Promise<AccountRecord | undefined> => {
+    if ('realm' in hint) return accounts.byRealm(hint.realm)
+    const id = hint.accountId
+    return isId(id)
+      ? ((await store.records.find(id, accountKind, id)) as AccountRecord | undefined)
+      : undefined
+  }
+
+  const accountOf = async (hints: readonly AccountHint[]) => {
+    for (const hint of hints) {
+      const account = await accountFor(hint)
+      if (account) return account
+    }
+    return undefined
+  }
+
+  const isIgnored = async (leg: SwitchLeg) => {
+    const { ignore_apps: ignored } = await settings.of('cdr')
+    return isUnwanted(leg) || leg.apps.some((app) => ignored.includes(app))
+  }
+
+  const takeLeg = async (author: Author, leg: SwitchLeg): Promise<Verdict> => {
+    if (await isIgnored(leg)) return 'ignored'
+    const account = await accountOf(leg.accountHints)
+    if (!account) {
+      // Strangers who try numbers at a switch leave such legs by the thousand: they are no fault of the switch.
+      log.write('info', 'a leg of no known account was not stored', { call_id: leg.callId })
+      return 'ignored'
+    }
+    const vars = { ...(leg.record.custom_channel_vars as Json), account_id: account.id }
+    const judged = await intake.judge(dropNulls({ ...leg.record, custom_channel_vars: vars }))
+    if (typeof judged === 'string' || 'rejected' in judged) return judged
+    return write({ author, leg: leg.joins ? { ...judged, joins: leg.joins } : judged })
+  }
+
+  return {
+    /** Whether a text is the secret in the address that switches post to. */
+    async isSecret(text: string) {
+      const { freeswitch_secret: secret } = await settings.of('ingest')
+      return secret !== undefined && timingSafeEqual(digest(text), digest(secret))
+    },
+
+    /** Takes a posted body; a leg that was taken before is a duplicate. */
+    async take(author: Author, bytes: Buffer): Promise<Verdict> {
+      try {
+        return await takeLeg(author, switchLegOf(readPostedLeg(bytes)))
+      } catch (error) {
+        if (error instanceof UnreadableBody) return { rejected: error.message }
+        throw error
+      }
+    },
+
+    /** Makes the secret of a store that has none. */
+    async prepare(author: Author) {
+      const known = await documents.find(systemScope, 'ingest')
+      if (known) return
+      const set = new ChangeSet(author)
+      const freeswitch_secret = randomKey(24).toString('base64url')
+      documents.insert(
+        set,
+        documents.draft(systemScope, { doc: { default: { freeswitch_secret } }, hidden: {} }, 'ingest'),
+      )
+      // Another process of the same store may be as far: its secret is the one that counts.
+      await store.commit(set).catch((error) => {
+        if (error?.kind !== conflict().kind) throw error
+      })
+    },
+  }
+}

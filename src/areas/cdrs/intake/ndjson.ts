@@ -1,0 +1,61 @@
+import { dropNulls } from '../../../lib/json-merge.ts'
+import type { Entry } from './operations.ts'
+
+// A leg with both session descriptions and every variable of a switch has some 20 KB.
+const longestLine = 262_144
+const newline = 0x0a
+
+const tooLong = `the line is longer than ${longestLine} bytes`
+
+const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
+  if (bytes.length > longestLine) return { line, flaw: tooLong }
+  const text = bytes.toString('utf8').trim()
+  // A byte order mark counts as space to trim().
+  if (text === '') return undefined
+  try {
+    const record: unknown = JSON.parse(text)
+    // Looking for the word costs a fraction of a walk through the record.
+    return { line, record: text.includes('null') ? dropNulls(record) : record }
+  } catch (error) {
+    return { line, flaw: (error as Error).message.slice(0, 200) }
+  }
+}
+
+/** Records one to a line, as many at a time as a piece of the stream holds. Empty lines count, and are left out. */
+export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<Entry[]> {
+  let line = 0
+  let begun: Buffer[] = []
+  let begunBytes = 0
+
+  const keep = (bytes: Buffer) => {
+    begunBytes += bytes.length
+    // Of a line that is too long only the length counts.
+    if (begunBytes - bytes.length <= longestLine) begun.push(bytes)
+  }
+
+  const finish = (): Entry | undefined => {
+    line += 1
+    const entry =
+      begunBytes > longestLine
+        ? { line, flaw: tooLong }
+        : entryOf(line, begun.length === 1 ? (begun[0] as Buffer) : Buffer.concat(begun))
+    begun = []
+    begunBytes = 0
+    return entry
+  }
+
+  for await (const chunk of chunks) {
+    const entries: Entry[] = []
+    let from = 0
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      keep(chunk.subarray(from, end))
+      const entry = finish()
+      if (entry) entries.push(entry)
+      from = end + 1
+    }
+    if (from < chunk.length) keep(chunk.subarray(from))
+    yield entries
+  }
+  const last = finish()
+  if (last) yield [last]
+}

@@ -1,0 +1,221 @@
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { hasProblems, type Problems } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { isId, newId } from '../../../lib/ids.ts'
+import type { Json } from '../../../lib/json.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
+import type { CdrRow } from '../columns.ts'
+import { Cdr } from '../schema.ts'
+import { tallyStatements } from '../stats/store.ts'
+import {
+  type Interaction,
+  interactionKeyOf,
+  interactionOf,
+  isIgnored,
+  type Leg,
+  Rejection,
+  reasonOf,
+  rowOf,
+  startOf,
+  withoutSecrets,
+} from './rules.ts'
+import type { IntakeReport } from './schema.ts'
+import { createIntakeStore, keyOf, type LegName, legKeyOf } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  /** Holds a record against its schema: texts are cast where that is allowed. */
+  validate(schema: typeof Cdr, data: unknown): Promise<{ value: unknown; problems: Problems }>
+}
+
+/** What became of a record. */
+export type Verdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
+
+/** A record on its way in, or why it could not even be read. */
+export type Entry = { line: number } & ({ record: unknown } | { flaw: string })
+
+/** The report while it grows. */
+type Tally = { -readonly [Key in keyof IntakeReport]: IntakeReport[Key] }
+
+const reportedRejections = 1000
+// One durable transaction each: larger ones would hold up the writes of others for longer than they save.
+const legsPerBatch = 500
+
+const isVerdict = (judged: Leg | Verdict): judged is Verdict =>
+  typeof judged === 'string' || 'rejected' in judged
+
+export type Intake = ReturnType<typeof createIntake>
+
+/** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
+export const createIntake = ({ store, settings, validate }: Tools) => {
+  const legs = createIntakeStore(store)
+  const now = () => gregorianNow(store.clock)
+
+  const accountOf = (accountId: string) =>
+    store.records.find(accountId, accountKind, accountId) as Promise<AccountRecord | undefined>
+
+  /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
+  const judge = async (given: unknown): Promise<Leg | Verdict> => {
+    if (typeof given !== 'object' || given === null || Array.isArray(given))
+      return { rejected: 'a record is an object' }
+    const { value, problems } = await validate(Cdr, withoutSecrets(given as Json))
+    if (hasProblems(problems)) return { rejected: reasonOf(problems) }
+    const record = value as Cdr
+    const accountId = record.custom_channel_vars?.account_id
+    if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }
+    if (!isId(accountId) || !(await accountOf(accountId)))
+      return { rejected: 'custom_channel_vars.account_id: there is no such account' }
+    return isIgnored(record, await settings.of('cdr')) ? 'ignored' : { accountId, record }
+  }
+
+  const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
+    joins
+      ? [
+          { accountId, callId: joins.callId },
+          { accountId, callId: record.call_id },
+        ]
+      : []
+
+  /**
+   * Gives legs of switches that know no interactions the one of the legs they name. The leg that arrives first decides;
+   * what is decided anew goes into the set, and fails it when somebody else has decided meanwhile.
+   */
+  const join = async (batch: readonly Leg[], set: ChangeSet) => {
+    const names = batch.flatMap(namesOf)
+    const known = names.length > 0 ? await legs.interactionsOf(names) : new Map<string, Interaction>()
+    return (leg: Leg): Interaction => {
+      if (!leg.joins) return interactionOf(leg.record)
+      const own = namesOf(leg)
+      const named = own.map((name) => known.get(legKeyOf(name))).find(Boolean)
+      const interaction = named ?? { time: startOf(leg.record), key: interactionKeyOf(leg.joins.callId) }
+      for (const name of own) {
+        if (known.has(legKeyOf(name))) continue
+        known.set(legKeyOf(name), interaction)
+        legs.insertInteraction(set, name, interaction)
+      }
+      return interaction
+    }
+  }
+
+  const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
+    for (const [accountId, rows] of Map.groupBy(added, ({ account_id }) => account_id)) {
+      const ids = { first: rows[0]?.id, last: rows.at(-1)?.id }
+      const after = JSON.stringify({ records: rows.length, ...ids })
+      set.record({ accountId, kind: 'cdrs', id: newId(store.clock.now()), action: 'created', after })
+    }
+  }
+
+  /** The rows of a batch, each once, and what is wrong with the others. */
+  const rowsOf = (batch: readonly Leg[], interactionFor: (leg: Leg) => Interaction) => {
+    const rows = new Map<string, CdrRow>()
+    const at = now()
+    const results = batch.map((leg): string | Verdict => {
+      try {
+        const row = rowOf(leg, interactionFor(leg), at)
+        const key = keyOf(row)
+        if (rows.has(key)) return 'duplicate'
+        rows.set(key, row)
+        return key
+      } catch (error) {
+        if (error instanceof Rejection) return { rejected: error.message }
+        throw error
+      }
+    })
+    return { rows, results }
+  }
+
+  const attempt = async (author: Author, batch: readonly Leg[], looks: boolean): Promise<Verdict[]> => {
+    const set = new ChangeSet(author)
+    const { rows, results } = rowsOf(batch, await join(batch, set))
+    const all = [...rows.values()]
+    const stored = looks ? await legs.stored(all) : new Set<string>()
+    const added = all.filter((row) => !stored.has(keyOf(row)))
+    if (added.length > 0) {
+      await legs.insert(set, added)
+      set.statements.push(...tallyStatements(store.words, await legs.uncounted(added)))
+      describe(set, added)
+      await store.commit(set)
+    }
+    return results.map((result) => {
+      if (typeof result !== 'string' || result === 'duplicate') return result as Verdict
+      return stored.has(result) ? 'duplicate' : 'accepted'
+    })
+  }
+
+  /**
+   * Stores legs in one durable transaction. It is taken for granted that they are new; the store tells when some are
+   * not, and then one looks first. Also right when another process stores the same legs at this moment.
+   */
+  const write = (author: Author, batch: readonly Leg[], looksFirst = false): Promise<Verdict[]> =>
+    retrying(async (number) => {
+      if (number > 1) await store.fence()
+      return attempt(author, batch, looksFirst || number > 1)
+    })
+
+  return {
+    judge,
+    write,
+    forgetInteractions: legs.forgetInteractions,
+
+    /** Takes records as they come, in batches. `onProgress` hears of every batch. */
+    async take(
+      author: Author,
+      chunks: AsyncIterable<readonly Entry[]>,
+      onProgress?: (report: Readonly<IntakeReport>) => void,
+    ): Promise<IntakeReport> {
+      const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
+      let waiting: { line: number; leg: Leg }[] = []
+      let writing: Promise<void> = Promise.resolve()
+      // Where one leg was sent before, the next ones most likely were as well.
+      let isRepeat = false
+
+      const count = (line: number, verdict: Verdict) => {
+        if (verdict === 'accepted') report.accepted += 1
+        else if (verdict === 'duplicate') report.duplicates += 1
+        else if (verdict === 'ignored') report.ignored += 1
+        else {
+          report.rejected_total += 1
+          if (report.rejected.length < reportedRejections)
+            report.rejected.push({ line, reason: verdict.rejected })
+        }
+      }
+
+      const store = async (batch: typeof waiting) => {
+        const verdicts = await write(
+          author,
+          batch.map(({ leg }) => leg),
+          isRepeat,
+        )
+        isRepeat = verdicts.includes('duplicate')
+        for (const [index, verdict] of verdicts.entries()) count(batch[index]?.line as number, verdict)
+        onProgress?.(report)
+      }
+
+      /** One batch is written while the next is being read. */
+      const flush = async () => {
+        const batch = waiting
+        waiting = []
+        await writing
+        if (batch.length > 0) writing = store(batch)
+        // Its failure is met at the next await.
+        writing.catch(() => undefined)
+      }
+
+      for await (const entries of chunks) {
+        for (const entry of entries) {
+          const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record)
+          if (isVerdict(judged)) count(entry.line, judged)
+          else waiting.push({ line: entry.line, leg: judged })
+          if (waiting.length >= legsPerBatch) await flush()
+        }
+      }
+      await flush()
+      await writing
+      report.rejected.sort((a, b) => a.line - b.line)
+      return report
+    },
+  }
+}

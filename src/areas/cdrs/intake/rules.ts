@@ -1,0 +1,274 @@
+import { hash } from 'node:crypto'
+import { type CallCost, callCost, type PricedCall } from '../../../lib/call-price.ts'
+import type { Problems } from '../../../lib/failure.ts'
+import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import type { Json } from '../../../lib/json.ts'
+import { monthOf } from '../../../lib/time-key.ts'
+import { type CdrRow, columns } from '../columns.ts'
+import { cellCareOf } from '../rules.ts'
+import type { Cdr } from '../schema.ts'
+
+// What becomes of a record on its way in: which are not kept, what is taken out, what is worked out.
+
+/** Why a record is not taken. */
+export class Rejection extends Error {}
+
+const reject = (reason: string): never => {
+  throw new Rejection(reason)
+}
+
+/** The first problem of a record as one line of text. */
+export const reasonOf = (problems: Problems) => {
+  const [path = '', found = {}] = Object.entries(problems)[0] ?? []
+  return `${path}: ${Object.values(found)[0]?.message ?? 'is not valid'}`
+}
+
+const isPrivate = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
+
+// Credentials, what the call cost the carrier, what the last application was told, and places inside of the platform.
+const sensitive =
+  /^(?:(?:.*_)?(?:password|passwd|secret|token|a1_hash)|cost|last_arg|current_application_data|application_data|record_path|record_url|internal_recording_url)$/
+
+const judgeKey = (key: string) => key !== '__proto__' && !isPrivate(key) && !sensitive.test(key)
+
+// The same few keys come again and again.
+const mostKeys = 2000
+const judgedKeys = new Map<string, boolean>()
+
+const isKept = (key: string) => {
+  const known = judgedKeys.get(key)
+  if (known !== undefined) return known
+  const judged = judgeKey(key)
+  if (judgedKeys.size < mostKeys) judgedKeys.set(key, judged)
+  return judged
+}
+
+/** The object without private and sensitive keys; the same object when it has none. */
+const cleaned = (source: Json): Json => {
+  const keys = Object.keys(source)
+  if (keys.every(isKept)) return source
+  return Object.fromEntries(keys.filter(isKept).map((key) => [key, source[key]]))
+}
+
+/** The record without what is never kept: private keys, SIP credentials and the like. */
+export const withoutSecrets = (record: Json): Json => {
+  const kept: Json = { ...cleaned(record) }
+  for (const key of ['custom_channel_vars', 'custom_application_vars']) {
+    const inner = kept[key]
+    if (typeof inner === 'object' && inner !== null && !Array.isArray(inner))
+      kept[key] = cleaned(inner as Json)
+  }
+  return kept
+}
+
+/** What the settings say about legs that are no calls of anybody. */
+export interface IgnoreRules {
+  ignore_apps: readonly string[]
+  ignore_loopback_bowout: boolean
+}
+
+/** Whether a leg is not worth a record: a test application, or a loopback channel that took itself out of the call. */
+export const isIgnored = (record: Cdr, rules: IgnoreRules) => {
+  const app = record.custom_channel_vars?.application_name
+  if (typeof app === 'string' && rules.ignore_apps.includes(app)) return true
+  return (
+    rules.ignore_loopback_bowout &&
+    record.channel_is_loopback === true &&
+    record.channel_loopback_bowout === true
+  )
+}
+
+/** Which interaction a leg belongs to. */
+export interface Interaction {
+  time: number
+  key: string
+}
+
+// The year 2000; calls before it, and calls of next week, are mistakes of a clock or of a unit. They would make months.
+const earliest = 63_113_904_000
+const latestAheadSeconds = 2 * 86_400
+// Lists look for legs one month to either side of their range: see columns.ts.
+const farthestApartSeconds = 27 * 86_400
+
+const interactionForm = /^(\d{11})-([A-Za-z0-9_]{1,64})$/
+
+/** The Gregorian second of a channel's creation, if it is known. */
+export const channelStartOf = ({ channel_created_time: microseconds }: Cdr) =>
+  microseconds ? gregorianOfUnix(microseconds / 1_000_000) : undefined
+
+/** The key of an interaction that begins with this leg: whoever knows the leg's id finds the same. */
+export const interactionKeyOf = (callId: string) => hash('sha256', callId, 'hex').slice(0, 8)
+
+const namedInteraction = (record: Cdr): Interaction | undefined => {
+  const { interaction_id: id, interaction_time: time, interaction_key: key } = record
+  if (id === undefined) return time !== undefined && key !== undefined ? { time, key } : undefined
+  const [, seconds, unique] = interactionForm.exec(id) ?? reject('interaction_id: is not <11 digits>-<key>')
+  const named = { time: Number(seconds), key: unique as string }
+  if (time !== undefined && time !== named.time) reject('interaction_time: is not the one of interaction_id')
+  if (key !== undefined && key !== named.key) reject('interaction_key: is not the one of interaction_id')
+  return named
+}
+
+/** When a leg of which the record does not say it began. */
+export const startOf = (record: Cdr): number => {
+  const ended = record.timestamp === undefined ? undefined : record.timestamp - (record.duration_seconds ?? 0)
+  return (
+    channelStartOf(record) ??
+    ended ??
+    record.interaction_time ??
+    reject('timestamp: there is no time: timestamp, interaction_id or channel_created_time is needed')
+  )
+}
+
+/** The interaction that a record names, else one of its own. */
+export const interactionOf = (record: Cdr): Interaction =>
+  namedInteraction(record) ?? {
+    time: record.interaction_time ?? startOf(record),
+    key: record.interaction_key ?? interactionKeyOf(record.call_id),
+  }
+
+/** The time of the record itself. */
+const timestampOf = (record: Cdr, { time }: Interaction) => {
+  if (record.timestamp !== undefined) return record.timestamp
+  const start = channelStartOf(record)
+  return start === undefined ? time : start + (record.duration_seconds ?? 0)
+}
+
+const assertTime = (name: string, gregorian: number, now: number) => {
+  if (gregorian < earliest) reject(`${name}: lies before the year 2000 (Gregorian seconds are wanted)`)
+  if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
+}
+
+export const monthOfGregorian = (gregorian: number) =>
+  Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
+
+const perMinute = 'per_minute'
+
+/** By what a call is priced. */
+export type Terms = Omit<PricedCall, 'seconds'>
+
+/** A record that was judged and can be stored. */
+export interface Leg {
+  accountId: string
+  record: Cdr
+  /**
+   * For legs whose record names no interaction: they share one with this leg, whichever comes first. Undefined: the
+   * interaction is as the record says, else of its own.
+   */
+  joins?: { callId: string }
+  /** What prices the call when its record does not. */
+  terms?: Terms
+}
+
+/** Who pays for a call by the minute. */
+export const payersOf = ({ custom_channel_vars: vars }: Cdr) => ({
+  account: vars?.account_billing === perMinute,
+  reseller: vars?.reseller_billing === perMinute,
+})
+
+/** What the switch says of the price, if it says anything. */
+const ownTerms = ({ custom_channel_vars: vars = {} }: Cdr): Terms => ({
+  rateUnitsPerMinute: vars.rate ?? 0,
+  increment: vars.rate_increment,
+  minimum: vars.rate_minimum,
+  surcharge: vars.surcharge,
+  noChargeTime: vars.rate_nocharge_time,
+  discountPercentage: vars.discount_percentage,
+})
+
+/** The price of a call, in whole units, and the seconds that are paid for. */
+export const chargeOf = (record: Cdr, terms: Terms = ownTerms(record)): CallCost => {
+  const { billing_seconds: billed = 0, custom_channel_vars: vars } = record
+  return callCost({ ...terms, seconds: billed - (vars?.billing_seconds_offset ?? 0) })
+}
+
+/** What the call costs the account and its reseller, in units. */
+export const costsOf = (record: Cdr, terms?: Terms) => {
+  const payers = payersOf(record)
+  if (!payers.account && !payers.reseller) return { cost: 0, reseller_cost: 0 }
+  const { cost } = chargeOf(record, terms)
+  return { cost: payers.account ? cost : 0, reseller_cost: payers.reseller ? cost : 0 }
+}
+
+const loopbackChannel = /^loopback\/.*-([ab])$/i
+
+/** `A` or `B`, empty when the letter is not known, null for channels that are no loopback. */
+const loopbackLegOf = (record: Cdr) => {
+  const [, letter] = loopbackChannel.exec(record.channel_name ?? '') ?? []
+  const isLoopback =
+    record.channel_is_loopback === true || record.channel_name?.startsWith('loopback/') === true
+  if (!isLoopback) return null
+  const leg = (record.channel_loopback_leg ?? letter ?? '').toUpperCase()
+  return leg === 'A' || leg === 'B' ? leg : ''
+}
+
+const inVars = 'custom_channel_vars.'
+
+type Column = (typeof columns)[number]
+type Fields = Record<Column['sql'], string | number | null>
+
+const byName = (list: readonly Column[]) =>
+  new Map<string, Column>(list.map((column) => [column.path.replace(inVars, ''), column]))
+
+const topColumns = byName(columns.filter(({ path }) => !path.startsWith(inVars)))
+const varColumns = byName(columns.filter(({ path }) => path.startsWith(inVars)))
+
+// What other columns say already.
+const saidByKeys = new Set(['id', 'call_id', 'interaction_id', 'custom_channel_vars'])
+const saidByAccount = new Set(['account_id'])
+
+/** Moves what has a column into `fields`; answers with what is left, if anything. */
+const drain = (
+  source: Json,
+  known: ReadonlyMap<string, Column>,
+  skipped: ReadonlySet<string>,
+  fields: Fields,
+): Json | undefined => {
+  let rest: Json | undefined
+  for (const key of Object.keys(source)) {
+    if (skipped.has(key)) continue
+    const value = source[key]
+    const column = known.get(key)
+    if (!column) {
+      rest ??= {}
+      rest[key] = value
+    } else fields[column.sql] = column.type === 'json' ? JSON.stringify(value) : (value as string | number)
+  }
+  return rest
+}
+
+const noFields = Object.fromEntries(columns.map(({ sql }) => [sql, null])) as Fields
+
+const split = (record: Cdr) => {
+  const fields: Fields = { ...noFields }
+  const vars = drain(record.custom_channel_vars ?? {}, varColumns, saidByAccount, fields)
+  const top = drain(record, topColumns, saidByKeys, fields)
+  if (!vars && !top) return { fields, rest: null }
+  return { fields, rest: JSON.stringify(vars ? { ...top, custom_channel_vars: vars } : top) }
+}
+
+/** The row of a record that belongs to an account and an interaction. Throws a Rejection. */
+export const rowOf = (
+  { accountId, record, terms }: Pick<Leg, 'accountId' | 'record' | 'terms'>,
+  interaction: Interaction,
+  now: number,
+): CdrRow => {
+  const created = timestampOf(record, interaction)
+  assertTime('interaction_time', interaction.time, now)
+  assertTime('timestamp', created, now)
+  if (Math.abs(created - interaction.time) > farthestApartSeconds)
+    reject('timestamp: lies more than 27 days from interaction_time')
+  const { fields, rest } = split(record)
+  const leg = {
+    account_id: accountId,
+    id: `${monthOfGregorian(interaction.time)}-${record.call_id}`,
+    ...(fields as Omit<CdrRow, 'account_id' | 'id'>),
+    created,
+    interaction_time: interaction.time,
+    interaction_key: interaction.key,
+    loopback_leg: loopbackLegOf(record),
+    ...costsOf(record, terms),
+    rest,
+  }
+  return { ...leg, ...cellCareOf(leg) }
+}

@@ -1,0 +1,84 @@
+import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
+import type { Row } from '../../../storage/db.ts'
+import type { Store } from '../../../storage/store.ts'
+import { type CdrRow, monthOfId } from '../columns.ts'
+import type { Interaction } from './rules.ts'
+
+/** A leg, as the text that tells it from all others. */
+export const keyOf = ({ account_id, id }: Pick<CdrRow, 'account_id' | 'id'>) => `${account_id}/${id}`
+
+/** A leg of which a switch told, by account and call id. */
+export interface LegName {
+  accountId: string
+  callId: string
+}
+
+export const legKeyOf = ({ accountId, callId }: LegName) => `${accountId}/${callId}`
+
+const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
+
+export type IntakeStore = ReturnType<typeof createIntakeStore>
+
+export const createIntakeStore = (store: Store) => {
+  const storedIn = (month: number, rows: readonly CdrRow[]) =>
+    store.cdrs.read({ first: month, last: month }, (from) =>
+      store.scan<Row>(
+        `SELECT cdrs.account_id AS account_id, cdrs.id AS id FROM ${store.words.pairs('$1')}
+          JOIN ${from} ON cdrs.account_id = pairs.a AND cdrs.id = pairs.b`,
+        [JSON.stringify(rows.map(({ account_id, id }) => [account_id, id]))],
+      ),
+    )
+
+  return {
+    /** Which of these rows are stored already, as keys. */
+    async stored(rows: readonly CdrRow[]): Promise<ReadonlySet<string>> {
+      const found: string[] = []
+      for (const [month, legs] of byMonth(rows))
+        for (const { account_id, id } of await storedIn(month, legs))
+          found.push(keyOf({ account_id: account_id as string, id: id as string }))
+      return new Set(found)
+    },
+
+    /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
+    async uncounted(rows: readonly CdrRow[]) {
+      const dropped = await store.cdrs.droppedMonths()
+      return dropped.length === 0 ? rows : rows.filter(({ id }) => !dropped.includes(monthOfId(id)))
+    },
+
+    /** Adds rows. The change set fails as a conflict unless all of them are new. */
+    async insert(set: ChangeSet, rows: readonly CdrRow[]) {
+      for (const [month, legs] of byMonth(rows)) await store.cdrs.insert(set, month, legs, conflict)
+    },
+
+    /** The interactions that were found for legs, by key. */
+    async interactionsOf(legs: readonly LegName[]): Promise<Map<string, Interaction>> {
+      const rows = await store.all<Row>(
+        `SELECT i.account_id AS account_id, i.call_id AS call_id, i.interaction_time AS time, i.interaction_key AS key
+          FROM ${store.words.pairs('$1')} JOIN cdr_interactions i ON i.account_id = pairs.a AND i.call_id = pairs.b`,
+        [JSON.stringify(legs.map(({ accountId, callId }) => [accountId, callId]))],
+      )
+      return new Map(
+        rows.map(({ account_id, call_id, time, key }) => [
+          legKeyOf({ accountId: account_id as string, callId: call_id as string }),
+          { time: time as number, key: key as string },
+        ]),
+      )
+    },
+
+    /** Remembers the interaction of a leg for those that will name it. A conflict when somebody else just has. */
+    insertInteraction(set: ChangeSet, { accountId, callId }: LegName, { time, key }: Interaction) {
+      set.run(
+        `INSERT INTO cdr_interactions (account_id, call_id, interaction_time, interaction_key)
+          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
+        [accountId, callId, time, key],
+        { rows: 1, orElse: conflict },
+      )
+    },
+
+    /** Forgets interactions that began before a moment. */
+    forgetInteractions: (before: number) =>
+      store.writeUnrecorded([
+        { sql: 'DELETE FROM cdr_interactions WHERE interaction_time < $1', params: [before] },
+      ]),
+  }
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Round } from '../../../jobs/rounds.ts'
+import { failure } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import type { Log } from '../../../lib/log.ts'
+import { monthOf } from '../../../lib/time-key.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { isInUse } from '../../../storage/monthly.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Intake } from '../intake/operations.ts'
+import { documentOf } from '../rules.ts'
+import { outdated } from './rules.ts'
+import { createCdrMonthStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  intake: Intake
+  log: Log
+}
+
+const daySeconds = 86_400
+// No call lasts longer: after this long no leg comes that belongs to a remembered one.
+const interactionSeconds = 3 * daySeconds
+
+const dropAttempts = 20
+const dropPauseMs = 1000
+
+const roundAuthor: Author = { requestId: 'cdr-retention' }
+
+export type CdrMonths = ReturnType<typeof createCdrMonths>
+
+/** Call detail records by month: how long they are kept, and how they are taken out. */
+export const createCdrMonths = ({ store, settings, intake, log }: Tools) => {
+  const cdrs = createCdrMonthStore(store)
+
+  const dropOnce = async (author: Author, month: number) => {
+    const records = await cdrs.count(month)
+    const set = new ChangeSet(author)
+    cdrs.drop(set, month)
+    set.record({
+      accountId: systemScope,
+      kind: 'cdrs',
+      id: String(month),
+      action: 'deleted',
+      before: JSON.stringify({ month, records }),
+    })
+    await store.commit(set)
+    return records
+  }
+
+  const requireMonth = async (month: number) => {
+    await store.fence()
+    if (!(await cdrs.months()).includes(month)) throw failure('bad_identifier', { cause: String(month) })
+  }
+
+  /** Removes a month at once; statistics of it stay. Answers with the number of records that went. */
+  const drop = async (author: Author, month: number): Promise<number> => {
+    await requireMonth(month)
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await dropOnce(author, month)
+      } catch (error) {
+        if (!isInUse(error)) throw error
+        if (attempt === dropAttempts)
+          throw failure('datastore_conflict', { message: 'the month is being read' })
+        await sleep(dropPauseMs)
+      }
+    }
+  }
+
+  /** Drops what is older than the settings say. */
+  const retain = async (signal: AbortSignal) => {
+    await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds)
+    const { retention_months: kept } = await settings.of('cdr')
+    if (kept === undefined) return
+    const current = Number(monthOf(store.clock.now()))
+    for (const month of outdated(await cdrs.months(), current, kept)) {
+      if (signal.aborted) return
+      const records = await drop(roundAuthor, month)
+      log.write('info', 'a month of call records was dropped', { month, records })
+    }
+  }
+
+  return {
+    drop,
+    count: cdrs.count,
+
+    /** Every record of a month as one line of JSON each, in batches. */
+    async *lines(month: number): AsyncGenerator<{ records: number; text: string }> {
+      await requireMonth(month)
+      for await (const rows of cdrs.legs(month)) {
+        const text = rows.map((row) => `${JSON.stringify(documentOf(row))}\n`).join('')
+        yield { records: rows.length, text }
+      }
+    },
+
+    retention: { name: 'cdr-retention', everySeconds: daySeconds, run: retain } satisfies Round,
+  }
+}

@@ -1,0 +1,15 @@
+/** `count` months before a month: 202601 less 1 is 202512. */
+export const monthBefore = (month: number, count: number) => {
+  const months = Math.floor(month / 100) * 12 + (month % 100) - 1 - count
+  return Math.floor(months / 12) * 100 + (months % 12) + 1
+}
+
+/** The months that are beyond retention: `kept` whole months stay beside the current one. */
+export const outdated = (months: readonly number[], current: number, kept: number) => {
+  const first = monthBefore(current, kept)
+  return months.filter((month) => month < first)
+}
+
+/** The month that a text such as `202601` names, if it does. */
+export const monthIn = (text: string | undefined) =>
+  text !== undefined && /^\d{4}(?:0[1-9]|1[0-2])$/.test(text) ? Number(text) : undefined

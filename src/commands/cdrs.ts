@@ -1,0 +1,196 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { open, rename, rm, stat } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { entriesOf } from '../areas/cdrs/intake/ndjson.ts'
+import { createIntake } from '../areas/cdrs/intake/operations.ts'
+import type { IntakeReport } from '../areas/cdrs/intake/schema.ts'
+import { createCdrMonths } from '../areas/cdrs/months/operations.ts'
+import { monthIn } from '../areas/cdrs/months/rules.ts'
+import { ConfigError } from '../config/config.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { createValidate } from '../http/judge-data.ts'
+import { systemClock } from '../lib/clock.ts'
+import { Failure } from '../lib/failure.ts'
+import { newId } from '../lib/ids.ts'
+import { createLog } from '../lib/log.ts'
+import { createSettings } from '../settings/settings.ts'
+import type { Author } from '../storage/change-set.ts'
+import { openStore } from './open-store.ts'
+import { createProgress } from './progress.ts'
+
+const help = `Usage: crosspoint cdrs import FILE
+       crosspoint cdrs archive YYYYMM FILE
+       crosspoint cdrs drop YYYYMM --yes
+
+import   stores the call detail records of a file, one JSON object a line; FILE may be gzipped. A record that is
+         stored already stays as it is, so an import can be repeated. Lines that cannot be used are told by number and
+         reason and left out; the status is then 1.
+archive  writes every record of a month to a new file that import reads back; gzipped when its name ends in .gz.
+drop     removes a month with all its records at once. Statistics of the month stay.
+
+All work beside a running server.
+`
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const tell = (text: string) => process.stderr.write(`${text}\n`)
+
+const thousands = (count: number) => count.toLocaleString('en-US')
+
+/** Something that the person at the terminal has to put right. */
+class Mistake extends Error {}
+
+type Tools = ReturnType<typeof toolsOf>
+
+const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store']) => {
+  const settings = createSettings(store.records, 'command')
+  const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
+  const intake = createIntake({ store, settings, validate: createValidate(settings) })
+  const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }
+  return { intake, months: createCdrMonths({ store, settings, intake, log }), author }
+}
+
+const isGzipped = async (file: string) => {
+  const handle = await open(file)
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0)
+    return bytesRead === 2 && buffer[0] === 0x1f && buffer[1] === 0x8b
+  } finally {
+    await handle.close()
+  }
+}
+
+const summaryOf = (report: Readonly<IntakeReport>) =>
+  [
+    `${thousands(report.accepted)} records stored`,
+    `${thousands(report.duplicates)} were there`,
+    `${thousands(report.ignored)} ignored`,
+    `${thousands(report.rejected_total)} rejected`,
+  ].join(', ')
+
+/** The bytes of a file, unpacked; `onRead` hears how far one is in the file itself. */
+const contentOf = async (file: string, onRead: (bytes: number) => void): Promise<AsyncIterable<Buffer>> => {
+  const zipped = await isGzipped(file)
+  const source = createReadStream(file, { highWaterMark: 262_144 })
+  source.on('data', () => onRead(source.bytesRead))
+  if (!zipped) return source as AsyncIterable<Buffer>
+  const unpacked = createGunzip()
+  // Its failure reaches whoever reads `unpacked`.
+  pipeline(source, unpacked).catch(() => undefined)
+  return unpacked as AsyncIterable<Buffer>
+}
+
+const tellRejected = ({ rejected, rejected_total: total }: IntakeReport) => {
+  for (const { line, reason } of rejected) tell(`line ${line}: ${reason}`)
+  if (total > rejected.length) tell(`... and ${thousands(total - rejected.length)} more lines were rejected`)
+}
+
+const importFile = async ({ intake, author }: Tools, [file]: readonly string[]) => {
+  if (file === undefined) return undefined
+  const { size } = await stat(file)
+  const progress = createProgress(process.stderr, size)
+  let read = 0
+  const content = await contentOf(file, (bytes) => {
+    read = bytes
+  })
+  const report = await intake.take(author, entriesOf(content), (sofar) =>
+    progress.show(read, summaryOf(sofar)),
+  )
+  progress.end()
+  tellRejected(report)
+  say(summaryOf(report))
+  return report.rejected_total > 0 ? 1 : 0
+}
+
+const archiveMonth = async ({ months }: Tools, [text, file]: readonly string[]) => {
+  const month = monthIn(text)
+  if (month === undefined || file === undefined) return undefined
+  const total = await months.count(month)
+  const progress = createProgress(process.stderr, total)
+  let records = 0
+  const lines = async function* () {
+    for await (const batch of months.lines(month)) {
+      yield batch.text
+      records += batch.records
+      progress.show(records, `${thousands(records)} records written`)
+    }
+  }
+  await writeNew(file, lines())
+  progress.end()
+  say(`${thousands(records)} records of ${month} are in ${file}`)
+  return 0
+}
+
+/** Writes a file that did not exist; it has its name only when it is whole and on disk. */
+const writeNew = async (file: string, lines: AsyncIterable<string>) => {
+  if (await stat(file).catch(() => undefined)) throw new Mistake(`${file} exists`)
+  const unfinished = `${file}.part`
+  // `flush`: synced to disk before it is closed.
+  const target = createWriteStream(unfinished, { mode: 0o600, flush: true })
+  try {
+    if (file.endsWith('.gz')) await pipeline(lines, createGzip(), target)
+    else await pipeline(lines, target)
+    await rename(unfinished, file)
+  } catch (error) {
+    await rm(unfinished, { force: true })
+    throw error
+  }
+}
+
+const dropMonth = async ({ months, author }: Tools, [text, ...flags]: readonly string[]) => {
+  const month = monthIn(text)
+  if (month === undefined) return undefined
+  if (!flags.includes('--yes')) {
+    throw new Mistake(
+      `${thousands(await months.count(month))} records of ${month} would be gone for good: say --yes`,
+    )
+  }
+  say(`${thousands(await months.drop(author, month))} records of ${month} are gone`)
+  return 0
+}
+
+const actions: Record<string, (tools: Tools, args: readonly string[]) => Promise<number | undefined>> = {
+  import: importFile,
+  archive: archiveMonth,
+  drop: dropMonth,
+}
+
+const reasonOf = (error: unknown): string | undefined => {
+  if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
+  if (error instanceof Mistake) return error.message
+  if (error instanceof Failure && error.kind === 'bad_identifier') return 'there are no records of that month'
+  if (error instanceof Failure) return `${error.kind}: ${JSON.stringify(error.details)}`
+  const isSystemError = error instanceof Error && 'code' in error
+  return isSystemError ? error.message : undefined
+}
+
+const perform = async (name: string, args: readonly string[]) => {
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  const { store, close } = await openStore(config, systemClock)
+  try {
+    return await actions[name]?.(toolsOf(store), args)
+  } finally {
+    await close()
+  }
+}
+
+const run = async ([name = '', ...args]: readonly string[]): Promise<number> => {
+  if (name === '' || name === '--help' || args.includes('--help')) {
+    process.stdout.write(help)
+    return 0
+  }
+  try {
+    const status = Object.hasOwn(actions, name) ? await perform(name, args) : undefined
+    if (status !== undefined) return status
+    process.stderr.write(help)
+    return 2
+  } catch (error) {
+    const reason = reasonOf(error)
+    if (reason === undefined) throw error
+    tell(`crosspoint: ${reason}`)
+    return 1
+  }
+}
+
+export const cdrs = { run }

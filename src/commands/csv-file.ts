@@ -1,0 +1,52 @@
+import { createReadStream } from 'node:fs'
+import { createCsvParser } from '../lib/csv-parse.ts'
+
+/** A row of a CSV file. */
+export interface CsvRow {
+  /** Of its beginning; the first line is 1. */
+  line: number
+  cells: readonly (string | undefined)[]
+}
+
+const lf = 0x0a
+const cr = 0x0d
+
+/** Turns growing positions in a text into line numbers. The bytes up to a position have to be passed first. */
+const createLineCounter = () => {
+  const ends: number[] = []
+  let passed = 0
+  let line = 1
+  let endsWithCr = false
+  return {
+    pass(piece: Uint8Array) {
+      for (const [index, byte] of piece.entries()) {
+        const isBehindCr = index === 0 ? endsWithCr : piece[index - 1] === cr
+        if (byte === cr || (byte === lf && !isBehindCr)) ends.push(passed + index)
+      }
+      endsWithCr = piece.at(-1) === cr
+      passed += piece.length
+    },
+    lineOf(position: number) {
+      let done = 0
+      while (done < ends.length && (ends[done] as number) < position) done += 1
+      ends.splice(0, done)
+      line += done
+      return line
+    },
+  }
+}
+
+/** The rows of a file, a piece of it at a time. Fails with a CsvMistake when it is no CSV. */
+export async function* readCsvFile(path: string): AsyncGenerator<CsvRow[]> {
+  const parser = createCsvParser()
+  const lines = createLineCounter()
+  const rowsOf = (records: ReturnType<typeof parser.push>) =>
+    records.map(({ cells, start }): CsvRow => ({ cells, line: lines.lineOf(start) }))
+  for await (const chunk of createReadStream(path)) {
+    lines.pass(chunk as Buffer)
+    const rows = rowsOf(parser.push(chunk as Buffer))
+    if (rows.length > 0) yield rows
+  }
+  const rest = rowsOf(parser.end())
+  if (rest.length > 0) yield rest
+}

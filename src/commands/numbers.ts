@@ -1,0 +1,164 @@
+import { createLocalities } from '../areas/phone-numbers/localities/operations.ts'
+import { type Locality, localityIn, placesIn } from '../areas/phone-numbers/localities/rules.ts'
+import { createPools } from '../areas/phone-numbers/pools/operations.ts'
+import { type PoolNumber, poolNumberIn, poolPlacesIn } from '../areas/phone-numbers/pools/rules.ts'
+import { ConfigError } from '../config/config.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { createLeases } from '../jobs/leases.ts'
+import { systemClock } from '../lib/clock.ts'
+import { CsvMistake } from '../lib/csv-parse.ts'
+import { Failure } from '../lib/failure.ts'
+import { newId } from '../lib/ids.ts'
+import { createLog } from '../lib/log.ts'
+import type { Author } from '../storage/change-set.ts'
+import type { Store } from '../storage/store.ts'
+import { type CsvRow, readCsvFile } from './csv-file.ts'
+import { openStore } from './open-store.ts'
+
+const help = `Usage: crosspoint numbers localities import FILE
+       crosspoint numbers pool import FILE
+       crosspoint numbers pool remove FILE
+
+localities import  puts the rows of a CSV in the place of all localities that were there. Its header is
+                   prefix,country,region,city,rate_center,lata,latitude,longitude; a prefix is national digits
+                   (415555) or the beginning of an E.164 number (+1415555).
+pool import        adds numbers to the stock of accounts, from which they and those below them may take; header
+                   e164,account_id, if wanted with carrier_module (managed, which is the default, or inum).
+pool remove        takes numbers out of the stock again; numbers in use stay in use.
+
+Both work beside a running server. Lines that cannot be used are told by number and reason and left out; the status is
+then 1, and 0 when every line was good.
+`
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const tell = (text: string) => process.stderr.write(`${text}\n`)
+
+/** Something is wrong with the file as a whole: nothing has been changed. */
+class FileMistake extends Error {}
+
+// A file of another kind has a mistake in every line.
+const mostTold = 100
+
+/** The good rows of a file; the others are told and counted. */
+const createReading = <Places, T>(
+  file: string,
+  placesOf: (header: CsvRow['cells']) => Places | string,
+  read: (cells: CsvRow['cells'], places: Places) => T | string,
+) => {
+  const reading = {
+    refused: 0,
+    async *rows(): AsyncGenerator<T[]> {
+      let places: Places | undefined
+      for await (const rows of readCsvFile(file)) {
+        const [first] = rows
+        if (places === undefined && first) places = headerOf(first)
+        const header = places as Places
+        yield rows.filter((row) => row.line !== headerLine).flatMap((row) => take(row, header))
+      }
+      if (places === undefined) throw new FileMistake('the file is empty')
+    },
+  }
+  let headerLine = 0
+
+  const headerOf = ({ cells, line }: CsvRow): Places => {
+    const places = placesOf(cells)
+    if (typeof places === 'string') throw new FileMistake(places)
+    headerLine = line
+    return places
+  }
+
+  const take = ({ cells, line }: CsvRow, places: Places): T[] => {
+    const row = read(cells, places)
+    if (typeof row !== 'string') return [row]
+    reading.refused += 1
+    if (reading.refused <= mostTold) tell(`line ${line}: ${row}`)
+    if (reading.refused === mostTold) tell('... further lines are only counted')
+    return []
+  }
+
+  return reading
+}
+
+interface Work {
+  store: Store
+  file: string
+  author: Author
+}
+
+const importLocalities = async ({ store, file, author }: Work) => {
+  const reading = createReading<ReturnType<typeof placesIn> & object, Locality>(file, placesIn, localityIn)
+  const count = await createLocalities(store).replaceAll(author, reading.rows())
+  say(`${count} localities are there now; ${reading.refused} lines were left out`)
+  return reading.refused
+}
+
+const changePool =
+  (change: 'add' | 'remove') =>
+  async ({ store, file, author }: Work) => {
+    const reading = createReading<ReturnType<typeof poolPlacesIn> & object, PoolNumber>(
+      file,
+      poolPlacesIn,
+      poolNumberIn,
+    )
+    const { done, unknown } = await createPools(store)[change](author, reading.rows())
+    for (const accountId of unknown) tell(`there is no account ${accountId}`)
+    say(
+      `${done} numbers ${change === 'add' ? 'added to' : 'removed from'} pools; ${reading.refused} lines were left out`,
+    )
+    return reading.refused + unknown.length
+  }
+
+const actions: Record<string, (work: Work) => Promise<number>> = {
+  'localities import': importLocalities,
+  'pool import': changePool('add'),
+  'pool remove': changePool('remove'),
+}
+
+const perform = async (name: string, file: string) => {
+  const action = actions[name] as (work: Work) => Promise<number>
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  const { store, close } = await openStore(config, systemClock)
+  const log = createLog(config.logLevel, systemClock, (line) => process.stderr.write(line))
+  const leases = createLeases(store, systemClock, log)
+  try {
+    const lease = await leases.take(`numbers/${name}`)
+    if (!lease) throw new FileMistake('another process is just doing the same')
+    const refused = await action({ store, file, author: { requestId: newId(systemClock.now()) } })
+    return refused > 0 ? 1 : 0
+  } finally {
+    await leases.stop()
+    await close()
+  }
+}
+
+const reasonOf = (error: unknown): string | undefined => {
+  if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
+  if (error instanceof FileMistake || error instanceof CsvMistake)
+    return `nothing was changed: ${error.message}`
+  if (error instanceof Failure) return `${error.kind}: ${JSON.stringify(error.details)}`
+  return error instanceof Error && 'code' in error && 'path' in error ? error.message : undefined
+}
+
+const run = async (args: readonly string[]): Promise<number> => {
+  if (args.includes('--help') || args.length === 0) {
+    process.stdout.write(help)
+    return 0
+  }
+  const [what, action, file, ...more] = args
+  const name = `${what} ${action}`
+  if (!Object.hasOwn(actions, name) || file === undefined || more.length > 0) {
+    process.stderr.write(help)
+    return 2
+  }
+  try {
+    return await perform(name, file)
+  } catch (error) {
+    const reason = reasonOf(error)
+    if (reason === undefined) throw error
+    tell(`crosspoint: ${reason}`)
+    return 1
+  }
+}
+
+export const numbers = { run }

@@ -1,0 +1,31 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import type { Clock } from '../lib/clock.ts'
+import { openPostgres } from '../storage/postgres.ts'
+import { openSqlite } from '../storage/sqlite.ts'
+import { createStore, type Store } from '../storage/store.ts'
+import { upgradeStorage } from '../storage/upgrades.ts'
+
+export interface OpenStore {
+  store: Store
+  close(): Promise<void>
+}
+
+/** The store that the settings name, for commands that do their work beside a running server or without one. */
+export const openStore = async (config: Config, clock: Clock): Promise<OpenStore> => {
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  const db = config.databaseUrl
+    ? openPostgres(config.databaseUrl)
+    : openSqlite(join(config.dataDir, 'crosspoint.db'))
+  try {
+    await upgradeStorage(db, clock)
+    const store = createStore(db, clock)
+    // Opens the ear of a PostgreSQL store.
+    await store.fence()
+    return { store, close: () => db.close() }
+  } catch (error) {
+    await db.close()
+    throw error
+  }
+}

@@ -1,0 +1,219 @@
+import { type ChangeSet, systemScope } from './change-set.ts'
+import { cacheKey, type Database, type Row, type Value } from './db.ts'
+
+/** A month as a number, `202611`. */
+export type Month = number
+
+/** A stored row by column. */
+export type MonthlyRow = Readonly<Record<string, string | number | null>>
+
+/** Months from the first to the last, both included. */
+export interface MonthRange {
+  first: Month
+  last: Month
+}
+
+/**
+ * A table whose rows lie by month, so that a month can go at once: PostgreSQL partitions, tables of their own in
+ * SQLite. An empty table of the plain name is the parent or pattern of them all (see upgrades/0003-cdrs.ts).
+ */
+export interface MonthlyTable {
+  /** The months that have a table, in order. */
+  months(): Promise<readonly Month[]>
+  /** The months that were ever dropped, whether or not they have a table again. */
+  droppedMonths(): Promise<readonly Month[]>
+  /**
+   * What stands behind FROM to read these months: `FROM ${table.from(months)}`. A condition on an index and an order
+   * along it are carried into each month and merged, so that LIMIT reads only what it returns. SQLite does so only when
+   * the columns of ORDER BY are selected.
+   */
+  from(months: readonly Month[]): string
+  /**
+   * Reads months of a range. `query` is run with the text behind FROM, and once more when a month was dropped by
+   * another process at that moment.
+   */
+  read<T>(range: MonthRange, query: (from: string) => Promise<T>): Promise<T>
+  /** Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new. */
+  insert(set: ChangeSet, month: Month, rows: readonly MonthlyRow[], orElse: InsertFailure): Promise<void>
+  /** Removes a month with all its rows. Queries that are under way finish first, or fail it: see `isInUse`. */
+  drop(set: ChangeSet, month: Month): void
+}
+
+type InsertFailure = NonNullable<Parameters<ChangeSet['run']>[2]>['orElse']
+
+/** Whether a month could not be dropped because somebody was reading it all the while (PostgreSQL). */
+export const isInUse = (error: unknown) => (error as { code?: unknown } | null)?.code === '55P03'
+
+const monthForm = /^\d{6}$/
+
+const checked = (month: Month) => {
+  // It becomes part of a statement's text.
+  if (!monthForm.test(String(month))) throw new Error(`${month} is no month`)
+  return month
+}
+
+const register = 'INSERT INTO monthly_tables (name, month, state) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING'
+const forget = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3'
+
+interface Known {
+  present: readonly Month[]
+  dropped: readonly Month[]
+}
+
+/** What differs between the engines. */
+interface Layout {
+  from(months: readonly Month[]): string
+  /** Statements that make the month's table unless it is there. */
+  create(month: Month): Promise<readonly string[]>
+  /** The insertion of these rows: statements with the number of rows each must add. */
+  insertions(month: Month, rows: readonly MonthlyRow[]): { sql: string; params: Value[]; rows: number }[]
+  drop(month: Month): readonly string[]
+}
+
+const sqliteLayout = (db: Database, name: string): Layout => {
+  const tableOf = (month: Month) => `${name}_${checked(month)}`
+  const inserts = new Map<string, string>()
+  let pattern: Promise<string[]> | undefined
+
+  const readPattern = async () => {
+    const rows = await db.all<Row>(
+      "SELECT sql FROM sqlite_master WHERE tbl_name = $1 AND sql IS NOT NULL ORDER BY type = 'index'",
+      [name],
+    )
+    return rows.map(({ sql }) => sql as string)
+  }
+
+  // `CREATE INDEX cdrs_listed ON cdrs (..)` becomes `CREATE INDEX IF NOT EXISTS cdrs_202611_listed ON cdrs_202611 (..)`.
+  const copied = (sql: string, table: string) =>
+    sql
+      .replace(/^CREATE (TABLE|INDEX) /, 'CREATE $1 IF NOT EXISTS ')
+      .replace(new RegExp(`\\b${name}(?=_|\\b)`, 'g'), table)
+
+  const insertOf = (table: string, keys: readonly string[]) => {
+    let sql = inserts.get(table)
+    if (!sql) {
+      const places = keys.map((_, index) => `$${index + 1}`).join(', ')
+      sql = `INSERT INTO ${table} (${keys.join(', ')}) VALUES (${places}) ON CONFLICT DO NOTHING`
+      inserts.set(table, sql)
+    }
+    return sql
+  }
+
+  return {
+    from: (months) =>
+      months.length === 0
+        ? name
+        : `(${months.map((month) => `SELECT * FROM ${tableOf(month)}`).join(' UNION ALL ')}) AS ${name}`,
+    async create(month) {
+      pattern ??= readPattern()
+      return (await pattern).map((sql) => copied(sql, tableOf(month)))
+    },
+    // One statement a row: it is prepared once, and twice as fast as taking a JSON text apart in SQL.
+    insertions(month, rows) {
+      const keys = Object.keys(rows[0] ?? {})
+      const sql = insertOf(tableOf(month), keys)
+      return rows.map((row) => ({ sql, params: keys.map((key) => row[key] as Value), rows: 1 }))
+    },
+    drop: (month) => [`DROP TABLE IF EXISTS ${tableOf(month)}`],
+  }
+}
+
+const postgresLayout = (name: string): Layout => {
+  const tableOf = (month: Month) => `${name}_${checked(month)}`
+  return {
+    from: (months) =>
+      `(SELECT * FROM ${name} WHERE month IN (${months.length === 0 ? 0 : months.map(checked).join(', ')})) AS ${name}`,
+    // Made beside the parent and then attached: unlike PARTITION OF this waits for no reader, and stops none.
+    create: async (month) => [
+      `DO $$ BEGIN
+        IF to_regclass('${tableOf(month)}') IS NULL THEN
+          PERFORM pg_advisory_xact_lock(hashtext('crosspoint months'));
+          -- Another process may just have made it: to_regclass would still answer from this session's memory.
+          IF NOT EXISTS (
+            SELECT 1 FROM pg_class WHERE relname = '${tableOf(month)}'
+              AND relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = '${name}'::regclass)
+          ) THEN
+            CREATE TABLE ${tableOf(month)} (LIKE ${name} INCLUDING ALL);
+            ALTER TABLE ${name} ATTACH PARTITION ${tableOf(month)} FOR VALUES IN (${month});
+          END IF;
+        END IF;
+      END $$`,
+    ],
+    insertions: (month, rows) => [
+      {
+        sql: `INSERT INTO ${name} SELECT * FROM json_populate_recordset(NULL::${name}, $1::json) ON CONFLICT DO NOTHING`,
+        params: [JSON.stringify(rows.map((row) => ({ ...row, month })))],
+        rows: rows.length,
+      },
+    ],
+    // Whoever wants to read waits behind a drop that waits: so it waits shortly, and is tried again.
+    drop: (month) => [
+      "SET LOCAL lock_timeout = '500ms'",
+      `DROP TABLE IF EXISTS ${tableOf(month)}`,
+      'SET LOCAL lock_timeout = DEFAULT',
+    ],
+  }
+}
+
+const isMissing = (error: unknown) => error instanceof Error && /no such table/.test(error.message)
+
+export const createMonthlyTable = (db: Database, name: string): MonthlyTable => {
+  const layout = db.engine === 'sqlite' ? sqliteLayout(db, name) : postgresLayout(name)
+  const [scope, kind] = [systemScope, 'monthly_tables']
+  const key = cacheKey(scope, kind, name)
+  let known: Promise<Known> | undefined
+  db.onStale((keys) => {
+    if (keys === 'everything' || keys.includes(key)) known = undefined
+  })
+
+  const load = async () => {
+    const rows = await db.all('SELECT month, state FROM monthly_tables WHERE name = $1 ORDER BY month', [
+      name,
+    ])
+    const monthsOf = (wanted: string) =>
+      rows.filter(({ state }) => state === wanted).map(({ month }) => month as Month)
+    return { present: monthsOf('present'), dropped: monthsOf('dropped') }
+  }
+
+  const learn = () => {
+    if (known) return known
+    const loading = load()
+    known = loading
+    loading.catch(() => {
+      if (known === loading) known = undefined
+    })
+    return loading
+  }
+
+  const within = async ({ first, last }: MonthRange) =>
+    (await learn()).present.filter((month) => month >= first && month <= last)
+
+  return {
+    months: async () => (await learn()).present,
+    droppedMonths: async () => (await learn()).dropped,
+    from: layout.from,
+    async read(range, query) {
+      try {
+        return await query(layout.from(await within(range)))
+      } catch (error) {
+        if (!isMissing(error)) throw error
+        known = undefined
+        return query(layout.from(await within(range)))
+      }
+    },
+    async insert(set, month, rows, orElse) {
+      // Said every time, not only when the month is unknown: another process may be dropping it.
+      for (const sql of await layout.create(month)) set.run(sql, [])
+      set.run(register, [name, month, 'present'])
+      for (const { sql, params, rows: expected } of layout.insertions(month, rows))
+        set.run(sql, params, { rows: expected, orElse })
+      set.outdate(scope, kind, name)
+    },
+    drop(set, month) {
+      for (const sql of layout.drop(month)) set.run(sql, [])
+      set.run(forget, [name, month, 'present'])
+      set.run(register, [name, month, 'dropped'])
+      set.outdate(scope, kind, name)
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import type { Database, Statement } from './db.ts'
+
+/** What the engines say differently, for areas that compute texts and sums in the store. Arguments are SQL expressions. */
+export interface SqlWords {
+  /** The texts in a row; NULL counts as nothing. Numbers are written as decimals. */
+  joined(parts: readonly string[]): string
+  /** A number as text, NULL stays NULL. */
+  asText(number: string): string
+  /** The text before the first occurrence of a character; the whole text when there is none. */
+  before(text: string, character: string): string
+  /** The text behind the first occurrence of a character; empty when there is none. */
+  behind(text: string, character: string): string
+  /** A number of Unix seconds between the years 1 and 9999 as UTC: `2026-02-07 09:15:02`. */
+  dateAndTime(unixSeconds: string): string
+  /** The same as `Sat, 07 Feb 2026 09:15:02 GMT`. */
+  httpDate(unixSeconds: string): string
+  /** A number that is not negative, and has no more digits, with leading zeros. */
+  padded(number: string, digits: number): string
+  /** What stands behind FROM to join with a JSON list of pairs of texts: rows `pairs.a`, `pairs.b`. */
+  pairs(json: string): string
+  /**
+   * For writes that add to shared counters: until the end of the transaction nobody else has a turn of that name, so
+   * that no two of them can wait for each other. Undefined where writes happen one after the other anyway.
+   */
+  takeTurn(name: string): Statement | undefined
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
+
+const dayNames = 'SunMonTueWedThuFriSat'
+const monthNames = 'JanFebMarAprMayJunJulAugSepOctNovDec'
+
+const named = (names: string, number: string) => `substr('${names}', 3 * ${number} - 2, 3)`
+
+// The epoch was a Thursday; times before it count backwards. Cheaper than asking strftime for %w.
+const weekday = (seconds: string) => `((${seconds} / 86400 - (${seconds} % 86400 < 0)) % 7 + 11) % 7 + 1`
+
+const sqlite: SqlWords = {
+  joined: (parts) => `concat(${parts.join(', ')})`,
+  asText: (number) => `CAST(${number} AS TEXT)`,
+  before: (text, character) =>
+    `CASE WHEN instr(${text}, ${quoted(character)}) > 0
+      THEN substr(${text}, 1, instr(${text}, ${quoted(character)}) - 1) ELSE ${text} END`,
+  behind: (text, character) =>
+    `CASE WHEN instr(${text}, ${quoted(character)}) > 0
+      THEN substr(${text}, instr(${text}, ${quoted(character)}) + 1) ELSE '' END`,
+  dateAndTime: (seconds) => `datetime(${seconds}, 'unixepoch')`,
+  httpDate: (seconds) => {
+    const part = (form: string) => `strftime('${form}', ${seconds}, 'unixepoch')`
+    return `concat(${named(dayNames, `(${weekday(seconds)})`)}, ${part(', %d ')},
+      ${named(monthNames, part('%m'))}, ${part(' %Y %H:%M:%S GMT')})`
+  },
+  padded: (number, digits) => `substr('${'0'.repeat(digits)}' || ${number}, -${digits})`,
+  pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
+  takeTurn: () => undefined,
+}
+
+const postgresTime = (seconds: string, form: string) =>
+  `to_char(to_timestamp(${seconds}) AT TIME ZONE 'UTC', '${form}')`
+
+const postgres: SqlWords = {
+  joined: (parts) => `concat(${parts.join(', ')})`,
+  asText: (number) => `(${number})::text`,
+  before: (text, character) => `split_part(${text}, ${quoted(character)}, 1)`,
+  behind: (text, character) =>
+    `CASE WHEN strpos(${text}, ${quoted(character)}) > 0
+      THEN substr(${text}, strpos(${text}, ${quoted(character)}) + 1) ELSE '' END`,
+  dateAndTime: (seconds) => postgresTime(seconds, 'YYYY-MM-DD HH24:MI:SS'),
+  httpDate: (seconds) => postgresTime(seconds, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"'),
+  padded: (number, digits) => `lpad((${number})::text, ${digits}, '0')`,
+  pairs: (json) =>
+    `(SELECT pair ->> 0 AS a, pair ->> 1 AS b FROM json_array_elements(${json}::json) AS pair) AS pairs`,
+  takeTurn: (name) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext($1))', params: [`crosspoint ${name}`] }),
+}
+
+export const sqlWordsOf = (engine: Database['engine']): SqlWords => (engine === 'sqlite' ? sqlite : postgres)

@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import type { Database } from '../../src/storage/db.ts'
+import { createStore, type Store } from '../../src/storage/store.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+
+const always = { first: 190001, last: 999912 }
+
+describeEngines('A table by month', (engine) => {
+  let opened: TestDatabase
+  let db: Database
+  let store: Store
+  /** Another process of the same store. */
+  let other: Store
+
+  beforeAll(async () => {
+    opened = await openTestDatabase(engine)
+    db = opened.db
+    store = createStore(db, systemClock)
+    other = createStore(opened.reopen(), systemClock)
+    await other.fence()
+  })
+
+  afterAll(() => opened.close())
+
+  const rowOf = (month: number, name: string, created = 1) => ({
+    account_id: 'account',
+    id: `${month}-${name}`,
+    created,
+    interaction_time: 1,
+    interaction_key: 'key',
+    cost: 0,
+    reseller_cost: 0,
+    csv_quoted: 0,
+    csv_guarded: 0,
+    rest: null,
+  })
+
+  const changes = () =>
+    new ChangeSet({ requestId: 'test' }).record({
+      accountId: 'account',
+      kind: 'cdrs',
+      id: 'x',
+      action: 'created',
+    })
+
+  const insert = async (into: Store, month: number, ...names: string[]) => {
+    const set = changes()
+    await into.cdrs.insert(
+      set,
+      month,
+      names.map((name) => rowOf(month, name)),
+      conflict,
+    )
+    await into.commit(set)
+  }
+
+  const drop = async (from: Store, month: number) => {
+    const set = changes()
+    from.cdrs.drop(set, month)
+    await from.commit(set)
+  }
+
+  const idsIn = async (from: Store, range = always) => {
+    await from.fence()
+    const rows = await from.cdrs.read(range, (text) => from.all(`SELECT id FROM ${text} ORDER BY id`))
+    return rows.map(({ id }) => id)
+  }
+
+  it('is empty before it has a month', async () => {
+    expect(await store.cdrs.months()).toEqual([])
+    expect(await idsIn(store)).toEqual([])
+  })
+
+  it('gets its months as rows come', async () => {
+    await insert(store, 202612, 'a', 'b')
+    await insert(store, 202701, 'c')
+    await insert(store, 202612, 'd')
+    expect(await store.cdrs.months()).toEqual([202612, 202701])
+    expect(await idsIn(store)).toEqual(['202612-a', '202612-b', '202612-d', '202701-c'])
+    expect(await idsIn(store, { first: 202701, last: 202701 })).toEqual(['202701-c'])
+    expect(await idsIn(store, { first: 202702, last: 202703 })).toEqual([])
+  })
+
+  it('refuses a row that is there, and with it the whole change', async () => {
+    await expect(insert(store, 202612, 'new', 'a')).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    expect(await idsIn(store)).not.toContain('202612-new')
+  })
+
+  it('takes nothing for a month that is none', async () => {
+    await expect(insert(store, 20261, 'x')).rejects.toThrow('20261 is no month')
+  })
+
+  it('tells the other processes of its months', async () => {
+    expect(await idsIn(other)).toHaveLength(4)
+    await insert(other, 202703, 'e')
+    expect(await idsIn(store)).toContain('202703-e')
+    await drop(store, 202703)
+    expect(await idsIn(other)).toHaveLength(4)
+  })
+
+  it('gets the same month from two processes at once', async () => {
+    await Promise.all([insert(store, 202705, 'a'), insert(other, 202705, 'b'), insert(store, 202706, 'c')])
+    expect(await idsIn(store, { first: 202705, last: 202706 })).toEqual(['202705-a', '202705-b', '202706-c'])
+  })
+
+  it('loses a month at once, and can have it again', async () => {
+    await drop(store, 202705)
+    expect(await idsIn(store, { first: 202705, last: 202705 })).toEqual([])
+    expect(await store.cdrs.droppedMonths()).toContain(202705)
+    await insert(other, 202705, 'back')
+    expect(await idsIn(store, { first: 202705, last: 202705 })).toEqual(['202705-back'])
+  })
+
+  it('is read by who has not yet heard that a month is gone', async () => {
+    await insert(store, 202708, 'x')
+    expect(await idsIn(other, { first: 202706, last: 202708 })).toHaveLength(2)
+    await drop(store, 202708)
+    // Without a fence: `other` may still believe in the month.
+    const rows = await other.cdrs.read({ first: 202706, last: 202708 }, (text) =>
+      other.all(`SELECT id FROM ${text}`),
+    )
+    expect(rows.map(({ id }) => id)).toEqual(['202706-c'])
+  })
+
+  it('merges its months along the index instead of sorting them', async () => {
+    const sql = `SELECT created, id FROM ${store.cdrs.from([202612, 202701])}
+      WHERE account_id = 'account' AND created <= 5 ORDER BY created DESC, id DESC LIMIT 10`
+    const explain = engine === 'sqlite' ? 'EXPLAIN QUERY PLAN ' : 'EXPLAIN '
+    let plan = ''
+    await db.exclusively(async (run) => {
+      if (engine === 'postgres') await run('SET LOCAL enable_seqscan = off')
+      const rows = await run(explain + sql)
+      plan = rows.map((row) => Object.values(row).join(' ')).join('\n')
+    })
+    expect(plan).toMatch(engine === 'sqlite' ? /MERGE \(UNION ALL\)/ : /Merge Append/)
+    expect(plan).toMatch(engine === 'sqlite' ? /cdrs_202612_listed/ : /cdrs_202612_account_id_created_id_idx/)
+    expect(plan).not.toMatch(/TEMP B-TREE|Sort Key.*\n\s*->\s*Append/)
+  })
+
+  if (engine === 'postgres') {
+    it('waits a moment for whoever reads a month that is dropped, then fails', async () => {
+      await insert(store, 202709, 'x')
+      let dropped: unknown
+      await opened.reopen().exclusively(async (run) => {
+        await run('SELECT id FROM cdrs WHERE month = 202709')
+        dropped = await drop(store, 202709).catch((error) => error)
+      })
+      expect(dropped).toMatchObject({ code: '55P03' })
+      await drop(store, 202709)
+      expect(await idsIn(store, { first: 202709, last: 202709 })).toEqual([])
+    })
+  }
+})
