@@ -1,0 +1,125 @@
+// What tasks can do with call detail records.
+import type { Actor } from '../../auth/identity.ts'
+import { accountMember } from '../../auth/policies.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { invalid } from '../../lib/failure.ts'
+import { gregorianNow, gregorianOfUnix, unixOfGregorian } from '../../lib/gregorian.ts'
+import type { Json } from '../../lib/json.ts'
+import type { OutputAction, TaskContext } from '../tasks/operations.ts'
+import type { Cdrs } from './operations.ts'
+import type { Place, TimeWindow } from './reading/rules.ts'
+import { columnsFor, sheetRowOf } from './rules.ts'
+
+interface Tools {
+  cdrs: Cdrs
+  clock: Clock
+}
+
+const rowsOfAPart = 500
+/** The position behind the last record. */
+const atEnd = 'end'
+
+/** Resellers see what calls cost them; the account above all of them is one. */
+const isReseller = ({ account: { hidden } }: Actor) => hidden.isReseller || hidden.tree.length === 0
+
+const wholeIn = (given: Json, name: string, form: RegExp): number | undefined => {
+  const value = given[name]
+  if (value === undefined) return undefined
+  if (form.test(String(value))) return Number(value)
+  throw invalid({
+    [name]: { type: { message: 'Value is not of the right type', target: 'integer', value } },
+  })
+}
+
+const time = /^\d{1,15}$/
+// A plus sign of a query is a blank.
+const offset = /^ ?[+-]?\d{1,9}$/
+
+const beginningOfMonth = (gregorianSeconds: number) => {
+  const now = new Date(unixOfGregorian(gregorianSeconds) * 1000)
+  return gregorianOfUnix(Date.UTC(now.getUTCFullYear(), now.getUTCMonth()) / 1000)
+}
+
+/** The records of a window as rows, part by part. */
+async function* partsOf(
+  { legs }: Cdrs,
+  { account, parameters }: TaskContext,
+  { descending, forReseller }: { descending: boolean; forReseller: boolean },
+  position: string | undefined,
+) {
+  const window: TimeWindow = {
+    from: Number(parameters.created_from),
+    to: Number(parameters.created_to),
+  }
+  const scope = { accountId: account.id, ...window, questions: [] }
+  const view = { utcOffset: Number(parameters.utc_offset ?? 0), forReseller }
+  let after = position === undefined ? undefined : (JSON.parse(position) as Place)
+  for (;;) {
+    const { items, next } = await legs.batch(scope, { after, limit: rowsOfAPart, descending, long: true })
+    yield { rows: items.map((leg) => sheetRowOf(leg, view)), position: next ? JSON.stringify(next) : atEnd }
+    if (!next) return
+    after = next
+  }
+}
+
+const createExport = ({ cdrs, clock }: Tools): OutputAction => ({
+  category: 'cdrs',
+  action: 'export',
+  description: 'Export call detail records of any range',
+  doc: [
+    'Writes the call detail records of the account that ended in the range, oldest first, with the columns of their CSV.',
+    'The range may be longer than that of a list.',
+  ].join('\n'),
+  allow: accountMember,
+  input: 'none',
+  columns: columnsFor(true),
+  parameters: {
+    created_from: 'Gregorian seconds; as far before created_to as a list may reach unless given',
+    created_to: 'Gregorian seconds; when the task is made unless given',
+    utc_offset: 'Seconds that are added to column datetime',
+  },
+
+  async settle(given) {
+    const { maximumRange } = await cdrs.rules()
+    const to = wholeIn(given, 'created_to', time) ?? gregorianNow(clock)
+    const from = wholeIn(given, 'created_from', time) ?? Math.max(0, to - maximumRange)
+    if (from > to) {
+      const problem = { message: 'created_from is later than created_to', cause: from }
+      throw invalid({ created_from: { date_range: problem } })
+    }
+    const utcOffset = wholeIn(given, 'utc_offset', offset)
+    return {
+      created_from: from,
+      created_to: to,
+      ...(utcOffset === undefined ? {} : { utc_offset: utcOffset }),
+    }
+  },
+
+  async *parts(context, position) {
+    if (position === atEnd) return
+    const forReseller = isReseller(context.actor)
+    yield* partsOf(cdrs, context, { descending: false, forReseller }, position)
+  },
+})
+
+const createDump = ({ cdrs, clock }: Tools): OutputAction => ({
+  category: 'billing',
+  action: 'dump',
+  description: "Export this month's call detail records",
+  doc: 'Writes the call detail records of the account from the beginning of the month (UTC) on, newest first.',
+  allow: accountMember,
+  input: 'none',
+  columns: columnsFor(false),
+
+  settle() {
+    const now = gregorianNow(clock)
+    return { created_from: beginningOfMonth(now), created_to: now }
+  },
+
+  async *parts(context, position) {
+    if (position === atEnd) return
+    yield* partsOf(cdrs, context, { descending: true, forReseller: false }, position)
+  },
+})
+
+export const createCdrTasks = (tools: Tools): OutputAction[] => [createExport(tools), createDump(tools)]

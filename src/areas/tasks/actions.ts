@@ -1,0 +1,130 @@
+// What a task can do. Other areas write actions against these types (they import them from `../tasks/operations.ts`)
+// and hand them over in areas/index.ts; the help, the judgement of input and the running follow from the definition.
+import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import type { Policy } from '../../auth/policies.ts'
+import type { Failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import type { Author, ChangeSet } from '../../storage/change-set.ts'
+
+/**
+ * An input row by column name, with all columns of the header: undefined where nothing stood between the commas,
+ * the empty text where `""` stood. Treat both as empty.
+ */
+export type Cells = Readonly<Record<string, string | undefined>>
+
+/** An output row by column name. Columns that the header does not have are left out. */
+export type OutputRow = Readonly<Record<string, unknown>>
+
+export interface TaskRow<State = unknown> {
+  /** 1 is the first row behind the header. */
+  number: number
+  cells: Cells
+  /** What `key` said of the cells. No two rows of one `run` have the same. */
+  key: string
+  /**
+   * Only in a dry run: the `state` that the latest earlier row of this key ended with. It stands for what is stored,
+   * because nothing was. Undefined when there was no such row: read the store.
+   */
+  earlier: State | undefined
+}
+
+interface Finished<State> {
+  /** Rows for the output. */
+  output?: readonly OutputRow[]
+  /** What the row changes. The engine commits it together with the row's output and progress; in a dry run it drops it. */
+  changes?: ChangeSet
+  /** What a later row of the same key would find stored. Only asked for in a dry run. */
+  state?: State
+}
+
+/**
+ * How a row ended.
+ *
+ * - `done`: without `output` nothing is written (with `columns: 'own'`, give the row). Where the output repeats the
+ *   input, the rows of `output` are laid over the input row.
+ * - `failed`: without `output` one row is written: the input cells that the output has columns for, and `error`.
+ *   Without `changes` nothing happens.
+ * - `stop`: the task ends here; the row is not counted.
+ */
+export type RowResult<State = unknown> =
+  | ({ outcome: 'done' } & Finished<State>)
+  | ({ outcome: 'failed'; error: string } & Finished<State>)
+  | { outcome: 'stop' }
+
+/** For whom a task works. Read anew for each batch. */
+export interface TaskContext {
+  taskId: string
+  /** The account that the task belongs to. */
+  account: AccountRecord
+  /** Who made the task; it runs with their rights. */
+  actor: Actor
+  /** For `new ChangeSet(author)`. */
+  author: Author
+  /** Nothing outside of the store may be touched either. */
+  dryRun: boolean
+  /** What `settle` made of the parameters. */
+  parameters: Json
+}
+
+interface Definition {
+  category: string
+  action: string
+  description: string
+  /** Several lines. */
+  doc: string
+  /** Who may make such a task: others get a 403, and the task ends when its maker loses the right. */
+  allow: Policy
+}
+
+/** An action that does something for each row of a CSV (or of JSON records). */
+export interface InputAction<State = unknown> extends Definition {
+  input: 'csv'
+  mandatory: readonly string[]
+  optional: readonly string[]
+  /** Columns whose names begin like this are taken too: `opaque.`. */
+  openPrefix?: string
+  /** Whether a cell that is not empty is good. Rows with bad ones fail with `bad field(s) X Y` and never get to `run`. */
+  verifiers?: Readonly<Record<string, (cell: string) => boolean>>
+  /** `input`: the header of the input and `error`. Else the whole header, `error` included if wanted. */
+  output: 'input' | readonly string[]
+  /** What the row is about, a number say: rows of the same key never come in one `run`. */
+  key(cells: Cells): string
+  /**
+   * The most rows that come at once. All of a batch are committed together, so an action that touches something
+   * outside of the store takes 1.
+   */
+  rowsAtOnce?: number
+  /**
+   * Judges rows and says what each changes; one result for each row, in their order. Reads what it needs for all of
+   * them at once. After a lost race it is called again with single rows, so it decides nothing by itself.
+   */
+  run(rows: readonly TaskRow<State>[], context: TaskContext): Promise<readonly RowResult<State>[]>
+  /** The text in `error` when the commit of a row fails for good, by `expect` of its change set. Default: the kind. */
+  errorOf?(failure: Failure): string
+}
+
+/** Some output rows, and where to go on behind them. */
+export interface OutputPart {
+  rows: readonly OutputRow[]
+  /** How many of the rows tell of a failure. */
+  failed?: number
+  /** Committed together with the rows; dropped in a dry run. */
+  changes?: readonly ChangeSet[]
+  /** Given to `parts` when the task has to go on behind this part, perhaps in another process. */
+  position: string
+}
+
+/** An action without input: it writes rows. */
+export interface OutputAction extends Definition {
+  input: 'none'
+  /** The header. Columns that never hold a value are left out when the output is read. */
+  columns: readonly string[]
+  /** Parameters that the action takes from the query or from `data`: name -> description. */
+  parameters?: Readonly<Record<string, string>>
+  /** Judges and completes the parameters when the task is made; throws `invalid(...)`. */
+  settle?(given: Json, account: AccountRecord): Promise<Json> | Json
+  /** The output from its beginning, or from behind the part that had this position. Parts of some hundred rows. */
+  parts(context: TaskContext, position: string | undefined): AsyncIterable<OutputPart>
+}
+
+export type TaskAction = InputAction | OutputAction

@@ -1,0 +1,182 @@
+// How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
+import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import { failure } from '../../lib/failure.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import { newId } from '../../lib/ids.ts'
+import type { Json } from '../../lib/json.ts'
+import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { holderOf, requireRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import type { TaskAction } from './actions.ts'
+import { csvOfRecords, type Intake, takeIn } from './intake.ts'
+import { columnProblems, outputColumns, refusalReasons } from './rules.ts'
+import type { TaskKey, TaskRecord, TaskStore } from './store.ts'
+
+/** Rows for a task: CSV as it arrives, JSON records, or none. */
+export type TaskInput =
+  | { kind: 'csv'; chunks: AsyncIterable<Uint8Array> }
+  | { kind: 'records'; records: readonly Json[] }
+  | { kind: 'none' }
+
+/** A task that somebody wants. */
+export interface TaskOrder {
+  actor: Actor
+  author: Author
+  account: AccountRecord
+  category: string | undefined
+  action: string | undefined
+  input: TaskInput
+  fileName: string | undefined
+  dryRun: boolean
+  /** What the request says beside it: the parameters of actions without input are found here. */
+  parameter(name: string): unknown
+}
+
+/** A task whose failed rows make a new one. */
+interface Origin {
+  task: TaskRecord
+  failedCount: number
+}
+
+interface Tools {
+  base: Store
+  store: TaskStore
+  actions: readonly TaskAction[]
+  find(category: string, action: string): TaskAction | undefined
+}
+
+/** What a task is made of, beside its order. */
+interface Made {
+  key: TaskKey
+  intake: Intake | undefined
+  parameters: Json | undefined
+  origin: Origin | undefined
+}
+
+const invalidRequest = (data: Json) => failure('invalid_request', { data })
+
+export const createMaker = ({ base, store, actions, find }: Tools) => {
+  const { clock } = base
+  const { tasks } = store
+
+  const chunksOf = (input: TaskInput) => {
+    if (input.kind === 'csv') return input.chunks
+    return input.kind === 'records' ? csvOfRecords(input.records) : undefined
+  }
+
+  /** Judges an input and, where the action takes one, stores it. */
+  const receive = async (
+    input: TaskInput,
+    action: TaskAction | undefined,
+    key: TaskKey,
+  ): Promise<Intake | undefined> => {
+    const chunks = chunksOf(input)
+    if (!chunks) return undefined
+    if (action?.input !== 'csv') return takeIn(chunks, { mandatory: [] })
+    await store.beginUpload(key)
+    return takeIn(chunks, { mandatory: action.mandatory, keep: (part) => store.keepInput(key, part) })
+  }
+
+  /** Columns that have to be there: of JSON records in the first. */
+  const requireSound = (action: TaskAction, input: TaskInput, intake: Intake | undefined) => {
+    const missingInFirst =
+      input.kind === 'records' && action.input === 'csv'
+        ? action.mandatory.filter((name) => !Object.hasOwn(input.records[0] ?? {}, name))
+        : []
+    const problems = {
+      ...columnProblems(action, intake?.header),
+      ...(missingInFirst.length > 0 ? { missing_mandatory_fields: missingInFirst } : {}),
+      ...(intake && intake.incomplete.length > 0 ? { missing_mandatory_values: intake.incomplete } : {}),
+    }
+    if (Object.keys(problems).length > 0) throw invalidRequest({ attachment: { type: problems } })
+  }
+
+  const settle = async (action: TaskAction, { parameter, account }: TaskOrder): Promise<Json | undefined> => {
+    if (action.input !== 'none') return undefined
+    const given: Json = {}
+    for (const name of Object.keys(action.parameters ?? {})) {
+      const value = parameter(name)
+      if (value !== undefined && value !== null && value !== '') given[name] = value
+    }
+    if (action.settle) return action.settle(given, account)
+    return action.parameters && given
+  }
+
+  const draft = (order: TaskOrder, action: TaskAction, { key, intake, parameters, origin }: Made) => {
+    const { actor, author, fileName, dryRun } = order
+    return tasks.draft(
+      key.accountId,
+      {
+        doc: {
+          account_id: key.accountId,
+          auth_account_id: actor.accountId,
+          category: action.category,
+          action: action.action,
+          status: 'pending',
+          submit_timestamp: gregorianNow(clock),
+          ...(fileName ? { file_name: fileName } : {}),
+          ...(intake ? { total_count: intake.rowCount } : {}),
+          csvs: intake ? ['in.csv'] : [],
+          ...(dryRun ? { dry_run: true } : {}),
+          ...(origin ? { retry_of: origin.task.id } : {}),
+          ...(parameters ? { parameters } : {}),
+        },
+        hidden: {
+          author,
+          authMethod: actor.method,
+          ...(actor.user ? { authUserId: actor.user.id } : {}),
+          ...(intake ? { header: intake.header } : {}),
+          columns: outputColumns(action, intake?.header ?? []),
+        },
+      },
+      key.taskId,
+    )
+  }
+
+  const requireNames = ({ category, action }: TaskOrder): [string, string] => {
+    if (!category || !action) throw invalidRequest({ message: 'invalid request' })
+    return [category, action]
+  }
+
+  const requireKnown = (action: TaskAction | undefined, category: string, name: string): TaskAction => {
+    if (action) return action
+    const isKnown = actions.some((known) => known.category === category)
+    throw failure('bad_identifier_list', { values: [isKnown ? name : category] })
+  }
+
+  /** The checks of reference 02 section 1.4 in their order; the input is stored on the way, the task at the end. */
+  const build = async (order: TaskOrder, key: TaskKey, origin: Origin | undefined): Promise<TaskRecord> => {
+    const [category, name] = requireNames(order)
+    const { account, actor, author, input } = order
+    const known = find(category, name)
+    // Before the input: nobody sends it for nothing.
+    if (known && !known.allow.allows(actor, account, { account_id: account.id }))
+      throw failure('forbidden', {})
+    const intake = await receive(input, known, key)
+    const action = requireKnown(known, category, name)
+    requireSound(action, input, intake)
+    if (origin && intake?.rowCount !== origin.failedCount) {
+      throw failure('bad_identifier', { cause: origin.task.id, reason: refusalReasons.retry })
+    }
+    const parameters = await settle(action, order)
+    const task = draft(order, action, { key, intake, parameters, origin })
+    const set = new ChangeSet(author)
+    requireRecord(set, holderOf(account))
+    if (origin) requireRecord(set, holderOf(origin.task))
+    store.insert(set, task, intake !== undefined)
+    await base.commit(set)
+    return task
+  }
+
+  /** The task as it is stored. `origin`: the one whose failed rows it is made of. */
+  return async (order: TaskOrder, origin?: Origin): Promise<TaskRecord> => {
+    const key = { accountId: order.account.id, taskId: newId(clock.now()) }
+    try {
+      return await build(order, key, origin)
+    } catch (error) {
+      // What cannot be removed now is swept later.
+      await store.sweep(key, clock.now() + 1).catch(() => undefined)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import type { Leases } from '../../jobs/leases.ts'
+import type { Rounds } from '../../jobs/rounds.ts'
+import { failure } from '../../lib/failure.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Mail } from '../../mail/mail.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
+import type { Store } from '../../storage/store.ts'
+import type { TaskAction } from './actions.ts'
+import { csvOf } from './intake.ts'
+import { createMaker, type TaskOrder } from './making.ts'
+import { inputBytes, outputText, shownColumns } from './output.ts'
+import { helpText, isPossible, refusalReasons, secondsLeft } from './rules.ts'
+import { createTeller } from './running/notice.ts'
+import { createRunner } from './running/runner.ts'
+import { createWorkers } from './running/workers.ts'
+import { createTaskStore, keyOf, type Run, type TaskRecord } from './store.ts'
+
+export type {
+  Cells,
+  InputAction,
+  OutputAction,
+  OutputPart,
+  OutputRow,
+  RowResult,
+  TaskAction,
+  TaskContext,
+  TaskRow,
+} from './actions.ts'
+export type { TaskInput, TaskOrder } from './making.ts'
+export type { TaskRecord } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  leases: Leases
+  rounds: Rounds
+  log: Log
+  mail: Pick<Mail, 'notify'>
+  node: string
+  /** Everything that tasks can do. */
+  actions: readonly TaskAction[]
+}
+
+/** What `metadata` tells of a task. */
+export type TaskView = Record<string, unknown>
+
+export type Tasks = ReturnType<typeof createTasks>
+
+export const createTasks = (tools: Tools) => {
+  const { store: base, settings, leases, rounds, log, mail, node, actions } = tools
+  const { clock } = base
+  const store = createTaskStore(base)
+  const { tasks } = store
+
+  const find = (category: string, action: string) =>
+    actions.find((known) => known.category === category && known.action === action)
+
+  const workers = createWorkers({
+    store,
+    fence: base.fence,
+    settings,
+    leases,
+    rounds,
+    node,
+    log,
+    run: createRunner({ base, store, settings, log, find, tell: createTeller(base.records, mail) }),
+  })
+
+  const make = createMaker({ base, store, actions, find })
+
+  /** The counters of a task that has not ended by itself are those of its run. */
+  const viewOf = ({ id, created, doc }: TaskRecord, run: Run | undefined): TaskView => {
+    const counted = run && (doc.status === 'executing' || doc.status === 'stopped')
+    const progress = run && { total: doc.total_count, done: run.done, workedMs: run.workedMs }
+    return {
+      id,
+      ...doc,
+      created,
+      ...(counted ? { success_count: run.succeeded, failure_count: run.failed } : {}),
+      ...(counted && run.node ? { node: run.node } : {}),
+      estimated_seconds_left: progress && doc.status === 'executing' ? secondsLeft(progress) : undefined,
+    }
+  }
+
+  const view = async (task: TaskRecord) => viewOf(task, await store.run(keyOf(task)))
+
+  const refuse = (task: TaskRecord, operation: keyof typeof refusalReasons) =>
+    failure('bad_identifier', { cause: task.id, reason: refusalReasons[operation] })
+
+  const requirePossible = (task: TaskRecord, operation: keyof typeof refusalReasons) => {
+    if (!isPossible(operation, task.doc.status)) throw refuse(task, operation)
+  }
+
+  const failedRows = async function* (task: TaskRecord) {
+    for await (const { content } of store.parts.read(keyOf(task), 'failed')) yield content
+  }
+
+  const read = async (task: TaskRecord, name: string) => {
+    const missing = failure('bad_identifier', { cause: task.id })
+    if (!task.doc.csvs.includes(name)) throw missing
+    if (name === 'in.csv') return inputBytes(store.parts.read(keyOf(task), 'in.csv'))
+    const run = await store.run(keyOf(task))
+    if (!run) throw missing
+    const isWhole = task.doc.status !== 'stopped' && !task.hidden.brokenOff
+    const shown = shownColumns(task.hidden.columns, isWhole ? run.held : '')
+    return outputText(shown, store.parts.read(keyOf(task), 'out'))
+  }
+
+  return {
+    collection: tasks,
+    rounds: workers.roundsOf(clock),
+    stop: workers.stop,
+    view,
+
+    /** Adds the removal of what an account's tasks have beside their records: part of the account's removal. */
+    async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
+      store.removeWithAccount(set, accountId)
+    },
+
+    /** What tasks can do: everything, one category, or one action. */
+    help(category: string | undefined, action: string | undefined) {
+      const asked = actions.filter(
+        (known) => (!category || known.category === category) && (!action || known.action === action),
+      )
+      if (asked.length === 0 || (action && !category))
+        throw failure('invalid_request', { data: { message: 'invalid request' } })
+      return { tasks: helpText(asked) }
+    },
+
+    /** The task, or the 404 that lists the missing id. */
+    async get(accountId: string, id: string): Promise<TaskRecord> {
+      const task = await tasks.find(accountId, id)
+      if (!task) throw failure('bad_identifier_list', { values: [id] })
+      return task
+    },
+
+    /** The views of some tasks of one account, in their order. */
+    async views(page: readonly TaskRecord[]): Promise<TaskView[]> {
+      const ids = page.map(({ id }) => id).sort()
+      const [first, lowest, highest] = [page[0], ids[0], ids.at(-1)]
+      if (!first || !lowest || !highest) return []
+      const runs = await store.runsBetween(first.accountId, lowest, highest)
+      return page.map((task) => viewOf(task, runs.get(task.id)))
+    },
+
+    make: async (order: TaskOrder) => view(await make(order)),
+
+    /** A new task from the failed rows of one that has ended. A dry run stays one unless `dryRun` says otherwise. */
+    async retry(task: TaskRecord, order: Pick<TaskOrder, 'actor' | 'author' | 'account'>, dryRun?: boolean) {
+      requirePossible(task, 'retry')
+      const { category, action, file_name: fileName } = task.doc
+      const run = await store.run(keyOf(task))
+      const failedCount = task.hidden.header ? (run?.failed ?? 0) : 0
+      if (failedCount === 0) {
+        throw failure('bad_identifier', { cause: task.id, reason: 'task has no failed rows' })
+      }
+      const made = await make(
+        {
+          ...order,
+          category,
+          action,
+          fileName,
+          input: { kind: 'csv', chunks: csvOf(task.hidden.header ?? [], failedRows(task)) },
+          dryRun: dryRun ?? task.doc.dry_run === true,
+          parameter: () => undefined,
+        },
+        { task, failedCount },
+      )
+      return view(made)
+    },
+
+    /** Lets the task run: a process with room for it takes it up. */
+    async start(author: Author, task: TaskRecord): Promise<TaskView> {
+      requirePossible(task, 'start')
+      const doc = { ...task.doc, status: 'executing' as const, start_timestamp: gregorianNow(clock), node }
+      const { authAccountId: accountId, authUserId: userId } = author
+      const starter = accountId && userId ? { starter: { accountId, userId } } : {}
+      const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter } })
+      const set = new ChangeSet(author)
+      store.move(set, task, after, 'pending', 'executing')
+      await base.commit(set)
+      workers.wake()
+      return viewOf(after, undefined)
+    },
+
+    /** Ends a task. When this resolves no further row happens, whichever process works on it. */
+    async halt(author: Author, task: TaskRecord): Promise<TaskView> {
+      requirePossible(task, 'stop')
+      const doc = {
+        ...task.doc,
+        status: 'stopped' as const,
+        end_timestamp: gregorianNow(clock),
+        csvs: [...task.doc.csvs, 'out.csv'],
+      }
+      const after = tasks.revise(task, { doc })
+      const set = new ChangeSet(author)
+      store.move(set, task, after, 'executing', 'ended')
+      await base.commit(set)
+      return view(after)
+    },
+
+    async remove(author: Author, task: TaskRecord): Promise<TaskView> {
+      requirePossible(task, 'remove')
+      const last = await view(task)
+      const set = new ChangeSet(author)
+      store.remove(set, task, task.doc.status === 'pending' ? 'pending' : 'ended')
+      await base.commit(set)
+      workers.wakeSweeper()
+      return last
+    },
+
+    /** The bytes of one of its CSVs, or the 404 that names the task. */
+    read,
+  }
+}

@@ -1,0 +1,44 @@
+// For whom a task works, and whether it still may.
+import {
+  type AccountRecord,
+  type Actor,
+  accountKind,
+  type UserRecord,
+  userKind,
+} from '../../../auth/identity.ts'
+import type { Records } from '../../../storage/records.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { TaskAction, TaskContext } from '../actions.ts'
+import type { TaskRecord } from '../store.ts'
+
+const makerOf = async (records: Records, { doc, hidden }: TaskRecord): Promise<Actor | undefined> => {
+  const accountId = doc.auth_account_id
+  const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+  if (!account?.hidden.enabled) return undefined
+  const user = hidden.authUserId
+    ? ((await records.find(accountId, userKind, hidden.authUserId)) as UserRecord | undefined)
+    : undefined
+  if (hidden.authUserId && (!user || user.doc.enabled === false)) return undefined
+  return { accountId, account, user, method: hidden.authMethod, claims: undefined, token: undefined }
+}
+
+/** The context as things stand now, whichever process changed them; undefined when the task's maker is gone or may no longer do this. */
+export const contextOf = async (
+  { records, fence }: Store,
+  task: TaskRecord,
+  action: TaskAction,
+): Promise<TaskContext | undefined> => {
+  await fence()
+  const { accountId, doc, hidden } = task
+  const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+  const actor = await makerOf(records, task)
+  if (!account || !actor || !action.allow.allows(actor, account, { account_id: accountId })) return undefined
+  return {
+    taskId: task.id,
+    account,
+    actor,
+    author: hidden.author,
+    dryRun: doc.dry_run === true,
+    parameters: doc.parameters ?? {},
+  }
+}

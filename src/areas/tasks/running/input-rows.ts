@@ -1,0 +1,67 @@
+// The rows of a stored input, from any row on.
+import { createCsvParser } from '../../../lib/csv-parse.ts'
+import type { Cells, InputAction } from '../actions.ts'
+import { keyOf, type TaskRecord, type TaskStore } from '../store.ts'
+
+export interface InputRow {
+  /** 1 is the first row behind the header. */
+  number: number
+  key: string
+  cells: Cells
+  /** As they stood in the row. */
+  values: readonly (string | undefined)[]
+}
+
+const cellsOf = (header: readonly string[], values: readonly (string | undefined)[]) => {
+  const cells: Record<string, string | undefined> = {}
+  for (let at = 0; at < header.length; at += 1) cells[header[at] as string] = values[at]
+  return cells
+}
+
+/** The rows from number `first` on. */
+export async function* inputRows(
+  store: TaskStore,
+  task: TaskRecord,
+  action: InputAction,
+  first: number,
+): AsyncGenerator<InputRow> {
+  const header = task.hidden.header ?? []
+  const key = keyOf(task)
+  const parser = createCsvParser()
+  let number: number | undefined
+
+  const rowOf = (values: readonly (string | undefined)[], rowNumber: number): InputRow => {
+    const cells = cellsOf(header, values)
+    return { number: rowNumber, key: action.key(cells), cells, values }
+  }
+
+  for await (const part of store.parts.read(key, 'in.csv', await store.parts.numberOfRow(key, first))) {
+    number ??= part.firstRow
+    for (const { cells } of parser.push(part.content)) {
+      if (number >= first) yield rowOf(cells, number)
+      number += 1
+    }
+  }
+  for (const { cells } of parser.end()) yield rowOf(cells, number ?? first)
+}
+
+/** Rows in batches, in each of which no key comes twice. `most` is asked before each batch. */
+export async function* batchesOf(
+  rows: AsyncIterable<InputRow>,
+  most: () => Promise<number>,
+): AsyncGenerator<InputRow[]> {
+  let batch: InputRow[] = []
+  let keys = new Set<string>()
+  let limit = await most()
+  for await (const row of rows) {
+    if (batch.length >= limit || keys.has(row.key)) {
+      yield batch
+      batch = []
+      keys = new Set()
+      limit = await most()
+    }
+    batch.push(row)
+    keys.add(row.key)
+  }
+  if (batch.length > 0) yield batch
+}

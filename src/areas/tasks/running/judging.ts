@@ -1,0 +1,110 @@
+// What an action says of a batch of rows, put in the engine's own words.
+import { Failure } from '../../../lib/failure.ts'
+import { isStorable } from '../../../storage/records.ts'
+import type { InputAction, OutputRow, RowResult, TaskContext, TaskRow } from '../actions.ts'
+import type { InputRow } from './input-rows.ts'
+import type { Entry } from './ledger.ts'
+
+/** How a row ended, and whether the task ends with it. */
+export interface Verdict {
+  row: InputRow
+  result: Exclude<RowResult, { outcome: 'stop' }>
+  isLast: boolean
+}
+
+export interface Judgement {
+  verdicts: readonly Verdict[]
+  /** The action said stop behind the last verdict. */
+  stopped: boolean
+  /** What the action, or a verifier, threw. */
+  crash: unknown
+}
+
+export const failedRow = (row: InputRow, error: string, isLast = false): Verdict => ({
+  row,
+  result: { outcome: 'failed', error },
+  isLast,
+})
+
+/** Fails by itself: nothing is wrong with the action. */
+export const isOutage = (error: unknown) => error instanceof Failure && error.kind === 'datastore_unreachable'
+
+const badColumns = ({ verifiers = {} }: InputAction, { cells }: InputRow) =>
+  Object.keys(cells).filter((name) => {
+    const cell = cells[name]
+    if (!cell) return false
+    const verify = Object.hasOwn(verifiers, name) ? verifiers[name] : undefined
+    return !isStorable(cell) || verify?.(cell) === false
+  })
+
+const emptyColumns = ({ mandatory }: InputAction, { cells }: InputRow) =>
+  mandatory.filter((name) => !cells[name])
+
+type Check = { row: InputRow; refusal?: Verdict; crash?: unknown }
+
+/** Rows whose cells are bad never get to the action. Behind a verifier that throws no row is looked at. */
+const checkAll = (action: InputAction, rows: readonly InputRow[]): Check[] => {
+  const checks: Check[] = []
+  for (const row of rows) {
+    try {
+      const bad = [...new Set([...emptyColumns(action, row), ...badColumns(action, row)])]
+      checks.push(
+        bad.length > 0 ? { row, refusal: failedRow(row, `bad field(s) ${bad.join(' ')}`) } : { row },
+      )
+    } catch (error) {
+      return [...checks, { row, refusal: failedRow(row, 'internal', true), crash: error }]
+    }
+  }
+  return checks
+}
+
+/** Asks the action what becomes of the rows. Throws what the action throws. */
+export const judge = async (
+  action: InputAction,
+  rows: readonly InputRow[],
+  context: TaskContext,
+  earlier: (key: string) => unknown,
+): Promise<Judgement> => {
+  const checks = checkAll(action, rows)
+  const good: TaskRow[] = checks
+    .filter(({ refusal }) => !refusal)
+    .map(({ row: { number, cells, key } }) => ({ number, cells, key, earlier: earlier(key) }))
+  const results = good.length > 0 ? await action.run(good, context) : []
+  if (results.length !== good.length) throw new Error('the action did not give a result for each row')
+  const verdicts: Verdict[] = []
+  let next = 0
+  for (const { row, refusal } of checks) {
+    const result = refusal ? refusal.result : (results[next++] as RowResult)
+    if (result.outcome === 'stop') return { verdicts, stopped: true, crash: undefined }
+    verdicts.push(refusal ?? { row, result, isLast: false })
+  }
+  return { verdicts, stopped: false, crash: checks.at(-1)?.crash }
+}
+
+const outputOf = (action: InputAction, { row, result }: Verdict): readonly OutputRow[] => {
+  const { outcome, output } = result
+  const base = action.output === 'input' ? row.cells : {}
+  if (outcome === 'failed') {
+    if (!output) return [{ ...row.cells, error: result.error }]
+    return output.map((cells) => ({ ...base, error: result.error, ...cells }))
+  }
+  return (output ?? []).map((cells) => ({ ...base, ...cells }))
+}
+
+/** What the verdicts amount to. In a dry run nothing changes. */
+export const entryOf = (
+  action: InputAction,
+  verdicts: readonly Verdict[],
+  { dryRun }: TaskContext,
+  workedMs: number,
+): Entry => {
+  const failed = verdicts.filter(({ result }) => result.outcome === 'failed')
+  return {
+    succeeded: verdicts.length - failed.length,
+    failed: failed.length,
+    output: verdicts.flatMap((verdict) => outputOf(action, verdict)),
+    failedRows: failed.map(({ row }) => row.values),
+    changes: dryRun ? [] : verdicts.flatMap(({ result }) => result.changes ?? []),
+    workedMs,
+  }
+}

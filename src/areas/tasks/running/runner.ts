@@ -1,0 +1,296 @@
+// One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Lease } from '../../../jobs/leases.ts'
+import { Failure } from '../../../lib/failure.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
+import { createRepeats, finalStatus } from '../rules.ts'
+import type { Run, TaskRecord, TaskStore } from '../store.ts'
+import { contextOf } from './errand.ts'
+import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
+import { entryOf, failedRow, isOutage, type Judgement, judge, type Verdict } from './judging.ts'
+import { createLedger, type Entry, type Ledger, RunIsOver } from './ledger.ts'
+
+interface Tools {
+  base: Store
+  store: TaskStore
+  settings: Settings
+  log: Log
+  find(category: string, action: string): TaskAction | undefined
+  /** Adds the mail that tells of a task's end. */
+  tell(set: ChangeSet, task: TaskRecord): Promise<void>
+}
+
+/** How the work came to its end. `broken`: before its time; `crashed`: so that nobody can say how far it came. */
+type End = 'complete' | 'broken' | 'crashed'
+
+// A row whose change lost this many races fails.
+const mostAttempts = 5
+
+const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
+
+/** Somebody stopped the task, or another process has taken it over. */
+const isOver = (error: unknown) =>
+  error instanceof RunIsOver || isConflict(error) || (error instanceof Failure && error.kind === 'lease_lost')
+
+/** Between rows, unless the work has to be left. */
+const pause = (milliseconds: number, signal: AbortSignal) =>
+  milliseconds > 0 ? sleep(milliseconds, undefined, { signal }).catch(() => undefined) : undefined
+
+/** What earlier rows of a dry run would have stored, for those keys that come again. */
+const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: number) => {
+  const states = new Map<string, unknown>()
+  const repeats = createRepeats(rows ? total : 0)
+  if (rows) for await (const { key } of rows) repeats.add(key)
+  return {
+    repeats,
+    earlier: (key: string) => states.get(key),
+    note(verdicts: readonly Verdict[]) {
+      for (const { row, result } of verdicts) {
+        if (result.state !== undefined && repeats.has(row.key)) states.set(row.key, result.state)
+      }
+    },
+  }
+}
+
+type Overlay = Awaited<ReturnType<typeof createOverlay>>
+
+/** Everything that the work on one task needs. */
+interface Work<A extends TaskAction> {
+  task: TaskRecord
+  action: A
+  ledger: Ledger
+  signal: AbortSignal
+}
+
+export const createRunner = ({ base, store, settings, log, find, tell }: Tools) => {
+  const { clock } = base
+
+  const logCrash = (task: TaskRecord, error: unknown) =>
+    log.write('error', 'a task crashed', {
+      task_id: task.id,
+      account_id: task.accountId,
+      category: task.doc.category,
+      action: task.doc.action,
+      error: describeError(error),
+    })
+
+  const enter = async (
+    { action, ledger }: Work<InputAction>,
+    verdicts: readonly Verdict[],
+    context: TaskContext,
+    overlay: Overlay,
+    begunAt: number,
+  ) => {
+    if (verdicts.length === 0) return
+    await ledger.enter(entryOf(action, verdicts, context, Math.max(0, clock.now() - begunAt)))
+    overlay.note(verdicts)
+  }
+
+  /** Whether the task goes on behind these rows; undefined when they have to be done one by one. */
+  const attempt = async (
+    work: Work<InputAction>,
+    rows: readonly InputRow[],
+    context: TaskContext,
+    overlay: Overlay,
+  ): Promise<boolean> => {
+    const begunAt = clock.now()
+    const judgement: Judgement = await judge(work.action, rows, context, overlay.earlier)
+    if (judgement.crash !== undefined) logCrash(work.task, judgement.crash)
+    await enter(work, judgement.verdicts, context, overlay, begunAt)
+    return !judgement.stopped && !judgement.verdicts.some(({ isLast }) => isLast)
+  }
+
+  /** What a row gets whose work failed for good. */
+  const verdictOn = ({ task, action }: Work<InputAction>, row: InputRow, error: unknown): Verdict => {
+    if (error instanceof Failure) return failedRow(row, action.errorOf?.(error) ?? error.kind)
+    logCrash(task, error)
+    return failedRow(row, 'applier crashed', true)
+  }
+
+  const attemptAlone = async (
+    work: Work<InputAction>,
+    row: InputRow,
+    context: TaskContext,
+    overlay: Overlay,
+  ): Promise<boolean> => {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await attempt(work, [row], context, overlay)
+      } catch (error) {
+        if (error instanceof RunIsOver || isOutage(error)) throw error
+        if (isConflict(error) && tries < mostAttempts) {
+          await base.fence()
+          continue
+        }
+        const verdict = verdictOn(work, row, error)
+        await enter(work, [verdict], context, overlay, clock.now())
+        return !verdict.isLast
+      }
+    }
+  }
+
+  /** A batch whose commit failed, or whose action threw, is done row by row: one row then answers for itself alone. */
+  const doBatch = async (
+    work: Work<InputAction>,
+    rows: readonly InputRow[],
+    context: TaskContext,
+    overlay: Overlay,
+  ): Promise<boolean> => {
+    const [only] = rows
+    if (only && rows.length === 1) return attemptAlone(work, only, context, overlay)
+    try {
+      return await attempt(work, rows, context, overlay)
+    } catch (error) {
+      if (error instanceof RunIsOver || isOutage(error)) throw error
+    }
+    for (const row of rows) {
+      if (work.signal.aborted) return true
+      if (!(await attemptAlone(work, row, context, overlay))) return false
+    }
+    return true
+  }
+
+  const batches = ({ task, action }: Work<InputAction>, first: number) =>
+    batchesOf(inputRows(store, task, action, first), async () => {
+      const { rows_at_once: most, wait_after_row_ms: waitMs } = await settings.of('tasks')
+      return waitMs > 0 ? 1 : Math.min(most, action.rowsAtOnce ?? most)
+    })
+
+  /** The overlay of a dry run that another process began: what its rows would have stored is found out again. */
+  const recall = async (work: Work<InputAction>, context: TaskContext) => {
+    const { task, action, ledger } = work
+    const total = task.doc.total_count ?? 0
+    const overlay = await createOverlay(context.dryRun ? inputRows(store, task, action, 1) : undefined, total)
+    if (!context.dryRun || ledger.run.done === 0) return overlay
+    for await (const batch of batches(work, 1)) {
+      const rows = batch.filter(({ number, key }) => number <= ledger.run.done && overlay.repeats.has(key))
+      if (rows.length > 0) overlay.note((await judge(action, rows, context, overlay.earlier)).verdicts)
+      if ((batch.at(-1)?.number ?? 0) >= ledger.run.done) break
+    }
+    return overlay
+  }
+
+  /** Undefined when the work was left to somebody else. */
+  const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
+    const { task, action, ledger, signal } = work
+    let overlay: Overlay | undefined
+    for await (const rows of batches(work, ledger.run.done + 1)) {
+      if (signal.aborted) return undefined
+      const context = await contextOf(base, task, action)
+      if (!context) {
+        await ledger.enter(forbiddenEntry(rows[0] as InputRow))
+        return 'broken'
+      }
+      overlay ??= await recall(work, context)
+      if (!(await doBatch(work, rows, context, overlay))) return 'broken'
+      await pause((await settings.of('tasks')).wait_after_row_ms, signal)
+    }
+    return signal.aborted ? undefined : 'complete'
+  }
+
+  const enterParts = async (
+    work: Work<OutputAction>,
+    parts: AsyncIterable<Entry>,
+  ): Promise<End | undefined> => {
+    const { ledger, signal } = work
+    for await (const entry of parts) {
+      if (signal.aborted) return undefined
+      await ledger.enter(entry)
+      await pause((await settings.of('tasks')).wait_after_row_ms, signal)
+    }
+    return 'complete'
+  }
+
+  const partEntries = async function* ({ action }: Work<OutputAction>, context: TaskContext, run: Run) {
+    let begunAt = clock.now()
+    for await (const part of action.parts(context, run.position)) {
+      const { rows, failed = 0, changes = [], position } = part
+      yield {
+        succeeded: rows.length - failed,
+        failed,
+        output: rows,
+        failedRows: [],
+        changes: context.dryRun ? [] : changes,
+        position,
+        workedMs: Math.max(0, clock.now() - begunAt),
+      }
+      begunAt = clock.now()
+    }
+  }
+
+  const runOutput = async (work: Work<OutputAction>): Promise<End | undefined> => {
+    for (let lostRaces = 0; ; lostRaces += 1) {
+      const { task, action, ledger } = work
+      const context = await contextOf(base, task, action)
+      if (!context) {
+        await ledger.enter({ ...nothing, failed: 1 })
+        return 'broken'
+      }
+      try {
+        return await enterParts(work, partEntries(work, context, ledger.run))
+      } catch (error) {
+        if (!isConflict(error) || lostRaces === mostAttempts) throw error
+      }
+    }
+  }
+
+  const finish = async (task: TaskRecord, ledger: Ledger, lease: Lease, end: End) => {
+    const { succeeded, failed } = ledger.run
+    const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
+    const after = store.tasks.revise(task, {
+      doc: {
+        ...task.doc,
+        status: finalStatus({ total: task.doc.total_count, ...counts }),
+        end_timestamp: gregorianNow(clock),
+        success_count: succeeded,
+        failure_count: failed,
+        node: ledger.run.node,
+        csvs: [...task.doc.csvs, 'out.csv'],
+      },
+      hidden: end !== 'complete' ? { ...task.hidden, brokenOff: true } : task.hidden,
+    })
+    const set = new ChangeSet(task.hidden.author)
+    lease.guard(set)
+    store.move(set, task, after, 'executing', 'ended')
+    await tell(set, after)
+    await base.commit(set)
+  }
+
+  const perform = (task: TaskRecord, action: TaskAction, ledger: Ledger, signal: AbortSignal) =>
+    action.input === 'csv'
+      ? runInput({ task, action, ledger, signal })
+      : runOutput({ task, action, ledger, signal })
+
+  /** Works on a task that is executing until it ends, is stopped, or `signal` says to leave it to others. */
+  return async (task: TaskRecord, start: Run, lease: Lease, signal: AbortSignal): Promise<void> => {
+    const ledger = createLedger({ base, store, task, lease, run: start })
+    const action = find(task.doc.category, task.doc.action)
+    try {
+      if (!action) throw new Error(`there is no action ${task.doc.category}.${task.doc.action}`)
+      const end = await perform(task, action, ledger, signal)
+      if (end) await finish(task, ledger, lease, end)
+    } catch (error) {
+      if (isOver(error)) return
+      if (isOutage(error)) throw error
+      logCrash(task, error)
+      await finish(task, ledger, lease, 'crashed').catch((reason) => {
+        if (!isOver(reason)) throw reason
+      })
+    }
+  }
+}
+
+const nothing: Entry = { succeeded: 0, failed: 0, output: [], failedRows: [], changes: [], workedMs: 0 }
+
+/** The first row that may not be done any more. */
+const forbiddenEntry = (row: InputRow): Entry => ({
+  ...nothing,
+  failed: 1,
+  output: [{ ...row.cells, error: 'forbidden' }],
+  failedRows: [row.values],
+})

@@ -1,0 +1,278 @@
+import type { AuthMethod } from '../../auth/identity.ts'
+import type { Failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import { type Author, type ChangeSet, conflict } from '../../storage/change-set.ts'
+import { createCollection } from '../../storage/collection.ts'
+import type { Statement, Value } from '../../storage/db.ts'
+import type { StoredRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import { createPartStore, type Part } from './parts/store.ts'
+import type { TaskStatus, Waiting } from './rules.ts'
+
+export interface TaskDoc {
+  account_id: string
+  auth_account_id: string
+  category: string
+  action: string
+  status: TaskStatus
+  submit_timestamp: number
+  start_timestamp?: number
+  end_timestamp?: number
+  node?: string
+  file_name?: string
+  total_count?: number
+  success_count?: number
+  failure_count?: number
+  csvs: readonly string[]
+  dry_run?: true
+  retry_of?: string
+  parameters?: Json
+}
+
+export interface TaskHidden {
+  /** Who made the task: it runs with the rights of its account and user. */
+  author: Author
+  authMethod: AuthMethod
+  authUserId?: string
+  /** The user who started it, if a user did. */
+  starter?: { accountId: string; userId: string }
+  /** Of the input. */
+  header?: readonly string[]
+  /** Of the output. */
+  columns: readonly string[]
+  /** The work ended before its time: the output keeps all of its columns. */
+  brokenOff?: true
+}
+
+export type TaskRecord = StoredRecord<TaskDoc, TaskHidden>
+
+/** Where a task is kept. */
+export interface TaskKey {
+  accountId: string
+  taskId: string
+}
+
+export const keyOf = ({ accountId, id }: TaskRecord): TaskKey => ({ accountId, taskId: id })
+
+/**
+ * Where the work stands. `uploading`: the input arrives, there is no record yet. `removed`: nobody sees the task any
+ * more, its parts are yet to go.
+ */
+export type RunState = 'uploading' | 'pending' | 'executing' | 'ended' | 'removed'
+
+export interface Run {
+  state: RunState
+  node: string
+  /** Rows that are done for good, the successful and the failed ones; of actions without input rows written. */
+  done: number
+  succeeded: number
+  failed: number
+  /** Of actions without input: where they go on. */
+  position: string | undefined
+  outParts: number
+  failedParts: number
+  /** For each output column `1` when it held a value, else `0`. */
+  held: string
+  workedMs: number
+}
+
+const runColumns = 'state, node, done, succeeded, failed, position, out_parts, failed_parts, held, worked_ms'
+
+type RunRow = Record<string, string | number | null>
+
+const toRun = (row: RunRow): Run => ({
+  state: row.state as RunState,
+  node: row.node as string,
+  done: row.done as number,
+  succeeded: row.succeeded as number,
+  failed: row.failed as number,
+  position: (row.position as string | null) ?? undefined,
+  outParts: row.out_parts as number,
+  failedParts: row.failed_parts as number,
+  held: row.held as string,
+  workedMs: row.worked_ms as number,
+})
+
+const insertRun =
+  'INSERT INTO task_runs (account_id, task_id, state, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
+// Waiting tasks of one account that are looked at for the next to run: more than one process runs at once.
+const waitingLookedAt = 50
+
+/** Tasks, how far they have come, and their input and output. */
+export const createTaskStore = (store: Store) => {
+  const { clock, all, scan, writeUnrecorded } = store
+  const parts = createPartStore(store)
+  const collection = createCollection<TaskDoc, TaskHidden>(store, {
+    kind: 'task',
+    sortKey: (_doc, id) => id,
+    row: () => ({}),
+  })
+
+  /** Moves a run from one state to the next; `orElse` when it is in another one. */
+  const moveRun = (
+    { accountId, taskId }: TaskKey,
+    from: RunState,
+    to: RunState,
+    orElse: () => Failure = conflict,
+  ): Statement => ({
+    sql: `UPDATE task_runs SET state = $4, since = $5 WHERE account_id = $1 AND task_id = $2 AND state = $3`,
+    params: [accountId, taskId, from, to, clock.now()],
+    expect: { rows: 1, orElse },
+  })
+
+  const addStatement = (set: ChangeSet, { sql, params, expect }: Statement) => set.run(sql, params, expect)
+
+  return {
+    tasks: collection,
+    parts,
+
+    async run({ accountId, taskId }: TaskKey): Promise<Run | undefined> {
+      const [row] = await all(`SELECT ${runColumns} FROM task_runs WHERE account_id = $1 AND task_id = $2`, [
+        accountId,
+        taskId,
+      ])
+      return row && toRun(row)
+    },
+
+    /** The runs of an account's tasks whose ids lie between two, by id. */
+    async runsBetween(accountId: string, lowest: string, highest: string): Promise<Map<string, Run>> {
+      const rows = await all(
+        `SELECT task_id, ${runColumns} FROM task_runs WHERE account_id = $1 AND task_id >= $2 AND task_id <= $3`,
+        [accountId, lowest, highest],
+      )
+      return new Map(rows.map((row) => [row.task_id as string, toRun(row)]))
+    },
+
+    /** Makes room for the input of a task that is no record yet. */
+    beginUpload: ({ accountId, taskId }: TaskKey) =>
+      writeUnrecorded([{ sql: insertRun, params: [accountId, taskId, 'uploading', clock.now()] }]),
+
+    /** Keeps a part of an input that is still arriving. Fails when it was given up meanwhile. */
+    keepInput: (key: TaskKey, part: Part) =>
+      writeUnrecorded([moveRun(key, 'uploading', 'uploading'), parts.statement(key, 'in.csv', part)]),
+
+    /** Adds the task, whose input is complete, to a change set. */
+    insert(set: ChangeSet, task: TaskRecord, hasInput: boolean) {
+      const key = keyOf(task)
+      collection.insert(set, task)
+      if (hasInput) addStatement(set, moveRun(key, 'uploading', 'pending'))
+      else
+        set.run(insertRun, [key.accountId, key.taskId, 'pending', clock.now()], { rows: 1, orElse: conflict })
+    },
+
+    /** Adds a change of state, and the record that tells it. */
+    move(set: ChangeSet, before: TaskRecord, after: TaskRecord, from: RunState, to: RunState) {
+      collection.replace(set, before, after)
+      addStatement(set, moveRun(keyOf(after), from, to))
+    },
+
+    /** Adds the removal of a task; its parts go later (`litter`). */
+    remove(set: ChangeSet, task: TaskRecord, from: RunState) {
+      collection.remove(set, task)
+      addStatement(set, moveRun(keyOf(task), from, 'removed'))
+    },
+
+    /** Adds the removal of everything that the tasks of an account have beside their records. */
+    removeWithAccount: (set: ChangeSet, accountId: string) =>
+      set.run("UPDATE task_runs SET state = 'removed' WHERE account_id = $1", [accountId]),
+
+    /** Says which process works on it. */
+    takeOver: ({ accountId, taskId }: TaskKey, node: string) =>
+      writeUnrecorded([
+        {
+          sql: "UPDATE task_runs SET node = $3 WHERE account_id = $1 AND task_id = $2 AND state = 'executing'",
+          params: [accountId, taskId, node],
+        },
+      ]),
+
+    /**
+     * What makes rows done: happens only while the task is executing and stands where `before` says. Together with
+     * what the rows change it is done once, and not at all after a stop.
+     */
+    advance({ accountId, taskId }: TaskKey, before: Run, after: Run, orElse: () => Failure): Statement {
+      const params: Value[] = [
+        accountId,
+        taskId,
+        before.done,
+        before.outParts,
+        after.done,
+        after.succeeded,
+        after.failed,
+        after.position ?? null,
+        after.outParts,
+        after.failedParts,
+        after.held,
+        after.workedMs,
+      ]
+      return {
+        sql: `UPDATE task_runs SET done = $5, succeeded = $6, failed = $7, position = $8, out_parts = $9,
+            failed_parts = $10, held = $11, worked_ms = $12
+          WHERE account_id = $1 AND task_id = $2 AND state = 'executing' AND done = $3 AND out_parts = $4`,
+        params,
+        expect: { rows: 1, orElse },
+      }
+    },
+
+    /** Executing tasks, of each account those that waited longest. */
+    async waiting(): Promise<Waiting[]> {
+      const rows = await scan(
+        `SELECT account_id, task_id, since FROM (
+            SELECT account_id, task_id, since,
+              row_number() OVER (PARTITION BY account_id ORDER BY since, task_id) AS place
+            FROM task_runs WHERE state = 'executing') AS placed
+          WHERE place <= $1`,
+        [waitingLookedAt],
+      )
+      return rows.map((row) => ({
+        accountId: row.account_id as string,
+        taskId: row.task_id as string,
+        since: row.since as number,
+      }))
+    },
+
+    /** Some executing tasks, as a cheap look whether there is anything to do. */
+    async someExecuting(limit: number): Promise<string[]> {
+      const rows = await all("SELECT task_id FROM task_runs WHERE state = 'executing' LIMIT $1", [limit])
+      return rows.map((row) => row.task_id as string)
+    },
+
+    /** Some of what is left over of removed tasks, and of inputs in which nothing came for a while. */
+    async litter(uploadsBefore: number, limit: number): Promise<TaskKey[]> {
+      const rows = await all(
+        `SELECT account_id, task_id FROM task_runs
+          WHERE state = 'removed' OR (state = 'uploading' AND since < $1) LIMIT $2`,
+        [uploadsBefore, limit],
+      )
+      return rows.map((row) => ({
+        accountId: row.account_id as string,
+        taskId: row.task_id as string,
+      }))
+    },
+
+    /**
+     * Removes what is left of a removed task, or of an input in which nothing came since `uploadsBefore`, in
+     * transactions of bounded size. Leaves alone what is a task, or became one meanwhile.
+     */
+    async sweep({ accountId, taskId }: TaskKey, uploadsBefore: number) {
+      const place = [accountId, taskId]
+      if ((await this.run({ accountId, taskId })) === undefined) return
+      await writeUnrecorded([
+        {
+          sql: `UPDATE task_runs SET state = 'removed'
+            WHERE account_id = $1 AND task_id = $2 AND state = 'uploading' AND since < $3`,
+          params: [...place, uploadsBefore],
+        },
+      ])
+      if ((await this.run({ accountId, taskId }))?.state !== 'removed') return
+      await parts.removeAll({ accountId, taskId })
+      await writeUnrecorded([
+        {
+          sql: "DELETE FROM task_runs WHERE account_id = $1 AND task_id = $2 AND state = 'removed'",
+          params: place,
+        },
+      ])
+    },
+  }
+}
+
+export type TaskStore = ReturnType<typeof createTaskStore>

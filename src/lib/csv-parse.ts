@@ -1,0 +1,151 @@
+// Reads CSV (RFC 4180) piece by piece, as bytes: the pieces may end anywhere, inside a character or a quoted cell too.
+// Line ends are CR, LF or any mix of them; blank lines are no rows; a UTF-8 byte order mark is passed over.
+
+export interface CsvRecord {
+  /** Undefined where nothing stood between the commas, the empty text where `""` stood. */
+  cells: (string | undefined)[]
+  /** Bytes of the whole text that lie before the record. */
+  start: number
+  /** The same behind its line end. */
+  end: number
+}
+
+/** What makes a text no CSV. */
+export class CsvMistake extends Error {}
+
+export interface CsvParser {
+  /** The records that are complete with this piece. */
+  push(piece: Uint8Array): CsvRecord[]
+  /** The last record, if no line end stood behind it. */
+  end(): CsvRecord[]
+}
+
+const comma = 0x2c
+const quote = 0x22
+const cr = 0x0d
+const lf = 0x0a
+const space = 0x20
+const tab = 0x09
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+
+// One row is held in memory; more than this is a quote that was never closed.
+const mostRecordBytes = 1_000_000
+
+const isLineEnd = (byte: number | undefined) => byte === cr || byte === lf
+const isBlank = (byte: number | undefined) => byte === space || byte === tab
+
+/** Where a cell lies, its quotes left out. */
+interface Span {
+  from: number
+  to: number
+  quoted: boolean
+  /** Has quotes in it, written twice. */
+  doubled: boolean
+}
+
+interface Found {
+  spans: Span[]
+  /** Behind the record and its line end. */
+  next: number
+}
+
+const passBlanks = (bytes: Buffer, from: number) => {
+  let at = from
+  while (isBlank(bytes[at])) at += 1
+  return at
+}
+
+/** The cell whose opening quote stands before `from`. Undefined when its end has not come yet. */
+const quotedSpan = (bytes: Buffer, from: number, isLast: boolean): Span | undefined => {
+  let at = from
+  for (let doubled = false; ; doubled = true) {
+    const to = bytes.indexOf(quote, at)
+    if (to < 0 && isLast) throw new CsvMistake('a quote is not closed')
+    if (to < 0 || (to + 1 === bytes.length && !isLast)) return undefined
+    if (bytes[to + 1] !== quote) return { from, to, quoted: true, doubled }
+    at = to + 2
+  }
+}
+
+const plainSpan = (bytes: Buffer, from: number): Span => {
+  let to = from
+  while (to < bytes.length && bytes[to] !== comma && !isLineEnd(bytes[to])) to += 1
+  return { from, to, quoted: false, doubled: false }
+}
+
+const spanAt = (bytes: Buffer, from: number, isLast: boolean) => {
+  const start = passBlanks(bytes, from)
+  return bytes[start] === quote ? quotedSpan(bytes, start + 1, isLast) : plainSpan(bytes, from)
+}
+
+/** The record that begins at `from`, which is no line end. Undefined when its end has not come yet. */
+const findRecord = (bytes: Buffer, from: number, isLast: boolean): Found | undefined => {
+  const spans: Span[] = []
+  let at = from
+  for (;;) {
+    const span = spanAt(bytes, at, isLast)
+    if (!span) return undefined
+    spans.push(span)
+    const behind = span.quoted ? passBlanks(bytes, span.to + 1) : span.to
+    if (behind === bytes.length) return isLast ? { spans, next: behind } : undefined
+    if (isLineEnd(bytes[behind])) return { spans, next: behind + 1 }
+    if (bytes[behind] !== comma) throw new CsvMistake('text stands behind a closing quote')
+    at = behind + 1
+  }
+}
+
+/** The texts of the cells. A record of ASCII, where bytes are characters, is decoded in one go. */
+const cellsOf = (bytes: Buffer, from: number, { spans, next }: Found) => {
+  const whole = bytes.toString('utf8', from, next)
+  const isAscii = whole.length === next - from
+  return spans.map((span) => {
+    if (span.from === span.to) return span.quoted ? '' : undefined
+    const text = isAscii
+      ? whole.slice(span.from - from, span.to - from)
+      : bytes.toString('utf8', span.from, span.to)
+    return span.doubled ? text.replaceAll('""', '"') : text
+  })
+}
+
+export const createCsvParser = (): CsvParser => {
+  let rest: Buffer = Buffer.alloc(0)
+  /** How much of the whole text lies before `rest`. */
+  let passed = 0
+
+  const beginning = (bytes: Buffer) =>
+    passed === 0 && byteOrderMark.every((byte, index) => bytes[index] === byte) ? byteOrderMark.length : 0
+
+  const parse = (bytes: Buffer, isLast: boolean) => {
+    const records: CsvRecord[] = []
+    let at = beginning(bytes)
+    for (;;) {
+      while (isLineEnd(bytes[at])) at += 1
+      const found = at < bytes.length ? findRecord(bytes, at, isLast) : undefined
+      if (!found) break
+      records.push({ cells: cellsOf(bytes, at, found), start: passed + at, end: passed + found.next })
+      at = found.next
+    }
+    if (bytes.length - at > mostRecordBytes) {
+      throw new CsvMistake(`a row is longer than ${mostRecordBytes} bytes`)
+    }
+    rest = bytes.subarray(at)
+    passed += at
+    return records
+  }
+
+  return {
+    push(piece) {
+      const bytes =
+        rest.length === 0
+          ? Buffer.from(piece.buffer, piece.byteOffset, piece.length)
+          : Buffer.concat([rest, piece])
+      // Before all of a byte order mark is there it could not be told from text.
+      if (passed === 0 && bytes.length < byteOrderMark.length) {
+        rest = bytes
+        return []
+      }
+      return parse(bytes, false)
+    },
+    end: () => parse(rest, true),
+  }
+}

@@ -1,0 +1,651 @@
+import { createReadStream, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import type { Answer, Client } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
+import { mailsTo, textOf } from '../support/outbox.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+
+const csvType = { 'content-type': 'text/csv' }
+const importing = 'category=rates&action=import'
+const exporting = 'category=rates&action=export'
+
+const badCsv = {
+  csv: { format: { message: 'Empty CSV or some row(s) longer than others or header missing' } },
+}
+
+describeEngines('tasks', (engine) => {
+  const world = useWorld(engine)
+
+  const putCsv = (
+    by: Client,
+    account: TestAccount,
+    query: string,
+    body: string | Buffer,
+    type = 'text/csv',
+  ) =>
+    by.put(`${account.path}/tasks?${query}`, undefined, {
+      body: Buffer.from(body as string),
+      headers: { 'content-type': type },
+    })
+
+  const pathOf = ({ body: { metadata } }: Answer) =>
+    `/v2/accounts/${metadata.account_id}/tasks/${metadata.id}`
+
+  const ended = (path: string) =>
+    eventually(
+      async () => (await world.operator.get(path)).body.metadata,
+      ({ status }) => status !== 'executing' && status !== 'pending',
+    )
+
+  /** Makes a task of the master account, starts it and waits for its end. */
+  const finish = async (query: string, csv?: string) => {
+    const made = csv
+      ? await putCsv(world.operator, world.master, query, csv)
+      : await world.operator.put(`${world.master.path}/tasks?${query}`)
+    expect(made).toSucceedWith({})
+    expect(await world.operator.patch(pathOf(made))).toSucceedWith({})
+    return { path: pathOf(made), task: await ended(pathOf(made)) }
+  }
+
+  /** Started tasks wait for as long as `work` lasts. */
+  const whileNothingRuns = async (work: () => Promise<void>) => {
+    await world.configure('tasks', { max_running: 0 })
+    try {
+      await work()
+    } finally {
+      await world.configure('tasks', { max_running: 4 })
+    }
+  }
+
+  const rateFile = (prefixes: readonly (string | number)[]) =>
+    ['prefix,rate_cost', ...prefixes.map((prefix) => `${prefix},0.1`)].join('\n')
+
+  describe('help', () => {
+    it('is told to anybody: categories, actions, and what each takes', async () => {
+      const answer = await world.anonymous.get('/v2/tasks')
+      expect(answer).toSucceed()
+      expect(Object.keys(answer.data.tasks)).toEqual(expect.arrayContaining(['rates']))
+      expect(Object.keys(answer.data.tasks.rates).sort()).toEqual(['delete', 'export', 'import'])
+      expect(answer.data.tasks.rates.import).toEqual({
+        description: 'Bulk-import rates to a ratedeck',
+        doc: expect.stringContaining('\n'),
+        expected_content: 'text/csv',
+        mandatory: ['prefix', 'rate_cost'],
+        optional: expect.arrayContaining(['direction', 'ratedeck_id', 'weight']),
+      })
+      expect(Object.keys(answer.data.tasks.rates.export).sort()).toEqual(['description', 'doc'])
+    })
+
+    it('names columns in lower case, each once', async () => {
+      const { tasks } = (await world.anonymous.get('/v2/tasks')).data
+      const actions = Object.values(tasks).flatMap((category) => Object.values(category as Json)) as Json[]
+      expect(actions.length).toBeGreaterThan(20)
+      for (const { mandatory = [], optional = [] } of actions) {
+        const columns = [...(mandatory as string[]), ...(optional as string[])]
+        expect(columns).toEqual([...new Set(columns.map((name) => name.toLowerCase()))])
+      }
+    })
+
+    it('can be asked for one category or one action', async () => {
+      const category = await world.anonymous.get('/v2/tasks?category=rates')
+      expect(Object.keys(category.data.tasks)).toEqual(['rates'])
+      const action = await world.anonymous.get('/v2/tasks?category=rates&action=export')
+      expect(action.data.tasks.rates.export.description).toBe('Export the default ratedeck')
+      expect(Object.keys(action.data.tasks.rates)).toEqual(['export'])
+    })
+
+    it.each(['category=nope&action=x', 'category=rates&action=nope', 'category=nope', 'action=export'])(
+      'is refused for %s',
+      async (query) => {
+        const answer = await world.anonymous.get(`/v2/tasks?${query}`)
+        expect(answer).toFailWith(500, 'invalid request', { message: 'invalid request' })
+      },
+    )
+  })
+
+  describe('being made', () => {
+    it('answers 201 with the record in the metadata', async () => {
+      const before = await world.operator.get(`${world.master.path}/tasks`)
+      const answer = await putCsv(
+        world.operator,
+        world.master,
+        `${importing}&file_name=deck.csv`,
+        rateFile([1, 44]),
+      )
+      expect(answer).toSucceedWith({})
+      const created = 63_934_833_600
+      expect(answer.body.metadata).toEqual({
+        id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        account_id: world.master.id,
+        auth_account_id: world.master.id,
+        category: 'rates',
+        action: 'import',
+        status: 'pending',
+        file_name: 'deck.csv',
+        created,
+        submit_timestamp: created,
+        total_count: 2,
+        csvs: ['in.csv'],
+      })
+      expect(answer.headers.location).toBe(pathOf(answer))
+      const read = await world.operator.get(pathOf(answer))
+      expect(read).toSucceedWith({})
+      expect(read.body.metadata).toEqual(answer.body.metadata)
+      const after = await world.operator.get(`${world.master.path}/tasks`)
+      expect(after.data).toEqual([answer.body.metadata, ...before.data])
+    })
+
+    it.each([
+      ['no query', ''],
+      ['no action', 'category=rates'],
+      ['an empty category', 'category=&action=import'],
+    ])('is refused with %s', async (_what, query) => {
+      const answer = await world.unchanged(() => putCsv(world.operator, world.master, query, rateFile([1])))
+      expect(answer).toFailWith(500, 'invalid request', { message: 'invalid request' })
+    })
+
+    it.each([
+      ['category=rates&action=nope', 'nope'],
+      ['category=nope&action=import', 'nope'],
+    ])('is refused for the unknown %s', async (query, value) => {
+      const answer = await world.operator.put(`${world.master.path}/tasks?${query}`)
+      expect(answer).toFailWith(404, 'bad identifier', [value])
+      const withBody = await putCsv(world.operator, world.master, query, rateFile([1]))
+      expect(withBody).toFailWith(404, 'bad identifier', [value])
+    })
+
+    it.each([
+      ['rows of unequal length', 'a,b,c\n1\n2\n3'],
+      ['a header alone', 'prefix,rate_cost'],
+      ['one line', 'abc'],
+      ['nothing', ''],
+      ['nothing but line ends', '\r\n\n'],
+      ['a header with an empty cell', 'prefix,rate_cost,\n1,2,3'],
+      ['a last row that is longer', 'prefix,rate_cost\n1,2\n1,2,3'],
+    ])('is refused for a CSV of %s', async (_what, csv) => {
+      const answer = await world.unchanged(() => putCsv(world.operator, world.master, importing, csv))
+      expect(answer).toFailWith(500, 'invalid request', badCsv)
+    })
+
+    it('tells a malformed CSV before an unknown action', async () => {
+      const answer = await putCsv(world.operator, world.master, 'category=rates&action=nope', 'a,b\n1')
+      expect(answer).toFailWith(500, 'invalid request', badCsv)
+    })
+
+    it.each([
+      ['a quote that is not closed', 'prefix,rate_cost\n1,"2', 'a quote is not closed'],
+      ['text behind a quote', 'prefix,rate_cost\n"1"x,2', 'text stands behind a closing quote'],
+    ])('is refused for %s', async (_what, csv, message) => {
+      const answer = await putCsv(world.operator, world.master, importing, csv)
+      expect(answer).toFailWith(500, 'invalid request', {
+        csv: { format: { message: `The CSV is malformed and cannot be processed: ${message}` } },
+      })
+    })
+
+    it('takes line ends of all kinds, a byte order mark and blank lines, and keeps every byte', async () => {
+      const csv = '\ufeffprefix,rate_cost,description\r\n1,0.1,"two\r\nlines"\r44,0.2,\n\r\n49,0.3,""\n\n\n'
+      const made = await putCsv(world.operator, world.master, importing, csv)
+      expect(made.body.metadata.total_count).toBe(3)
+      const input = await world.operator.get(`${pathOf(made)}/input`)
+      // The client of the tests passes over a byte order mark, too.
+      expect(`\ufeff${input.text}`).toBe(csv)
+      expect(input.headers['content-type']).toBe('text/csv')
+      expect(input.headers['content-disposition']).toBe(
+        `attachment; filename="rates_import_${made.body.metadata.id}_in.csv"`,
+      )
+    })
+
+    it.each(['text/csv; charset=utf-8', 'text/comma-separated-values', 'application/octet-stream'])(
+      'takes CSV as %s',
+      async (type) => {
+        expect(await putCsv(world.operator, world.master, importing, rateFile([1]), type)).toSucceed()
+      },
+    )
+
+    it('takes no other content', async () => {
+      const answer = await putCsv(world.operator, world.master, importing, rateFile([1]), 'text/plain')
+      expect(answer).toFailWith(415, 'unsupported_media_type')
+    })
+
+    it('reports missing, unknown and empty columns together', async () => {
+      const header = await putCsv(world.operator, world.master, importing, 'weight,colour\n1,red')
+      expect(header).toFailWith(500, 'invalid request', {
+        attachment: {
+          type: { missing_mandatory_fields: ['prefix', 'rate_cost'], unknown_fields: ['colour'] },
+        },
+      })
+      const values = await world.unchanged(() =>
+        putCsv(
+          world.operator,
+          world.master,
+          importing,
+          'prefix,rate_cost,colour\n1,0.1,x\n,0.2,"a,b"\n44,"",\n',
+        ),
+      )
+      expect(values).toFailWith(500, 'invalid request', {
+        attachment: {
+          type: { unknown_fields: ['colour'], missing_mandatory_values: [',0.2,"a,b"', '44,"",'] },
+        },
+      })
+    })
+
+    it('wants input where the action works on rows, and none where it does not', async () => {
+      const none = await world.operator.put(`${world.master.path}/tasks?${importing}`)
+      expect(none).toFailWith(500, 'invalid request', {
+        attachment: {
+          type: { missing_mandatory_fields: ['prefix', 'rate_cost'], expected_content: 'text/csv' },
+        },
+      })
+      const empty = await world.operator.put(`${world.master.path}/tasks?${importing}`, { records: [] })
+      expect(empty).toFailWith(500, 'invalid request', none.data)
+      const some = await putCsv(world.operator, world.master, exporting, 'a\n1')
+      expect(some).toFailWith(500, 'invalid request', { attachment: { type: { expected_content: 'none' } } })
+    })
+
+    it('wants the columns and cells of the action asked for', async () => {
+      const put = (action: string, csv: string) =>
+        putCsv(world.ada, world.acme, `category=number_management&action=${action}`, csv)
+      const id = 'a'.repeat(32)
+      expect(await put('find', `account_id\n${id}`)).toFailWith(500, 'invalid request', {
+        attachment: { type: { missing_mandatory_fields: ['e164'], unknown_fields: ['account_id'] } },
+      })
+      expect(await put('assign_to', `account_id,e164\n,+14157215234\n${id},`)).toFailWith(
+        500,
+        'invalid request',
+        {
+          attachment: { type: { missing_mandatory_values: [`${id},`] } },
+        },
+      )
+      const listing = await put('list', 'e164\n+14157215234')
+      expect(listing).toFailWith(500, 'invalid request', {
+        attachment: { type: { expected_content: 'none' } },
+      })
+      const bare = await world.ada.put(`${world.acme.path}/tasks?category=number_management&action=find`)
+      expect(bare).toFailWith(500, 'invalid request', {
+        attachment: { type: { missing_mandatory_fields: ['e164'], expected_content: 'text/csv' } },
+      })
+    })
+
+    it('takes JSON records: the input has the columns of all of them', async () => {
+      const records = [
+        { rate_cost: 0.5, prefix: 1, description: 'a "b", c' },
+        { prefix: '44', rate_cost: '0.25', weight: 7, carrier: '' },
+      ]
+      const made = await world.operator.put(`${world.master.path}/tasks?${importing}`, {
+        records,
+        file_name: 'records.json',
+      })
+      expect(made.body.metadata).toMatchObject({
+        total_count: 2,
+        file_name: 'records.json',
+        csvs: ['in.csv'],
+      })
+      expect((await world.operator.get(`${pathOf(made)}/input`)).text).toBe(
+        'carrier,description,prefix,rate_cost,weight\r\n"","a ""b"", c",1,0.5,""\r\n"","",44,0.25,7\r\n',
+      )
+    })
+
+    it('judges JSON records as rows', async () => {
+      const put = (records: Json[]) =>
+        world.operator.put(`${world.master.path}/tasks?${importing}`, { records })
+      expect(await put([{ prefix: 1 }, { prefix: 2, rate_cost: 1 }])).toFailWith(500, 'invalid request', {
+        attachment: { type: { missing_mandatory_fields: ['rate_cost'], missing_mandatory_values: ['1,""'] } },
+      })
+      expect(await put([{ prefix: 1, rate_cost: 1, colour: 'red' }])).toFailWith(500, 'invalid request', {
+        attachment: { type: { unknown_fields: ['colour'] } },
+      })
+      expect(await put([1 as unknown as Json])).toBreak({ 'records.0': ['type'] })
+    })
+
+    it('is refused to whom the action is not for', async () => {
+      const answer = await world.unchanged(() => putCsv(world.ada, world.acme, importing, rateFile([1])))
+      expect(answer).toFailWith(403, 'forbidden')
+    })
+
+    it('streams an input that is larger than an upload may be', async () => {
+      const dir = mkdtempSync(join(tmpdir(), 'crosspoint-input-'))
+      const file = join(dir, 'input.csv')
+      writeFileSync(
+        file,
+        rateFile(Array.from({ length: 150_000 }, (_, index) => `1${String(index).padStart(9, '0')}`)),
+      )
+      await world.configure('crossbar', { max_upload_size: 100_000 })
+      try {
+        const response = await fetch(
+          `http://127.0.0.1:${world.server.port}${world.master.path}/tasks?${importing}`,
+          {
+            method: 'PUT',
+            headers: { ...csvType, 'x-auth-token': world.operator.token },
+            body: createReadStream(file),
+            duplex: 'half',
+          } as unknown as RequestInit,
+        )
+        const { metadata } = (await response.json()) as { metadata: { id: string; total_count: number } }
+        expect(metadata.total_count).toBe(150_000)
+        expect(await world.operator.delete(`${world.master.path}/tasks/${metadata.id}`)).toSucceedWith({})
+        await world.server.rounds.runNow('task leftovers')
+      } finally {
+        await world.configure('crossbar', { max_upload_size: 8_000_000 })
+        rmSync(dir, { recursive: true })
+      }
+    }, 30_000)
+
+    it('is refused beyond the size that streams may have, and leaves nothing', async () => {
+      await world.configure('crossbar', { max_streamed_size: 500_000 })
+      try {
+        const long = rateFile(Array.from({ length: 80_000 }, (_, index) => index + 1))
+        const answer = await world.unchanged(() => putCsv(world.operator, world.master, importing, long))
+        expect(answer).toFailWith(413, 'validation error')
+      } finally {
+        await world.configure('crossbar', { max_streamed_size: 4_000_000_000 })
+      }
+    })
+  })
+
+  describe('running', () => {
+    it('are started with PATCH, once', async () => {
+      await whileNothingRuns(async () => {
+        const made = await putCsv(world.operator, world.master, importing, rateFile([1]))
+        const started = await world.operator.patch(pathOf(made))
+        expect(started).toSucceedWith({})
+        expect(started.body.metadata).toMatchObject({
+          status: 'executing',
+          start_timestamp: 63_934_833_600,
+          node: started.body.node,
+        })
+        const again = await world.unchanged(() => world.operator.patch(pathOf(made)))
+        expect(again).toFailWith(404, 'bad_identifier', {
+          message: 'bad identifier',
+          cause: made.body.metadata.id,
+          reason: 'task already started',
+        })
+      })
+    })
+
+    it('end with counters and an output of what went wrong', async () => {
+      const { path, task } = await finish(importing, `${rateFile([700, 701])}\nx,0.1\n702,abc\n`)
+      expect(task).toMatchObject({
+        status: 'partial',
+        total_count: 4,
+        success_count: 2,
+        failure_count: 2,
+        end_timestamp: 63_934_833_600,
+        csvs: ['in.csv', 'out.csv'],
+      })
+      const output = await world.operator.get(`${path}/output`)
+      expect(output.headers['content-disposition']).toBe(
+        `attachment; filename="rates_import_${task.id}_out.csv"`,
+      )
+      expect(output.text).toBe(
+        'prefix,rate_cost,error\r\nx,0.1,bad field(s) prefix\r\n702,abc,bad field(s) rate_cost\r\n',
+      )
+    })
+
+    it('tell whoever started them by mail how they ended', async () => {
+      const person = await world.admin(world.acme, { email: 'starter@acme.test' })
+      const made = await putCsv(
+        person,
+        world.acme,
+        'category=number_management&action=find&file_name=numbers.csv',
+        'e164\n+14155550100',
+      )
+      await person.patch(pathOf(made))
+      await ended(pathOf(made))
+      await world.deliverMail()
+      const mails = await mailsTo(world.place.dataDir, 'starter@acme.test')
+      const [mail = '', ...more] = mails.filter((one) => one.includes('Subject: Task '))
+      expect(more).toEqual([])
+      expect(mail).toContain('Subject: Task number_management/find ended: failure\r\n')
+      expect(textOf(mail)).toMatch(/Input: numbers.csv\s+Status: failure\s+Rows done: 0\s+Rows failed: 1/)
+    })
+
+    it('without input write their rows', async () => {
+      await finish(importing, rateFile([800]))
+      const { path, task } = await finish(exporting)
+      expect(task).toMatchObject({ status: 'success', csvs: ['out.csv'] })
+      expect(task.total_count).toBeUndefined()
+      const output = await world.operator.get(`${path}/output`)
+      expect(output.text.split('\r\n')[0]).toContain('prefix')
+      expect(output.text).toContain('800')
+    })
+
+    it('are stopped for good, and keep what is there', async () => {
+      await whileNothingRuns(async () => {
+        const made = await putCsv(world.operator, world.master, importing, rateFile([1, 2]))
+        await world.operator.patch(pathOf(made))
+        const stopped = await world.operator.patch(`${pathOf(made)}/stop`)
+        expect(stopped).toSucceedWith({})
+        expect(stopped.body.metadata).toMatchObject({
+          status: 'stopped',
+          end_timestamp: 63_934_833_600,
+          success_count: 0,
+          failure_count: 0,
+        })
+        for (const path of [pathOf(made), `${pathOf(made)}/stop`]) {
+          const refused = await world.unchanged(() => world.operator.patch(path))
+          const reason = path.endsWith('stop') ? 'task is not running' : 'task already started'
+          expect(refused).toFailWith(404, 'bad_identifier', {
+            message: 'bad identifier',
+            cause: made.body.metadata.id,
+            reason,
+          })
+        }
+        expect((await world.operator.get(`${pathOf(made)}/output`)).text).toBe('prefix,rate_cost,error\r\n')
+        expect(await world.operator.delete(pathOf(made))).toSucceed()
+      })
+    })
+
+    it('cannot be stopped when they do not run', async () => {
+      const made = await putCsv(world.operator, world.master, importing, rateFile([1]))
+      const refusal = {
+        message: 'bad identifier',
+        cause: made.body.metadata.id,
+        reason: 'task is not running',
+      }
+      expect(await world.operator.patch(`${pathOf(made)}/stop`)).toFailWith(404, 'bad_identifier', refusal)
+      await world.operator.patch(pathOf(made))
+      await ended(pathOf(made))
+      expect(await world.operator.patch(`${pathOf(made)}/stop`)).toFailWith(404, 'bad_identifier', refusal)
+    })
+
+    it('make a new task from their failed rows', async () => {
+      const { path, task } = await finish(importing, `${rateFile([900])}\nx,0.1\n`)
+      const retry = await world.operator.put(`${path}/retry`)
+      expect(retry).toSucceedWith({})
+      expect(retry.body.metadata).toMatchObject({
+        status: 'pending',
+        category: 'rates',
+        action: 'import',
+        total_count: 1,
+        retry_of: task.id,
+      })
+      expect(retry.headers.location).toBe(pathOf(retry))
+      expect((await world.operator.get(`${pathOf(retry)}/input`)).text).toBe('prefix,rate_cost\r\nx,0.1\r\n')
+      const early = await world.operator.put(`${pathOf(retry)}/retry`)
+      expect(early).toFailWith(404, 'bad_identifier', {
+        message: 'bad identifier',
+        cause: retry.body.metadata.id,
+        reason: 'task is not finished',
+      })
+      const clean = await finish(importing, rateFile([901]))
+      expect(await world.operator.put(`${clean.path}/retry`)).toFailWith(404, 'bad_identifier', {
+        message: 'bad identifier',
+        cause: clean.task.id,
+        reason: 'task has no failed rows',
+      })
+    })
+
+    it('change nothing when they are dry, and write what they would', async () => {
+      const rates = async () => (await world.operator.get('/v2/rates?paginate=false')).data
+      const before = await rates()
+      const csv = `${rateFile([950, 951])}\nx,0.1\n`
+      const dry = await finish(`${importing}&dry_run=true`, csv)
+      expect(dry.task).toMatchObject({ status: 'partial', dry_run: true, success_count: 2, failure_count: 1 })
+      expect(await rates()).toEqual(before)
+      const real = await finish(importing, csv)
+      const outputs = [dry, real].map(({ path }) => world.operator.get(`${path}/output`))
+      const [one, other] = await Promise.all(outputs)
+      expect(one?.text).toBe(other?.text)
+      expect(await rates()).not.toEqual(before)
+    })
+  })
+
+  describe('being read', () => {
+    it('are JSON or CSV as the client likes', async () => {
+      const { path } = await finish(importing, `${rateFile([1])}\nx,0.1\n`)
+      const read = (query: string, accept?: string) =>
+        world.operator.get(`${path}${query}`, accept ? { headers: { accept } } : {})
+      const output = (await read('/output')).text
+      const input = (await read('/input')).text
+      for (const [query, accept] of [
+        ['?csv_name=out.csv', 'text/csv'],
+        ['?csv_name=out.csv', undefined],
+        ['', 'text/csv'],
+        ['', 'text/comma-separated-values'],
+        ['', 'application/octet-stream'],
+        ['', 'image/png, text/csv'],
+        ['?accept=csv', undefined],
+        ['?accept=text/csv', 'application/json'],
+      ] as const) {
+        const answer = await read(query, accept)
+        expect(answer.text, `${query} ${accept}`).toBe(output)
+        expect(answer.headers['content-type']).toBe('text/csv')
+      }
+      expect((await read('?csv_name=in.csv', 'text/csv')).text).toBe(input)
+      for (const accept of [undefined, '*/*', 'application/json', 'application/x-json', 'image/png']) {
+        expect(await read('', accept)).toSucceedWith({})
+      }
+    })
+
+    it('have no CSV of another name, and no output before their end', async () => {
+      const made = await putCsv(world.operator, world.master, importing, rateFile([1]))
+      const missing = { message: 'bad identifier', cause: made.body.metadata.id }
+      for (const path of ['/output', '?csv_name=out.csv', '?csv_name=failed', '?csv_name=../in.csv']) {
+        const answer = await world.operator.get(`${pathOf(made)}${path}`, { headers: { accept: 'text/csv' } })
+        expect(answer).toFailWith(404, 'bad_identifier', missing)
+      }
+      const exported = await finish(exporting)
+      expect(await world.operator.get(`${exported.path}/input`)).toFailWith(404, 'bad_identifier')
+    })
+
+    it('come in lists, newest first, with pages and filters', async () => {
+      const account = world.reseller
+      await world.operator.put(`${account.path}/tasks?${exporting}`)
+      await world.operator.put(`${account.path}/tasks?${importing}`, {
+        records: [{ prefix: 1, rate_cost: 1 }],
+      })
+      await world.operator.put(`${account.path}/tasks?${exporting}`)
+      const all = await world.operator.get(`${account.path}/tasks`)
+      expect(all.data.map(({ action }: Json) => action)).toEqual(['export', 'import', 'export'])
+      const first = await world.operator.get(`${account.path}/tasks?page_size=2`)
+      expect(first.data).toEqual(all.data.slice(0, 2))
+      const rest = await world.operator.get(
+        `${account.path}/tasks?page_size=2&start_key=${first.body.next_start_key}`,
+      )
+      expect(rest.data).toEqual(all.data.slice(2))
+      const imports = await world.operator.get(
+        `${account.path}/tasks?filter_action=import&filter_status=pending`,
+      )
+      expect(imports.data).toEqual([all.data[1]])
+      const none = await world.operator.get(`${account.path}/tasks?created_from=${all.data[0].created + 1}`)
+      expect(none.data).toEqual([])
+    })
+
+    it.each([
+      ['GET', ''],
+      ['PATCH', ''],
+      ['DELETE', ''],
+      ['PATCH', '/stop'],
+      ['PUT', '/retry'],
+      ['GET', '/input'],
+      ['GET', '/output'],
+    ])('are not found by an unknown id: %s %s', async (method, path) => {
+      const id = '0'.repeat(32)
+      const answer = await world.operator.request(method, `${world.master.path}/tasks/${id}${path}`)
+      expect(answer).toFailWith(404, 'bad identifier', [id])
+    })
+
+    it('are not found through another account', async () => {
+      const made = await putCsv(world.operator, world.master, importing, rateFile([1]))
+      const { id } = made.body.metadata as { id: string }
+      const answer = await world.operator.get(`${world.acme.path}/tasks/${id}`)
+      expect(answer).toFailWith(404, 'bad identifier', [id])
+    })
+  })
+
+  describe('being deleted', () => {
+    it('answer with their last record', async () => {
+      const { path, task } = await finish(importing, rateFile([1]))
+      const answer = await world.operator.delete(path)
+      expect(answer).toSucceedWith({})
+      expect(answer.body.metadata).toEqual(task)
+      expect(await world.operator.get(path)).toFailWith(404, 'bad identifier', [task.id])
+    })
+
+    it('are let alone while they run', async () => {
+      await whileNothingRuns(async () => {
+        const made = await putCsv(world.operator, world.master, importing, rateFile([1]))
+        await world.operator.patch(pathOf(made))
+        const answer = await world.unchanged(() => world.operator.delete(pathOf(made)))
+        expect(answer).toFailWith(404, 'bad_identifier', {
+          message: 'bad identifier',
+          cause: made.body.metadata.id,
+          reason: 'task is running',
+        })
+        await world.operator.patch(`${pathOf(made)}/stop`)
+      })
+    })
+
+    it('go with their account, inputs and outputs included', async () => {
+      const account = await world.account()
+      const admin = await world.admin(account)
+      const query = 'category=number_management&action=find'
+      const made = await putCsv(admin, account, query, 'e164\n+14155550100')
+      await admin.patch(pathOf(made))
+      await ended(pathOf(made))
+      await putCsv(admin, account, query, 'e164\n+14155550101')
+      const left = async () => {
+        const runs = await world.server.store.all('SELECT task_id FROM task_runs WHERE account_id = $1', [
+          account.id,
+        ])
+        const parts = await world.server.store.all('SELECT name FROM task_parts WHERE account_id = $1', [
+          account.id,
+        ])
+        return runs.length + parts.length
+      }
+      expect(await left()).toBeGreaterThan(3)
+      expect(await world.operator.delete(account.path)).toSucceed()
+      await world.server.rounds.runNow('task leftovers')
+      expect(await left()).toBe(0)
+    })
+
+    it('may be pending', async () => {
+      const made = await putCsv(world.operator, world.master, importing, rateFile([1]))
+      expect(await world.operator.delete(pathOf(made))).toSucceed()
+    })
+  })
+
+  describe('without an account in the path', () => {
+    it('are those of the account of the token', async () => {
+      const made = await world.operator.put(`/v2/tasks?${importing}`, undefined, {
+        body: Buffer.from(rateFile([1])),
+        headers: csvType,
+      })
+      expect(made.body.metadata.account_id).toBe(world.master.id)
+      expect(made.headers.location).toBe(pathOf(made))
+      const path = `/v2/tasks/${made.body.metadata.id}`
+      expect((await world.operator.patch(path)).body.metadata.status).toBe('executing')
+      await ended(pathOf(made))
+      expect((await world.operator.get(`${path}/output`)).text).toBe('prefix,rate_cost,error\r\n')
+      expect(await world.operator.delete(path)).toSucceed()
+    })
+
+    it('are made by system administrators alone', async () => {
+      expect(await world.ross.put(`/v2/tasks?${exporting}`)).toFailWith(403, 'forbidden')
+      expect(await world.anonymous.put(`/v2/tasks?${exporting}`)).toFailWith(401, 'invalid_credentials')
+    })
+  })
+})

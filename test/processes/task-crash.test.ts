@@ -1,0 +1,111 @@
+// A server that dies in the middle of a task loses no finished row and repeats none.
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/session.ts'
+
+const rowCount = 100_000
+const kills = 10
+/** These rows fail: their numbers lack the plus. */
+const isBad = (number: string) => !number.startsWith('+')
+
+const numbers = Array.from(
+  { length: rowCount },
+  (_, row) => `${row % 10 === 0 ? '' : '+'}1415${5_000_000 + row}`,
+)
+const input = ['e164', ...numbers].join('\n')
+const badCount = numbers.filter(isBad).length
+
+describeEngines('a task of a hundred thousand rows, killed ten times over', (engine) => {
+  let place: Place
+
+  beforeEach(async () => {
+    place = await makePlace(engine)
+  })
+
+  afterEach(() => place.remove())
+
+  const start = () => startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+
+  const kill = async (server: ServerProcess) => {
+    server.process.kill('SIGKILL')
+    await once(server.process, 'exit')
+  }
+
+  const ask = async <T>(sql: string) => {
+    const db = place.databaseUrl
+      ? openPostgres(place.databaseUrl)
+      : openSqlite(join(place.dataDir, 'crosspoint.db'))
+    try {
+      return await db.scan<T>(sql)
+    } finally {
+      await db.close()
+    }
+  }
+
+  /** How many rows of the task are done. */
+  const done = async ({ admin }: Session, path: string) => {
+    const { metadata } = (await admin.get(path)).body
+    return Number(metadata.success_count ?? 0) + Number(metadata.failure_count ?? 0)
+  }
+
+  it('ends with each row done once and a complete output', { timeout: 240_000 }, async () => {
+    let server = await start()
+    let session = await openSession(server)
+    await freeRequests(session)
+    const batches = await session.admin.put('/v2/system_configs/tasks', { default: { rows_at_once: 500 } })
+    expect(batches.status, batches.text).toBe(201)
+    const made = await session.admin.put('/v2/tasks?category=number_management&action=import', undefined, {
+      body: Buffer.from(input),
+      headers: { 'content-type': 'text/csv' },
+    })
+    expect(made.status, made.text).toBe(201)
+    const path = `/v2/tasks/${made.body.metadata.id}`
+    expect((await session.admin.patch(path)).status).toBe(200)
+    for (let round = 1; round <= kills; round += 1) {
+      const before = await eventually(
+        () => done(session, path),
+        (count) => count >= round * 5000,
+      )
+      await kill(server)
+      expect(before).toBeLessThan(rowCount)
+      session.close()
+      server = await start()
+      session = await openSession(server, session)
+      expect(await done(session, path)).toBeGreaterThanOrEqual(before)
+    }
+    const { metadata } = await eventually(
+      async () => (await session.admin.get(path)).body,
+      ({ metadata: { status } }) => status !== 'executing',
+      120_000,
+    )
+    expect(metadata).toMatchObject({
+      status: 'partial',
+      total_count: rowCount,
+      success_count: rowCount - badCount,
+      failure_count: badCount,
+    })
+    const output = (await session.admin.get(`${path}/output`)).text.split('\r\n')
+    expect(output[0]).toMatch(/^e164,.*,error$/)
+    expect(output.at(-1)).toBe('')
+    const told = output.slice(1, -1)
+    // Compared as texts: the difference of two long lists takes long to print.
+    expect(told.map((line) => line.split(',', 1)[0]).join() === numbers.join()).toBe(true)
+    expect(told.filter((line) => line.endsWith(',bad field(s) e164'))).toHaveLength(badCount)
+    session.close()
+    expect(await server.end()).toBe(0)
+    // What was done leaves a mark for each time.
+    const marks = await ask<{ marks: number; records: number }>(
+      "SELECT count(*) AS marks, count(DISTINCT record_id) AS records FROM audit_log WHERE kind = 'number'",
+    )
+    const expected = rowCount - badCount
+    expect(marks.map((row) => ({ marks: Number(row.marks), records: Number(row.records) }))).toEqual([
+      { marks: expected, records: expected },
+    ])
+  })
+})
