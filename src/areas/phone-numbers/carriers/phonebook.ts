@@ -1,0 +1,157 @@
+import type { Json } from '../../../lib/json.ts'
+import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../outgoing/client.ts'
+import type { Settings } from '../../../settings/settings.ts'
+
+/** The inventory service did not do what it was asked. `answer` is what it said, for those who may hear it. */
+export class PhonebookError extends Error {
+  readonly answer: unknown
+
+  constructor(answer: unknown, reason?: unknown) {
+    super('the inventory service failed', reason === undefined ? undefined : { cause: reason })
+    this.name = 'PhonebookError'
+    this.answer = answer
+  }
+}
+
+export interface PhonebookSearch {
+  country: string
+  prefix: string
+  quantity: number
+  offset: number
+  signal: AbortSignal
+}
+
+interface Question {
+  method: OutgoingCall['method']
+  url: string
+  data?: unknown
+  signal?: AbortSignal
+}
+
+const timeoutMs = 10_000
+const maxBytes = 8_000_000
+
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** A path below a configured address, which may end with a slash. */
+const under = (base: string, ...parts: string[]) =>
+  [base.replace(/\/+$/, ''), ...parts.map(encodeURIComponent)].join('/')
+
+/** National form without the country, where the country is that of the number inventory's home: 10 digits. */
+const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
+
+/**
+ * The HTTP inventory of reference 02 section 2.8. All it says is JSON, and only what comes with HTTP status 200 and
+ * status `success` is believed.
+ */
+export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
+  const answerTo = async ({ method, url, data, signal }: Question) => {
+    try {
+      return await outgoing.send({
+        method,
+        url,
+        timeoutMs,
+        maxBytes,
+        ...(data === undefined ? {} : { json: { data } }),
+        ...(signal ? { signal } : {}),
+      })
+    } catch (error) {
+      if (!(error instanceof OutgoingError)) throw error
+      throw new PhonebookError({ 'unknown error': error.fault }, error)
+    }
+  }
+
+  const bodyOf = async (question: Question) => {
+    const answer = await answerTo(question)
+    try {
+      return { status: answer.status, body: answer.json() }
+    } catch (error) {
+      throw new PhonebookError({ 'unknown error': 'malformed' }, error)
+    }
+  }
+
+  const ask = async (question: Question): Promise<unknown> => {
+    const { status, body } = await bodyOf(question)
+    if (status === 200 && isObject(body) && body.status === 'success') return body.data
+    throw new PhonebookError(body)
+  }
+
+  const askForObject = async (question: Question): Promise<Json> => {
+    const data = await ask(question)
+    if (isObject(data)) return data
+    throw new PhonebookError(data)
+  }
+
+  return {
+    /** The address of the service, or undefined when none is configured. */
+    async url() {
+      return (await settings.of('number_manager.other')).phonebook_url
+    },
+
+    async localityUrl() {
+      return (await settings.of('number_manager.locality')).url ?? (await this.url())
+    },
+
+    async cityUrl() {
+      return (await settings.of('crossbar.phone_numbers')).phonebook_url
+    },
+
+    /** Numbers with what the service wants to see again when one is ordered. */
+    search: (url: string, { country, prefix, quantity, offset, signal }: PhonebookSearch): Promise<Json> => {
+      const query = new URLSearchParams({ prefix, limit: String(quantity), offset: String(offset) })
+      return askForObject({
+        method: 'GET',
+        url: `${under(url, 'numbers', country, 'search')}?${query}`,
+        signal,
+      })
+    },
+
+    /** What the service knows of numbers, by the form in which it was asked: see `nationalOf`. */
+    async check(url: string, country: string, numbers: readonly string[]) {
+      const asked = new Map(numbers.map((number) => [nationalOf(number), number]))
+      const data = await ask({
+        method: 'POST',
+        url: under(url, 'numbers', country, 'status'),
+        data: [...asked.keys()],
+      })
+      const found = new Map<string, string>()
+      for (const entry of Array.isArray(data) ? data : []) {
+        if (!isObject(entry) || typeof entry.status !== 'string') continue
+        const number = asked.get(nationalOf(String(entry.number)))
+        if (number !== undefined) found.set(number, entry.status)
+      }
+      return found
+    },
+
+    /** Has a number handed over to `gateways`. Answers with what the service wants kept of it, if it says so. */
+    async order(
+      url: string,
+      country: string,
+      number: string,
+      gateways: readonly string[],
+    ): Promise<Json | undefined> {
+      const data = await askForObject({
+        method: 'PUT',
+        url: under(url, 'numbers', country, 'order'),
+        data: { numbers: [number], gateways },
+      })
+      const entry = data[number] ?? data[nationalOf(number)]
+      if (!isObject(entry) || entry.status !== 'success') throw new PhonebookError(data)
+      return isObject(entry.opaque) ? entry.opaque : undefined
+    },
+
+    locality: (url: string, numbers: readonly string[]) =>
+      askForObject({ method: 'POST', url: under(url, 'locality', 'metadata'), data: numbers }),
+
+    /** Cities with their prefixes. Here a `data` with HTTP status 200 is enough, as clients of old services know it. */
+    async cities(url: string, country: string, pattern: string): Promise<unknown> {
+      const query = new URLSearchParams({ pattern })
+      const { status, body } = await bodyOf({ method: 'GET', url: `${under(url, country, 'city')}?${query}` })
+      if (status !== 200 || !isObject(body) || body.data === undefined) throw new PhonebookError(body)
+      return body.data
+    },
+  }
+}
+
+export type Phonebook = ReturnType<typeof createPhonebook>
