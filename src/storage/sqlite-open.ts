@@ -1,10 +1,13 @@
 import { DatabaseSync } from 'node:sqlite'
 
+// The log is written back to the file when it holds 32 MB: rarer than usual, so that pages which many commits touch
+// are written back once.
 const durable = `
   PRAGMA busy_timeout = 5000;
   PRAGMA page_size = 8192;
   PRAGMA journal_mode = WAL;
   PRAGMA synchronous = FULL;
+  PRAGMA wal_autocheckpoint = 4000;
   PRAGMA cache_size = -16000;
   PRAGMA foreign_keys = OFF;
   PRAGMA temp_store = MEMORY;

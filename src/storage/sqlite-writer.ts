@@ -1,16 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Value } from './db.ts'
+import { type PostedStatement, type PostedWrites, readPosted } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createStatements } from './sqlite-statements.ts'
 import type { Numbered } from './worker-link.ts'
 
-/** A statement on its way to the writer: the number of its text, its values, and the rows it must touch (or any). */
-export type PostedStatement = readonly [text: number, params: readonly Value[], rows: number | undefined]
-
 export interface Batch {
   /** Statement texts that the writer has not seen: their numbers go on from the last ones. */
   newTexts: readonly string[]
-  writes: readonly (readonly PostedStatement[])[]
+  writes: PostedWrites
 }
 
 /** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
@@ -34,7 +31,7 @@ type PostedWrite = readonly PostedStatement[]
 /** The first statement that touched other rows than it had to; undefined when all is well. */
 const apply = (write: PostedWrite) => {
   for (let index = 0; index < write.length; index += 1) {
-    const [text, params, rows] = write[index] as PostedStatement
+    const { text, params, rows } = write[index] as PostedStatement
     const { changes } = prepared(texts[text] as string).run(...params)
     if (rows !== undefined && Number(changes) !== rows) return index
   }
@@ -96,8 +93,9 @@ const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
 }
 
 /** The writes of a batch share one durable commit. */
-const run = ({ newTexts, writes }: Batch): Outcome[] => {
+const run = ({ newTexts, writes: posted }: Batch): Outcome[] => {
   texts.push(...newTexts)
+  const writes = readPosted(posted)
   try {
     return runTogether(writes) ?? runEach(writes)
   } catch (error) {
