@@ -1,0 +1,136 @@
+import { failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import { mergePatch } from '../../lib/json-merge.ts'
+import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { type NumberBook, setOf } from './book.ts'
+import { factsOf, type NumberFacts } from './draft.ts'
+import type { NumberFeatures } from './features/operations.ts'
+import { localFeature } from './features/rules.ts'
+import { carrierIn, withFields } from './fields.ts'
+import type { NumberPlanning } from './numbering/operations.ts'
+import { foundRecord, isOperator, type NumberPlan, noFacts, type Update, type Use } from './requests.ts'
+import { mobileCarrier } from './rules.ts'
+import type { NumberRecord } from './store.ts'
+import { createNumberView, type NumberView } from './view.ts'
+
+interface MobileTie {
+  number: string
+  stored: NumberRecord | undefined
+  accountId: string
+  deviceId: string
+}
+
+/** The use of numbers that mobile devices answer to. */
+const mobileUse = 'mobile'
+
+/** A number that no mobile device answers to any more. */
+const withoutDevice = (facts: NumberFacts): NumberFacts => {
+  const { deviceId, ...hidden } = facts.hidden
+  if (deviceId === undefined) return facts
+  const { mobile: _, ...doc } = facts.doc
+  return { ...facts, doc, hidden, usedBy: facts.usedBy === mobileUse ? '' : facts.usedBy }
+}
+
+interface Tools {
+  features: NumberFeatures
+  book: NumberBook
+  planning: NumberPlanning
+}
+
+/** Numbers that change where they are. */
+export const createChanges = ({ features, book, planning }: Tools) => {
+  const { numbers, settle, rewrite, own, assertAuthorised, addRemoval } = book
+
+  /** What follows from settings and from other records, anew. */
+  const repair = async (
+    view: NumberView,
+    author: Author,
+    stored: NumberRecord,
+    findDevice: (accountId: string, deviceId: string) => Promise<object | undefined>,
+  ): Promise<NumberPlan> => {
+    const { deviceId } = stored.hidden
+    const isTied = deviceId !== undefined && (await findDevice(stored.accountId, deviceId)) !== undefined
+    const facts = isTied ? factsOf(stored) : withoutDevice(factsOf(stored))
+    const dressed = await features.apply(stored.id, facts, {
+      before: stored,
+      asked: false,
+      isOperator: false,
+    })
+    return settle(view, new ChangeSet(author), foundRecord(stored.id, stored), dressed)
+  }
+
+  /**
+   * The number as the rules of today write it. What a device answers to keeps its name: the device tells it too.
+   * Its new name may be another number's already.
+   */
+  const renormalise = async (
+    view: NumberView,
+    author: Author,
+    stored: NumberRecord,
+  ): Promise<NumberPlan | 'taken'> => {
+    const { normalize, isReconcilable } = await planning.rules()
+    const wanted = stored.hidden.deviceId === undefined ? normalize(stored.id) : stored.id
+    const number = isReconcilable(wanted) ? wanted : stored.id
+    if (number !== stored.id && (await view.get(number))) return 'taken'
+    return rewrite(view, new ChangeSet(author), stored, number)
+  }
+
+  /** A number of a mobile device: the account's own, or one that comes with the device. */
+  const addMobile = async (set: ChangeSet, { number, stored, accountId, deviceId }: MobileTie) => {
+    const facts = stored
+      ? factsOf(stored)
+      : { ...noFacts, accountId, state: 'in_service' as const, carrier: mobileCarrier }
+    const mobile = { provider: 'local', authorizing: { 'account-id': accountId }, 'device-id': deviceId }
+    const tied: NumberFacts = {
+      ...facts,
+      usedBy: facts.usedBy || mobileUse,
+      doc: { ...facts.doc, mobile },
+      hidden: {
+        ...facts.hidden,
+        deviceId,
+        ...(stored ? {} : { features: { [localFeature]: {} } }),
+      },
+    }
+    return settle(createNumberView(numbers), set, { number, stored }, tied)
+  }
+
+  /** A number that came with its device goes with it. */
+  const removeMobile = (set: ChangeSet, stored: NumberRecord) => {
+    const view = createNumberView(numbers)
+    if (stored.carrier === mobileCarrier) return addRemoval(view, set, stored)
+    return settle(view, set, foundRecord(stored.id, stored), withoutDevice(factsOf(stored)))
+  }
+
+  return {
+    repair,
+    renormalise,
+    addMobile,
+    removeMobile,
+
+    /** Public fields, replaced or merged (null removes). */
+    async update(view: NumberView, request: Update): Promise<NumberPlan> {
+      const { by, fields, how } = request
+      const stored = await own(view, request)
+      await assertAuthorised(request, stored)
+      const facts = factsOf(stored)
+      const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
+      const wish = how === 'merge' ? (mergePatch(stored.doc, fields) as Json) : fields
+      const written = withFields({ ...facts, carrier }, wish, by)
+      const dressed = await features.apply(stored.id, written, {
+        before: stored,
+        asked: carrier === stored.carrier,
+        isOperator: isOperator(by),
+      })
+      return settle(view, setOf(request), foundRecord(stored.id, stored), dressed)
+    },
+
+    /** What the number leads to from now on. An area that routes calls says it of the account's numbers. */
+    async use(view: NumberView, { author, accountId, number, usedBy }: Use): Promise<NumberPlan> {
+      const stored = await view.get(number)
+      if (stored?.accountId !== accountId) throw failure('number_not_found', { number })
+      const facts = { ...factsOf(stored), usedBy: usedBy ?? '' }
+      const dressed = await features.apply(number, facts, { before: stored, asked: false, isOperator: false })
+      return settle(view, new ChangeSet(author), foundRecord(number, stored), dressed)
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import { isSuperduper } from '../../../auth/identity.ts'
+import { accountMember } from '../../../auth/policies.ts'
+import { answer } from '../../../http/answers.ts'
+import { type Call, del, patch, post, put, type Route } from '../../../http/route.ts'
+import type { Json } from '../../../lib/json.ts'
+import { numberListProblems } from '../number-list.ts'
+import type { Numbers } from '../operations.ts'
+import { CollectionOutcome, NumberCollection } from '../schema.ts'
+import type { NumberCollections, Plan } from './operations.ts'
+
+const collection = '/v2/accounts/{account_id}/phone_numbers/collection'
+
+type CollectionCall = Pick<Call, 'account' | 'actor' | 'author' | 'request' | 'sent'> & { data: unknown }
+
+const isTrue = (value: unknown) => value === true || value === 'true'
+
+export const numberCollectionRoutes = (collections: NumberCollections, { plan }: Numbers): Route[] => {
+  const apply = async ({ data, account, actor, author }: CollectionCall, perform: Plan, status?: number) => {
+    const { numbers } = data as { numbers: string[] }
+    const { success, error } = await collections.apply(numbers, perform, { by: actor, author, account })
+    const failed = Object.keys(error).length > 0 ? error : []
+    return answer({ data: { success, error: failed }, ...(status ? { status } : {}) })
+  }
+
+  const fieldsOf = ({ data }: CollectionCall) => {
+    const { numbers: _, ...fields } = data as Json
+    return fields
+  }
+
+  // The list has errors of its own, and nulls that remove fields must get through.
+  const taken = {
+    allow: accountMember,
+    body: NumberCollection,
+    answers: CollectionOutcome,
+    judge: async ({ sent }: { sent: unknown }) => numberListProblems((sent as Json | undefined)?.numbers),
+  }
+
+  return [
+    put(collection, {
+      summary: 'Create numbers',
+      ...taken,
+      run: (call) =>
+        apply(call, (view, request) => plan.create(view, { ...request, fields: fieldsOf(call) }), 201),
+    }),
+    put(`${collection}/activate`, {
+      summary: 'Put numbers into service for the account',
+      ...taken,
+      bucket: 'crossbar.phone_numbers',
+      run: (call) =>
+        apply(call, (view, request) => plan.activate(view, { ...request, fields: fieldsOf(call) }), 201),
+    }),
+    post(collection, {
+      summary: 'Replace the public fields of numbers',
+      ...taken,
+      run: (call) =>
+        apply(call, (view, request) =>
+          plan.update(view, { ...request, fields: fieldsOf(call), how: 'replace' }),
+        ),
+    }),
+    patch(collection, {
+      summary: 'Change public fields of numbers',
+      ...taken,
+      run: (call) =>
+        apply(call, (view, request) =>
+          plan.update(view, { ...request, fields: mergedFields(call), how: 'merge' }),
+        ),
+    }),
+    del(collection, {
+      summary: 'Release numbers; `hard` removes them, for operators',
+      ...taken,
+      query: { hard: 'true removes numbers from the inventory; operators only' },
+      run: (call) => {
+        const isHard = isTrue(call.request.value('hard')) && isSuperduper(call.actor)
+        return apply(call, isHard ? plan.remove : plan.release)
+      },
+    }),
+  ]
+}
+
+/** Fields that are null in the request remove what stands there. */
+const mergedFields = ({ data, sent }: CollectionCall): Json => {
+  const { numbers: _, ...fields } = data as Json
+  return withNulls(fields, sent)
+}
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const withNulls = (fields: Json, sent: unknown): Json => {
+  const kept: Json = { ...fields }
+  for (const [key, value] of Object.entries(isObject(sent) ? sent : {})) {
+    if (key.startsWith('_') || key.startsWith('pvt_') || key === 'numbers') continue
+    if (value === null) kept[key] = null
+    else if (isObject(value)) kept[key] = withNulls(isObject(fields[key]) ? fields[key] : {}, value)
+  }
+  return kept
+}

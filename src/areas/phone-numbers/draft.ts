@@ -1,0 +1,102 @@
+import type { Clock } from '../../lib/clock.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import { randomHex } from '../../lib/ids.ts'
+import { countryOf, type Numbering } from './numbering/rules.ts'
+import type { NumberState } from './rules.ts'
+import { type NumberDoc, type NumberHidden, NumberRecord, numberKind } from './store.ts'
+
+/** All that operations decide of a number; the rest follows. */
+export interface NumberFacts {
+  accountId: string
+  state: NumberState
+  carrier: string
+  usedBy: string
+  doc: NumberDoc
+  hidden: NumberHidden
+}
+
+export const factsOf = ({ accountId, state, carrier, usedBy, doc, hidden }: NumberRecord): NumberFacts => ({
+  accountId,
+  state,
+  carrier,
+  usedBy,
+  doc,
+  hidden,
+})
+
+const filled = <T>(list: readonly T[] | undefined) => (list?.length ? list : undefined)
+
+/** Defaults are not stored. */
+const sparse = (hidden: NumberHidden): NumberHidden => {
+  const { featuresAllowed, featuresDenied, reserveHistory, carrierData, ...rest } = hidden
+  const kept: Record<string, unknown> = {
+    ...rest,
+    featuresAllowed: filled(featuresAllowed),
+    featuresDenied: filled(featuresDenied),
+    reserveHistory: filled(reserveHistory),
+    carrierData: carrierData && Object.keys(carrierData).length > 0 ? carrierData : undefined,
+  }
+  for (const key of Object.keys(kept)) if (kept[key] === undefined) delete kept[key]
+  return kept as unknown as NumberHidden
+}
+
+/** The list row, but for the features that are available: those depend on settings. */
+const rowOf = (facts: NumberFacts, created: number, modified: number) => {
+  const { state, accountId, usedBy, hidden } = facts
+  return {
+    state,
+    features: Object.keys(hidden.features).sort(),
+    ...(hidden.featuresAllowed ? { features_allowed: hidden.featuresAllowed } : {}),
+    ...(hidden.featuresDenied ? { features_denied: hidden.featuresDenied } : {}),
+    ...(accountId ? { assigned_to: accountId } : {}),
+    ...(usedBy ? { used_by: usedBy } : {}),
+    created,
+    updated: modified,
+    ...(hidden.locality ? { locality: hidden.locality } : {}),
+  }
+}
+
+/** A number as it shall be stored; `before` is what is stored now, with no country when that is to be found anew. */
+export const draftNumber = (
+  number: string,
+  before: Pick<NumberRecord, 'created' | 'country'> | undefined,
+  facts: NumberFacts,
+  { clock, numbering }: { clock: Clock; numbering: Numbering },
+): NumberRecord => {
+  const modified = gregorianNow(clock)
+  const created = before?.created ?? modified
+  const hidden = sparse(facts.hidden)
+  const sound = { ...facts, hidden }
+  return new NumberRecord({
+    accountId: facts.accountId,
+    kind: numberKind,
+    id: number,
+    ownerId: '',
+    sortKey: number,
+    created,
+    modified,
+    revision: randomHex(16),
+    docText: JSON.stringify(facts.doc),
+    hiddenText: JSON.stringify(hidden),
+    rowText: JSON.stringify(rowOf(sound, created, modified)),
+    state: facts.state,
+    carrier: facts.carrier,
+    usedBy: facts.usedBy,
+    country: before?.country || countryOf(number),
+    classifier: numbering.classOf(number) ?? '',
+  })
+}
+
+const isSame = (before: NumberRecord, after: NumberRecord) =>
+  before.accountId === after.accountId &&
+  before.state === after.state &&
+  before.carrier === after.carrier &&
+  before.usedBy === after.usedBy &&
+  before.classifier === after.classifier &&
+  before.country === after.country &&
+  before.docText === after.docText &&
+  before.hiddenText === after.hiddenText
+
+/** Whether there is nothing to write. */
+export const isUnchanged = (before: NumberRecord | undefined, after: NumberRecord) =>
+  before !== undefined && isSame(before, after)

@@ -1,0 +1,43 @@
+// A number as clients are shown it.
+import { carrierNameOf } from '../../lib/carrier-names.ts'
+import type { Json } from '../../lib/json.ts'
+import type { NumberFeatures } from './features/operations.ts'
+import { featureSettings } from './features/rules.ts'
+import type { NumberRecord } from './store.ts'
+
+/** The values beside the public fields. */
+export const readOnlyOf = ({ state, usedBy, hidden }: NumberRecord): Json => {
+  const features = Object.keys(hidden.features).sort()
+  return {
+    state,
+    ...(usedBy ? { used_by: usedBy } : {}),
+    ...(features.length > 0 ? { features } : {}),
+  }
+}
+
+export interface NumberMetadata extends Json {
+  id: string
+  created: number
+  modified: number
+  carrier_module: string
+  features: { available: readonly string[]; settings: Json }
+}
+
+export const metadataOf = async (
+  features: NumberFeatures,
+  number: NumberRecord,
+  isOperator: boolean,
+): Promise<NumberMetadata> => {
+  const { id, created, modified, carrier, accountId, state, usedBy, hidden } = number
+  const available = await features.available({ accountId, state, usedBy, carrier, ...hidden }, isOperator)
+  const settings = featureSettings(hidden.features)
+  return { id, created, modified, carrier_module: carrierNameOf(carrier), features: { available, settings } }
+}
+
+/** One item of a collection's answer. */
+export const itemOf = (number: NumberRecord, metadata: Json): Json => ({
+  id: number.id,
+  ...readOnlyOf(number),
+  ...number.doc,
+  _read_only: metadata,
+})

@@ -1,0 +1,44 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import { failure } from '../../lib/failure.ts'
+import type { NumberCaller, Numbers } from './operations.ts'
+import type { NumberState } from './rules.ts'
+
+/** The states in which calls to a number have somebody to go to. */
+const serving: ReadonlySet<NumberState> = new Set(['in_service', 'port_in', 'port_out', 'reserved'])
+
+interface Tools {
+  numbers: Numbers
+  findAccount(id: string): Promise<AccountRecord | undefined>
+}
+
+export type NumberIdentity = ReturnType<typeof createNumberIdentity>
+
+/** Whose a number is. */
+export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
+  const unassigned = (cause: string, accountId: string, number: string) =>
+    failure('number_unassigned', { data: { cause, account_id: accountId, number } })
+
+  return {
+    /** The owner of a number, told to the owner and those above. Others do not learn whose it is. */
+    async identify({ account, accountId }: NumberCaller, text: string) {
+      const number = await numbers.reconcile(text)
+      const found = await numbers.findAnywhere(number)
+      if (!found) throw failure('number_not_found', { number })
+      if (found.accountId === '')
+        throw failure('number_unassigned', { data: { cause: 'unassigned', number } })
+      const owner = await findAccount(found.accountId)
+      const isAbove =
+        account.hidden.isSuperduper || owner?.id === accountId || owner?.hidden.tree.includes(accountId)
+      if (!owner || !isAbove) throw failure('number_not_found', { number })
+      if (!serving.has(found.state)) throw unassigned('not_in_service', owner.id, number)
+      if (!owner.hidden.enabled) throw unassigned('account_disabled', owner.id, number)
+      return { account_id: owner.id, number }
+    },
+
+    /** The account that signs in with one of its numbers. */
+    async accountOf(text: string): Promise<AccountRecord | undefined> {
+      const found = await numbers.findAnywhere(await numbers.normalize(text))
+      return found?.accountId && serving.has(found.state) ? findAccount(found.accountId) : undefined
+    },
+  }
+}

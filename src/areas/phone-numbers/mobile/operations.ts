@@ -1,0 +1,57 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { invalid, type Problems } from '../../../lib/failure.ts'
+import type { ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
+import type { Numbers } from '../operations.ts'
+
+/** The device that a number belongs to. */
+type Device = Pick<ClaimHolder, 'accountId' | 'id'>
+
+const taken = (mdn: unknown): Problems => ({
+  'mobile.mdn': { unique: { message: 'Mobile number already in use', cause: mdn } },
+})
+
+const noNumber = (mdn: unknown): Problems => ({
+  'mobile.mdn': { invalid: { message: 'The mobile number is no phone number', cause: mdn } },
+})
+
+export type MobileNumbers = ReturnType<typeof createMobileNumbers>
+
+/**
+ * Numbers of mobile devices. A device brings its number into the inventory, or uses one that its account has in
+ * service; nobody else can have the number while the device is there.
+ */
+export const createMobileNumbers = (numbers: Numbers) => {
+  const find = async (mdn: string) => {
+    const { normalize, isReconcilable } = await numbers.planning.rules()
+    const number = normalize(mdn)
+    return { number, isNumber: isReconcilable(number), stored: await numbers.findAnywhere(number) }
+  }
+
+  return {
+    /** What keeps a device of the account from having the number. */
+    async problems(account: AccountRecord, mdn: string, deviceId: string | undefined): Promise<Problems> {
+      const { isNumber, stored } = await find(mdn)
+      if (!isNumber) return noNumber(mdn)
+      if (!stored) return {}
+      const { deviceId: holder } = stored.hidden
+      const isOurs = stored.accountId === account.id && stored.state === 'in_service'
+      return isOurs && (holder === undefined || holder === deviceId) ? {} : taken(mdn)
+    },
+
+    /** Adds to the device's change set that the number is the device's. */
+    async claim(set: ChangeSet, device: Device, mdn: string) {
+      const { number, stored } = await find(mdn)
+      const isFree = stored?.accountId === device.accountId && stored.state === 'in_service'
+      if (stored && (!isFree || (stored.hidden.deviceId ?? device.id) !== device.id))
+        throw invalid(taken(mdn))
+      await numbers.addMobile(set, { number, stored, accountId: device.accountId, deviceId: device.id })
+    },
+
+    /** The device has the number no longer. */
+    async release(set: ChangeSet, device: Device, mdn: string) {
+      const { stored } = await find(mdn)
+      if (stored?.hidden.deviceId !== device.id || stored.accountId !== device.accountId) return
+      await numbers.removeMobile(set, stored)
+    },
+  }
+}

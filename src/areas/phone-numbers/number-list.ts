@@ -1,0 +1,17 @@
+import { normalizeNumber } from '../../lib/e164.ts'
+import type { Problem, Problems } from '../../lib/failure.ts'
+
+const problem = (rule: string, message: string, more: Partial<Problem> = {}): Problems => ({
+  numbers: { [rule]: { message, ...more } },
+})
+
+/** What is wrong with the `numbers` of a request (reference 02 section 2.4). Numbers that are none fail one by one. */
+export const numberListProblems = (numbers: unknown): Problems => {
+  if (numbers === undefined || numbers === null) return problem('required', 'list of numbers missing')
+  if (!Array.isArray(numbers)) return problem('type', 'numbers must be a list', { target: 'array' })
+  if (numbers.length === 0) return problem('minimum', 'minimum 1 number required', { target: 1 })
+  const texts = numbers.filter((number) => typeof number === 'string')
+  if (texts.length < numbers.length) return problem('type', 'numbers must be texts', { target: 'string' })
+  const different = new Set(texts.map(normalizeNumber))
+  return different.size < texts.length ? problem('uniqueItems', 'some numbers appear twice') : {}
+}

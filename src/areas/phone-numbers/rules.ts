@@ -1,0 +1,198 @@
+// What may happen to a number, as one table, and who may do it.
+import type { numberStates } from './schema.ts'
+
+export type NumberState = (typeof numberStates)[number]
+
+/** What a number is before it is in the store. */
+export const absent = '(none)'
+export type StateBefore = NumberState | typeof absent
+
+/** The states that requests ask for. */
+export type Target = 'in_service' | 'reserved' | 'available' | 'aging' | 'port_in'
+
+/**
+ * Who may make a move:
+ * - `creator`: the account may create numbers in that state;
+ * - `authorised`: the operator, and whoever stands at or above the owner (of a number without owner: the account that
+ *   is to get it);
+ * - `family`: these, and the accounts below the owner: a reseller's reserve is for its customers;
+ * - `anyone`: every account, for itself and the accounts below it.
+ */
+export type Who = 'creator' | 'operator' | 'authorised' | 'family' | 'anyone'
+
+export interface Move {
+  who: Who
+  /** The carrier is asked for the number first. */
+  order?: true
+  /** The account goes to the top of the number's reserve history. */
+  remember?: true
+  /** The owner has it already: only public fields change. */
+  sameOwner?: 'kept' | 'refused'
+}
+
+const create = { who: 'creator' } as const
+
+/** From -> to. What is not here is an invalid transition. */
+export const moves: Readonly<Record<StateBefore, Readonly<Partial<Record<Target, Move>>>>> = {
+  [absent]: {
+    in_service: create,
+    reserved: { who: 'creator', remember: true },
+    available: create,
+    aging: create,
+    port_in: create,
+  },
+  discovery: {
+    in_service: { who: 'authorised', order: true },
+    reserved: { who: 'authorised', order: true, remember: true },
+  },
+  available: {
+    in_service: { who: 'anyone' },
+    reserved: { who: 'authorised', remember: true },
+    available: { who: 'operator' },
+    aging: { who: 'operator' },
+  },
+  aging: {
+    in_service: { who: 'anyone' },
+    aging: { who: 'operator' },
+  },
+  port_in: {
+    in_service: { who: 'authorised' },
+    port_in: { who: 'authorised' },
+  },
+  reserved: {
+    in_service: { who: 'family' },
+    reserved: { who: 'authorised', remember: true, sameOwner: 'refused' },
+  },
+  in_service: {
+    in_service: { who: 'authorised', sameOwner: 'kept' },
+    reserved: { who: 'authorised', remember: true },
+  },
+  released: { aging: { who: 'operator' } },
+  port_out: {},
+  deleted: {},
+}
+
+/** Existing numbers that PUT may take over; any other is there already. */
+export const takenOverByCreation: ReadonlySet<NumberState> = new Set(['aging', 'available', 'port_in'])
+
+/** The carrier of numbers that belong to mobile devices: in service or nothing. */
+export const mobileCarrier = 'knm_mdn'
+const localCarrier = 'knm_local'
+
+export const isLocal = (carrier: string) => carrier === localCarrier || carrier === mobileCarrier
+
+const releasable: ReadonlySet<NumberState> = new Set(['in_service', 'reserved', 'port_in', 'released'])
+
+export const isReleasable = (state: NumberState, carrier: string) =>
+  releasable.has(state) || carrier === localCarrier
+
+/** An account, as far as the right to change numbers goes. */
+export interface Rights {
+  /** The master account and its equals. */
+  isOperator: boolean
+  /** The account flag `wnm_allow_additions`. */
+  allowsAdditions: boolean
+}
+
+/** What `carriers_info` tells as `usable_creation_states`. */
+export const creationStates = ({ isOperator, allowsAdditions }: Rights): readonly Target[] => {
+  if (isOperator) return ['aging', 'available', 'in_service', 'port_in', 'reserved']
+  return allowsAdditions ? ['in_service', 'reserved'] : []
+}
+
+/** Why an account may not create a number in a state; undefined when it may. Ports are open to everybody. */
+export const creationRefusal = (accountId: string, state: string, rights: Rights): string | undefined => {
+  if (state === 'port_in') return undefined
+  const states: readonly string[] = creationStates(rights)
+  if (states.includes(state)) return undefined
+  if (states.length === 0) return `account ${accountId} is not allowed to create numbers`
+  return `creating number in state '${state}' is not allowed`
+}
+
+/** How the caller stands to a number and to the account that is to get it. */
+export interface Standing {
+  isOperator: boolean
+  /** The caller's account is the owner's or above it. */
+  isAboveOwner: boolean
+  /** The caller's account is below the owner's. */
+  isBelowOwner: boolean
+  /** The caller's account is that of the request or above it. */
+  isAboveTarget: boolean
+}
+
+interface Held {
+  state: NumberState
+  accountId: string
+}
+
+const isAuthorised = ({ accountId }: Held, { isOperator, isAboveOwner, isAboveTarget }: Standing) =>
+  isOperator || (accountId === '' ? isAboveTarget : isAboveOwner)
+
+/** Whether the caller may know of a number: asked before anything else. */
+export const maySee = (number: Held, standing: Standing) =>
+  number.state === 'available' ||
+  isAuthorised(number, standing) ||
+  (number.state === 'reserved' && standing.isBelowOwner)
+
+export const mayMove = (who: Exclude<Who, 'creator'>, number: Held, standing: Standing) => {
+  if (who === 'operator') return standing.isOperator
+  if (isAuthorised(number, standing)) return true
+  return who === 'anyone' || (who === 'family' && standing.isBelowOwner)
+}
+
+/** The reserve history with an account on top; never twice in a row. */
+export const remembered = (history: readonly string[], accountId: string) =>
+  history[0] === accountId ? [...history] : [accountId, ...history]
+
+interface ReleaseSettings {
+  releasedState: NumberState
+  shouldAge: boolean
+  shouldPermanentlyDelete: boolean
+}
+
+export type Release =
+  | { outcome: 'returned'; accountId: string; history: string[] }
+  | { outcome: 'removed' }
+  | { outcome: 'freed'; state: NumberState }
+
+/** Where a released number goes: back to who had it before, out of the store, or into the pool. */
+export const releaseOf = (
+  carrier: string,
+  /** The accounts before the present owner that still exist. */
+  earlier: readonly string[],
+  { releasedState, shouldAge, shouldPermanentlyDelete }: ReleaseSettings,
+): Release => {
+  const [previous] = earlier
+  if (previous !== undefined) return { outcome: 'returned', accountId: previous, history: [...earlier] }
+  if (shouldPermanentlyDelete || isLocal(carrier)) return { outcome: 'removed' }
+  return { outcome: 'freed', state: shouldAge && releasedState === 'available' ? 'aging' : releasedState }
+}
+
+/** What of a request is no public field: the server's own, and wishes that are carried out and not kept. */
+const notStored = [
+  'id',
+  'state',
+  'used_by',
+  'features',
+  'create_with_state',
+  'carrier_name',
+  'features_allowed',
+  'features_denied',
+]
+
+/** The public fields in what a client sent. The tie to a mobile device is the server's. */
+export const publicFields = (
+  sent: Readonly<Record<string, unknown>>,
+  kept: { mobile?: unknown },
+): Record<string, unknown> => {
+  const fields: Record<string, unknown> = { ...sent }
+  for (const key of notStored) delete fields[key]
+  if (kept.mobile !== undefined) fields.mobile = kept.mobile
+  return fields
+}
+
+/** The accounts that had reserved a number before its owner, the latest first. */
+export const earlierHolders = (history: readonly string[], ownerId: string) => {
+  const first = history.findIndex((accountId) => accountId !== ownerId)
+  return first < 0 ? [] : history.slice(first)
+}

@@ -1,0 +1,288 @@
+import { accountKind } from '../../auth/identity.ts'
+import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
+import type { Row, Value } from '../../storage/db.ts'
+import { isStorable, type RecordFields, requireRecord, StoredRecord } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import type { NumberState } from './rules.ts'
+
+export const numberKind = 'number'
+
+/** Public fields: what clients write, and whatever else they keep with the number. */
+export type NumberDoc = Readonly<Record<string, unknown>>
+
+/** What the system knows of a number. Absent keys have their default: nothing. */
+export interface NumberHidden {
+  /** Feature -> its data. */
+  features: Readonly<Record<string, unknown>>
+  /** Overrides for this number alone. */
+  featuresAllowed?: readonly string[]
+  featuresDenied?: readonly string[]
+  /** Accounts that reserved it, the latest first. */
+  reserveHistory?: readonly string[]
+  previouslyAssignedTo?: string
+  /** What the carrier wants to see again. */
+  carrierData?: Readonly<Record<string, unknown>>
+  portedIn?: true
+  /** The mobile device that answers to the number. */
+  deviceId?: string
+  region?: string
+  locality?: Readonly<Record<string, unknown>>
+}
+
+interface OwnColumns {
+  state: NumberState
+  /** Module name: `knm_local` ... */
+  carrier: string
+  /** `callflow`, `trunkstore`, `mobile`, or empty. */
+  usedBy: string
+  /** ISO 3166-1 alpha-2, or empty. */
+  country: string
+  /** did_us, tollfree_us, ... */
+  classifier: string
+}
+
+/** A phone number. `accountId` is empty when nobody owns it; `id` is the number itself. */
+export class NumberRecord extends StoredRecord<Record<string, unknown>, NumberHidden> implements OwnColumns {
+  readonly state: NumberState
+  readonly carrier: string
+  readonly usedBy: string
+  readonly country: string
+  readonly classifier: string
+
+  constructor(fields: RecordFields & OwnColumns) {
+    super(fields)
+    this.state = fields.state
+    this.carrier = fields.carrier
+    this.usedBy = fields.usedBy
+    this.country = fields.country
+    this.classifier = fields.classifier
+  }
+}
+
+const columns = `number, account_id, state, carrier, used_by, country, classifier, created, modified, revision,
+  doc, hidden, row_json`
+
+const toNumber = (row: Row) =>
+  new NumberRecord({
+    accountId: row.account_id as string,
+    kind: numberKind,
+    id: row.number as string,
+    ownerId: '',
+    sortKey: row.number as string,
+    created: row.created as number,
+    modified: row.modified as number,
+    revision: row.revision as string,
+    docText: row.doc as string,
+    hiddenText: row.hidden as string,
+    rowText: row.row_json as string,
+    state: row.state as NumberState,
+    carrier: row.carrier as string,
+    usedBy: row.used_by as string,
+    country: row.country as string,
+    classifier: row.classifier as string,
+  })
+
+const valuesOf = (number: NumberRecord): Value[] => [
+  number.id,
+  number.accountId,
+  number.state,
+  number.carrier,
+  number.usedBy,
+  number.country,
+  number.classifier,
+  number.created,
+  number.modified,
+  number.revision,
+  number.docText,
+  number.hiddenText,
+  number.rowText,
+]
+
+const insertSql = `INSERT INTO numbers (${columns})
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`
+const updateSql = `UPDATE numbers SET account_id = $2, state = $3, carrier = $4, used_by = $5, country = $6,
+  classifier = $7, created = $8, modified = $9, revision = $10, doc = $11, hidden = $12, row_json = $13
+  WHERE number = $1 AND revision = $14`
+const deleteSql = 'DELETE FROM numbers WHERE number = $1 AND revision = $2'
+
+const decided = { rows: 1, orElse: conflict }
+
+/** Whose audit log and events tell of a number: its owner's, else the system's. */
+const teller = ({ accountId }: NumberRecord) => accountId || systemScope
+
+const subject = (number: NumberRecord) => ({
+  accountId: teller(number),
+  kind: numberKind,
+  id: number.id,
+})
+
+/** What an auditor is shown: the public fields and the facts that the system keeps beside them. */
+const audited = ({ docText, hidden, state, carrier, usedBy, accountId }: NumberRecord) => {
+  const facts = JSON.stringify({
+    state,
+    carrier_module: carrier,
+    ...(accountId ? { assigned_to: accountId } : {}),
+    ...(usedBy ? { used_by: usedBy } : {}),
+    features: Object.keys(hidden.features),
+    ...(hidden.reserveHistory?.length ? { reserve_history: hidden.reserveHistory } : {}),
+  })
+  return docText === '{}' ? facts : `${facts.slice(0, -1)},${docText.slice(1)}`
+}
+
+// Statements with these numbers of placeholders are prepared, no others.
+const batchSizes = [1, 20, 500] as const
+
+const inBatches = function* (numbers: readonly string[]) {
+  for (let at = 0; at < numbers.length; ) {
+    const left = numbers.length - at
+    const size = batchSizes.find((one) => one >= left) ?? batchSizes[batchSizes.length - 1] ?? 1
+    const batch = numbers.slice(at, at + size)
+    // The last one is asked for as often as it takes to fill the statement.
+    yield [...batch, ...Array<string>(size - batch.length).fill(batch.at(-1) ?? '')]
+    at += size
+  }
+}
+
+const marks = (count: number) => Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
+
+interface NumberPage {
+  accountId: string
+  after?: string
+  limit: number
+  descending: boolean
+  long?: boolean
+}
+
+/** Where a number stands in a list that is ordered by owners. */
+export interface Place {
+  accountId: string
+  id: string
+}
+
+export type NumberStore = ReturnType<typeof createNumberStore>
+
+/** The inventory. What it writes goes into the caller's change set. */
+export const createNumberStore = (store: Store) => {
+  const read = async (sql: string, params: readonly Value[], long = false) =>
+    (await (long ? store.scan(sql, params) : store.all(sql, params))).map(toNumber)
+
+  /** System-wide, for the state machine, search and identify: everybody else asks with an account. */
+  const findAnywhere = async (number: string): Promise<NumberRecord | undefined> => {
+    if (!isStorable(number)) return undefined
+    const [found] = await read(`SELECT ${columns} FROM numbers WHERE number = $1`, [number])
+    return found
+  }
+
+  const pageOf = ({ accountId, after, limit, descending, long }: NumberPage): Promise<NumberRecord[]> => {
+    const side = descending ? '<' : '>'
+    const keyset = after === undefined ? '' : `AND number ${side} $3`
+    const sql = `SELECT ${columns} FROM numbers WHERE account_id = $1 AND account_id <> '' ${keyset}
+      ORDER BY number ${descending ? 'DESC' : 'ASC'} LIMIT $2`
+    return read(sql, [accountId, limit, ...(after === undefined ? [] : [after])], long)
+  }
+
+  const behindAccount = (ancestorId: string, accountId: string, limit: number) =>
+    read(
+      `SELECT ${columns.replaceAll(/\b(\w+)\b/g, 'n.$1')} FROM account_tree t
+        JOIN numbers n ON n.account_id = t.account_id AND n.account_id <> ''
+        WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id, n.number LIMIT $3`,
+      [ancestorId, accountId, limit],
+      true,
+    )
+
+  return {
+    findAnywhere,
+
+    /** The account's number. */
+    async find(accountId: string, number: string): Promise<NumberRecord | undefined> {
+      const found = await findAnywhere(number)
+      return found?.accountId === accountId ? found : undefined
+    },
+
+    /** Several at once, system-wide. What is missing is left out. */
+    async findSeveral(numbers: readonly string[]): Promise<Map<string, NumberRecord>> {
+      const found = new Map<string, NumberRecord>()
+      for (const batch of inBatches(numbers.filter(isStorable))) {
+        const sql = `SELECT ${columns} FROM numbers WHERE number IN (${marks(batch.length)})`
+        for (const number of await read(sql, batch)) found.set(number.id, number)
+      }
+      return found
+    },
+
+    /** Numbers of an account in their order. */
+    page: pageOf,
+
+    /** Numbers of an account, then of the accounts below it in the order of their ids. Read beside the event loop. */
+    async pageOfTree(accountId: string, after: Place | undefined, limit: number): Promise<NumberRecord[]> {
+      const here = after?.accountId ?? accountId
+      const start = after ? { after: after.id } : {}
+      const rest = await pageOf({ accountId: here, limit, descending: false, long: true, ...start })
+      if (rest.length === limit) return rest
+      const below = here === accountId ? '' : here
+      return [...rest, ...(await behindAccount(accountId, below, limit - rest.length))]
+    },
+
+    /** All numbers of the system in their order, or those in one state. Read beside the event loop. */
+    pageOfSystem(state: NumberState | undefined, after: string, limit: number): Promise<NumberRecord[]> {
+      const inState = state === undefined ? '' : 'AND state = $3'
+      const sql = `SELECT ${columns} FROM numbers WHERE number > $1 ${inState} ORDER BY number LIMIT $2`
+      return read(sql, [after, limit, ...(state === undefined ? [] : [state])], true)
+    },
+
+    /** Numbers that have been in a passing state since before a moment (Gregorian seconds). */
+    passed(state: 'aging' | 'deleted' | 'discovery', before: number, limit: number): Promise<NumberRecord[]> {
+      // The condition of the partial index stands here word for word, or it would not be used.
+      const sql = `SELECT ${columns} FROM numbers WHERE state IN ('aging', 'deleted', 'discovery')
+        AND state = $1 AND modified < $2 ORDER BY modified, number LIMIT $3`
+      return read(sql, [state, before, limit])
+    },
+
+    async countOf(accountId: string, atMost: number) {
+      const [row] = await store.all(
+        `SELECT count(*) AS count FROM
+          (SELECT 1 FROM numbers WHERE account_id = $1 AND account_id <> '' LIMIT $2) AS counted`,
+        [accountId, atMost],
+      )
+      return Number(row?.count ?? 0)
+    },
+
+    insert(set: ChangeSet, number: NumberRecord) {
+      set
+        .run(insertSql, valuesOf(number), decided)
+        .record({ ...subject(number), action: 'created', after: audited(number) })
+    },
+
+    /** Both accounts are told when a number changes hands. */
+    replace(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
+      set.run(updateSql, [...valuesOf(after), before.revision], decided)
+      const texts = { before: audited(before), after: audited(after) }
+      if (before.accountId === after.accountId) {
+        set.record({ ...subject(after), action: 'edited', ...texts })
+        return
+      }
+      if (before.accountId) set.record({ ...subject(before), action: 'deleted', before: texts.before })
+      if (after.accountId) set.record({ ...subject(after), action: 'created', after: texts.after })
+    },
+
+    remove(set: ChangeSet, number: NumberRecord) {
+      set
+        .run(deleteSql, [number.id, number.revision], decided)
+        .record({ ...subject(number), action: 'deleted', before: audited(number) })
+    },
+
+    /** An account that gets a number must not go meanwhile. */
+    requireAccount: (set: ChangeSet, accountId: string) =>
+      requireRecord(set, { accountId, kind: accountKind, id: accountId }),
+
+    /** Fails the change set if the account owns a number: it came after one looked. */
+    requireNone: (set: ChangeSet, accountId: string) =>
+      set.run(
+        "UPDATE numbers SET revision = revision WHERE account_id = $1 AND account_id <> ''",
+        [accountId],
+        {
+          rows: 0,
+          orElse: conflict,
+        },
+      ),
+  }
+}

@@ -1,0 +1,88 @@
+import type { Failure, FailureDetails, FailureKind } from './failure.ts'
+
+/** What clients, collections and tasks are told of a number that could not be served (reference 02 section 2.3). */
+export interface NumberError {
+  code: number
+  error: string
+  message: string
+  cause?: string
+}
+
+/** The failures that are about one number: in a collection they fail that number alone. */
+export type NumberFailureKind =
+  | 'number_exists'
+  | 'not_reconcilable'
+  | 'number_forbidden'
+  | 'number_not_found'
+  | 'invalid_state_transition'
+  | 'no_change_required'
+  | 'assign_failure'
+  | 'number_invalid'
+  | 'number_fault'
+
+const withCause = (cause: string | undefined) => (cause === undefined ? {} : { cause })
+
+const describers: { [K in NumberFailureKind]: (details: FailureDetails[K]) => NumberError } = {
+  number_exists: ({ number }) => ({
+    code: 409,
+    error: 'number_exists',
+    message: `number ${number} already exists`,
+    cause: number,
+  }),
+  // The envelope says 404; the code in the data is 400 all the same.
+  not_reconcilable: ({ number }) => ({
+    code: 400,
+    error: 'not_reconcilable',
+    message: `number ${number} is not reconcilable`,
+    cause: number,
+  }),
+  number_forbidden: ({ cause }) => ({
+    code: 403,
+    error: 'forbidden',
+    message: 'requestor is unauthorized to perform operation',
+    ...withCause(cause),
+  }),
+  number_not_found: ({ number }) => ({
+    code: 404,
+    error: 'not_found',
+    message: `number ${number} not found`,
+    cause: number,
+  }),
+  invalid_state_transition: ({ from, to }) => ({
+    code: 400,
+    error: 'invalid_state_transition',
+    message: 'invalid state transition',
+    cause: `from ${from} to ${to}`,
+  }),
+  no_change_required: () => ({ code: 400, error: 'no_change_required', message: 'no change required' }),
+  assign_failure: ({ cause }) => ({
+    code: 400,
+    error: 'assign_failure',
+    message: 'invalid account to assign to',
+    cause,
+  }),
+  number_invalid: ({ cause }) => ({ code: 400, error: 'invalid', message: 'invalid', cause }),
+  number_fault: ({ message, cause }) => ({
+    code: 500,
+    error: 'unspecified_fault',
+    message,
+    ...withCause(cause),
+  }),
+}
+
+const isNumberFailure = (kind: FailureKind): kind is NumberFailureKind => Object.hasOwn(describers, kind)
+
+export const describeNumberFailure = <K extends NumberFailureKind>(
+  kind: K,
+  details: FailureDetails[K],
+): NumberError => describers[kind](details)
+
+/** What an emergency address is refused with, beside the shapes that a single request is answered with. */
+const addressErrors: Readonly<Partial<Record<FailureKind, NumberError>>> = {
+  invalid_data: { code: 400, error: 'invalid', message: 'invalid', cause: 'the address is not valid' },
+  multiple_choice: { code: 400, error: 'multiple_choice', message: 'more than one address found' },
+}
+
+/** Undefined for failures that are not about a number. */
+export const numberErrorOf = ({ kind, details }: Failure): NumberError | undefined =>
+  isNumberFailure(kind) ? describeNumberFailure(kind, details as never) : addressErrors[kind]
