@@ -1,9 +1,10 @@
-import { type CountryCode, getCountryCallingCode, isSupportedCountry } from 'libphonenumber-js/min'
+import type { CountryCode } from 'libphonenumber-js/min'
+import { phoneMetadata } from './phone-metadata.ts'
 
 /** A country as ISO 3166-1 writes it, in capitals. */
 const countryIn = (text: string): CountryCode | undefined => {
   const country = text.toUpperCase()
-  return isSupportedCountry(country) ? country : undefined
+  return phoneMetadata().isSupportedCountry(country) ? country : undefined
 }
 
 export const isCountry = (text: string) => countryIn(text) !== undefined
@@ -19,14 +20,14 @@ export const e164Prefix = (text: string, country: string): string | undefined =>
   if (text.startsWith('+')) return text
   const known = countryIn(country)
   if (!known) return undefined
-  const code = getCountryCallingCode(known)
+  const code = phoneMetadata().getCountryCallingCode(known)
   return code === northAmerica && text.startsWith(northAmerica) ? `+${text}` : `+${code}${text}`
 }
 
 /** What of an E.164 prefix is left behind the country's code: what people search by. */
 export const nationalPrefix = (prefix: string, country: string) => {
   const known = countryIn(country)
-  const code = known ? `+${getCountryCallingCode(known)}` : '+'
+  const code = known ? `+${phoneMetadata().getCountryCallingCode(known)}` : '+'
   return prefix.startsWith(code) ? prefix.slice(code.length) : prefix
 }
 

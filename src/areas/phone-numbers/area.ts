@@ -62,5 +62,14 @@ export const createPhoneNumberArea = (tools: Tools) => {
     ...numberPlanningRoutes(planning),
   ]
   const counted = (accountId: string) => countedNumbers(numbers.store, accountId)
-  return { numbers, counted, provider, identity, upkeep, planning, mobile: createMobileNumbers(numbers), routes }
+  return {
+    numbers,
+    counted,
+    provider,
+    identity,
+    upkeep,
+    planning,
+    mobile: createMobileNumbers(numbers),
+    routes,
+  }
 }

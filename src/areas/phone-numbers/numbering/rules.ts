@@ -1,7 +1,7 @@
 // How numbers are written down and what kinds there are (reference 02 section 2.9).
-import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
+import { phoneMetadata } from '../../../lib/phone-metadata.ts'
 
 export interface Classifier {
   regex: string
@@ -108,7 +108,8 @@ export const compileNumbering = (settings: NumberingSettings): Numbering => {
   }
 }
 
-const lookUpCountry = (number: string): string => parsePhoneNumberFromString(number)?.country ?? ''
+const lookUpCountry = (number: string): string =>
+  phoneMetadata().parsePhoneNumberFromString(number)?.country ?? ''
 
 // A look-up takes 20 us. Under +1 area code and exchange decide, and numbers come in blocks of these.
 const exchangeLength = '+12125550100'.length - 4

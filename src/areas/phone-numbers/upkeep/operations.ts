@@ -161,7 +161,8 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Too
         if (plan === 'taken') taken.push(stored.id)
         else plans.push(plan)
       }
-      const problem = taken.length > 0 ? { problem: `there already under the new form: ${taken.join(', ')}` } : {}
+      const problem =
+        taken.length > 0 ? { problem: `there already under the new form: ${taken.join(', ')}` } : {}
       return { ...stepOf(plans), ...further, ...problem }
     }) satisfies StepwiseWork,
 
