@@ -62,6 +62,13 @@ export const createPhoneNumberArea = (tools: Tools) => {
     ...numberPlanningRoutes(planning),
   ]
   const counted = (accountId: string) => countedNumbers(numbers.store, accountId)
+  /** Numbers that are on their way from or to another carrier: the first hundred. */
+  const porting = async (accountId: string) => {
+    const found = await numbers.store.porting(accountId, 100)
+    return found.flatMap(({ id, state }) =>
+      state === 'port_in' || state === 'port_out' ? [{ number: id, state }] : [],
+    )
+  }
   return {
     numbers,
     counted,
@@ -69,6 +76,7 @@ export const createPhoneNumberArea = (tools: Tools) => {
     identity,
     upkeep,
     planning,
+    porting,
     mobile: createMobileNumbers(numbers),
     routes,
   }

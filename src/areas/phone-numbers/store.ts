@@ -237,6 +237,14 @@ export const createNumberStore = (store: Store) => {
       return read(sql, [state, before, limit])
     },
 
+    /** Numbers of an account that are on their way from or to another carrier. */
+    porting(accountId: string, limit: number): Promise<NumberRecord[]> {
+      // The condition of the partial index stands here word for word, or it would not be used.
+      const sql = `SELECT ${columns} FROM numbers WHERE state IN ('port_in', 'port_out')
+        AND account_id = $1 ORDER BY number LIMIT $2`
+      return read(sql, [accountId, limit])
+    },
+
     async countOf(accountId: string, atMost: number) {
       const [row] = await store.all(
         `SELECT count(*) AS count FROM

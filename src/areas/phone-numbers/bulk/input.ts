@@ -253,6 +253,7 @@ const actionOf = (name: keyof Performers, work: Work): InputAction<Left> => {
     optional,
     ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
     verifiers: cellVerifiers,
+    independent: true,
     output: [...numberColumns, 'error'],
     key: ({ e164 = '' }) => e164,
     run: (rows, context) => work.run(work.performers[name], rows, agreed(context)),

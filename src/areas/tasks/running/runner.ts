@@ -67,6 +67,29 @@ interface Work<A extends TaskAction> {
   signal: AbortSignal
 }
 
+/** Rows on their way into the store; `done` says whether the task goes on behind them. */
+interface Batch {
+  rows: readonly InputRow[]
+  done: Promise<boolean>
+}
+
+/** The judgement of rows that need not wait for those before them to be stored. */
+const judgedEarly = (
+  { action }: Work<InputAction>,
+  before: Batch,
+  rows: readonly InputRow[],
+  context: TaskContext,
+  overlay: Overlay,
+): Promise<Judgement> | undefined => {
+  if (!action.independent || rows.length === 1) return undefined
+  const keys = new Set(before.rows.map(({ key }) => key))
+  if (rows.some(({ key }) => keys.has(key))) return undefined
+  const judgement = judge(action, rows, context, overlay.earlier)
+  // Whoever waits for the rows before may give up instead of asking for it.
+  judgement.catch(() => undefined)
+  return judgement
+}
+
 export const createRunner = ({ base, store, settings, log, find, tell }: Tools) => {
   const { clock } = base
 
@@ -97,9 +120,10 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     rows: readonly InputRow[],
     context: TaskContext,
     overlay: Overlay,
+    early?: Promise<Judgement>,
   ): Promise<boolean> => {
     const begunAt = clock.now()
-    const judgement: Judgement = await judge(work.action, rows, context, overlay.earlier)
+    const judgement: Judgement = await (early ?? judge(work.action, rows, context, overlay.earlier))
     if (judgement.crash !== undefined) logCrash(work.task, judgement.crash)
     await enter(work, judgement.verdicts, context, overlay, begunAt)
     return !judgement.stopped && !judgement.verdicts.some(({ isLast }) => isLast)
@@ -140,11 +164,12 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     rows: readonly InputRow[],
     context: TaskContext,
     overlay: Overlay,
+    early?: Promise<Judgement>,
   ): Promise<boolean> => {
     const [only] = rows
     if (only && rows.length === 1) return attemptAlone(work, only, context, overlay)
     try {
-      return await attempt(work, rows, context, overlay)
+      return await attempt(work, rows, context, overlay, early)
     } catch (error) {
       if (error instanceof RunIsOver || isOutage(error)) throw error
     }
@@ -179,18 +204,31 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
   const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
     const { task, action, ledger, signal } = work
     let overlay: Overlay | undefined
-    for await (const rows of batches(work, ledger.run.done + 1)) {
-      if (signal.aborted) return undefined
-      const context = await contextOf(base, task, action)
-      if (!context) {
-        await ledger.enter(forbiddenEntry(rows[0] as InputRow))
-        return 'broken'
+    let before: Batch | undefined
+    try {
+      for await (const rows of batches(work, ledger.run.done + 1)) {
+        if (signal.aborted) return undefined
+        if (before && !action.independent && !(await before.done)) return 'broken'
+        const context = await contextOf(base, task, action)
+        const early = context && overlay && before && judgedEarly(work, before, rows, context, overlay)
+        if (before && !(await before.done)) return 'broken'
+        before = undefined
+        if (!context) {
+          await ledger.enter(forbiddenEntry(rows[0] as InputRow))
+          return 'broken'
+        }
+        overlay ??= await recall(work, context)
+        const done = doBatch(work, rows, context, overlay, early)
+        // It is waited for below, at the latest when everything is over.
+        done.catch(() => undefined)
+        before = { rows, done }
+        await pause((await settings.of('tasks')).wait_after_row_ms, signal)
       }
-      overlay ??= await recall(work, context)
-      if (!(await doBatch(work, rows, context, overlay))) return 'broken'
-      await pause((await settings.of('tasks')).wait_after_row_ms, signal)
+      if (before && !(await before.done)) return 'broken'
+      return signal.aborted ? undefined : 'complete'
+    } finally {
+      await before?.done.catch(() => undefined)
     }
-    return signal.aborted ? undefined : 'complete'
   }
 
   const enterParts = async (
