@@ -1,0 +1,37 @@
+import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
+
+/** While a balance stays low, somebody is told of it once in this time. */
+export const pauseMs = 24 * 3_600_000
+
+const usualThresholdUnits = 50_000
+
+/** What of an account says whom to tell, and when. */
+export interface NoticedDoc {
+  name: string
+  notifications?: unknown
+}
+
+interface NoticeDoc {
+  enabled?: unknown
+  threshold?: unknown
+}
+
+const noticeOf = (doc: NoticedDoc | undefined): NoticeDoc =>
+  (doc?.notifications as { low_balance?: NoticeDoc } | undefined)?.low_balance ?? {}
+
+/** Units at which an account wants a mail, or undefined when it wants none. */
+export const noticeThreshold = (doc: NoticedDoc): number | undefined => {
+  const { enabled, threshold } = noticeOf(doc)
+  if (enabled !== true) return undefined
+  const isUsable = typeof threshold === 'number' && decimalsOf(threshold) !== undefined
+  return isUsable ? unitsOfDollars(threshold) : usualThresholdUnits
+}
+
+export const sameNotice = (a: NoticedDoc | undefined, b: NoticedDoc) =>
+  JSON.stringify(noticeOf(a)) === JSON.stringify(noticeOf(b))
+
+/** Money as people write it: at least cents. */
+export const inDollars = (units: number) => {
+  const [whole = '0', fraction = ''] = String(dollarsOfUnits(Math.abs(units))).split('.')
+  return `${units < 0 ? '-' : ''}$${whole}.${fraction.padEnd(2, '0')}`
+}

@@ -1,0 +1,196 @@
+import { type AccountRecord, type Actor, isSuperduper, privLevelOf, userKind } from '../../auth/identity.ts'
+import type { Round } from '../../jobs/rounds.ts'
+import { failure } from '../../lib/failure.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import type { Mail } from '../../mail/mail.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { createAttachment } from '../../storage/attachment.ts'
+import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../storage/change-set.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { GeneratedAlerts } from './generated/operations.ts'
+import { isExpired, isOnlyFor, keyFor, keysFor, keysOf, type Reader, rowOf, textOf } from './rules.ts'
+import type { Alert, AlertRow } from './schema.ts'
+import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  accounts: Pick<Accounts, 'find'>
+  mail: Mail
+  generated: GeneratedAlerts
+}
+
+interface HiddenAlerts {
+  alerts: readonly string[]
+}
+
+const perRound = 100
+
+/** Whoever looks sees what the account's people see; admins of accounts above see what its admins see. */
+const readerOf = (actor: Actor, account: AccountRecord): Reader => ({
+  accountId: account.id,
+  above: account.hidden.tree,
+  isReseller: account.hidden.isReseller,
+  isAdmin: privLevelOf(actor) === 'admin',
+  userId: actor.user?.id,
+})
+
+const isOperator = (actor: Actor) => isSuperduper(actor) && privLevelOf(actor) === 'admin'
+
+export type Alerts = ReturnType<typeof createAlerts>
+
+/** What people are to be told: by somebody, or because something of their account is not as it should be. */
+export const createAlerts = ({ store, settings, accounts, mail, generated }: Tools) => {
+  const alerts = createAlertStore(store)
+  const { collection } = alerts
+  const hidden = createAttachment<HiddenAlerts>(store, 'hidden_alerts')
+  const now = () => gregorianNow(store.clock)
+
+  /** Who takes an alert out of their own sight: the user, or everybody with the API key of the account. */
+  const hiderOf = ({ accountId, user }: Actor): ClaimHolder =>
+    user ? { accountId, kind: userKind, id: user.id } : { accountId, kind: 'account', id: accountId }
+
+  const hiddenBy = async (actor: Actor): Promise<readonly string[]> =>
+    (await hidden.find(hiderOf(actor)))?.doc.alerts ?? []
+
+  const textsFor = (reader: Reader) => keysFor(reader).map(textOf)
+
+  /** Alerts of others, newest first. */
+  const stored = async (actor: Actor, account: AccountRecord): Promise<AlertRow[]> => {
+    const texts = textsFor(readerOf(actor, account))
+    const gone = new Set(await hiddenBy(actor))
+    const found = (await alerts.under(texts)).filter(({ id, doc }) => !gone.has(id) && !isExpired(doc, now()))
+    const seen = new Set(texts)
+    return found
+      .toSorted((a, b) => b.created - a.created || (a.id < b.id ? 1 : -1))
+      .flatMap(({ id, doc, created }) => {
+        const key = keyFor(doc, seen)
+        return key ? [rowOf(id, doc, { key, clearable: true, created })] : []
+      })
+  }
+
+  /** The alert, when it is for whoever asks. */
+  const visible = async (actor: Actor, account: AccountRecord, id: string) => {
+    const alert = await collection.find(systemScope, id)
+    if (!alert || isExpired(alert.doc, now())) return undefined
+    if (isOperator(actor)) return alert
+    const isFor = keyFor(alert.doc, new Set(textsFor(readerOf(actor, account))))
+    return isFor && !(await hiddenBy(actor)).includes(id) ? alert : undefined
+  }
+
+  /** Admins of accounts that are named have mail as well. */
+  const tellAdmins = async (set: ChangeSet, { title, message, category = '', to }: Alert) => {
+    const named = to.flatMap(keysOf).filter(([, audience]) => audience === 'admins')
+    for (const id of new Set(named.map(([type]) => type))) {
+      const account = await accounts.find(id)
+      if (!account) continue
+      const text = typeof message === 'string' ? message : JSON.stringify(message)
+      const values = { 'alert.title': title, 'alert.message': text, 'alert.category': category }
+      await mail.notify(set, { notice: 'alert', account, to: [], values })
+    }
+  }
+
+  const hide = async (author: Author, actor: Actor, alert: AlertStored) => {
+    const owner = hiderOf(actor)
+    const before = await hidden.find(owner)
+    const known = await Promise.all(
+      (before?.doc.alerts ?? []).map(async (id) => ((await collection.find(systemScope, id)) ? [id] : [])),
+    )
+    const set = new ChangeSet(author)
+    hidden.put(set, owner, before, { alerts: [...known.flat(), alert.id] })
+    await store.commit(set)
+  }
+
+  const mayRemove = (actor: Actor, account: AccountRecord, alert: AlertStored) =>
+    isOperator(actor) || (privLevelOf(actor) === 'admin' && isOnlyFor(alert.doc, account.id))
+
+  const removeEnded = async () => {
+    const first = await alerts.firstToEnd(perRound)
+    const ended = first.filter(({ doc }) => isExpired(doc, now()))
+    const set = new ChangeSet({ requestId: 'alerts' })
+    for (const alert of ended) collection.remove(set, alert)
+    if (ended.length > 0) await store.commit(set)
+    return ended.length === perRound
+  }
+
+  const round: Round = {
+    name: 'alerts',
+    everySeconds: 60,
+    due: async () => (await alerts.firstToEnd(1)).some(({ doc }) => isExpired(doc, now())),
+    async run(signal) {
+      while ((await removeEnded()) && !signal.aborted);
+    },
+  }
+
+  const isEnabled = async () => (await settings.of('alerts')).enabled
+
+  return {
+    round,
+
+    /** Hidden alerts of a user go with the user. */
+    removeWith: hidden.removeWith,
+
+    async assertEnabled() {
+      if (!(await isEnabled())) throw failure('disabled', {})
+    },
+
+    async create(author: Author, doc: Alert): Promise<AlertStored> {
+      const set = new ChangeSet(author)
+      const alert = collection.draft(systemScope, { doc, hidden: {} })
+      collection.insert(set, alert)
+      await tellAdmins(set, doc)
+      await store.commit(set)
+      return alert
+    },
+
+    /** Adds an alert about something that the server has met, unless there is one about it already. */
+    async raise(set: ChangeSet, cause: string, doc: Alert) {
+      if (!(await isEnabled()) || (await collection.holder(causeClaim(cause)))) return
+      collection.insert(set, collection.draft(systemScope, { doc, hidden: { cause } }))
+      await tellAdmins(set, doc)
+    },
+
+    /** Takes the alert about something back: it is over. */
+    async withdraw(set: ChangeSet, cause: string) {
+      const alert = await collection.holder(causeClaim(cause))
+      if (alert) collection.remove(set, alert)
+    },
+
+    async list(actor: Actor, account: AccountRecord): Promise<AlertRow[]> {
+      const { check_system_alerts: checksStored } = await settings.of('crossbar.alerts')
+      const made = (await isEnabled()) ? await generated.of(account) : []
+      return checksStored ? [...made, ...(await stored(actor, account))] : made
+    },
+
+    async get(actor: Actor, account: AccountRecord, id: string): Promise<AlertStored> {
+      const alert = await visible(actor, account, id)
+      if (!alert) throw failure('bad_identifier', { cause: id })
+      return alert
+    },
+
+    /**
+     * Takes an alert away: for everybody when whoever asks may do that, else out of their own sight. What the server
+     * says by itself ends when its cause does.
+     */
+    async clear(author: Author, actor: Actor, account: AccountRecord, id: string): Promise<AlertStored> {
+      const alert = await visible(actor, account, id)
+      if (!alert) {
+        const isGenerated = (await generated.of(account)).some((row) => row.id === id)
+        if (isGenerated)
+          throw failure('forbidden', {
+            message: 'this alert is not clearable: it ends with its cause',
+            cause: id,
+          })
+        throw failure('bad_identifier', { cause: id })
+      }
+      if (!mayRemove(actor, account, alert)) await hide(author, actor, alert)
+      else {
+        const set = new ChangeSet(author)
+        collection.remove(set, alert)
+        await store.commit(set)
+      }
+      return alert
+    },
+  }
+}

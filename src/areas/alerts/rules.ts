@@ -1,0 +1,143 @@
+import type { Problems } from '../../lib/failure.ts'
+import type { Alert, AlertRow } from './schema.ts'
+
+// Who sees an alert (reference 03 section 4.1). Recipients are written [type, value]; clients may write the pair the
+// other way round, as the specification prints it.
+
+export type Audience = 'users' | 'admins'
+
+/** A recipient in one spelling. */
+export type Key =
+  | readonly [type: 'all' | 'resellers', value: Audience]
+  | readonly [type: 'user', value: string]
+  | readonly [type: string, value: string]
+  | readonly [type: 'descendants', value: readonly [accountId: string, audience: Audience]]
+
+type Recipient = Alert['to'][number]
+
+const groups = ['all', 'resellers'] as const
+const audiences: Readonly<Record<string, Audience>> = {
+  all: 'users',
+  user: 'users',
+  users: 'users',
+  admins: 'admins',
+}
+const idForm = /^[0-9a-f]{32}$/
+
+const isGroup = (text: string): text is (typeof groups)[number] => text === 'all' || text === 'resellers'
+
+const keysOfPair = (type: string, value: string): Key[] => {
+  if (isGroup(type) && audiences[value]) return [[type, audiences[value]]]
+  if (idForm.test(type) && audiences[value]) return [[type, audiences[value]]]
+  if (idForm.test(type) && idForm.test(value)) return [[type, value]]
+  if (type === 'descendants' && idForm.test(value)) return [['descendants', [value, 'users']]]
+  // A reseller by its id: the users of that account.
+  if (type === 'resellers' && idForm.test(value)) return [[value, 'users']]
+  return []
+}
+
+/** The keys under which a recipient finds the alert; none: that is nobody. */
+export const keysOf = ({ type, value }: Recipient): Key[] => {
+  if (typeof value !== 'string') {
+    const [accountId = '', audience = ''] = value
+    const named = audiences[audience]
+    return type === 'descendants' && idForm.test(accountId) && named
+      ? [['descendants', [accountId, named]]]
+      : []
+  }
+  const found = keysOfPair(type, value)
+  if (found.length > 0) return found
+  const audience = type === 'all' ? undefined : audiences[type]
+  if (!audience) return []
+  // `user` with an id is either somebody, or everybody of an account: ids are never the same.
+  if (type === 'user' && idForm.test(value)) return [['user', value], ...keysOfPair(value, audience)]
+  return keysOfPair(value, audience)
+}
+
+/** How a key is told from others in the store. */
+export const textOf = ([type, value]: Key) => [type, value].flat().join('/')
+
+export const recipientProblems = (to: readonly Recipient[]): Problems =>
+  Object.fromEntries(
+    to.flatMap((recipient, index) =>
+      keysOf(recipient).length > 0
+        ? []
+        : [
+            [
+              `to.${index}`,
+              { enum: { message: 'This is nobody', value: [recipient.type, recipient.value].flat() } },
+            ],
+          ],
+    ),
+  )
+
+/** Who looks, and at whose alerts. */
+export interface Reader {
+  accountId: string
+  /** Ids of the accounts above, the top first. */
+  above: readonly string[]
+  isReseller: boolean
+  isAdmin: boolean
+  /** Undefined for an API key. */
+  userId: string | undefined
+}
+
+/** Every key under which a reader finds alerts. */
+export const keysFor = (reader: Reader): Key[] => {
+  const { accountId, above, isReseller, isAdmin, userId } = reader
+  const seen: Audience[] = isAdmin ? ['users', 'admins'] : ['users']
+  return [
+    ...(userId === undefined
+      ? []
+      : ([
+          [accountId, userId],
+          ['user', userId],
+        ] as const)),
+    ...seen.flatMap((audience): Key[] => [
+      [accountId, audience],
+      ...(isReseller ? ([['resellers', audience]] as const) : []),
+      ['all', audience],
+      ...above.map((id): Key => ['descendants', [id, audience]]),
+    ]),
+  ]
+}
+
+/** The first recipient of an alert that a reader is; undefined: it is not for them. */
+export const keyFor = (alert: Alert, texts: ReadonlySet<string>): Key | undefined =>
+  alert.to.flatMap(keysOf).find((key) => texts.has(textOf(key)))
+
+export const isExpired = ({ expiration_date: end }: Pick<Alert, 'expiration_date'>, now: number) =>
+  end !== undefined && end <= now
+
+/**
+ * Whether an alert is for one account and those below it alone: then its admins may take it away. Who is one of many
+ * hides it from themselves.
+ */
+export const isOnlyFor = (alert: Alert, accountId: string) =>
+  alert.to
+    .flatMap(keysOf)
+    .every(([type, value]) => type === accountId || (type === 'descendants' && value[0] === accountId))
+
+const present = (values: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+
+/** A row of the list: flat, and once more under `value` (reference 03 section 4.2). */
+export const rowOf = (
+  id: string,
+  alert: Omit<Alert, 'to'>,
+  more: { key: Key; clearable: boolean; created?: number },
+) => {
+  const { title, message, category, level, metadata, from, expiration_date } = alert
+  const flat = present({
+    id,
+    title,
+    message,
+    category,
+    level,
+    metadata,
+    from,
+    expiration_date,
+    created: more.created,
+  })
+  return { ...flat, key: more.key, value: flat, clearable: more.clearable } as unknown as AlertRow
+}

@@ -1,0 +1,110 @@
+import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import { isSuperduper } from '../../auth/identity.ts'
+import { mergePatch } from '../../lib/json-merge.ts'
+import type { OperatorLimits } from '../../lib/limit-shapes.ts'
+import { unitsOfDollars } from '../../lib/money.ts'
+import { type AttachmentRecord, createAttachment } from '../../storage/attachment.ts'
+import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { holderOf } from '../../storage/records.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { Services } from '../services/operations.ts'
+import type { QuantityBook } from '../services/quantities/operations.ts'
+import { type CountOf, effectiveLimits, pricedTrunks, trunkMoves, withDefaults } from './rules.ts'
+import type { EffectiveLimits, Limits } from './schema.ts'
+
+export type LimitsStored = AttachmentRecord<Limits>
+export type OperatorLimitsStored = AttachmentRecord<OperatorLimits>
+
+interface Tools {
+  store: Store
+  accounts: Pick<Accounts, 'resellerOf'>
+  services: Pick<Services, 'rest'>
+  quantities: Pick<QuantityBook, 'of'>
+}
+
+const category = 'limits'
+
+export type LimitBook = ReturnType<typeof createLimits>
+
+/** How many calls accounts may have, what they want of that, and whether they may pay later. */
+export const createLimits = ({ store, accounts, services, quantities }: Tools) => {
+  const wishes = createAttachment<Limits>(store, 'limits')
+  const words = createAttachment<OperatorLimits>(store, 'operator_limits')
+
+  const operatorRecord = (account: AccountRecord) => words.find(holderOf(account))
+
+  /** What the plans of an account say, and over it what its operator said for this account alone. */
+  const ofOperator = async (account: AccountRecord): Promise<OperatorLimits> => {
+    const own = await operatorRecord(account)
+    const { limits: planned } = await services.rest(account)
+    return planned && own ? (mergePatch(planned, own.doc) as OperatorLimits) : (own?.doc ?? planned ?? {})
+  }
+
+  /** Only asked for when an operator bundles trunks with something. */
+  const countsFor = async (account: AccountRecord, operator: OperatorLimits): Promise<CountOf> => {
+    if (!pricedTrunks.some((name) => operator[`bundled_${name}`])) return () => 0
+    const { account: own } = await quantities.of(account.id)
+    return (type) => Object.values(own[`${type}s`] ?? {}).reduce((sum, count) => sum + count, 0)
+  }
+
+  return {
+    of: (account: AccountRecord): Promise<LimitsStored | undefined> => wishes.find(holderOf(account)),
+    operatorRecord,
+    ofOperator,
+
+    /** Who may say what an account wants: its reseller, the operator, and itself when it buys from the operator. */
+    async mayChange(actor: Actor, account: AccountRecord): Promise<boolean> {
+      if (isSuperduper(actor)) return true
+      const resellerId = await accounts.resellerOf(account)
+      if (resellerId === actor.accountId) return true
+      return account.id === actor.accountId && resellerId === account.hidden.tree[0]
+    },
+
+    /** Trunks more or less are something that the account pays for. */
+    async replace(
+      author: Author,
+      account: AccountRecord,
+      before: LimitsStored | undefined,
+      doc: Limits,
+    ): Promise<LimitsStored> {
+      const set = new ChangeSet(author)
+      const after = wishes.put(set, holderOf(account), before, doc)
+      for (const { item, delta } of trunkMoves(before?.doc, doc)) set.count(account.id, category, item, delta)
+      await store.commit(set)
+      return after
+    },
+
+    async replaceOperator(
+      author: Author,
+      account: AccountRecord,
+      before: OperatorLimitsStored | undefined,
+      doc: OperatorLimits,
+    ): Promise<OperatorLimitsStored> {
+      const set = new ChangeSet(author)
+      const after = words.put(set, holderOf(account), before, doc)
+      await store.commit(set)
+      return after
+    },
+
+    async inForce(account: AccountRecord): Promise<EffectiveLimits> {
+      const operator = await ofOperator(account)
+      const own = await wishes.find(holderOf(account))
+      return effectiveLimits(withDefaults(own?.doc), operator, await countsFor(account, operator))
+    },
+
+    /** How far below nothing the balance may go, in units. */
+    async overdraft(account: AccountRecord): Promise<number> {
+      const { allow_postpay: isAllowed, max_postpay_amount: dollars = 0 } = await ofOperator(account)
+      return isAllowed ? unitsOfDollars(dollars) : 0
+    },
+
+    /** What the account's limits count as. */
+    async *counted(accountId: string) {
+      const record = await wishes.find({ accountId, id: accountId })
+      yield trunkMoves(undefined, record?.doc ?? {})
+        .filter(({ delta }) => delta > 0)
+        .map(({ item, delta }) => [category, item, delta] as const)
+    },
+  }
+}

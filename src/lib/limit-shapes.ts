@@ -1,0 +1,71 @@
+import type { Static } from 'typebox'
+import { mostDollars } from './money.ts'
+import { choice, flag, integer, keyed, keyedBy, list, must, number, open, text } from './schema.ts'
+
+// What plans and operators may say about the calls of an account (reference 03 section 2.4).
+
+const most = 1_000_000_000
+
+/** A number of trunks or calls; -1 is unlimited. */
+export const channels = (description: string, fallback?: number) =>
+  integer({
+    minimum: -1,
+    maximum: most,
+    description: `${description}; -1: unlimited`,
+    ...(fallback === undefined ? {} : { default: fallback }),
+  })
+
+const seconds = (description: string, minimum = 0) => integer({ minimum, maximum: most, description })
+const dollars = (description: string) =>
+  number({ minimum: 0, maximum: mostDollars, description: `Dollars. ${description}` })
+
+export const allotmentCycles = ['minutely', 'hourly', 'daily', 'weekly', 'monthly'] as const
+export type AllotmentCycle = (typeof allotmentCycles)[number]
+
+export const Allotment = open({
+  amount: must(seconds('Seconds that are included in a cycle')),
+  cycle: must(choice(allotmentCycles)),
+  increment: seconds('Calls consume whole steps of this many seconds', 1),
+  minimum: seconds('Seconds that a call consumes at least'),
+  no_consume_time: seconds('Calls up to this long consume nothing'),
+  group_consume: list(text(1, 64), {
+    maxItems: 64,
+    description: 'Other allotments whose calls count for this one too',
+  }),
+})
+export type Allotment = Static<typeof Allotment>
+
+/** Keys are a classifier of numbers (`did_us`), or one for calls of one direction (`inbound_did_us`). */
+export const Allotments = keyedBy('^[a-z0-9_]{1,64}$', Allotment, { title: 'Allotments' })
+
+const bundled = (description: string) =>
+  choice(['device', 'user'], {
+    description: `As many more ${description} as there are enabled ones of these`,
+  })
+
+export const OperatorLimits = open(
+  {
+    enabled: flag({ description: 'false: nothing is limited' }),
+    calls: channels('Calls at once'),
+    resource_consuming_calls: channels('Calls at once over carriers'),
+    twoway_trunks: channels('Calls of either direction'),
+    inbound_trunks: channels('Calls from outside'),
+    outbound_trunks: channels('Calls to outside'),
+    burst_trunks: channels('Calls beyond the other trunks'),
+    bundled_twoway_trunks: bundled('twoway trunks'),
+    bundled_inbound_trunks: bundled('inbound trunks'),
+    bundled_outbound_trunks: bundled('outbound trunks'),
+    allow_prepay: flag({ description: 'Calls are paid by the minute from the balance' }),
+    allow_postpay: flag({ description: 'The balance may go below nothing' }),
+    max_postpay_amount: dollars('How far below nothing the balance may go'),
+    reserve_amount: dollars('What of the balance has to be left when a call begins'),
+    soft_limit_inbound: flag({ description: 'Inbound calls beyond all limits are let through' }),
+    soft_limit_outbound: flag({ description: 'Outbound calls beyond all limits are let through' }),
+    allotments: Allotments,
+    discounts: keyed(open({ percentage: number({ minimum: 0, maximum: 100 }) }), {
+      description: 'Classifier of the number -> what is taken off the cost of a call',
+    }),
+  },
+  { title: 'Limits set by the operator' },
+)
+export type OperatorLimits = Static<typeof OperatorLimits>

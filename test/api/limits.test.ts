@@ -1,0 +1,205 @@
+// Reference 03 sections 2.4 and 7.3: how many calls accounts may have, and what is included in their plans.
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import type { TestAccount } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+const standard = {
+  id: 'limits',
+  twoway_trunks: 0,
+  inbound_trunks: 0,
+  outbound_trunks: 0,
+  burst_trunks: 0,
+  calls: -1,
+  resource_consuming_calls: -1,
+  allow_prepay: true,
+  authz_resource_types: [],
+}
+
+const standardInForce = {
+  enabled: true,
+  twoway_trunks: 0,
+  inbound_trunks: 0,
+  outbound_trunks: 0,
+  burst_trunks: 0,
+  calls: -1,
+  resource_consuming_calls: -1,
+  allow_prepay: true,
+  allow_postpay: false,
+  max_postpay_amount: 0,
+  reserve_amount: 0.5,
+  soft_limit_inbound: false,
+  soft_limit_outbound: false,
+  authz_resource_types: [],
+}
+
+const refusal = { message: 'Please contact your phone provider to add limits.' }
+
+describeEngines('limits', (engine) => {
+  const world = useWorld(engine)
+
+  const planFor = async (account: TestAccount, fields: Json) => {
+    const plan = { name: 'Plan', plan: {}, ...fields }
+    const made = await world.operator.put(`${world.reseller.path}/service_plans`, plan)
+    expect(made.status).toBe(201)
+    const assigned = await world.ross.post(`${account.path}/services`, { add: [made.data.id] })
+    expect(assigned.status).toBe(200)
+  }
+
+  const limitsOf = (account: TestAccount) => `${account.path}/limits`
+
+  it('have their standard values as long as nobody has set any', async () => {
+    const account = await world.account(world.reseller)
+    const answer = await world.ross.get(limitsOf(account))
+    expect(answer.status).toBe(200)
+    expect(answer.data).toEqual(standard)
+    expect(answer.body.metadata).toEqual({
+      id: 'limits',
+      allow_postpay: false,
+      max_postpay_amount: 0,
+      effective: standardInForce,
+    })
+  })
+
+  it('are set by the reseller of an account', async () => {
+    const account = await world.account(world.reseller)
+    const answer = await world.ross.post(limitsOf(account), { twoway_trunks: 3, calls: 10 })
+    expect(answer.status).toBe(200)
+    expect(answer.data).toEqual({ ...standard, twoway_trunks: 3, calls: 10 })
+    expect(answer.body.metadata.effective).toEqual({ ...standardInForce, twoway_trunks: 3, calls: 10 })
+    expect((await world.ross.get(limitsOf(account))).data).toEqual(answer.data)
+  })
+
+  it('are not set by an account below a reseller, which is told whom to ask', async () => {
+    const account = await world.account(world.reseller)
+    const admin = await world.admin(account)
+    const answer = await world.unchanged(() => admin.post(limitsOf(account), { twoway_trunks: 1 }))
+    expect(answer).toFailWith(403, 'forbidden', refusal)
+  })
+
+  it('are set by an account that buys from the operator, for itself alone', async () => {
+    const account = await world.account()
+    const below = await world.account(account)
+    const admin = await world.admin(account)
+    expect((await admin.post(limitsOf(account), { inbound_trunks: 2 })).data.inbound_trunks).toBe(2)
+    const answer = await world.unchanged(() => admin.post(limitsOf(below), { inbound_trunks: 2 }))
+    expect(answer).toFailWith(403, 'forbidden', refusal)
+  })
+
+  it('are whole numbers from -1 on', async () => {
+    const account = await world.account(world.reseller)
+    for (const [value, rule] of [
+      [-2, 'minimum'],
+      ['x', 'type'],
+      [1.5, 'type'],
+    ] as const) {
+      const answer = await world.unchanged(() => world.ross.post(limitsOf(account), { twoway_trunks: value }))
+      expect(answer.status).toBe(400)
+      expect(Object.keys(answer.data.twoway_trunks)).toEqual([rule])
+    }
+  })
+
+  it('cost what the plan says for trunks, and ask before', async () => {
+    const account = await world.account()
+    const admin = await world.admin(account)
+    const plan = { name: 'Trunks', plan: { limits: { twoway_trunks: { rate: 20 } } } }
+    const made = await world.operator.put(`${world.master.path}/service_plans`, plan)
+    await world.operator.post(`${account.path}/services`, { add: [made.data.id] })
+    const answer = await world.unchanged(() => admin.post(limitsOf(account), { twoway_trunks: 5 }))
+    expect(answer.status).toBe(402)
+    expect(answer.body.message).toBe('accept charges')
+    expect(answer.data[0].summary).toEqual({ today: 0, recurring: 100 })
+    const accepted = await admin.post(limitsOf(account), undefined, {
+      body: JSON.stringify({ data: { twoway_trunks: 5 }, accept_charges: true }),
+    })
+    expect(accepted.data.twoway_trunks).toBe(5)
+    const services = (await admin.get(`${account.path}/services`)).data
+    expect(services.account_quantities.limits).toEqual({ twoway_trunks: 5 })
+    expect((await admin.post(limitsOf(account), { twoway_trunks: 2 })).status).toBe(200)
+    expect((await admin.post(limitsOf(account), { twoway_trunks: -1 })).status).toBe(200)
+    expect((await admin.get(`${account.path}/services`)).data.account_quantities).not.toHaveProperty('limits')
+  })
+
+  it('are counted anew as they were counted', async () => {
+    const account = await world.account(world.reseller)
+    await world.ross.post(limitsOf(account), { inbound_trunks: 7, outbound_trunks: 2, twoway_trunks: -1 })
+    const before = (await world.ross.get(`${account.path}/services`)).data.account_quantities
+    expect(before.limits).toEqual({ inbound_trunks: 7, outbound_trunks: 2 })
+    expect((await world.ross.post(`${account.path}/services/reconciliation`)).status).toBe(200)
+    expect((await world.ross.get(`${account.path}/services`)).data.account_quantities).toEqual(before)
+  })
+
+  it('do not let an account allow itself to pay later', async () => {
+    const account = await world.account()
+    const admin = await world.admin(account)
+    const answer = await admin.post(limitsOf(account), { allow_postpay: true, max_postpay_amount: 100 })
+    expect(answer.status).toBe(200)
+    expect(answer.data).toEqual(standard)
+    expect(answer.body.metadata).toMatchObject({ allow_postpay: false, max_postpay_amount: 0 })
+  })
+
+  it('of the operator hold back those of the account, by plan or for the account alone', async () => {
+    const account = await world.account(world.reseller)
+    const operator = `${limitsOf(account)}/operator`
+    await planFor(account, {
+      limits: { twoway_trunks: 4, calls: 20, allow_postpay: true, max_postpay_amount: 50 },
+    })
+    await world.ross.post(limitsOf(account), { twoway_trunks: 9, calls: -1 })
+    const effective = async () => (await world.ross.get(limitsOf(account))).body.metadata.effective
+    expect(await effective()).toMatchObject({
+      twoway_trunks: 4,
+      calls: 20,
+      allow_postpay: true,
+      max_postpay_amount: 50,
+    })
+    expect((await world.ross.get(operator)).data).toEqual({})
+    expect((await world.ross.post(operator, { twoway_trunks: 6 })).data).toEqual({ twoway_trunks: 6 })
+    const patched = await world.ross.patch(operator, { calls: 5, soft_limit_inbound: true })
+    expect(patched.data).toEqual({ twoway_trunks: 6, calls: 5, soft_limit_inbound: true })
+    expect(await effective()).toMatchObject({ twoway_trunks: 6, calls: 5, soft_limit_inbound: true })
+  })
+
+  it('of the operator may add a trunk for each device', async () => {
+    const account = await world.account(world.reseller)
+    await world.device(account)
+    await world.device(account)
+    await world.device(account, { enabled: false })
+    await world.ross.post(`${limitsOf(account)}/operator`, { bundled_inbound_trunks: 'device' })
+    const { metadata } = (await world.ross.get(limitsOf(account))).body
+    expect(metadata.effective).toMatchObject({ inbound_trunks: 2 })
+  })
+
+  it('of the operator are not for the account to read or set', async () => {
+    const account = await world.account()
+    const admin = await world.admin(account)
+    const operator = `${limitsOf(account)}/operator`
+    expect(await admin.get(operator)).toFailWith(403, 'forbidden')
+    for (const attempt of [() => admin.post(operator, {}), () => admin.patch(operator, { calls: 1 })])
+      expect(await world.unchanged(attempt)).toFailWith(403, 'forbidden')
+  })
+
+  it('of the operator name money to the unit', async () => {
+    const account = await world.account(world.reseller)
+    const answer = await world.unchanged(() =>
+      world.ross.post(`${limitsOf(account)}/operator`, { max_postpay_amount: 0.00001 }),
+    )
+    expect(answer).toFailWith(400, 'validation error', {
+      max_postpay_amount: { decimals: { message: 'Money has at most 4 decimals', target: 4 } },
+    })
+  })
+
+  it('let the balance go as far below nothing as the operator allows', async () => {
+    const account = await world.account(world.reseller)
+    let id = 0
+    const debit = (amount: number) =>
+      world.ross.put(`${account.path}/ledgers/debit`, {
+        source: { service: 'X', id: `${++id}` },
+        usage: { type: 'cycle', quantity: 1, unit: 'Hz' },
+        amount,
+      })
+    expect((await world.unchanged(() => debit(1))).status).toBe(402)
+    await world.ross.post(`${limitsOf(account)}/operator`, { allow_postpay: true, max_postpay_amount: 10 })
+    expect((await debit(10)).status).toBe(201)
+    expect((await world.unchanged(() => debit(0.0001))).status).toBe(402)
+  })
+})
