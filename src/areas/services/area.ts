@@ -1,18 +1,23 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import type { Route } from '../../http/route.ts'
-import type { Round } from '../../jobs/rounds.ts'
+import type { Round, Rounds } from '../../jobs/rounds.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Mail } from '../../mail/mail.ts'
+import type { Gateways } from '../../payment/gateways.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
+import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
 import { createConsent } from './consent.ts'
-import { createLedgers, type Ledgers, type Overdraft } from './ledgers/operations.ts'
+import { type Booked, createLedgers, type Ledgers, type Overdraft } from './ledgers/operations.ts'
 import { ledgerRoutes } from './ledgers/routes.ts'
 import { createServices } from './operations.ts'
+import { createPayments } from './payments.ts'
 import { createPlans } from './plans/operations.ts'
 import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
@@ -21,15 +26,21 @@ import type { QuantityBook } from './quantities/operations.ts'
 import { type CountSource, createReconciliation } from './reconciliation.ts'
 import { servicesRoutes } from './routes.ts'
 import { createSettling } from './settling.ts'
-import { type BookkeeperStandings, createStandings } from './standing.ts'
+import { createStandings } from './standing.ts'
+import { createSynchronization, createTelling } from './synchronization/operations.ts'
 
 interface Tools {
   store: Store
   settings: Settings
   accounts: Accounts
   quantities: QuantityBook
-  bookkeepers: BookkeeperStandings
+  gateways: Gateways
+  mail: Mail
+  rounds: Rounds
+  log: Log
   overdraft: Overdraft
+  /** Called whenever an account's balance changes, with the change set in which it does. */
+  balanceMoved(set: ChangeSet, account: Booked): void
   /** Where what accounts have is counted from. */
   counts: readonly CountSource[]
 }
@@ -56,13 +67,23 @@ const debitActivations =
 
 /** Everything about what accounts are sold and what they pay, put together. */
 export const createServiceArea = (tools: Tools) => {
-  const { store, settings, accounts, quantities, bookkeepers, overdraft, counts } = tools
+  const { store, settings, accounts, quantities, overdraft, counts } = tools
   const plans = createPlans(tools)
   const priceBook = createPriceBook({ plans, accounts, settings })
   const books = createBooks({ store, priceBook, quantities })
+  const bookkeepers = createBookkeepers({ ...tools, books, priceBook })
   const standings = createStandings({ books, settings, bookkeepers })
-  const audit = createServiceAudit(tools)
-  const ledgers = createLedgers({ store, accounts, audit, overdraft })
+  const tell = createTelling(tools)
+  const audit = createServiceAudit({ ...tools, tell })
+  const ledgers = createLedgers({
+    store,
+    accounts,
+    audit,
+    overdraft,
+    spent: (set, account) => payments.topups.spent(set, account),
+    moved: tools.balanceMoved,
+  })
+  const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
   const services = createServices({
     store,
     accounts,
@@ -72,7 +93,9 @@ export const createServiceArea = (tools: Tools) => {
     quantities,
     standings,
     audit,
+    isDirty: synchronization.isDirty,
   })
+  const payments = createPayments({ ...tools, books, bookkeepers, ledgers, audit, services, synchronization })
   quantities.settleBy(
     createSettling({ books, audit, totals: quantities.folded, debit: debitActivations(ledgers, store) }),
   )
@@ -83,7 +106,20 @@ export const createServiceArea = (tools: Tools) => {
     ...servicesRoutes(services, reconciliation),
     ...planRoutes(plans),
     ...ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
+    ...payments.routes,
   ]
-  const rounds: Round[] = [ledgers.round]
-  return { services, plans, books, standings, audit, ledgers, reconciliation, consent, routes, rounds }
+  const rounds: Round[] = [ledgers.round, ...payments.rounds]
+  return {
+    services,
+    plans,
+    books,
+    standings,
+    audit,
+    ledgers,
+    payments,
+    reconciliation,
+    consent,
+    routes,
+    rounds,
+  }
 }

@@ -40,6 +40,8 @@ interface Tools {
   quantities: QuantityBook
   standings: Standings
   audit: ServiceAudit
+  /** Whether a bookkeeper outside does not know yet how things are. */
+  isDirty(accountId: string): Promise<boolean>
 }
 
 const combined = <T extends object>(before: T | undefined, given: T, manner: Manner): T =>
@@ -49,7 +51,7 @@ export type Services = ReturnType<typeof createServices>
 
 /** What accounts are sold, what they have of it, and what it costs them. */
 export const createServices = (tools: Tools) => {
-  const { store, accounts, plans, books, priceBook, quantities, standings, audit } = tools
+  const { store, accounts, plans, books, priceBook, quantities, standings, audit, isDirty } = tools
   const { services } = books
 
   const docOf = async (account: AccountRecord): Promise<ServicesDoc> =>
@@ -128,7 +130,7 @@ export const createServices = (tools: Tools) => {
       reseller_id: await sellerOf(account),
       ...(doc.bookkeeper ? { bookkeeper: doc.bookkeeper } : {}),
       ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
-      dirty: false,
+      dirty: await isDirty(account.id),
       status: doc.status ?? 'good_standing',
       ...standingJson(doc),
       items: flatItems(priceAccount(lists, { ...counts, manual })),
@@ -151,6 +153,7 @@ export const createServices = (tools: Tools) => {
       applications: applications ?? {},
       limits: limits ?? {},
       im: im ?? {},
+      payment_tokens: doc.payment_tokens ?? {},
       billing_cycle: billingCycle(store.clock.now(), gregorianOfUnix),
       status: await standings.of(account, 1),
     }
@@ -253,6 +256,13 @@ export const createServices = (tools: Tools) => {
         ...(code === undefined ? {} : { reason_code: code }),
       }
       return standingJson(await save(author, account, before, after))
+    },
+
+    /** Whether the account has a good name, by hand of the operator and by the word of its bookkeepers. */
+    async isGood(account: AccountRecord): Promise<boolean> {
+      const payer = await standings.payerOf(account)
+      const { in_good_standing: isGood } = standingJson(await docOf(payer))
+      return isGood && (await standings.of(account, 1)).acceptable
     },
 
     async standing(account: AccountRecord) {

@@ -1,4 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import type { Step } from '../../jobs/steps.ts'
 import { type Author, ChangeSet, conflict } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { QuantityBook } from './quantities/operations.ts'
@@ -39,26 +40,33 @@ export const createReconciliation = ({ store, quantities, sources }: Tools) => {
     accountId: string,
     attempt = 1,
   ): Promise<ReturnType<typeof differencesBetween>> => {
-    const before = (await quantities.of(accountId)).account
+    const before = await quantities.own(accountId)
     const counted = await recount(accountId)
-    const after = (await quantities.of(accountId)).account
+    const after = await quantities.own(accountId)
     if (differencesBetween(before, after).length === 0) return differencesBetween(before, counted)
     if (attempt === attempts) throw conflict()
     return findWrong(accountId, attempt + 1)
   }
 
+  /** What puts the counts right. Nobody is asked for consent: what is there is there. */
+  const plan = async (author: Author, account: AccountRecord): Promise<Step> => {
+    const wrong = await findWrong(account.id)
+    if (wrong.length === 0) return { sets: [], changed: 0 }
+    const set = new ChangeSet({ ...author, acceptsCharges: true })
+    for (const { category, item, delta } of wrong) set.count(account.id, category, item, delta)
+    set.record({ accountId: account.id, kind: 'quantities', id: account.id, action: 'edited' })
+    return { sets: [set], changed: wrong.length }
+  }
+
   return {
     recount,
+    plan,
 
-    /** Answers with how many counts were wrong. Nobody is asked for consent: what is there is there. */
+    /** Answers with how many counts were wrong. */
     async reconcile(author: Author, account: AccountRecord): Promise<number> {
-      const wrong = await findWrong(account.id)
-      if (wrong.length === 0) return 0
-      const set = new ChangeSet({ ...author, acceptsCharges: true })
-      for (const { category, item, delta } of wrong) set.count(account.id, category, item, delta)
-      set.record({ accountId: account.id, kind: 'quantities', id: account.id, action: 'edited' })
-      await store.commit(set)
-      return wrong.length
+      const { sets, changed } = await plan(author, account)
+      if (changed > 0) await store.commit(...sets)
+      return changed
     },
   }
 }

@@ -8,6 +8,7 @@ import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type ComparedInvoice, isChanged } from '../pricing/invoices.ts'
 import type { QuantityBook } from '../quantities/operations.ts'
+import type { TellBookkeepers } from '../synchronization/operations.ts'
 import { type AuditReason, auditDoc, auditSummary, daysNewestFirst, together } from './rules.ts'
 import { type AuditPage, createAuditStore } from './store.ts'
 
@@ -28,8 +29,13 @@ export interface AuditedChange {
 export type ServiceAudit = ReturnType<typeof createServiceAudit>
 
 /** Why each invoice is what it is, as long as anybody wants to know. */
-export const createServiceAudit = (tools: { store: Store; settings: Settings; quantities: QuantityBook }) => {
-  const { store, settings, quantities } = tools
+export const createServiceAudit = (tools: {
+  store: Store
+  settings: Settings
+  quantities: QuantityBook
+  tell: TellBookkeepers
+}) => {
+  const { store, settings, quantities, tell } = tools
   const { records, clock } = store
   const entries = createAuditStore(store)
 
@@ -74,7 +80,10 @@ export const createServiceAudit = (tools: { store: Store; settings: Settings; qu
     /** Adds an entry for each invoice that changed to a change set, whose author is who did it. */
     async add(set: ChangeSet, { account, compared, changed, types }: AuditedChange) {
       const changes = compared.filter(isChanged)
-      if (changes.length === 0 || !(await isKept(account))) return
+      if (changes.length === 0) return
+      const bookkeepers = changes.map(({ after }) => after.bookkeeper)
+      await tell(set, account, bookkeepers)
+      if (!(await isKept(account))) return
       const facts = await who(set.author)
       for (const invoice of changes) {
         const named = { id: account.id, name: account.doc.name }

@@ -1,6 +1,7 @@
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { type ComparedInvoice, comparedJson } from '../pricing/invoices.ts'
 import type { Quantities } from '../quantities/rules.ts'
+import { hasToBeTold } from '../synchronization/rules.ts'
 
 interface Named {
   id: string
@@ -38,14 +39,11 @@ export interface AuditEntry {
   doc: AuditDoc
 }
 
-/** Bookkeepers outside have to be told first; the built-in one knows already. */
-const statusFor = (bookkeeperType: string) => (bookkeeperType === 'default' ? 'completed' : 'pending')
-
 export const auditDoc = (compared: ComparedInvoice, facts: AuditFacts): AuditDoc => {
   const { account, changed, types, authentication, agent, request } = facts
   const invoice = comparedJson(compared)
   return {
-    status: statusFor(invoice.bookkeeper.type),
+    status: hasToBeTold(invoice.bookkeeper) ? 'pending' : 'completed',
     audit: {
       account,
       changes: { type: types, account_id: changed.id, account_name: changed.name },

@@ -1,5 +1,6 @@
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import { bookkeeperKey } from '../synchronization/rules.ts'
 import type { AuditDoc, AuditEntry, QuantityDay } from './rules.ts'
 
 /** Gregorian seconds, both inclusive. */
@@ -12,29 +13,39 @@ export interface AuditPage {
   descending: boolean
 }
 
-const toEntry = (row: Record<string, string | number | null>): AuditEntry => ({
-  id: row.id as string,
-  created: row.created as number,
-  doc: { ...(JSON.parse(row.doc as string) as AuditDoc), status: row.status as AuditDoc['status'] },
-})
+/** What the bookkeeper answered, if it had to be told. */
+interface Told {
+  reason?: string
+  message?: string
+  results?: readonly object[]
+}
+
+const toEntry = (row: Record<string, string | number | null>): AuditEntry => {
+  const doc = JSON.parse(row.doc as string) as AuditDoc
+  const { results = [], ...told } = JSON.parse((row.outcome as string | null) ?? '{}') as Told
+  const status = row.status as AuditDoc['status']
+  return {
+    id: row.id as string,
+    created: row.created as number,
+    doc: { ...doc, status, ...told, bookkeeper: { ...doc.bookkeeper, results } },
+  }
+}
 
 export const createAuditStore = ({ all }: Store) => ({
   /** Adds an entry to a change set. */
   add(set: ChangeSet, accountId: string, { id, created, doc }: AuditEntry) {
     set
-      .run('INSERT INTO service_audit (account_id, id, created, status, doc) VALUES ($1, $2, $3, $4, $5)', [
-        accountId,
-        id,
-        created,
-        doc.status,
-        JSON.stringify(doc),
-      ])
+      .run(
+        `INSERT INTO service_audit (account_id, id, created, status, bookkeeper, doc)
+          VALUES ($1, $2, $3, $4, $5, $6)`,
+        [accountId, id, created, doc.status, bookkeeperKey(doc.bookkeeper), JSON.stringify(doc)],
+      )
       .record({ accountId, kind: 'service_audit', id, action: 'created' })
   },
 
   async find(accountId: string, id: string): Promise<AuditEntry | undefined> {
     const [row] = await all(
-      'SELECT id, created, status, doc FROM service_audit WHERE account_id = $1 AND id = $2',
+      'SELECT id, created, status, outcome, doc FROM service_audit WHERE account_id = $1 AND id = $2',
       [accountId, id],
     )
     return row && toEntry(row)
@@ -45,7 +56,7 @@ export const createAuditStore = ({ all }: Store) => ({
     const order = descending ? 'DESC' : 'ASC'
     const keyset = after ? `AND (created, id) ${side} ($5, $6)` : ''
     const rows = await all(
-      `SELECT id, created, status, doc FROM service_audit
+      `SELECT id, created, status, outcome, doc FROM service_audit
         WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
         ORDER BY created ${order}, id ${order} LIMIT $4`,
       [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])],

@@ -3,6 +3,7 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
+import { newId } from '../../../lib/ids.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -26,7 +27,7 @@ export type Overdraft = (account: AccountRecord) => Promise<number>
 /** Whose money moves. */
 export interface Booked {
   id: string
-  doc: { name: string; topup?: unknown }
+  doc: { name: string; topup?: unknown; notifications?: unknown }
 }
 
 interface Tools {
@@ -36,6 +37,8 @@ interface Tools {
   overdraft: Overdraft
   /** Called when an account's money becomes less, with the change set in which it does. */
   spent(set: ChangeSet, account: Booked): void
+  /** Called whenever an account's balance changes. */
+  moved(set: ChangeSet, account: Booked): void
 }
 
 /** A booking that somebody else asks for: activation charges, top-ups, calls. Money in units, debits negative. */
@@ -47,6 +50,12 @@ export interface Posting extends Omit<Booking, 'about' | 'identity'> {
 
 const identityOf = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')
 
+const postedBy = (account: Booked, posting: Posting): Booking => {
+  const about = posting.about ?? { id: account.id, name: account.doc.name }
+  const details = { account: about, ...posting.details }
+  return { ...posting, about, details, identity: identityOf(posting.identity) }
+}
+
 const accountsPerRound = 200
 
 const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
@@ -54,7 +63,7 @@ const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 export type Ledgers = ReturnType<typeof createLedgers>
 
 /** The money of accounts: every movement balanced, none ever changed, none twice. */
-export const createLedgers = ({ store, accounts, audit, overdraft, spent }: Tools) => {
+export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved }: Tools) => {
   const rows = createLedgerStore(store)
   const { clock } = store
 
@@ -152,10 +161,20 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent }: Tool
     /** Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. */
     post(set: ChangeSet, account: Booked, posting: Posting): string {
       if (posting.amount < 0) spent(set, account)
-      const about = posting.about ?? { id: account.id, name: account.doc.name }
-      const details = { account: about, ...posting.details }
-      const booking = { ...posting, about, details, identity: identityOf(posting.identity) }
-      return rows.book(set, account.id, booking, clock.now())
+      moved(set, account)
+      return rows.book(set, account.id, postedBy(account, posting), clock.now())
+    },
+
+    /** The same for many debits at once. One line of the audit log tells of all of them. */
+    debitMany(set: ChangeSet, account: Booked, postings: readonly Posting[]) {
+      spent(set, account)
+      moved(set, account)
+      const bookings = postings.map((posting) => postedBy(account, posting))
+      rows.bookMany(set, account.id, bookings, clock.now())
+      const amount = dollarsOfUnits(postings.reduce((sum, posting) => sum + posting.amount, 0))
+      const after = JSON.stringify({ entries: postings.length, amount })
+      const id = newId(clock.now())
+      set.record({ accountId: account.id, kind: 'ledger', id, action: 'created', after })
     },
 
     /**
@@ -175,6 +194,7 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent }: Tool
       const ids: string[] = []
       for (const one of concerned) {
         if (sign < 0) spent(set, one)
+        moved(set, one)
         ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(one, booking.amount)))
       }
       await store.commit(set)

@@ -7,7 +7,7 @@ import { timeWindow } from '../../../http/time-window.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { decimalsOf, dollarsOfUnits } from '../../../lib/money.ts'
-import { anyObject } from '../../../lib/schema.ts'
+import { anyObject, list as listOf } from '../../../lib/schema.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { CommittedChange } from '../../../storage/idempotency.ts'
@@ -132,7 +132,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
     get(`${base}/available`, {
       summary: 'List the ledgers there are',
       allow: accountMember,
-      answers: LedgerKind,
+      answers: listOf(LedgerKind),
       run: () => availableLedgers,
     }),
     get(`${base}/total`, {

@@ -91,6 +91,18 @@ export interface SourceSum {
   usage: Usage
 }
 
+/** What bookings of one source about one account come to. */
+export const sumOf = (bookings: readonly [Booking, ...Booking[]]): SourceSum => {
+  const [{ source, about, usage }] = bookings
+  const total = (of: (booking: Booking) => number) => bookings.reduce((sum, one) => sum + of(one), 0)
+  return {
+    service: source.service,
+    forAccountId: about.id,
+    amount: total(({ amount }) => amount),
+    usage: { ...usage, quantity: total((booking) => booking.usage.quantity) },
+  }
+}
+
 /** Source -> what it comes to in dollars. */
 export const sumsJson = (sums: readonly SourceSum[]) => {
   const bySource = new Map<string, { amount: number; usage: Usage }>()

@@ -13,6 +13,7 @@ import {
   rolloverId,
   rolloverService,
   type SourceSum,
+  sumOf,
 } from './rules.ts'
 
 /** The lowest balance that a booking may leave, in units, and how it fails otherwise. */
@@ -38,7 +39,7 @@ const insertEntry = `INSERT INTO ledger_entries
       for_account_id, available_before, doc)
   SELECT account_id, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS INTEGER), CAST($5 AS TEXT), CAST($6 AS TEXT),
       CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
-      units - CAST($7 AS BIGINT), CAST($12 AS TEXT)
+      units - CAST($13 AS BIGINT), CAST($12 AS TEXT)
     FROM ledger_balances WHERE account_id = $1
   ON CONFLICT DO NOTHING`
 
@@ -73,8 +74,8 @@ const sumEntry = `INSERT INTO ledger_months
     usage_quantity = ledger_months.usage_quantity + excluded.usage_quantity`
 
 // What was booked already is told by the entry; its legs must not fail before that is read.
-const insertLeg = `INSERT INTO ledger_postings (account_id, entry_id, book, amount) VALUES ($1, $2, $3, $4)
-  ON CONFLICT DO NOTHING`
+const insertLegs = `INSERT INTO ledger_postings (account_id, entry_id, book, amount)
+  VALUES ($1, $2, 'account', $3), ($1, $2, $4, $5) ON CONFLICT DO NOTHING`
 
 const entryColumns =
   'id, created, source_service, source_id, amount, usage_type, usage_quantity, usage_unit, available_before, doc'
@@ -145,41 +146,68 @@ export const createLedgerStore = ({ all, scan }: Store) => {
     )
   }
 
+  /** Adds an entry and its legs. `moved` is what the balance has moved by since before the entry. */
+  const addEntry = (set: ChangeSet, accountId: string, booking: Booking, at: number, moved: number) => {
+    const { source, usage, amount, identity, about, details } = booking
+    const month = monthNumber(at)
+    const id = `${month}-${identity}`
+    set
+      .run(
+        insertEntry,
+        [
+          accountId,
+          id,
+          gregorianOfUnix(at / 1000),
+          month,
+          source.service,
+          source.id,
+          amount,
+          usage.type,
+          usage.quantity,
+          usage.unit,
+          about.id,
+          JSON.stringify(details),
+          moved,
+        ],
+        { rows: 1, orElse: bookedAlready },
+      )
+      .run(insertLegs, [accountId, id, amount, counterBook(source.service), -amount])
+    return id
+  }
+
+  const addSum = (set: ChangeSet, accountId: string, month: number, sum: SourceSum) => {
+    const { service, forAccountId, amount, usage } = sum
+    const values = [service, forAccountId, amount, usage.type, usage.quantity, usage.unit]
+    set.run(sumEntry, [accountId, month, ...values])
+  }
+
   return {
     openMonth,
 
     /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
     book(set: ChangeSet, accountId: string, booking: Booking, at: number, floor?: Floor): string {
-      const { source, usage, amount, identity, about, details } = booking
       const month = monthNumber(at)
-      const id = `${month}-${identity}`
       openMonth(set, accountId, month, at)
-      moveBalance(set, accountId, amount, floor)
-      const sums = [source.service, about.id, amount, usage.type, usage.quantity, usage.unit]
-      set
-        .run(
-          insertEntry,
-          [
-            accountId,
-            id,
-            gregorianOfUnix(at / 1000),
-            month,
-            source.service,
-            source.id,
-            amount,
-            usage.type,
-            usage.quantity,
-            usage.unit,
-            about.id,
-            JSON.stringify(details),
-          ],
-          { rows: 1, orElse: bookedAlready },
-        )
-        .run(insertLeg, [accountId, id, 'account', amount])
-        .run(insertLeg, [accountId, id, counterBook(source.service), -amount])
-        .run(sumEntry, [accountId, month, ...sums])
-        .record({ accountId, kind: 'ledger', id, action: 'created' })
+      moveBalance(set, accountId, booking.amount, floor)
+      const id = addEntry(set, accountId, booking, at, booking.amount)
+      addSum(set, accountId, month, sumOf([booking]))
+      set.record({ accountId, kind: 'ledger', id, action: 'created' })
       return id
+    },
+
+    /** The same for many bookings of one account, which move its balance once. The change set has to say what they are. */
+    bookMany(set: ChangeSet, accountId: string, bookings: readonly Booking[], at: number) {
+      const month = monthNumber(at)
+      openMonth(set, accountId, month, at)
+      let left = bookings.reduce((sum, { amount }) => sum + amount, 0)
+      moveBalance(set, accountId, left, undefined)
+      for (const booking of bookings) {
+        addEntry(set, accountId, booking, at, left)
+        left -= booking.amount
+      }
+      const keyOf = ({ source, about }: Booking) => JSON.stringify([source.service, about.id])
+      for (const same of Map.groupBy(bookings, keyOf).values())
+        addSum(set, accountId, month, sumOf(same as [Booking, ...Booking[]]))
     },
 
     async balance(accountId: string): Promise<number> {

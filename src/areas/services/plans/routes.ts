@@ -7,12 +7,12 @@ import { moneyProblems } from './rules.ts'
 import { PlanRow, ServicePlan } from './schema.ts'
 
 const all = '/v2/accounts/{account_id}/service_plans'
-const onePlan = '/v2/accounts/{account_id}/service_plans/{plan_id}'
+const onePlan = '/v2/accounts/{account_id}/service_plans/{service_plan_id}'
 
 type OnPlan = Pick<Call<typeof onePlan>, 'path'>
 
 export const planRoutes = (plans: Plans): Route[] => {
-  const subject = ({ path }: OnPlan) => plans.collection.get(path.account_id, path.plan_id)
+  const subject = ({ path }: OnPlan) => plans.collection.get(path.account_id, path.service_plan_id)
 
   const judge = async ({ data }: { data: { plan?: unknown } }) => moneyProblems(data.plan)
 

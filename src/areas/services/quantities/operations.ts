@@ -45,6 +45,11 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
       }
     },
 
+    /** The account's own counts alone. */
+    async own(accountId: string) {
+      return quantitiesBy(await rows.own(accountId), ({ own }) => own)
+    },
+
     /** How many items of a category the account and all below it have. */
     async cascade(accountId: string, category: string): Promise<number> {
       const counted = await rows.of(accountId)

@@ -3,7 +3,7 @@ import type { Round } from '../../../jobs/rounds.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
-import type { Log } from '../../../lib/log.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -85,13 +85,17 @@ export const createTopups = (tools: Tools) => {
   const topUp = async (check: TopupCheck, account: AccountRecord, amount: number) => {
     const now = clock.now()
     const bookkeeper = await bookkeepers.of(account)
+    const gateway = bookkeepers.gateway(bookkeeper)
+    if (!gateway || !(await gateway.isReady(bookkeeper.vendor_id))) {
+      log.write('warn', 'an account cannot be topped up', { account_id: account.id, type: bookkeeper.type })
+      return store.writeUnrecorded([rows.putAway(check, now + pauseMs)])
+    }
     const set = new ChangeSet(roundAuthor)
     rows.claim(set, check, now, now + pauseMs)
-    if (canCharge(bookkeeper)) {
+    if (gateway.capabilities.charges) {
       const { currency } = await settings.of('services')
-      const smallest = bookkeepers.gateway(bookkeeper)?.smallestUnits(currency) ?? 1
-      const wanted = wantedOf(bookkeeper, raisedToCoin(amount, smallest), 'automatic')
-      await transactions.open(set, account, wanted, now)
+      const coins = raisedToCoin(amount, gateway.smallestUnits(currency))
+      await transactions.open(set, account, wantedOf(bookkeeper, coins, 'automatic'), now)
     } else credit(set, account, amount, 'automatic')
     await store.commit(set)
     nudge()
@@ -118,7 +122,10 @@ export const createTopups = (tools: Tools) => {
     try {
       await look(check)
     } catch (error) {
-      if (!(error instanceof Failure) || error.kind !== 'datastore_conflict') throw error
+      if (error instanceof Failure && error.kind === 'datastore_conflict') return
+      const { accountId: account_id } = check
+      log.write('error', 'an account could not be topped up', { account_id, error: describeError(error) })
+      await store.writeUnrecorded([rows.putAway(check, clock.now() + pauseMs)])
     }
   }
 
@@ -126,8 +133,7 @@ export const createTopups = (tools: Tools) => {
     name: 'topup',
     everySeconds: 5,
     // While it is switched off, accounts wait: at most once each.
-    due: async () =>
-      (await settings.of('topup')).enable && (await rows.due(clock.now(), 1)).length > 0,
+    due: async () => (await settings.of('topup')).enable && (await rows.due(clock.now(), 1)).length > 0,
     async run(signal) {
       while (!signal.aborted && (await settings.of('topup')).enable) {
         const due = await rows.due(clock.now(), perLook)
@@ -139,6 +145,10 @@ export const createTopups = (tools: Tools) => {
 
   return {
     round,
+
+    /** Whether an account's balance is still to be looked at: it may be topped up any moment. */
+    awaits: async (accountId: string) =>
+      (await settings.of('topup')).enable && (await rows.isDue(accountId, clock.now())),
 
     /** Has the balance looked at, because it became less in this change set. Accounts that want no top-up cost nothing. */
     spent(set: ChangeSet, { id, doc }: Booked) {

@@ -69,4 +69,3 @@ export const sameTopup = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.
 
 export const topupDescription = (trigger: 'manual' | 'automatic') =>
   trigger === 'manual' ? 'Manual top-up' : 'Automatic top-up'
-

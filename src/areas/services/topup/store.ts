@@ -35,6 +35,12 @@ export const createTopupStore = ({ all }: Store) => ({
     params: [accountId, marks, dueAt],
   }),
 
+  async isDue(accountId: string, nowUnixMs: number): Promise<boolean> {
+    const [row] = await all('SELECT due_at FROM topups WHERE account_id = $1', [accountId])
+    const dueAt = (row?.due_at as number | undefined) ?? 0
+    return dueAt > 0 && dueAt <= nowUnixMs
+  },
+
   async due(nowUnixMs: number, limit: number): Promise<TopupCheck[]> {
     const rows = await all(
       `SELECT account_id, due_at, marks, last_at FROM topups WHERE due_at > 0 AND due_at <= $1

@@ -4,7 +4,6 @@ import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
-import { dollarsOfUnits } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import { type Absent, declined, type Gateway, type Outcome, unknown } from '../../../payment/gateway.ts'
@@ -22,13 +21,12 @@ import {
   maySend,
   orderOf,
   pauseAfter,
-  resultOf,
-  statusAfter,
   type Transaction,
   type TransactionDoc,
   type TransactionType,
   type Trigger,
 } from './rules.ts'
+import { createSettlement } from './settlement.ts'
 import { createTransactionStore, type TransactionPage } from './store.ts'
 
 /** Money that is to move. */
@@ -43,13 +41,6 @@ export interface Wanted {
   metadata?: Record<string, unknown>
   order_id?: string
   sale?: Transaction
-}
-
-/** What somebody asks for by hand. */
-export type ManualOrder = Pick<Wanted, 'amount' | 'metadata' | 'order_id'> & {
-  description?: string
-  /** Of a refund: the sale. */
-  saleId?: string
 }
 
 interface Tools {
@@ -79,16 +70,22 @@ export type Transactions = ReturnType<typeof createTransactions>
  * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
  */
 export const createTransactions = (tools: Tools) => {
-  const { store, settings, books, bookkeepers, ledgers, audit, mail, log } = tools
+  const { store, settings, bookkeepers, audit, log } = tools
   const rows = createTransactionStore(store)
+  const settlement = createSettlement({ ...tools, rows })
   const { clock } = store
 
+  /** The gateway of a bookkeeper that can move money. */
   const gatewayOf = async (bookkeeper: Bookkeeper): Promise<Gateway> => {
     const gateway = bookkeepers.gateway(bookkeeper)
     if (!gateway?.capabilities.charges || !(await gateway.isReady(bookkeeper.vendor_id)))
       throw failure('invalid_bookkeeper', {})
     return gateway
   }
+
+  /** Money goes back in the currency in which it came. */
+  const currencyOf = async ({ sale }: Pick<Wanted, 'sale'>) =>
+    sale?.doc.currency ?? (await settings.of('services')).currency
 
   const docOf = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<TransactionDoc> => {
     const { description, trigger, module, bookkeeper, metadata, order_id, sale, type } = wanted
@@ -98,7 +95,7 @@ export const createTransactions = (tools: Tools) => {
       description,
       executor: { trigger, module },
       bookkeeper,
-      currency: (await settings.of('services')).currency,
+      currency: await currencyOf(wanted),
       audit: await audit.who(author),
       ...(metadata ? { metadata } : {}),
       ...(order_id === undefined ? {} : { order_id }),
@@ -123,68 +120,6 @@ export const createTransactions = (tools: Tools) => {
     if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
     rows.insert(set, transaction, dueAt)
     return transaction
-  }
-
-  const post = (set: ChangeSet, transaction: Transaction): string => {
-    const { accountId, id, type, amount, doc } = transaction
-    const payer = { id: accountId, doc: { name: doc.account.name } }
-    return ledgers.post(set, payer, {
-      source: { service: 'payments', id },
-      usage: { type, quantity: 1, unit: 'payment' },
-      amount: type === 'sale' ? amount : -amount,
-      identity: ['transaction', accountId, id],
-      details: {
-        description: doc.description,
-        period: { start: gregorianNow(clock) },
-        executor: doc.executor,
-        metadata: { transaction_id: id },
-        ...(doc.audit ? { audit: doc.audit } : {}),
-      },
-    })
-  }
-
-  const tell = async (set: ChangeSet, transaction: Transaction, doc: TransactionDoc) => {
-    const account = await books.account(transaction.accountId)
-    if (!account) return
-    const common = {
-      'transaction.id': transaction.id,
-      'transaction.type': transaction.type,
-      'transaction.amount': `${dollarsOfUnits(transaction.amount)} ${doc.currency}`,
-      'transaction.description': doc.description,
-    }
-    const { reason = 'declined', message = reason, status } = doc.result ?? {}
-    if (status === 'succeeded')
-      await mail.notify(set, { notice: 'transaction', account, to: [], values: common })
-    else
-      await mail.notify(set, {
-        notice: 'transaction_failed',
-        account,
-        to: [],
-        values: { ...common, 'transaction.reason': message },
-      })
-  }
-
-  /** What the end of a movement means for the standing: a bill that is not paid, or paid after all. */
-  const noteStanding = async (set: ChangeSet, { accountId, type, doc }: Transaction, outcome: Outcome) => {
-    if (type !== 'sale') return
-    if (outcome.status === 'succeeded') await bookkeepers.note(set, accountId, 'payment_declined', true)
-    else if (doc.executor.trigger === 'recurring')
-      await bookkeepers.note(set, accountId, 'payment_declined', false)
-  }
-
-  /** The change set that books how a movement ended, or notes that nobody knows. */
-  const settlement = async (author: Author, transaction: Transaction, outcome: Outcome) => {
-    const set = new ChangeSet(author)
-    const status = statusAfter(outcome)
-    const doc: TransactionDoc = { ...transaction.doc, result: resultOf(outcome) }
-    if (status === 'completed') doc.ledger_id = post(set, transaction)
-    rows.settle(set, transaction, { status, dueAt: clock.now() + pauseAfter(transaction.attempts), doc })
-    if (status !== 'completed' && status !== 'failed') return set
-    if (status === 'failed' && doc.sale)
-      rows.unreserve(set, transaction.accountId, doc.sale.id, transaction.amount)
-    await noteStanding(set, transaction, outcome)
-    await tell(set, transaction, doc)
-    return set
   }
 
   /** Of several who know the outcome one books it; the others find it booked. */
@@ -228,10 +163,22 @@ export const createTransactions = (tools: Tools) => {
     return settle(roundAuthor, transaction, outcome)
   }
 
+  /** What is wrong with one transaction must not keep the others open. */
+  const clearSafely = async (transaction: Transaction) => {
+    try {
+      await clear(transaction)
+    } catch (error) {
+      const { accountId: account_id, id } = transaction
+      log.write('error', 'a transaction stays open', { account_id, id, error: describeError(error) })
+      await rows.postpone(transaction, clock.now() + pauseAfter(transaction.attempts))
+    }
+  }
+
   const clearAll = async (transactions: readonly Transaction[], signal: AbortSignal) => {
     const waiting = [...transactions]
     const work = async () => {
-      for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift()) await clear(next)
+      for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift())
+        await clearSafely(next)
     }
     await Promise.all(Array.from({ length: atOnce }, work))
   }
@@ -252,8 +199,7 @@ export const createTransactions = (tools: Tools) => {
   const carryOut = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<Transaction> => {
     const gateway = await gatewayOf(wanted.bookkeeper)
     const { capabilities, smallestUnits } = gateway
-    const currency = (await settings.of('services')).currency
-    const problems = coinProblems(wanted.amount, smallestUnits(currency))
+    const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
     if (hasProblems(problems)) throw invalid(problems)
     const needsMeans = capabilities.tokens && wanted.type === 'sale'
     if (needsMeans && !(await bookkeepers.means(account.id, wanted.bookkeeper)))
@@ -277,61 +223,10 @@ export const createTransactions = (tools: Tools) => {
     }
   }
 
-  const saleToRefund = async (
-    account: AccountRecord,
-    { type }: Bookkeeper,
-    { amount, saleId }: ManualOrder,
-  ): Promise<Transaction> => {
-    const named = saleId === undefined ? undefined : await rows.get(account.id, saleId)
-    const sale = named ?? (await rows.refundable(account.id, type, amount))
-    const left = sale?.type === 'sale' && sale.status === 'completed' ? sale.amount - sale.refunded : 0
-    if (sale && left >= amount) return sale
-    const target = dollarsOfUnits(left)
-    const message = 'No sale has so much left to be refunded'
-    throw invalid({ amount: { maximum: { message, target, value: dollarsOfUnits(amount) } } })
-  }
-
-  /** What only the vendor of a bookkeeper may ask of it, and the operator. */
-  const bookkeeperFor = async (account: AccountRecord, mayAct: (vendorId: string) => boolean) => {
-    const bookkeeper = await bookkeepers.of(account)
-    if (!mayAct(bookkeeper.vendor_id)) throw failure('forbidden', {})
-    return bookkeeper
-  }
-
   return {
     open,
     round,
     carryOut,
-
-    /** Takes money by hand of the bookkeeper's vendor. */
-    async sale(
-      author: Author,
-      account: AccountRecord,
-      order: ManualOrder,
-      mayAct: (vendorId: string) => boolean,
-    ) {
-      const bookkeeper = await bookkeeperFor(account, mayAct)
-      const { description = 'Manual sale', saleId: _, ...rest } = order
-      const frame = { type: 'sale', trigger: 'manual', module: 'transactions' } as const
-      return carryOut(author, account, { ...rest, ...frame, description, bookkeeper })
-    },
-
-    /** Gives money of a sale back. */
-    async refund(
-      author: Author,
-      account: AccountRecord,
-      order: ManualOrder,
-      mayAct: (vendorId: string) => boolean,
-    ) {
-      const current = await bookkeeperFor(account, mayAct)
-      await gatewayOf(current)
-      const sale = await saleToRefund(account, current, order)
-      const { bookkeeper } = sale.doc
-      if (!mayAct(bookkeeper.vendor_id)) throw failure('forbidden', {})
-      const { description = 'Manual refund', saleId: _, ...rest } = order
-      const frame = { type: 'refund', trigger: 'manual', module: 'transactions' } as const
-      return carryOut(author, account, { ...rest, ...frame, description, bookkeeper, sale })
-    },
 
     async get(accountId: string, id: string): Promise<Transaction> {
       if (!transactionId.test(id)) throw failure('bad_identifier', { cause: id })
@@ -345,5 +240,7 @@ export const createTransactions = (tools: Tools) => {
     },
 
     page: (page: TransactionPage) => rows.page(page),
+    refundable: rows.refundable,
+    gatewayOf,
   }
 }

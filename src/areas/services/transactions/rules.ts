@@ -57,7 +57,8 @@ export interface Transaction {
   doc: TransactionDoc
 }
 
-export const isOpen = ({ status }: Pick<Transaction, 'status'>) => status === 'pending' || status === 'unknown'
+export const isOpen = ({ status }: Pick<Transaction, 'status'>) =>
+  status === 'pending' || status === 'unknown'
 
 /** Nobody outside has a use for the difference: an open transaction is pending. */
 const shownStatus = ({ status }: Transaction) => (status === 'unknown' ? 'pending' : status)
@@ -135,7 +136,12 @@ export const resultOf = (outcome: Outcome): TransactionResult => {
   }
 }
 
-const statuses = { succeeded: 'completed', declined: 'failed', pending: 'pending', unknown: 'unknown' } as const
+const statuses = {
+  succeeded: 'completed',
+  declined: 'failed',
+  pending: 'pending',
+  unknown: 'unknown',
+} as const
 
 export const statusAfter = ({ status }: Outcome): TransactionStatus => statuses[status]
 
@@ -187,4 +193,3 @@ export const coinProblems = (amountUnits: number, smallestUnits: number): Proble
 /** The smallest amount that a gateway can move and that is not less. */
 export const raisedToCoin = (amountUnits: number, smallestUnits: number) =>
   Math.ceil(amountUnits / smallestUnits) * smallestUnits
-

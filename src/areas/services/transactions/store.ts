@@ -37,7 +37,9 @@ const toTransaction = (row: Row): Transaction => ({
   doc: JSON.parse(row.doc as string) as TransactionDoc,
 })
 
-export const createTransactionStore = ({ all, scan }: Store) => ({
+export type TransactionStore = ReturnType<typeof createTransactionStore>
+
+export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) => ({
   /** `dueAt`: when to look at it, in case whoever asked the gateway died over it. */
   insert(set: ChangeSet, transaction: Transaction, dueAt: number) {
     const { accountId, id, created, type, status, amount, doc } = transaction
@@ -50,17 +52,35 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       .record({ accountId, kind: 'transaction', id, action: 'created' })
   },
 
-  /** Only an open transaction is settled: of two who know how it ended, one books it. */
-  settle(set: ChangeSet, { accountId, id }: Transaction, { status, dueAt, doc }: Settlement) {
+  /** To stand before everything that follows from how it ended: of two who know that, one books it. */
+  takeTurn: (set: ChangeSet, { accountId, id }: Transaction) =>
+    set.run(
+      `UPDATE transactions SET attempts = attempts + 1
+        WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
+      [accountId, id],
+      { rows: 1, orElse: conflict },
+    ),
+
+  settle: (set: ChangeSet, { accountId, id }: Transaction, { status, dueAt, doc }: Settlement) =>
     set
-      .run(
-        `UPDATE transactions SET status = $3, due_at = $4, doc = $5, attempts = attempts + 1
+      .run('UPDATE transactions SET status = $3, due_at = $4, doc = $5 WHERE account_id = $1 AND id = $2', [
+        accountId,
+        id,
+        status,
+        dueAt,
+        JSON.stringify(doc),
+      ])
+      .record({ accountId, kind: 'transaction', id, action: 'edited' }),
+
+  /** It is looked at again later, and nothing else is known of it. */
+  postpone: ({ accountId, id }: Transaction, dueAt: number) =>
+    writeUnrecorded([
+      {
+        sql: `UPDATE transactions SET due_at = $3, attempts = attempts + 1
           WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
-        [accountId, id, status, dueAt, JSON.stringify(doc)],
-        { rows: 1, orElse: conflict },
-      )
-      .record({ accountId, kind: 'transaction', id, action: 'edited' })
-  },
+        params: [accountId, id, dueAt],
+      },
+    ]),
 
   /** Sets part of a sale aside for a refund: never more than was taken. */
   reserve: (set: ChangeSet, { accountId, id }: Transaction, amount: number) =>

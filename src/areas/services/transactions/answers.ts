@@ -1,0 +1,23 @@
+import { answer } from '../../../http/answers.ts'
+import { failure } from '../../../lib/failure.ts'
+import { isOpen, type Transaction, transactionJson } from './rules.ts'
+
+/** Money that did not move is an error; money of which nobody knows yet is on its way. */
+export const assertMoved = (transaction: Transaction) => {
+  if (transaction.status !== 'failed') return
+  const { reason = 'unspecified_fault' } = transaction.doc.result ?? {}
+  if (reason === 'no_payment_token') throw failure('no_payment_token', {})
+  throw failure('payment_failed', { reason, transaction: transactionJson(transaction) })
+}
+
+export const underWay = 'the bookkeeper has not said yet whether the money has moved'
+
+export const moneyAnswer = (transaction: Transaction) => {
+  assertMoved(transaction)
+  const data = transactionJson(transaction)
+  return isOpen(transaction)
+    ? answer({ data, status: 202, message: underWay, created: transaction.id })
+    : answer({ data, created: transaction.id })
+}
+
+export const moneyFailures = ['no_payment_token', 'payment_failed', 'invalid_bookkeeper'] as const

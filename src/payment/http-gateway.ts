@@ -1,0 +1,169 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Clock } from '../lib/clock.ts'
+import { dollarsOfUnits } from '../lib/money.ts'
+import { type Outgoing, type OutgoingAnswer, OutgoingError } from '../outgoing/client.ts'
+import type { Settings } from '../settings/settings.ts'
+import {
+  declined,
+  type Gateway,
+  type InvoiceSync,
+  type Order,
+  type Outcome,
+  type SyncOutcome,
+  unknown,
+} from './gateway.ts'
+import { signatureOf } from './signature.ts'
+
+// The operator's own billing system: signed JSON over HTTP, as the contract tells.
+
+const mostBytes = 1_000_000
+// After a failure that came quickly the same key is sent again; a time-out has used up the patience of whoever waits.
+const pausesMs = [100, 400] as const
+
+interface Access {
+  url: string
+  authorization: string | undefined
+  secret: string | undefined
+  timeoutMs: number
+}
+
+interface Reply {
+  status?: unknown
+  id?: unknown
+  code?: unknown
+  message?: unknown
+  retryable?: unknown
+}
+
+type Answered = { answer: OutgoingAnswer } | { fault: string; isSlow: boolean }
+
+const textOr = (value: unknown, fallback: string) =>
+  typeof value === 'string' && value !== '' ? value.slice(0, 500) : fallback
+
+const replyOf = (answer: OutgoingAnswer): Reply => {
+  try {
+    const body = answer.json()
+    return typeof body === 'object' && body !== null ? body : {}
+  } catch {
+    return {}
+  }
+}
+
+/** What an answer says of a movement. Whatever is not clear is unknown. */
+const outcomeOf = (answer: OutgoingAnswer): Outcome => {
+  const { status, id, code, message, retryable } = replyOf(answer)
+  if (answer.status === 200 && status === 'succeeded' && typeof id === 'string')
+    return { status: 'succeeded', id: id.slice(0, 256) }
+  if (answer.status === 402 && status === 'declined')
+    return declined(textOr(code, 'declined'), textOr(message, 'declined'), retryable === true)
+  return unknown(`answer ${answer.status}`)
+}
+
+const bodyOf = (operation: 'charge' | 'refund' | 'lookup', order: Order) => ({
+  operation,
+  idempotency_key: order.idempotencyKey,
+  account_id: order.accountId,
+  amount: String(dollarsOfUnits(order.amount)),
+  amount_units: order.amount,
+  currency: order.currency,
+  reference: order.kind === 'charge' ? order.reference : order.chargeId,
+  description: order.description,
+})
+
+const synced = ({ status, text }: OutgoingAnswer): SyncOutcome => {
+  if (status === 200) return { status: 'synced' }
+  if (status === 402) return { status: 'delinquent', message: text.slice(0, 500) }
+  return { status: 'failed', reason: 'rejected', message: `the bookkeeper answered ${status}` }
+}
+
+interface Tools {
+  outgoing: Outgoing
+  settings: Settings
+  clock: Clock
+}
+
+export const createHttpGateway = ({ outgoing, settings, clock }: Tools): Gateway => {
+  const accessFor = async (vendorId: string): Promise<Access | undefined> => {
+    const { vendors, timeout_ms: timeoutMs, ...common } = await settings.of('services.http_sync')
+    const own = vendors[vendorId]
+    const { http_url: url, authorization_header: authorization, signing_secret: secret } = own ?? common
+    return url === undefined
+      ? undefined
+      : { url, authorization, secret, timeoutMs: own?.timeout_ms ?? timeoutMs }
+  }
+
+  const post = async (access: Access, body: object, headers: Record<string, string>): Promise<Answered> => {
+    const text = JSON.stringify(body)
+    const { url, authorization, secret, timeoutMs } = access
+    const now = Math.floor(clock.now() / 1000)
+    const proof = secret ? { 'x-crosspoint-signature': signatureOf(text, secret, now) } : {}
+    const identity = authorization ? { authorization } : {}
+    try {
+      const answer = await outgoing.send({
+        method: 'POST',
+        url,
+        body: text,
+        headers: { 'content-type': 'application/json', ...identity, ...proof, ...headers },
+        timeoutMs,
+        maxBytes: mostBytes,
+      })
+      return { answer }
+    } catch (error) {
+      if (!(error instanceof OutgoingError)) throw error
+      return { fault: error.fault, isSlow: error.fault === 'timeout' }
+    }
+  }
+
+  /** Several quick failures, or one time-out, leave the outcome to be found out later. */
+  const move = async (order: Order): Promise<Outcome> => {
+    const access = await accessFor(order.vendorId)
+    if (!access) return unknown('not configured')
+    const headers = { 'idempotency-key': order.idempotencyKey }
+    for (let attempt = 0; ; attempt += 1) {
+      const answered = await post(access, bodyOf(order.kind, order), headers)
+      const outcome = 'answer' in answered ? outcomeOf(answered.answer) : unknown(answered.fault)
+      const wait: number | undefined = pausesMs[attempt]
+      const isFinal = outcome.status !== 'unknown' || ('isSlow' in answered && answered.isSlow)
+      if (isFinal || wait === undefined) return outcome
+      await pause(wait)
+    }
+  }
+
+  /** What is not known there, or not told, is settled by the same key: it moves nothing twice. */
+  const lookup = async (order: Order): Promise<Outcome> => {
+    const access = await accessFor(order.vendorId)
+    if (!access) return unknown('not configured')
+    const headers = { 'idempotency-key': order.idempotencyKey }
+    const answered = await post(access, bodyOf('lookup', order), headers)
+    if ('fault' in answered) return unknown(answered.fault)
+    const outcome = outcomeOf(answered.answer)
+    return outcome.status === 'unknown' ? move(order) : outcome
+  }
+
+  const syncInvoice = async ({ accountId, vendorId, syncId, items }: InvoiceSync): Promise<SyncOutcome> => {
+    const access = await accessFor(vendorId)
+    if (!access) {
+      const message = 'system_configs/services.http_sync names no address'
+      return { status: 'failed', reason: 'not_configured', message }
+    }
+    const headers = { 'x-sync-id': syncId, 'x-account-id': accountId }
+    const answered = await post(access, { account_id: accountId, sync_id: syncId, items }, headers)
+    return 'answer' in answered
+      ? synced(answered.answer)
+      : { status: 'failed', reason: answered.fault, message: 'the bookkeeper did not answer' }
+  }
+
+  return {
+    capabilities: { charges: true, tokens: false, syncs: true, monthly: 'outside' },
+    isReady: async (vendorId) => (await accessFor(vendorId)) !== undefined,
+    patienceMs: async (vendorId) => {
+      const timeoutMs = (await accessFor(vendorId))?.timeoutMs ?? 0
+      return (pausesMs.length + 1) * timeoutMs + pausesMs[0] + pausesMs[1]
+    },
+    smallestUnits: () => 1,
+    charge: move,
+    refund: move,
+    lookup,
+    syncInvoice,
+  }
+}

@@ -1,0 +1,213 @@
+import Stripe from 'stripe'
+import { failure } from '../lib/failure.ts'
+import { gregorianOfUnix } from '../lib/gregorian.ts'
+import type { Settings } from '../settings/settings.ts'
+import {
+  type Absent,
+  type ChargeOrder,
+  declined,
+  type Gateway,
+  type KeptMeans,
+  type Order,
+  type Outcome,
+  type RefundOrder,
+  unknown,
+  type Vault,
+} from './gateway.ts'
+import { smallestUnits, stripeAmount } from './stripe-amounts.ts'
+import { outcomeOfError, outcomeOfIntent, outcomeOfRefund } from './stripe-outcomes.ts'
+
+// Cards by Stripe. The library sends a key with every call, and repeats calls that failed on the way under the same one.
+
+const retries = 2
+// Clocks differ: what is looked for may bear an earlier time than ours.
+const slackSeconds = 3600
+// What finds a movement again when its answer was lost.
+const mark = 'crosspoint_key'
+
+interface Access {
+  api_key?: string
+  publishable_key?: string
+  api_url?: string
+  timeout_ms?: number
+}
+
+const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Access) => {
+  const { protocol, hostname, port } = new URL(url ?? 'https://api.stripe.com')
+  return new Stripe(key, {
+    protocol: protocol === 'http:' ? 'http' : 'https',
+    host: hostname,
+    ...(port === '' ? {} : { port }),
+    ...(timeout === undefined ? {} : { timeout }),
+    maxNetworkRetries: retries,
+    telemetry: false,
+  })
+}
+
+const endOfMonth = (year: number, month: number) => gregorianOfUnix(Date.UTC(year, month, 1) / 1000) - 1
+
+const keptOf = ({ id, type, card }: Stripe.PaymentMethod): KeptMeans =>
+  card
+    ? {
+        token: id,
+        expiration: endOfMonth(card.exp_year, card.exp_month),
+        metadata: { type, brand: card.brand, last_four: card.last4 },
+      }
+    : { token: id, metadata: { type } }
+
+const isGone = (error: unknown) =>
+  error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode !== 409
+
+/** A call about payment methods that came to nothing, in words for whoever asked for it. */
+const processorFailure = (error: unknown) => {
+  const outcome = outcomeOfError(error)
+  return outcome.status === 'declined'
+    ? failure('processor_error', { code: outcome.code, message: outcome.message })
+    : failure('processor_unreachable', {}, error)
+}
+
+const orFail = async <T>(call: Promise<T>): Promise<T> => {
+  try {
+    return await call
+  } catch (error) {
+    throw processorFailure(error)
+  }
+}
+
+/** The first movement with this key in a list. */
+const marked = async <T extends { metadata: Stripe.Metadata | null }>(
+  list: AsyncIterable<T>,
+  key: string,
+): Promise<T | undefined> => {
+  for await (const one of list) if (one.metadata?.[mark] === key) return one
+  return undefined
+}
+
+export const createStripeGateway = ({ settings }: { settings: Settings }): Gateway => {
+  const clients = new Map<string, Stripe>()
+
+  const accessFor = async (vendorId: string): Promise<Access> => {
+    const { vendors, timeout_ms, ...common } = await settings.of('services.stripe')
+    return { timeout_ms, ...(vendors[vendorId] ?? common) }
+  }
+
+  const clientFor = async (vendorId: string): Promise<Stripe> => {
+    const access = await accessFor(vendorId)
+    const key = JSON.stringify(access)
+    const known = clients.get(key)
+    if (known) return known
+    const client = clientOf(access)
+    // Keys change rarely: what is left of the old ones is not worth keeping.
+    if (clients.size > 100) clients.clear()
+    clients.set(key, client)
+    return client
+  }
+
+  const asked = async (call: Promise<Outcome>): Promise<Outcome> => {
+    try {
+      return await call
+    } catch (error) {
+      return outcomeOfError(error)
+    }
+  }
+
+  const charge = async (order: ChargeOrder): Promise<Outcome> => {
+    const { means, amount, currency, description, idempotencyKey } = order
+    if (!means) return declined('no_payment_token', 'no payment method available')
+    const { paymentIntents } = await clientFor(order.vendorId)
+    const intent = paymentIntents.create(
+      {
+        amount: stripeAmount(amount, currency),
+        currency: currency.toLowerCase(),
+        customer: means.customer,
+        payment_method: means.token,
+        confirm: true,
+        off_session: true,
+        description,
+        metadata: { [mark]: idempotencyKey, account_id: order.accountId, reference: order.reference },
+      },
+      { idempotencyKey },
+    )
+    return asked(intent.then(outcomeOfIntent))
+  }
+
+  const refund = async (order: RefundOrder): Promise<Outcome> => {
+    const { amount, currency, idempotencyKey, chargeId } = order
+    const { refunds } = await clientFor(order.vendorId)
+    const made = refunds.create(
+      {
+        payment_intent: chargeId,
+        amount: stripeAmount(amount, currency),
+        metadata: { [mark]: idempotencyKey, account_id: order.accountId },
+      },
+      { idempotencyKey },
+    )
+    return asked(made.then(outcomeOfRefund))
+  }
+
+  const found = async (order: Order): Promise<Outcome | Absent> => {
+    const client = await clientFor(order.vendorId)
+    const created = { gte: order.since - slackSeconds }
+    if (order.kind === 'refund') {
+      const list = client.refunds.list({ payment_intent: order.chargeId, limit: 100 })
+      const one = await marked(list, order.idempotencyKey)
+      return one ? outcomeOfRefund(one) : { status: 'absent' }
+    }
+    if (!order.means) return { status: 'absent' }
+    const list = client.paymentIntents.list({ customer: order.means.customer, created, limit: 100 })
+    const one = await marked(list, order.idempotencyKey)
+    return one ? outcomeOfIntent(one) : { status: 'absent' }
+  }
+
+  const lookup = async (order: Order): Promise<Outcome | Absent> => {
+    try {
+      return await found(order)
+    } catch (error) {
+      // That a list was refused says nothing of the movement that was looked for.
+      return unknown(error instanceof Stripe.errors.StripeError ? error.type : 'unreachable')
+    }
+  }
+
+  const vault: Vault = {
+    async customerFor({ id, name }, vendorId) {
+      const { customers } = await clientFor(vendorId)
+      const idempotencyKey = `customer/${vendorId}/${id}`
+      const customer = await orFail(
+        customers.create({ name, metadata: { account_id: id } }, { idempotencyKey }),
+      )
+      return customer.id
+    },
+    async begin(customer, vendorId) {
+      const { setupIntents } = await clientFor(vendorId)
+      const { publishable_key: key } = await accessFor(vendorId)
+      const intent = await orFail(setupIntents.create({ customer, usage: 'off_session' }))
+      return { client_secret: intent.client_secret ?? '', ...(key ? { publishable_key: key } : {}) }
+    },
+    async keep({ token, customer }, vendorId) {
+      const { paymentMethods } = await clientFor(vendorId)
+      return keptOf(await orFail(paymentMethods.attach(token, { customer })))
+    },
+    async forget({ token }, vendorId) {
+      const { paymentMethods } = await clientFor(vendorId)
+      try {
+        await paymentMethods.detach(token)
+      } catch (error) {
+        if (!isGone(error)) throw processorFailure(error)
+      }
+    },
+  }
+
+  return {
+    capabilities: { charges: true, tokens: true, syncs: false, monthly: 'charge' },
+    isReady: async (vendorId) => (await accessFor(vendorId)).api_key !== undefined,
+    // Each try may take the whole time, and the library waits up to two seconds between them.
+    patienceMs: async (vendorId) =>
+      (retries + 1) * ((await accessFor(vendorId)).timeout_ms ?? 0) + retries * 2000,
+    smallestUnits,
+    charge,
+    refund,
+    lookup,
+    syncInvoice: async () => ({ status: 'synced' }),
+    vault,
+  }
+}
