@@ -2,7 +2,7 @@ import { failure } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
-import { type DigestMethod, isDigest, signInKey } from './credentials.ts'
+import { type DigestMethod, isDigest } from './credentials.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -11,6 +11,7 @@ import {
   type UserRecord,
   userKind,
 } from './identity.ts'
+import { keyHolder } from './key-holder.ts'
 import { sha256Hex } from './keyring.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -79,8 +80,8 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
   }
 
   const lookUp = async (account: AccountRecord, method: DigestMethod, digest: string) => {
-    const value = await signInKey(account.hidden.signInSalt, method, digest)
-    const holder = await store.records.claimant({ scope: account.id, name: 'sign_in', value })
+    const place = { accountId: account.id, salt: account.hidden.signInSalt }
+    const holder = await keyHolder(store.records, place, method, digest)
     return holder && ((await store.records.find(account.id, userKind, holder.id)) as UserRecord | undefined)
   }
 

@@ -5,20 +5,35 @@ import { failure } from '../lib/failure.ts'
 // A client signs in with md5(username:password): that digest is itself the password, so it is never stored.
 // What is stored is scrypt(digest) under a salt of the account, which makes it findable within the account
 // and worthless to a thief of the database.
+//
+// What was found strong enough grows with the years, and nobody knows the passwords: so derivations are layered. A key
+// of the second layer is scrypt of the key of the first, and the migration `derive_sign_in_secrets` puts the missing
+// layers on keys that are stored. A key says which layer it is of.
 
 const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
   scrypt,
 )
 
-// 16 MiB and about 30 ms a derivation.
-export const scryptParameters = { N: 2 ** 14, r: 8, p: 1, maxmem: 64 * 1024 * 1024 }
+/**
+ * The layers, the first one innermost. To make keys stronger, add one at the end: new keys have it at once, those that
+ * are stored after the migration, and signing in works before, while and after it runs. A layer is never changed.
+ */
+export const keyLayers = [
+  // 16 MiB and about 30 ms.
+  { N: 2 ** 14, r: 8, p: 1 },
+  // 32 MiB and about 60 ms.
+  { N: 2 ** 15, r: 8, p: 1 },
+] as const
+
+const mostMemory = 64 * 1024 * 1024
 export const keyLength = 24
 
-// Each derivation holds a thread of the pool and 16 MiB: more than this many waiting callers are sent away.
+// Each derivation holds a thread of the pool and its memory: more than this many waiting callers are sent away.
 const mostWaiting = 64
 let waiting = 0
 
-export type DigestMethod = 'md5' | 'sha'
+const digestMethods = ['md5', 'sha'] as const
+export type DigestMethod = (typeof digestMethods)[number]
 
 export const isDigest = (text: string) => /^[0-9a-f]{32}$|^[0-9a-f]{40}$/.test(text)
 
@@ -28,26 +43,72 @@ export const digestOf = (method: DigestMethod, username: string, password: strin
     .update(`${username.toLowerCase()}:${password}`)
     .digest('hex')
 
-/** The value under which a digest's owner is found within the account that `salt` (hex) belongs to. */
-export const signInKey = async (salt: string, method: DigestMethod, digest: string) => {
+// Keys of the first layer were there before there was another.
+const markOf = (method: DigestMethod, layer: number) => (layer === 1 ? `${method}:` : `${layer}:${method}:`)
+
+const allMarks = keyLayers.flatMap((_, index) =>
+  digestMethods.map((method) => ({ method, layer: index + 1, mark: markOf(method, index + 1) })),
+)
+
+/** How keys begin that are not of the last layer. */
+export const weakKeyMarks: readonly string[] = allMarks
+  .filter(({ layer }) => layer < keyLayers.length)
+  .map(({ mark }) => mark)
+
+const placeOf = (key: string) => {
+  const found = allMarks.find(({ mark }) => key.startsWith(mark))
+  if (!found) throw new Error('this is no sign-in key')
+  return found
+}
+
+/** The key of the next layer. The salt (hex) is the account's. */
+const wrap = async (salt: string, method: DigestMethod, layer: number, secret: string) => {
+  const parameters = keyLayers[layer - 1]
+  if (!parameters) throw new Error(`there is no layer ${layer}`)
+  const mark = markOf(method, layer)
+  const key = await derive(secret, Buffer.from(`${mark}${salt}`), keyLength, {
+    ...parameters,
+    maxmem: mostMemory,
+  })
+  return `${mark}${key.toString('base64url')}`
+}
+
+/** The keys of every layer behind `first`, which is the secret within them. */
+const wrapAll = async (
+  salt: string,
+  method: DigestMethod,
+  from: number,
+  first: string,
+): Promise<string[]> => {
+  const keys: string[] = []
+  for (let layer = from; layer <= keyLayers.length; layer += 1)
+    keys.push(await wrap(salt, method, layer, keys.at(-1) ?? first))
+  return keys
+}
+
+/**
+ * The values under which a digest's owner may be found within the account that `salt` (hex) belongs to, one of each
+ * layer, the strongest last. It always takes the same time, whatever is stored.
+ */
+export const signInKeys = async (salt: string, method: DigestMethod, digest: string) => {
   if (waiting >= mostWaiting) throw failure('too_many_requests', { retryAfterSeconds: 2 })
   waiting += 1
   try {
-    const key = await derive(
-      digest.toLowerCase(),
-      Buffer.from(`${method}:${salt}`),
-      keyLength,
-      scryptParameters,
-    )
-    return `${method}:${key.toString('base64url')}`
+    return await wrapAll(salt, method, 1, digest.toLowerCase())
   } finally {
     waiting -= 1
   }
 }
 
-/** The keys of a user: one for each digest that clients may send. */
+/** A stored key with the layers that it lacks. */
+export const strongestKey = async (salt: string, key: string): Promise<string> => {
+  const { method, layer } = placeOf(key)
+  return (await wrapAll(salt, method, layer + 1, key)).at(-1) ?? key
+}
+
+/** The keys of a user, of each layer: one list for each digest that clients may send. */
 export const signInKeysOf = (salt: string, username: string, password: string) =>
   Promise.all([
-    signInKey(salt, 'md5', digestOf('md5', username, password)),
-    signInKey(salt, 'sha', digestOf('sha', username, password)),
+    signInKeys(salt, 'md5', digestOf('md5', username, password)),
+    signInKeys(salt, 'sha', digestOf('sha', username, password)),
   ])

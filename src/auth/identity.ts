@@ -58,6 +58,9 @@ export type UserRecord = StoredRecord<UserDoc, UserHidden>
 export const accountKind = 'account'
 export const userKind = 'user'
 
+/** Users have no owner: that column says who is an admin, so that the admins of an account are an index read. */
+export const adminsAmongUsers = 'admin'
+
 // Records that belong to one user, carry the user's id and end with the user.
 export const secondFactorKind = 'second_factor'
 export const passwordResetKind = 'password_reset'

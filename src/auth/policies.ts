@@ -65,6 +65,15 @@ export const resellerOnly = withToken(
       account.hidden.tree.includes(actor.accountId)),
 )
 
+/** An admin (an API key counts as one) of a reseller that is the account or stands above it: who answers for the brand. */
+export const resellerAdmin = withToken(
+  'admin of a reseller: the account itself or above',
+  (actor, account) =>
+    (actor.user === undefined || isAccountAdmin(actor)) &&
+    (isSuperduper(actor) ||
+      (account !== undefined && actor.account.hidden.isReseller && isWithin(actor, account))),
+)
+
 /** The master account and accounts it declared its equals. */
 export const superduper = withToken('superduper', (actor) => isSuperduper(actor))
 
@@ -72,6 +81,15 @@ export const superduper = withToken('superduper', (actor) => isSuperduper(actor)
 export const superduperAdmin = withToken(
   'admin of a superduper account',
   (actor) => isSuperduper(actor) && (actor.user === undefined || isAccountAdmin(actor)),
+)
+
+/** As superduperAdmin, or an admin of an account above a reseller's: who may keep rates for the reseller's customers. */
+export const rateKeeper = withToken(
+  'admin of a superduper account, or above a reseller',
+  (actor, account) =>
+    (actor.user === undefined || isAccountAdmin(actor)) &&
+    (isSuperduper(actor) ||
+      (account?.hidden.isReseller === true && account.hidden.tree.includes(actor.accountId))),
 )
 
 /** A person with `priv_level` admin, of whatever account. */

@@ -1,5 +1,6 @@
-import { type DigestMethod, isDigest, signInKey } from '../../auth/credentials.ts'
+import { type DigestMethod, isDigest } from '../../auth/credentials.ts'
 import { type AccountRecord, assertEnabled, type UserRecord } from '../../auth/identity.ts'
+import { type KeyPlace, keyHolder } from '../../auth/key-holder.ts'
 import { type Failure, failure } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Store } from '../../storage/store.ts'
@@ -46,12 +47,11 @@ export type Login = ReturnType<typeof createLogin>
 export const createLogin = (tools: Tools) => {
   const { store, users, signIn, security, lock, providers, factors, attempts } = tools
   // Where no account is found the same work is done for nobody, so that the time tells nothing.
-  const nobody = { id: '0'.repeat(32), salt: randomHex(16) }
+  const nobody: KeyPlace = { accountId: '0'.repeat(32), salt: randomHex(16) }
 
-  const holderOf = async (accountId: string, salt: string, method: DigestMethod, digest: string) => {
-    const value = await signInKey(salt, method, digest)
-    const holder = await store.records.claimant({ scope: accountId, name: 'sign_in', value })
-    return holder && users.collection.find(accountId, holder.id)
+  const holderOf = async (place: KeyPlace, method: DigestMethod, digest: string) => {
+    const holder = await keyHolder(store.records, place, method, digest)
+    return holder && users.collection.find(place.accountId, holder.id)
   }
 
   const refuse = async (
@@ -91,10 +91,11 @@ export const createLogin = (tools: Tools) => {
     if (!isDigest(digest)) throw noCredentials()
     const method: DigestMethod = login.method === 'sha' ? 'sha' : 'md5'
     const candidates = await signIn.candidates(login)
-    if (candidates.length === 0) await holderOf(nobody.id, nobody.salt, method, digest)
+    if (candidates.length === 0) await holderOf(nobody, method, digest)
     for (const account of candidates) {
       await lock.assertUnlocked(account)
-      const user = await holderOf(account.id, account.hidden.signInSalt, method, digest)
+      const place = { accountId: account.id, salt: account.hidden.signInSalt }
+      const user = await holderOf(place, method, digest)
       if (user && user.doc.enabled !== false) return admit(visit, account, user)
     }
     for (const account of candidates) await refuse(visit, account, undefined, 'invalid credentials')

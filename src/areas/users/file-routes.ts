@@ -1,6 +1,7 @@
 import { accountMember } from '../../auth/policies.ts'
 import { FileAnswer } from '../../http/answers.ts'
 import { del, get, post, type Route } from '../../http/route.ts'
+import { harmless } from '../../http/visitors.ts'
 import { invalid } from '../../lib/failure.ts'
 import { imageTypes } from '../../lib/image-type.ts'
 import { anyText, integer, must, open } from '../../lib/schema.ts'
@@ -16,9 +17,6 @@ const Photo = open(
   { content_type: must(anyText()), size: must(integer({ description: 'Bytes' })) },
   { title: 'Photo' },
 )
-
-// Were a browser to take the bytes for a page after all, it would not run anything in it.
-const harmless = { 'content-security-policy': "default-src 'none'; sandbox" }
 
 const photoFile = ({ contentType, bytes }: Image, wanted: string) => {
   if (wanted === 'application/base64') {

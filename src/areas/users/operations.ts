@@ -1,4 +1,4 @@
-import { isDigest, signInKey, signInKeysOf } from '../../auth/credentials.ts'
+import { isDigest, signInKeys, signInKeysOf } from '../../auth/credentials.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -11,6 +11,7 @@ import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/fai
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
+import { addressOf, type CreationNotice, type Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
@@ -61,6 +62,7 @@ interface Leaving {
 interface Tools {
   store: Store
   settings: Settings
+  mail: Mail
   /** A type that stands not here is one of which nobody owns anything. */
   owned: Partial<Record<ObjectType, OwnedObjects>>
   /** What is kept of a user under the user's id, and goes with the user. */
@@ -71,7 +73,7 @@ interface Tools {
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, settings, owned, attached, passwordRules }: Tools) => {
+export const createUsers = ({ store, settings, mail, owned, attached, passwordRules }: Tools) => {
   const users = createUserStore(store)
   const { records, clock } = store
 
@@ -125,7 +127,7 @@ export const createUsers = ({ store, settings, owned, attached, passwordRules }:
     const { signInSalt } = account.hidden
     if (secrets.password !== undefined && username)
       return signInKeysOf(signInSalt, username, secrets.password)
-    if (secrets.credentials) return Promise.all([signInKey(signInSalt, 'md5', secrets.credentials)])
+    if (secrets.credentials) return Promise.all([signInKeys(signInSalt, 'md5', secrets.credentials)])
     return undefined
   }
 
@@ -134,8 +136,10 @@ export const createUsers = ({ store, settings, owned, attached, passwordRules }:
     const { doc, secrets } = separate(data)
     const username = await madeUpUsername(doc, secrets)
     const full: UserDoc = username === undefined ? doc : { ...doc, username }
-    const keys = await deriveKeys(account, username, secrets)
-    if (keys && before) await assertNotReused(account, keys, before)
+    const layers = await deriveKeys(account, username, secrets)
+    // What is stored may be of any layer.
+    if (layers && before) await assertNotReused(account, layers.flat(), before)
+    const keys = layers?.flatMap((ofDigest) => ofDigest.slice(-1))
     const { reset_identity_secret_on_rehash: endsSessions } = await settings.of('crossbar.auth')
     const hidden: UserHidden = {
       signatureSecret: randomHex(32),
@@ -161,6 +165,22 @@ export const createUsers = ({ store, settings, owned, attached, passwordRules }:
     return passwordChanged + seconds
   }
 
+  const welcome = async (set: ChangeSet, account: AccountRecord, { doc }: UserRecord) => {
+    const address = addressOf(doc)
+    if (!address) return
+    await mail.notify(set, {
+      notice: 'new_user',
+      account,
+      to: [address],
+      values: {
+        'user.first_name': doc.first_name,
+        'user.last_name': doc.last_name,
+        'user.username': doc.username ?? '',
+        'user.email': address,
+      },
+    })
+  }
+
   return {
     collection: users,
 
@@ -183,9 +203,16 @@ export const createUsers = ({ store, settings, owned, attached, passwordRules }:
       return user
     },
 
-    async create(author: Author, account: AccountRecord, data: Json): Promise<UserRecord> {
+    /** A new user; one who is to be welcomed, and has an address, gets a mail. */
+    async create(
+      author: Author,
+      account: AccountRecord,
+      data: Json,
+      notice: CreationNotice,
+    ): Promise<UserRecord> {
       const set = new ChangeSet(author)
       const user = await this.addTo(set, account, data)
+      if (notice === 'mail') await welcome(set, account, user)
       await store.commit(set)
       return user
     },

@@ -3,26 +3,13 @@ import { failure, invalid } from '../../lib/failure.ts'
 import { imageTypeOf } from '../../lib/image-type.ts'
 import { removalWithOwner } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import { createCollection } from '../../storage/collection.ts'
-import { holderOf, requireRecord, type StoredRecord } from '../../storage/records.ts'
+import { createFiles, type FileContent, type FileRecord } from '../../storage/files.ts'
+import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { createUserStore } from './store.ts'
 
-interface PhotoDoc {
-  content_type: string
-  size: number
-}
-
-interface PhotoHidden {
-  base64: string
-}
-
-export type PhotoRecord = StoredRecord<PhotoDoc, PhotoHidden>
-
-export interface Image {
-  contentType: string
-  bytes: Buffer
-}
+export type PhotoRecord = FileRecord
+export type Image = FileContent
 
 // A portrait: larger ones belong on a file server.
 const largestPhoto = 2_000_000
@@ -42,12 +29,8 @@ export type Photos = ReturnType<typeof createPhotos>
 /** The photos of users: one each, under the user's id. */
 export const createPhotos = (store: Store) => {
   const users = createUserStore(store)
-  const photos = createCollection<PhotoDoc, PhotoHidden>(store, {
-    kind: userPhotoKind,
-    sortKey: (_doc, id) => id,
-    row: () => ({}),
-  })
-  const find = (user: UserRecord) => photos.find(user.accountId, user.id)
+  const photos = createFiles(store, userPhotoKind)
+  const find = (user: UserRecord) => photos.collection.find(user.accountId, user.id)
 
   /** The user's own record tells whether there is a photo. */
   const mark = (set: ChangeSet, user: UserRecord, hasAvatar: boolean) =>
@@ -59,34 +42,29 @@ export const createPhotos = (store: Store) => {
     async get(user: UserRecord): Promise<Image> {
       const photo = await find(user)
       if (!photo) throw failure('bad_identifier', { cause: user.id })
-      return { contentType: photo.doc.content_type, bytes: Buffer.from(photo.hidden.base64, 'base64') }
+      return photos.contentOf(photo)
     },
 
-    async put(author: Author, user: UserRecord, image: Image) {
-      const content = {
-        doc: { content_type: assertImage(image), size: image.bytes.length },
-        hidden: { base64: image.bytes.toString('base64') },
-      }
+    async put(author: Author, user: UserRecord, { contentType, bytes }: Image) {
+      const image = { contentType: assertImage({ contentType, bytes }), bytes }
       const set = new ChangeSet(author)
-      const before = await find(user)
       requireRecord(set, holderOf(user))
-      if (before) photos.replace(set, before, photos.revise(before, content))
-      else photos.insert(set, photos.draft(user.accountId, content, user.id))
+      const { doc } = await photos.put(set, user, image)
       mark(set, user, true)
       await store.commit(set)
-      return content.doc
+      return doc
     },
 
     async remove(author: Author, user: UserRecord) {
       const photo = await find(user)
       if (!photo) throw failure('bad_identifier', { cause: user.id })
       const set = new ChangeSet(author)
-      photos.remove(set, photo)
+      photos.collection.remove(set, photo)
       mark(set, user, false)
       await store.commit(set)
       return photo.doc
     },
 
-    removeWith: removalWithOwner(photos),
+    removeWith: removalWithOwner(photos.collection),
   }
 }

@@ -1,6 +1,7 @@
 import type { UserRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answers.ts'
+import { creationNotice, creationQuery, withoutCreationWish } from '../../http/creation-notice.ts'
 import { collectionListing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import type { Json } from '../../lib/json.ts'
@@ -56,8 +57,10 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       answers: UserAnswer,
       fails: ['validation_error'],
       judge: ({ path, data, actor }) => users.judge(path.account_id, data, undefined, actor),
-      run: async ({ author, account, data }) => {
-        const user = await users.create(author, account, data)
+      query: creationQuery,
+      prepare: withoutCreationWish,
+      run: async ({ author, account, data, request }) => {
+        const user = await users.create(author, account, data, creationNotice(request))
         return made(user, await shown(user))
       },
     }),

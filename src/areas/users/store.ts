@@ -1,4 +1,10 @@
-import { type UserDoc, type UserHidden, type UserRecord, userKind } from '../../auth/identity.ts'
+import {
+  adminsAmongUsers,
+  type UserDoc,
+  type UserHidden,
+  type UserRecord,
+  userKind,
+} from '../../auth/identity.ts'
 import { invalid } from '../../lib/failure.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
@@ -63,6 +69,7 @@ const claims = ({ accountId, id, doc, hidden }: UserRecord): HeldClaim[] => {
 export const createUserStore = (store: Store) =>
   createCollection<UserDoc, UserHidden>(store, {
     kind: userKind,
+    ownerId: ({ priv_level }) => (priv_level === 'admin' ? adminsAmongUsers : ''),
     sortKey: (doc) => sortKeyOf(doc.last_name, doc.first_name),
     row: (doc) => ({
       first_name: doc.first_name,

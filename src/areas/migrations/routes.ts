@@ -1,0 +1,45 @@
+import { accountAdmin } from '../../auth/policies.ts'
+import { Answer } from '../../http/answers.ts'
+import { get, post, type RequestFacts, type Route } from '../../http/route.ts'
+import type { Migrations } from './operations.ts'
+import { MigrationAnswer, MigrationList, MigrationOrder, MigrationSummary } from './schema.ts'
+
+const all = '/v2/accounts/{account_id}/migrations'
+const one = `${all}/{migration_id}` as const
+
+const isTrue = (value: unknown) => value === true || value === 'true'
+
+const reachIn = (request: RequestFacts) => ({
+  includesDescendants: isTrue(request.value('include_descendants')),
+  includesResellers: isTrue(request.value('include_resellers')),
+})
+
+export const migrationRoutes = (migrations: Migrations): Route[] => [
+  get(all, {
+    summary: 'List the migrations that can be performed',
+    allow: accountAdmin,
+    answers: MigrationList,
+    run: () => migrations.list(),
+  }),
+  get(one, {
+    summary: 'Tell whether a migration was performed, by whom and when, and how far its last run is',
+    allow: accountAdmin,
+    answers: MigrationSummary,
+    run: ({ account, path }) => migrations.read(account, path.migration_id),
+  }),
+  post(one, {
+    summary: 'Perform a migration; 202 when it takes more than two seconds and goes on in the background',
+    allow: accountAdmin,
+    body: MigrationOrder,
+    answers: MigrationAnswer,
+    fails: ['migration_failed', 'migration_invalid', 'datastore_conflict'],
+    async run({ actor, author, account, path, request }) {
+      const order = { actor, author, account, id: path.migration_id, reach: reachIn(request) }
+      const { isDone, data } = await migrations.perform({
+        ...order,
+        moment: request.value('perform_migration'),
+      })
+      return new Answer({ data, status: isDone ? 200 : 202 })
+    },
+  }),
+]

@@ -1,0 +1,28 @@
+import type { ClaimHolder } from '../storage/change-set.ts'
+import type { Records } from '../storage/records.ts'
+import { type DigestMethod, signInKeys } from './credentials.ts'
+
+/** Where sign-in keys are looked for: an account, or nobody's place, where none is found in the same time. */
+export interface KeyPlace {
+  accountId: string
+  /** Hex. */
+  salt: string
+}
+
+/**
+ * Who holds a sign-in key that is made of this digest, of whatever layer. All layers are looked up, the weaker ones
+ * first: a key that gets another layer meanwhile is found where it went.
+ */
+export const keyHolder = async (
+  records: Records,
+  { accountId, salt }: KeyPlace,
+  method: DigestMethod,
+  digest: string,
+): Promise<ClaimHolder | undefined> => {
+  let holder: ClaimHolder | undefined
+  for (const value of await signInKeys(salt, method, digest)) {
+    const found = await records.claimant({ scope: accountId, name: 'sign_in', value })
+    holder ??= found
+  }
+  return holder
+}

@@ -1,0 +1,129 @@
+// A server that dies in the middle of a migration leaves no account out and takes none twice.
+import { once } from 'node:events'
+import { createRequire } from 'node:module'
+const require = createRequire(import.meta.url)
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import type { Database } from '../../src/storage/db.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { sqlWordsOf } from '../../src/storage/sql-words.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/session.ts'
+
+const accountCount = 10_000
+const kills = 5
+// Much more than it takes: other tests run beside it.
+const roundMs = 60_000
+// The master account and the pattern that the others are copied from.
+const all = accountCount + 2
+
+describeEngines('a migration of ten thousand accounts, killed five times over', (engine) => {
+  let place: Place
+
+  beforeEach(async () => {
+    place = await makePlace(engine)
+  })
+
+  afterEach(() => place.remove())
+
+  const start = () => startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+
+  const kill = async (server: ServerProcess) => {
+    server.process.kill('SIGKILL')
+    await once(server.process, 'exit')
+  }
+
+  const withStore = async <T>(work: (db: Database) => Promise<T>) => {
+    const db = place.databaseUrl
+      ? openPostgres(place.databaseUrl)
+      : openSqlite(join(place.dataDir, 'crosspoint.db'))
+    try {
+      return await work(db)
+    } finally {
+      await db.close()
+    }
+  }
+
+  /** Copies of an account below the master account, of which nothing is counted yet. */
+  const copyAccount = (db: Database, patternId: string, masterId: string) => {
+    const series = `WITH RECURSIVE series(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM series WHERE i < ${accountCount})`
+    const id = sqlWordsOf(db.engine).padded('i', 32)
+    const columns = 'owner_id, sort_key, created, modified, revision, doc, hidden, row_json, tally'
+    return db.write({
+      statements: [
+        {
+          sql: `INSERT INTO records (account_id, kind, id, ${columns}) ${series}
+            SELECT ${id}, kind, ${id}, ${columns} FROM series, records WHERE account_id = $1 AND kind = 'account'`,
+          params: [patternId],
+        },
+        {
+          sql: `INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key) ${series}
+            SELECT ${id}, CAST($1 AS TEXT), 1, '' FROM series`,
+          params: [masterId],
+        },
+        {
+          sql: `UPDATE records SET tally = tally + ${accountCount} WHERE account_id = $1 AND kind = 'account'`,
+          params: [masterId],
+        },
+      ],
+      stale: [],
+    })
+  }
+
+  const populate = async (): Promise<Session> => {
+    const server = await start()
+    const session = await openSession(server)
+    await freeRequests(session)
+    const { data: pattern } = await session.admin.put('/v2/accounts', { name: 'Pattern' })
+    session.close()
+    expect(await server.end()).toBe(0)
+    await withStore((db) => copyAccount(db, pattern.id, session.masterId))
+    return session
+  }
+
+  it('ends with each account migrated once', { timeout: 180_000 }, async () => {
+    const known = await populate()
+    const path = `/v2/accounts/${known.masterId}/migrations/recount_services`
+    let server = await start()
+    let session = await openSession(server, known)
+    const runOf = async () => (await session.admin.get(path)).data.run
+    const asked = await session.admin.post(path, { perform_migration: 'now', include_descendants: true })
+    expect(asked.status, asked.text).toBe(202)
+    expect(asked.data.run).toMatchObject({ status: 'running', total: all })
+    for (let round = 1; round <= kills; round += 1) {
+      const before = await eventually(
+        runOf,
+        ({ performed }) => performed >= (round * all) / (kills + 2),
+        roundMs,
+      )
+      require('node:fs').appendFileSync('/tmp/turns.txt', `--- killed ${Date.now()}\n${server.errors()}`)
+      await kill(server)
+      expect(before.performed).toBeLessThan(all)
+      session.close()
+      server = await start()
+      session = await openSession(server, known)
+      expect((await runOf()).performed).toBeGreaterThanOrEqual(before.performed)
+    }
+    const run = await eventually(runOf, ({ status }) => status === 'finished', roundMs)
+    expect(run).toMatchObject({ id: asked.data.run.id, performed: all, failed: 0, skipped: 0 })
+    session.close()
+    expect(await server.end()).toBe(0)
+    // Each time leaves a mark, and moves the count of an account that had none.
+    const [marks] = await withStore((db) =>
+      db.scan(`SELECT count(*) AS marks, count(DISTINCT account_id) AS accounts
+        FROM audit_log WHERE kind = 'migration' AND record_id = 'recount_services'`),
+    )
+    expect(marks).toEqual({ marks: all, accounts: all })
+    const counts = await withStore((db) =>
+      db.scan(`SELECT own, count(*) AS accounts FROM (
+          SELECT account_id, CAST(sum(own) AS BIGINT) AS own FROM (
+            SELECT account_id, category, own FROM quantities
+              UNION ALL SELECT account_id, category, own FROM quantity_moves) AS counted
+            WHERE category = 'accounts' GROUP BY account_id) AS totals GROUP BY own`),
+    )
+    expect(counts).toEqual([{ own: 1, accounts: all }])
+  })
+})
