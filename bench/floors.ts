@@ -5,7 +5,7 @@ import { closeSync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { performance } from 'node:perf_hooks'
-import { keyLength, scryptParameters } from '../src/auth/credentials.ts'
+import { keyLayers, keyLength } from '../src/auth/credentials.ts'
 import { randomHex } from '../src/lib/ids.ts'
 import { serveParent } from './parent.ts'
 
@@ -58,12 +58,15 @@ const append = (file: string, bytes: number, seconds: number) => {
   return perSecond
 }
 
-const derive = (key: string) =>
+const deriveOnce = (key: string, parameters: (typeof keyLayers)[number]) =>
   new Promise<void>((resolve, reject) => {
-    scrypt(key, 'a salt of the account', keyLength, scryptParameters, (error) =>
-      error ? reject(error) : resolve(),
-    )
+    const options = { ...parameters, maxmem: 64 * 1024 * 1024 }
+    scrypt(key, 'a salt of the account', keyLength, options, (error) => (error ? reject(error) : resolve()))
   })
+
+const derive = async (key: string) => {
+  for (const layer of keyLayers) await deriveOnce(key, layer)
+}
 
 const deriveMany = async (callers: number, seconds: number) => {
   const begun = performance.now()

@@ -140,8 +140,10 @@ const floorOnPostgres = async (connectionString: string) => {
   const begun = performance.now()
   for (let from = 0; from < rows.length; from += perTransaction) {
     const some = rows.slice(from, from + perTransaction)
+    // Sent in this order, without waiting in between.
+    const begin = client.query('BEGIN')
     const sent = some.map((values) => client.query({ name: 'insert', text, values: values as unknown[] }))
-    await Promise.all([client.query('BEGIN'), ...sent, client.query('COMMIT')])
+    await Promise.all([begin, ...sent, client.query('COMMIT')])
   }
   const seconds = (performance.now() - begun) / 1000
   await client.end()

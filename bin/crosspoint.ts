@@ -14,6 +14,14 @@ const commands: Record<string, { summary: string; load(): Promise<Command> }> = 
     summary: 'run the server in the foreground',
     load: async () => (await import('../src/commands/serve.ts')).serve,
   },
+  cdrs: {
+    summary: 'import, archive and drop call detail records',
+    load: async () => (await import('../src/commands/cdrs.ts')).cdrs,
+  },
+  numbers: {
+    summary: 'import localities and pools of phone numbers',
+    load: async () => (await import('../src/commands/numbers.ts')).numbers,
+  },
   openapi: {
     summary: 'print the OpenAPI 3.1 document',
     load: async () => (await import('../src/commands/openapi.ts')).openapi,

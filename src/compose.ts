@@ -7,8 +7,11 @@ import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
 import { createKeyring } from './auth/keyring.ts'
 import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
+import { createDns } from './dns/dns.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame } from './http/exchange.ts'
+import { createIdempotency } from './http/idempotency.ts'
+import { freeswitchPage, freeswitchPrefix } from './http/ingest.ts'
 import { createValidate } from './http/judge-data.ts'
 import { openApiText } from './http/openapi.ts'
 import { pagesOf } from './http/pages.ts'
@@ -22,13 +25,16 @@ import { createLeases } from './jobs/leases.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
-import { createMail } from './mail/mail.ts'
+import { carryBySmtp, carryToFolder } from './mail/carriers.ts'
+import { createMail, waitingKey } from './mail/mail.ts'
+import { createPost, postRounds } from './mail/post.ts'
+import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
 import { systemScope } from './storage/change-set.ts'
 import { cacheKey, type Database } from './storage/db.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { openSqlite } from './storage/sqlite.ts'
-import { createStore, type Store } from './storage/store.ts'
+import { createStore, type Gate, type Store } from './storage/store.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { noMediaSwitch } from './switch/media-switch.ts'
 import { version } from './version.ts'
@@ -74,6 +80,12 @@ const followTls = (db: Database, tls: TlsListener) => {
   return tls.follow()
 }
 
+/** Letters go at once, whichever process they were written in. */
+const followMail = (db: Database, rounds: Rounds) =>
+  db.onStale((keys) => {
+    if (keys !== 'everything' && keys.includes(waitingKey)) rounds.nudge('mail')
+  })
+
 /** Configuration in, running server out. Nothing stays open when the start fails. */
 export const startServer = async (config: Config, world: World): Promise<RunningServer> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -91,23 +103,22 @@ export const startServer = async (config: Config, world: World): Promise<Running
 /** The only place that knows all parts. */
 const assemble = async (config: Config, { clock, log }: World, db: Database): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
-  const store = createStore(db, clock)
+  const gates: Gate[] = []
+  const store = createStore(db, clock, gates)
   const node = `crosspoint@${hostname()}`
   const settings = createSettings(store.records, node)
   const serverKey = await obtainServerKey(store, config.dataDir)
   const keyring = createKeyring(serverKey)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
-  const mail = createMail({
-    smtpUrl: config.smtpUrl,
-    outboxDir: join(config.dataDir, 'outbox'),
-    sender: async () => (await settings.of('crossbar')).mail_from,
-    clock,
-    log,
+  const dns = createDns({
+    servers: config.dnsServers,
+    allowedPrivateHosts: async () => (await settings.of('crossbar')).allowed_private_hosts,
   })
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, clock, log)
   const rounds = createRounds({ leases, store, clock, log })
+  const mail = createMail({ store, keyring, nudge: () => rounds.nudge('mail') })
   const areas = createAreas({
     store,
     settings,
@@ -118,20 +129,31 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     tlsProblems: async (section) =>
       (await inspectTls(section as unknown as TlsSettings, config.dataDir)).problems ?? {},
     mail,
+    dns,
+    outgoing: createOutgoing(log),
     afterwards,
     leases,
     rounds,
     log,
     mediaSwitch: noMediaSwitch,
   })
+  gates.push(areas.serviceArea.consent)
   const firstAdmin = await makeMaster(areas, store, config)
+  await areas.freeswitch.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)
+  const idempotency = createIdempotency({ store, keyring, settings, clock })
+  rounds.add(idempotency.round)
   const frame: Frame = {
     router: createRouter(areas.routes),
-    pages: pagesOf(store, () => openApiText(areas.routes, version)),
+    pages: pagesOf({
+      store,
+      openApi: () => openApiText(areas.routes, version),
+      below: { [freeswitchPrefix]: freeswitchPage({ ingest: areas.freeswitch, store, log }) },
+    }),
     authenticate: createAuthenticate({ store, tokens, settings, admitsPassword: areas.login.admitsPassword }),
     isUnrestricted: areas.restrictions.isUnrestricted,
     throttle: createThrottle(settings, clock),
+    idempotency,
     settings,
     store,
     clock,
@@ -144,8 +166,12 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const port = await listen(server, config.host, config.port)
   const tls = createTlsListener({ frame, handler, settings, host: config.host, dataDir: config.dataDir, log })
   await followTls(db, tls)
-  for (const round of areas.rounds) rounds.add(round)
+  const { smtpUrl, dataDir } = config
+  const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
+  const post = createPost({ store, keyring, settings, senders: areas.senders, carrier, log })
+  for (const round of [...areas.rounds, ...postRounds(post)]) rounds.add(round)
   rounds.start()
+  followMail(db, rounds)
   return {
     host: config.host,
     port,
@@ -159,9 +185,10 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     async stop() {
       await Promise.all([drain(server), tls.stop()])
       await rounds.stop()
+      await areas.tasks.stop()
       await afterwards.settle()
       await leases.stop()
-      await mail.drain()
+      post.close()
       await db.close()
     },
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { anyone } from '../src/auth/policies.ts'
 import type { Route } from '../src/http/route.ts'
 import type { Json } from '../src/lib/json.ts'
 import type { Answer, Client } from './support/client.ts'
@@ -33,8 +34,13 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   const { operator } = world
   const word = wordOf(account)
   await operator.patch(account.path, { announcement: word, flags: [word] })
-  const user = await world.user(account, { last_name: word, timezone: 'Europe/Berlin', custom: word })
+  const email = `${word}@mail.test`
+  const user = await world.user(account, { last_name: word, timezone: 'Europe/Berlin', custom: word, email })
+  await world.deliverMail()
+  const sent = await operator.get(`${account.path}/notifications/smtplog`)
   const phone = await world.device(account, { name: word, owner_id: user.id, custom: word })
+  const number = `+1415${String(Number.parseInt(account.id.slice(-6), 16) % 8_000_000).padStart(7, '2')}`
+  await operator.put(`${account.path}/phone_numbers/${encodeURIComponent(number)}`, { custom: word })
   const provider = { name: word, provider_name: 'otp', enabled: false }
   const { data: factor } = await operator.put(`${account.path}/multi_factor`, provider)
   const list = { order: 'allow,deny', cidrs: ['203.0.113.0/24'], user_agent: word }
@@ -42,21 +48,44 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   await operator.post(`${phone.path}/access_lists`, list)
   // What accounts above set there is for those below to read.
   const theme = account.id === world.acme.id || account.id === world.rival.id ? word : 'from above'
+  await operator.post(`${account.path}/notifications/password_recovery`, { subject: theme })
   await operator.post(`${account.path}/configs/portal`, { theme })
   await operator.post(`${account.path}/configs/default`, { theme })
   await operator.post(`${user.path}/photo`, undefined, {
     headers: { 'content-type': 'image/png' },
     body: Buffer.from(`\x89PNG\r\n\x1a\n${word}`, 'latin1'),
   })
+  const domain = `${account.id.slice(-12)}.brand.test`
+  await operator.put(`${account.path}/whitelabel`, { domain })
+  const sender = await operator.put(`${account.path}/whitelabel/emails`, { email: `${word}@sender.test` })
   await world.anonymous.put('/v2/user_auth', { credentials: '0'.repeat(32), account_name: account.name })
   const attempts = await eventually(
     () => operator.get(`${account.path}/security/attempts`),
     ({ data }) => data.length > 0,
   )
+  const { data: alert } = await operator.put(`${account.path}/alerts`, {
+    title: word,
+    message: word,
+    from: [{ type: 'account', value: account.id }],
+    to: [{ type: account.id, value: 'all' }],
+  })
+  const leg = {
+    call_id: word,
+    channel_created_time: world.clock.now() * 1000,
+    hangup_cause: word,
+    custom_channel_vars: { account_id: account.id, owner_id: user.id },
+  }
+  await operator.put('/v2/cdrs', [leg])
+  const [call] = (await operator.get(`${account.path}/cdrs`)).data
+  // Started tasks stay where they are: what runs beside would change what is looked at.
+  await world.configure('tasks', { max_running: 0 })
+  const listing = `category=number_management&action=list&file_name=${word}`
+  const task = await operator.put(`${account.path}/tasks?${listing}`)
   return {
     account,
     word,
     ids: {
+      task_id: String(task.body.metadata.id),
       account_id: account.id,
       user_id: user.id,
       device_id: phone.id,
@@ -65,14 +94,36 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
       config_id: 'portal',
       section: 'default',
       schema_name: 'users',
+      migration_id: 'recount_services',
       number: '+14155550100',
       key_id: '0'.repeat(32),
+      phone_number: number,
+      rate_id: 'none',
+      domain,
+      email_id: String(sender.body.metadata.id),
+      notification_id: 'password_recovery',
+      smtplog_id: sent.data[0].id,
+      alert_id: alert.id,
+      cdr_id: call.id,
+      interaction_id: call.interaction_id,
       auth_token: 'none',
     },
   }
 }
 
-const recordVariables = ['user_id', 'device_id', 'provider_id', 'attempt_id']
+const recordVariables = [
+  'user_id',
+  'device_id',
+  'provider_id',
+  'attempt_id',
+  'smtplog_id',
+  'email_id',
+  'task_id',
+  'cdr_id',
+  'interaction_id',
+  'phone_number',
+  'alert_id',
+]
 
 /** The rows of the store that are a tenant's. */
 const rowsOf = async (world: World, { account }: Tenant) => {
@@ -99,7 +150,8 @@ const all = async (world: World) => {
   return { master, reseller, acme, rival, attacks }
 }
 
-const isIn = (route: Route) => route.path.includes('{account_id}')
+// What everybody may see of an account, such as its logo, is refused to nobody.
+const isIn = (route: Route) => route.path.includes('{account_id}') && route.spec.allow !== anyone
 
 describeEngines('an account and the accounts that are not below it', (engine) => {
   const world = useWorld(engine)

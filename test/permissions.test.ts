@@ -56,22 +56,71 @@ const idsOf = async () => {
     ({ data }) => data.length > 0,
   )
   const [key] = (await world.operator.get('/v2/auth/keys')).data
+  for (const place of ['/v2', world.acme.path])
+    await world.operator.post(`${place}/notifications/password_recovery`, { subject: 'A way back in' })
+  await world.user(world.acme, { email: 'una@acme.test' })
+  await world.deliverMail()
+  const [sent] = (await world.ada.get(`${world.acme.path}/notifications/smtplog`)).data
+  await world.operator.put(`${world.acme.path}/whitelabel`, { domain: 'brand.acme.test' })
+  const sender = await world.operator.put(`${world.acme.path}/whitelabel/emails`, { email: 'a@acme.test' })
+  for (const [kind, type, body] of [
+    ['logo', 'image/png', '\x89PNG\r\n\x1a\n'],
+    ['icon', 'image/x-icon', '\0\0\x01\0\x01\0'],
+    ['welcome', 'text/html', '<p>Welcome</p>'],
+  ] as const) {
+    await world.operator.post(`${world.acme.path}/whitelabel/${kind}`, undefined, {
+      headers: { 'content-type': type },
+      body: Buffer.from(body, 'latin1'),
+    })
+  }
+  const number = '+14155550100'
+  await world.operator.put(`${world.acme.path}/phone_numbers/${encodeURIComponent(number)}/port`, { my: 1 })
+  await world.operator.put('/v2/rates', { id: 'sample-rate', prefix: 1, rate_cost: 0.1 })
+  const alert = await world.operator.put(`${world.acme.path}/alerts`, {
+    title: 'A sample',
+    message: 'Nothing is wrong',
+    from: [{ type: 'account', value: world.acme.id }],
+    to: [{ type: world.acme.id, value: 'all' }],
+  })
+  const leg = {
+    call_id: 'sample',
+    channel_created_time: world.clock.now() * 1000,
+    custom_channel_vars: { account_id: world.acme.id },
+  }
+  await world.operator.put('/v2/cdrs', [leg])
+  const [call] = (await world.ada.get(`${world.acme.path}/cdrs`)).data
+  // Started tasks stay where they are.
+  await world.configure('tasks', { max_running: 0 })
+  const listing = 'tasks?category=number_management&action=list'
+  const task = await world.operator.put(`${world.acme.path}/${listing}`)
+  const ofMaster = await world.operator.put(`/v2/${listing}`)
   const shared = {
     attempt_id: attempts.data[0].id,
     key_id: key.id,
+    phone_number: number,
+    rate_id: 'sample-rate',
+    domain: 'brand.acme.test',
+    email_id: String(sender.body.metadata.id),
     config_id: 'portal',
     section: 'default',
     schema_name: 'users',
+    migration_id: 'recount_services',
     number: '+14155550100',
+    notification_id: 'password_recovery',
+    smtplog_id: sent.id,
+    alert_id: alert.data.id as string,
+    cdr_id: call.id,
+    interaction_id: call.interaction_id,
   }
   return {
-    system: { ...shared, provider_id: common.data.id },
+    system: { ...shared, provider_id: common.data.id, task_id: String(ofMaster.body.metadata.id) },
     account: {
       ...shared,
       account_id: world.acme.id,
       user_id: world.uli.id,
       device_id: phone.id,
       provider_id: own.data.id,
+      task_id: String(task.body.metadata.id),
     },
   }
 }

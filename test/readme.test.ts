@@ -60,3 +60,46 @@ it('tells the story of the first phone', async () => {
   })
   expect(stdout.trim().split('\n').at(-1)).toBe('Bob has signed in, and his phone is ready.')
 })
+
+it('tells the story of numbers in bulk', async () => {
+  const { stdout } = await run(process.execPath, ['examples/bulk-numbers.mjs'], {
+    env: { ...process.env, CROSSPOINT_URL: server.url, CROSSPOINT_ADMIN_PASSWORD: passwordShown() },
+  })
+  const told = stdout
+    .trim()
+    .replace(/\+1212\d{7}|1212\d{7}/g, (number) => (number.startsWith('+') ? '+N' : 'N'))
+  expect(told.split('\n')).toEqual([
+    'The operator has signed in.',
+    'import: partial, 2 done, 3 failed',
+    '  N: bad field(s) e164',
+    '  +N: number +N already exists',
+    '  +N: invalid account to assign to',
+    'release: success, 1 done',
+    'import: partial, 1 done, 2 failed',
+    '  N: bad field(s) e164',
+    '  +N: invalid account to assign to',
+    'import: success, 2 done',
+    'assign_to: success, 2 done',
+    'import: success, 3 done',
+    expect.stringMatching(/^Bob searches \d{7} and finds \+N and \+N\.$/),
+    'Bob has bought +N. The bakery has 3 numbers.',
+  ])
+}, 60_000)
+
+it('tells the story of a reseller who sells seats', async () => {
+  const { stdout } = await run(process.execPath, ['examples/reseller-billing.mjs'], {
+    env: { ...process.env, CROSSPOINT_URL: server.url, CROSSPOINT_ADMIN_PASSWORD: passwordShown() },
+  })
+  expect(stdout.trim().split('\n')).toEqual([
+    'Two phones would cost $21.00 a month.',
+    'Rita sells the plan: $21.00 a month.',
+    'Phone 3 is there, at no charge.',
+    'Phone 4 would cost $5.00 today and $29.00 a month.',
+    'Ann agrees.',
+    'Balance below threshold: -$5.00. (The ledger says -$5.00.)',
+    'Ann tops up: $20.00 are left, 0 warnings.',
+    '  payments: $25.00',
+    '  services: -$5.00',
+    'The audit says: 4 phones added, 0 removed, 4 in all.',
+  ])
+}, 60_000)

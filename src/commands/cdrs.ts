@@ -3,9 +3,7 @@ import { open, rename, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { entriesOf } from '../areas/cdrs/intake/ndjson.ts'
-import { createIntake } from '../areas/cdrs/intake/operations.ts'
 import type { IntakeReport } from '../areas/cdrs/intake/schema.ts'
-import { createCdrMonths } from '../areas/cdrs/months/operations.ts'
 import { monthIn } from '../areas/cdrs/months/rules.ts'
 import { ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
@@ -16,21 +14,25 @@ import { newId } from '../lib/ids.ts'
 import { createLog } from '../lib/log.ts'
 import { createSettings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
+import { bareAreas } from './bare-areas.ts'
 import { openStore } from './open-store.ts'
 import { createProgress } from './progress.ts'
 
-const help = `Usage: crosspoint cdrs import FILE
+const help = `Usage: crosspoint cdrs import FILE [--paid-elsewhere]
        crosspoint cdrs archive YYYYMM FILE
        crosspoint cdrs drop YYYYMM --yes
 
 import   stores the call detail records of a file, one JSON object a line; FILE may be gzipped. A record that is
          stored already stays as it is, so an import can be repeated. Lines that cannot be used are told by number and
-         reason and left out; the status is then 1.
+         reason and left out; the status is then 1. Calls that are paid by the minute are taken from the ledger of
+         their account, unless --paid-elsewhere says that they were paid before they came here.
 archive  writes every record of a month to a new file that import reads back; gzipped when its name ends in .gz.
 drop     removes a month with all its records at once. Statistics of the month stay.
 
 All work beside a running server.
 `
+
+const paidElsewhere = '--paid-elsewhere'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const tell = (text: string) => process.stderr.write(`${text}\n`)
@@ -45,9 +47,14 @@ type Tools = ReturnType<typeof toolsOf>
 const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store']) => {
   const settings = createSettings(store.records, 'command')
   const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
-  const intake = createIntake({ store, settings, validate: createValidate(settings) })
+  const { intake, cdrMonths: months } = bareAreas({
+    store,
+    settings,
+    log,
+    validate: createValidate(settings),
+  })
   const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }
-  return { intake, months: createCdrMonths({ store, settings, intake, log }), author }
+  return { intake, months, author }
 }
 
 const isGzipped = async (file: string) => {
@@ -85,17 +92,18 @@ const tellRejected = ({ rejected, rejected_total: total }: IntakeReport) => {
   if (total > rejected.length) tell(`... and ${thousands(total - rejected.length)} more lines were rejected`)
 }
 
-const importFile = async ({ intake, author }: Tools, [file]: readonly string[]) => {
-  if (file === undefined) return undefined
+const importFile = async ({ intake, author }: Tools, [file, ...flags]: readonly string[]) => {
+  if (file === undefined || flags.some((flag) => flag !== paidElsewhere)) return undefined
   const { size } = await stat(file)
   const progress = createProgress(process.stderr, size)
   let read = 0
   const content = await contentOf(file, (bytes) => {
     read = bytes
   })
-  const report = await intake.take(author, entriesOf(content), (sofar) =>
-    progress.show(read, summaryOf(sofar)),
-  )
+  const report = await intake.take(author, entriesOf(content), {
+    onProgress: (sofar) => progress.show(read, summaryOf(sofar)),
+    paid: flags.includes(paidElsewhere) ? 'elsewhere' : 'here',
+  })
   progress.end()
   tellRejected(report)
   say(summaryOf(report))

@@ -1,31 +1,10 @@
-import { type AreaTools, createAreas } from '../areas/index.ts'
 import { openApiText } from '../http/openapi.ts'
 import type { Route } from '../http/route.ts'
 import { version } from '../version.ts'
-
-// Making routes only hands the parts on; none is used before a request comes.
-const unused: never = new Proxy(() => unused, { get: () => unused }) as never
-
-const tools: AreaTools = {
-  store: unused,
-  settings: unused,
-  keyring: unused,
-  tokens: unused,
-  node: '',
-  validate: unused,
-  tlsProblems: unused,
-  mail: unused,
-  dns: unused,
-  afterwards: unused,
-  leases: unused,
-  rounds: unused,
-  log: unused,
-  outgoing: unused,
-  mediaSwitch: unused,
-}
+import { bareAreas } from './bare-areas.ts'
 
 /** Every route of this server, without a server behind them. */
-export const allRoutes = (): readonly Route[] => createAreas(tools).routes
+export const allRoutes = (): readonly Route[] => bareAreas().routes
 
 export const openApiDocument = () => openApiText(allRoutes(), version)
 

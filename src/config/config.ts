@@ -12,6 +12,8 @@ export interface Config {
   /** Undefined: one is made up and printed once. */
   adminPassword: string | undefined
   smtpUrl: string | undefined
+  /** `host:port` texts; empty: those of the system. */
+  dnsServers: readonly string[]
   logLevel: LogLevel
 }
 
@@ -126,6 +128,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     adminUsername: text('CROSSPOINT_ADMIN_USERNAME'),
     adminPassword: values.get('CROSSPOINT_ADMIN_PASSWORD'),
     smtpUrl: values.get('CROSSPOINT_SMTP_URL'),
+    dnsServers: (values.get('CROSSPOINT_DNS_SERVERS') ?? '').split(',').flatMap((text) => text.trim() || []),
     logLevel: text('CROSSPOINT_LOG_LEVEL') as LogLevel,
   }
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure, invalid } from '../lib/failure.ts'
@@ -11,6 +12,8 @@ export interface Body {
   envelope: Record<string, unknown>
   upload: Upload | undefined
   stream?: BodyStream
+  /** SHA-256 of the body as it was sent, where the request has an Idempotency-Key. */
+  digest?: string
 }
 
 export const emptyBody: Body = { data: undefined, envelope: {}, upload: undefined }
@@ -69,7 +72,7 @@ async function* piecesOf(
 }
 
 /** Reads the whole body, refusing more than `limit` bytes as soon as that is known. */
-const readBytes = async (request: IncomingMessage, limit: number): Promise<Buffer> => {
+export const readBytes = async (request: IncomingMessage, limit: number): Promise<Buffer> => {
   const chunks: Buffer[] = []
   const patience = { milliseconds: bodyMs, renewed: false }
   for await (const chunk of piecesOf(request, limit, patience)) chunks.push(chunk)
@@ -146,16 +149,22 @@ const decodeBase64 = (text: string) => {
 
 const isBase64Type = (type: string) => type === 'application/base64' || type === 'application/x-base64'
 
-/** Raw content: base64 transfer encodings and data URLs are undone. */
-const openUpload = (request: IncomingMessage, contentType: string, bytes: Buffer, clock: Clock): Upload => {
-  const fileName = fileNameOf(request, contentType, clock)
+/** What was sent, with base64 and data URLs undone. */
+const decoded = (contentType: string, bytes: Buffer, isEncoded: boolean) => {
   const opening = dataUrl.exec(bytes.subarray(0, 200).toString('latin1'))
   if (opening) {
     const text = bytes.subarray(opening[0].length).toString('latin1')
-    return { contentType: opening[1] ?? contentType, bytes: decodeBase64(text), fileName }
+    return { contentType: opening[1] ?? contentType, bytes: decodeBase64(text) }
   }
-  const encoded = request.headers['content-transfer-encoding'] === 'base64' || isBase64Type(contentType)
-  return { contentType, bytes: encoded ? decodeBase64(bytes.toString('latin1')) : bytes, fileName }
+  const isText = isEncoded || isBase64Type(contentType)
+  return { contentType, bytes: isText ? decodeBase64(bytes.toString('latin1')) : bytes }
+}
+
+/** Raw content: base64 transfer encodings and data URLs are undone. */
+const openUpload = (request: IncomingMessage, contentType: string, bytes: Buffer, clock: Clock): Upload => {
+  const isEncoded = request.headers['content-transfer-encoding'] === 'base64'
+  const fileName = fileNameOf(request, contentType, clock)
+  return { ...decoded(contentType, bytes, isEncoded), fileName, files: 1 }
 }
 
 /** A form: its fields are `data`, its first file is the upload. A form that is really JSON is read as JSON (curl's default). */
@@ -173,14 +182,20 @@ const openForm = async (request: IncomingMessage, contentType: string, bytes: Bu
   let upload: Upload | undefined
   for (const [key, value] of form) {
     if (typeof value === 'string') data[key] = value
-    else
-      upload ??= {
-        contentType: value.type,
-        bytes: Buffer.from(await value.arrayBuffer()),
-        fileName: value.name,
-      }
+    else if (upload) upload.files += 1
+    else {
+      const content = decoded(value.type.toLowerCase(), Buffer.from(await value.arrayBuffer()), false)
+      upload = { ...content, fileName: value.name, files: 1 }
+    }
   }
   return { data, envelope: {}, upload }
+}
+
+const openBytes = async (request: IncomingMessage, bytes: Buffer, clock: Clock): Promise<Body> => {
+  const contentType = contentTypeOf(request)
+  if (jsonTypes.has(contentType)) return parseText(bytes)
+  if (formTypes.has(contentType)) return openForm(request, contentType, bytes)
+  return { data: undefined, envelope: {}, upload: openUpload(request, contentType, bytes, clock) }
 }
 
 /** Reads and opens a request's body: JSON envelope, form, or raw upload. */
@@ -188,8 +203,7 @@ export const readBody = async (request: IncomingMessage, limit: number, clock: C
   if (!hasBody(request)) return emptyBody
   const bytes = await readBytes(request, limit)
   if (bytes.length === 0) return emptyBody
-  const contentType = contentTypeOf(request)
-  if (jsonTypes.has(contentType)) return parseText(bytes)
-  if (formTypes.has(contentType)) return openForm(request, contentType, bytes)
-  return { data: undefined, envelope: {}, upload: openUpload(request, contentType, bytes, clock) }
+  const body = await openBytes(request, bytes, clock)
+  if (request.headers['idempotency-key'] !== undefined) body.digest = hash('sha256', bytes, 'hex')
+  return body
 }

@@ -5,8 +5,10 @@ import type { Clock } from '../lib/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
 import type { Store } from '../storage/store.ts'
 import { type Body, emptyBody } from './bodies.ts'
+import type { Idempotency } from './idempotency.ts'
 import type { ListPlan } from './listing.ts'
 import type { Method, Route } from './route.ts'
 import type { Match, Router } from './router.ts'
@@ -14,6 +16,11 @@ import type { Throttle } from './throttle.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
+
+/** The paths outside of `/v2`. */
+export interface Pages {
+  find(path: string): PlainPage | undefined
+}
 
 /** What a token restriction is judged by. */
 export interface RestrictionQuestion {
@@ -27,11 +34,12 @@ export interface RestrictionQuestion {
 /** What the pipeline needs of the rest of the server. */
 export interface Frame {
   router: Router
-  pages: ReadonlyMap<string, PlainPage>
+  pages: Pages
   authenticate: Authenticate
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
   throttle: Throttle
+  idempotency: Idempotency
   settings: Settings
   store: Store
   clock: Clock
@@ -65,6 +73,10 @@ export class Exchange {
   tokens: { consumed: number; remaining: number } | undefined
   accepts = 'application/json'
   listPlan: ListPlan | undefined
+  /** Held while a request with an Idempotency-Key is carried out. */
+  claim: KeyClaim | undefined
+  /** What an earlier try of the request committed before it died. */
+  lost: CommittedChange[] | undefined
   /** Set when the answer is under way: the remaining steps are left out. */
   done = false
 

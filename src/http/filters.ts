@@ -48,133 +48,149 @@ const parseList = (text: string): unknown[] | undefined => {
   }
 }
 
-const never: Judge = () => false
+/** What is asked of a value. `texts` are compared with the value's text; a missing value is the empty text. */
+export type Test =
+  | { is: 'oneOf' | 'notOneOf' | 'noneOf'; texts: ReadonlySet<string> }
+  | { is: 'arrayOfAll' | 'arrayOfAny' | 'arrayOfNone'; texts: readonly string[] }
+  | { is: 'present' | 'absent' | 'filled' | 'unfilled' | 'impossible' }
+  | { is: 'notBefore' | 'notAfter'; bound: number }
 
-const isOneOf = (texts: ReadonlySet<string>): Judge => {
-  return (value) => {
-    const text = textOf(value)
-    return text !== undefined && texts.has(text)
-  }
+/** One filter of a query. */
+export interface Question {
+  /** Dotted path. */
+  key: string
+  test: Test
 }
 
-const equals = (wanted: string) => isOneOf(textsOf(parseList(wanted) ?? [wanted]))
+type TestMaker = (wanted: string) => Test
 
-const differs = (wanted: string): Judge => {
-  const isEqual = equals(wanted)
-  return (value) => !isEqual(value)
-}
+const impossible: Test = { is: 'impossible' }
 
-const isAny = (wanted: string): Judge => {
-  const list = parseList(wanted)
-  return list ? isOneOf(textsOf(list)) : never
-}
+const wantedOrList = (wanted: string) => textsOf(parseList(wanted) ?? [wanted])
 
-const isNone = (wanted: string): Judge => {
-  const list = parseList(wanted)
-  if (!list) return never
-  const texts = textsOf(list)
-  return (value) => {
-    const text = textOf(value)
-    return text !== undefined && !texts.has(text)
-  }
-}
-
-/** Judges the texts of an array (a missing one is empty) against the wanted list. */
-const intersection = (judge: (present: ReadonlySet<string>, wanted: readonly string[]) => boolean) => {
-  return (wanted: string): Judge => {
+const ofList = (make: (list: readonly unknown[]) => Test): TestMaker => {
+  return (wanted) => {
     const list = parseList(wanted)
-    if (!list) return never
-    const texts = list.map(elementText)
-    return (value) => {
-      const array = value ?? []
-      return Array.isArray(array) && judge(new Set(array.map(elementText)), texts)
-    }
+    return list ? make(list) : impossible
   }
 }
+
+const intersection = (is: 'arrayOfAll' | 'arrayOfAny' | 'arrayOfNone') =>
+  ofList((list) => ({ is, texts: list.map(elementText) }))
 
 // Longer prefixes first: `filter_not_x` is no question about a key `not_x`.
-const byPrefix: readonly (readonly [string, (wanted: string) => Judge])[] = [
-  [
-    'filter_array_intersect_all_',
-    intersection((present, wanted) => wanted.every((text) => present.has(text))),
-  ],
-  [
-    'filter_array_intersect_any_',
-    intersection((present, wanted) => wanted.some((text) => present.has(text))),
-  ],
+const byPrefix: readonly (readonly [string, TestMaker])[] = [
+  ['filter_array_intersect_all_', intersection('arrayOfAll')],
+  ['filter_array_intersect_any_', intersection('arrayOfAny')],
   // As documented: none of the list is contained.
-  [
-    'filter_array_intersect_none_',
-    intersection((present, wanted) => !wanted.some((text) => present.has(text))),
-  ],
-  ['filter_not_', differs],
-  ['filter_any_', isAny],
-  ['filter_none_', isNone],
-  ['filter_', equals],
+  ['filter_array_intersect_none_', intersection('arrayOfNone')],
+  ['filter_not_', (wanted) => ({ is: 'notOneOf', texts: wantedOrList(wanted) })],
+  ['filter_any_', ofList((list) => ({ is: 'oneOf', texts: textsOf(list) }))],
+  ['filter_none_', ofList((list) => ({ is: 'noneOf', texts: textsOf(list) }))],
+  ['filter_', (wanted) => ({ is: 'oneOf', texts: wantedOrList(wanted) })],
 ]
 
-const isPresent: Judge = (value) => value !== undefined && value !== null
-const isAbsent: Judge = (value) => !isPresent(value)
+/** Parameters whose value is the key that they ask for. */
+const byKeyName = new Map<string, Test>([
+  ['has_key', { is: 'present' }],
+  ['key_missing', { is: 'absent' }],
+  ['has_value', { is: 'filled' }],
+  ['value_missing', { is: 'unfilled' }],
+  ['missing_value', { is: 'unfilled' }],
+])
 
-const hasValue: Judge = (value) => {
+const timeBound = (is: 'notBefore' | 'notAfter'): TestMaker => {
+  // No time is before or after NaN.
+  return (text) => ({ is, bound: /^\d+$/.test(text) ? Number(text) : Number.NaN })
+}
+
+const byTime = new Map<string, readonly [string, TestMaker]>([
+  ['created_from', ['created', timeBound('notBefore')]],
+  ['created_to', ['created', timeBound('notAfter')]],
+  ['modified_from', ['modified', timeBound('notBefore')]],
+  ['modified_to', ['modified', timeBound('notAfter')]],
+])
+
+const questionOf = (name: string, value: string): Question | undefined => {
+  const keyTest = byKeyName.get(name)
+  if (keyTest) return { key: value, test: keyTest }
+  const time = byTime.get(name)
+  if (time) return { key: time[0], test: time[1](value) }
+  const match = byPrefix.find(([prefix]) => name.startsWith(prefix))
+  return match && { key: name.slice(match[0].length), test: match[1](value) }
+}
+
+/** The filters of a query: a record is kept when all of them are answered with yes. */
+export const questionsOf = (query: Query): Question[] => {
+  const questions: Question[] = []
+  for (const [name, value] of query) {
+    const question = questionOf(name, value)
+    if (question && question.key !== '') questions.push(question)
+  }
+  return questions
+}
+
+const isPresent: Judge = (value) => value !== undefined && value !== null
+
+const isFilled: Judge = (value) => {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
   return isPresent(value) && value !== ''
 }
-const lacksValue: Judge = (value) => !hasValue(value)
 
-/** Parameters whose value is the key that they ask for. */
-const byKeyName = new Map<string, Judge>([
-  ['has_key', isPresent],
-  ['key_missing', isAbsent],
-  ['has_value', hasValue],
-  ['value_missing', lacksValue],
-  ['missing_value', lacksValue],
-])
-
-const timeBound = (holds: (time: number, bound: number) => boolean) => {
-  return (text: string): Judge => {
-    if (!/^\d+$/.test(text)) return never
-    const bound = Number(text)
-    return (value) => typeof value === 'number' && holds(value, bound)
-  }
+const isOneOf = (value: unknown, texts: ReadonlySet<string>) => {
+  const text = textOf(value)
+  return text !== undefined && texts.has(text)
 }
 
-const notBefore = timeBound((time, bound) => time >= bound)
-const notAfter = timeBound((time, bound) => time <= bound)
+const isNoneOf = (value: unknown, texts: ReadonlySet<string>) => {
+  const text = textOf(value)
+  return text !== undefined && !texts.has(text)
+}
 
-const byTime = new Map<string, readonly [string, (text: string) => Judge]>([
-  ['created_from', ['created', notBefore]],
-  ['created_to', ['created', notAfter]],
-  ['modified_from', ['modified', notBefore]],
-  ['modified_to', ['modified', notAfter]],
-])
+/** The texts of an array; a missing one is empty. */
+const arrayTexts = (value: unknown): ReadonlySet<string> | undefined => {
+  const array = value ?? []
+  return Array.isArray(array) ? new Set(array.map(elementText)) : undefined
+}
 
-const question = (key: string, judge: Judge): Filter | undefined => {
-  if (key === '') return undefined
+const judges: { [T in Test as T['is']]: (value: unknown, test: T) => boolean } = {
+  oneOf: (value, { texts }) => isOneOf(value, texts),
+  notOneOf: (value, { texts }) => !isOneOf(value, texts),
+  noneOf: (value, { texts }) => isNoneOf(value, texts),
+  arrayOfAll: (value, { texts }) => {
+    const found = arrayTexts(value)
+    return found !== undefined && texts.every((text) => found.has(text))
+  },
+  arrayOfAny: (value, { texts }) => {
+    const found = arrayTexts(value)
+    return found !== undefined && texts.some((text) => found.has(text))
+  },
+  arrayOfNone: (value, { texts }) => {
+    const found = arrayTexts(value)
+    return found !== undefined && !texts.some((text) => found.has(text))
+  },
+  present: isPresent,
+  absent: (value) => !isPresent(value),
+  filled: isFilled,
+  unfilled: (value) => !isFilled(value),
+  impossible: () => false,
+  notBefore: (value, { bound }) => typeof value === 'number' && value >= bound,
+  notAfter: (value, { bound }) => typeof value === 'number' && value <= bound,
+}
+
+const filterOfOne = ({ key, test }: Question): Filter => {
   const path = pathOf(key)
-  return (record) => judge(valueAt(record, path))
-}
-
-const compileFilter = (name: string, value: string): Filter | undefined => {
-  const keyJudge = byKeyName.get(name)
-  if (keyJudge) return question(value, keyJudge)
-  const time = byTime.get(name)
-  if (time) return question(time[0], time[1](value))
-  const match = byPrefix.find(([prefix]) => name.startsWith(prefix))
-  return match && question(name.slice(match[0].length), match[1](value))
+  const judge = judges[test.is] as (value: unknown, test: Test) => boolean
+  return (record) => judge(valueAt(record, path), test)
 }
 
 /**
- * All filters of a query as one, or undefined when it has none: then no record needs to be parsed.
- * A filter that cannot be evaluated (broken JSON, text for a time) keeps nothing.
+ * All questions as one filter, or undefined when there are none: then no record needs to be parsed.
+ * One that cannot be evaluated (broken JSON, text for a time) keeps nothing.
  */
-export const compileFilters = (query: Query): Filter | undefined => {
-  const filters: Filter[] = []
-  for (const [name, value] of query) {
-    const filter = compileFilter(name, value)
-    if (filter) filters.push(filter)
-  }
-  if (filters.length === 0) return undefined
+export const filterOf = (questions: readonly Question[]): Filter | undefined => {
+  if (questions.length === 0) return undefined
+  const filters = questions.map(filterOfOne)
   return (record) => filters.every((filter) => filter(record))
 }
 

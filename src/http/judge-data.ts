@@ -26,10 +26,17 @@ export const createValidate = (settings: Settings) => async (schema: TSchema, da
 const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)
 
+/** Consent to charges may stand in the data, of which it is no part. */
+const withoutConsent = (data: object) => {
+  if (!Object.hasOwn(data, 'accept_charges')) return data
+  const { accept_charges: _, ...rest } = data as Json
+  return rest
+}
+
 /** The body as it would be stored: for PATCH the record with the change merged in. */
 const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined) => {
   const sent = exchange.body.data ?? {}
-  const data = Array.isArray(sent) ? sent : dropPrivateKeys(sent)
+  const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutConsent(sent))
   if (route.method === 'PATCH' && subject?.doc && !Array.isArray(data)) return mergePatch(subject.doc, data)
   return dropNulls(data)
 }
@@ -37,7 +44,7 @@ const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined
 /** Holds the body against the route's schema and rules; all problems come in one 400. */
 export const judgeData = async (exchange: Exchange, route: Route, call: Call) => {
   const schema = route.spec.body
-  if (!schema) return proposed(exchange, route, undefined)
+  if (!schema || route.spec.judgesItself) return proposed(exchange, route, undefined)
   const whole = proposed(exchange, route, call.subject as Subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))

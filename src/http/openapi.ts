@@ -49,9 +49,10 @@ const createComponents = (schemas: readonly TSchema[]) => {
 
   const freshName = (wish: string) => {
     const name = pascal(wish)
-    if (!taken.has(name)) return name
+    const isTaken = (candidate: string) => taken.has(candidate) || candidate in envelopes
+    if (!isTaken(name)) return name
     let number = 2
-    while (taken.has(`${name}${number}`)) number += 1
+    while (isTaken(`${name}${number}`)) number += 1
     return `${name}${number}`
   }
 
@@ -248,6 +249,8 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
   if (path.includes('{')) kinds.push('bad_identifier')
   if (method !== 'GET') kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type')
+  // Whatever moves what is counted may cost something.
+  if (method !== 'GET' && path.includes('{account_id}')) kinds.push('charges_not_accepted', 'billing_issue')
   if (method !== 'GET' && path.endsWith('}')) kinds.push('precondition_failed')
   return [...kinds, ...(spec.fails ?? [])]
 }
@@ -267,7 +270,7 @@ const binary = { type: 'string', format: 'binary' }
 
 const answerSchema = ({ path, spec }: Route, components: Components) => {
   const shape = components.refer(spec.answers, `${tagOf(path)} answer`)
-  const data = spec.list ? { type: 'array', items: shape } : shape
+  const data = spec.list === true ? { type: 'array', items: shape } : shape
   return {
     allOf: [{ $ref: `#/components/schemas/${spec.list ? 'Page' : 'Success'}` }],
     properties: { data },
@@ -325,11 +328,11 @@ const operationId = ({ method, path }: Route) =>
     .map((segment) => (segment.startsWith('{') ? `By${pascal(segment)}` : pascal(segment)))
     .join('')}`
 
-const operation = (route: Route, components: Components) => {
+const operation = (route: Route, components: Components, id: string) => {
   const { path, spec } = route
   const parameters = parametersOf(route)
   return {
-    operationId: operationId(route),
+    operationId: id,
     tags: [tagOf(path)],
     summary: spec.summary,
     description: `Who may call: ${spec.allow.name}.`,
@@ -346,8 +349,19 @@ PATCH merges objects and removes keys that are null; keys that begin with \`_\` 
 
 const pathsOf = (routes: readonly Route[], components: Components) => {
   const paths: Record<string, Json> = {}
+  const ids = new Set<string>()
+  // Two spellings of one path would get one name.
+  const freshId = (route: Route): string => {
+    const id = operationId(route)
+    const fresh = ids.has(id) ? `${id}Alias` : id
+    ids.add(fresh)
+    return fresh
+  }
   for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: operation(route, components) }
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: operation(route, components, freshId(route)),
+    }
   }
   return paths
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Store } from '../storage/store.ts'
-import type { PlainPage } from './exchange.ts'
+import type { Pages, PlainPage } from './exchange.ts'
 
 const sendText = (response: ServerResponse, status: number, text: string) =>
   response
@@ -22,8 +22,15 @@ const documentPage = (make: () => string): PlainPage => {
   }
 }
 
-/** Paths beside `/v2`: for load balancers and supervisors, and the description of the API. */
-export const pagesOf = (store: Store, openApi: () => string): ReadonlyMap<string, PlainPage> => {
+interface PageTools {
+  store: Store
+  openApi: () => string
+  /** Pages for everything below a path, by that path with its last slash. */
+  below: Readonly<Record<string, PlainPage>>
+}
+
+/** Paths beside `/v2`: for load balancers and supervisors, the description of the API, and switches. */
+export const pagesOf = ({ store, openApi, below }: PageTools): Pages => {
   const isReady = async () => {
     try {
       await store.all('SELECT 1 AS one')
@@ -34,7 +41,7 @@ export const pagesOf = (store: Store, openApi: () => string): ReadonlyMap<string
     }
   }
 
-  return new Map<string, PlainPage>([
+  const exact = new Map<string, PlainPage>([
     ['/openapi.json', documentPage(openApi)],
     ['/healthz', (_request, response) => void sendText(response, 200, 'ok')],
     [
@@ -45,4 +52,8 @@ export const pagesOf = (store: Store, openApi: () => string): ReadonlyMap<string
       },
     ],
   ])
+  const prefixes = Object.entries(below)
+  return {
+    find: (path) => exact.get(path) ?? prefixes.find(([prefix]) => path.startsWith(prefix))?.[1],
+  }
 }

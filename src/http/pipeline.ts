@@ -6,6 +6,7 @@ import { clientAddress } from '../lib/client-address.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Author } from '../storage/change-set.ts'
+import type { CommittedChange } from '../storage/idempotency.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answers.ts'
 import { contentTypeOf, hasBody, readBody, streamBody } from './bodies.ts'
@@ -13,8 +14,8 @@ import type { Exchange } from './exchange.ts'
 import { judgeData } from './judge-data.ts'
 import { planList } from './listing.ts'
 import { preferredType, takesType } from './media.ts'
-import { respond, sendEmpty } from './respond.ts'
-import type { Call, Method, Subject } from './route.ts'
+import { respond, sendEmpty, sendKept } from './respond.ts'
+import type { Call, Method, Route, Subject } from './route.ts'
 import { methodsOf, routeOf, segmentsOf } from './router.ts'
 
 type Step = (exchange: Exchange) => Promise<void> | void
@@ -155,9 +156,18 @@ const partsOfResources = new Set([
   'reseller',
   'photo',
   'vcard',
+  'logo',
+  'icon',
+  'welcome',
+  'verify',
   'qrcode',
   'quickcall',
   'sync',
+  'preview',
+  'activate',
+  'reserve',
+  'port',
+  'identify',
 ])
 
 const payTokens: Step = async (exchange) => {
@@ -176,6 +186,8 @@ const payTokens: Step = async (exchange) => {
   if (route?.spec.startsCall) {
     exchange.tokens = await frame.throttle.charge({ ...fare, quickcall: true }, crossbar)
   }
+  if (route?.spec.bucket)
+    exchange.tokens = await frame.throttle.chargeBucket(route.spec.bucket, fare, crossbar)
 }
 
 const refuseUnknownPaths: Step = (exchange) => {
@@ -212,6 +224,20 @@ const authorize: Step = async (exchange) => {
   if (!route.spec.allow.allows(actor, account, variables)) throw failure('forbidden', {})
 }
 
+const mayBeKeyed = new Set(['PUT', 'POST'])
+
+/** A request with an Idempotency-Key is carried out once, and answered again as it was the first time. */
+const claimKey: Step = async (exchange) => {
+  const { actor, route, method, body, request, frame } = exchange
+  const key = exchange.header('idempotency-key')
+  if (key === undefined || !actor || !route || !mayBeKeyed.has(method)) return
+  const parts = [method, request.url ?? '', body.digest ?? '']
+  const verdict = await frame.idempotency.judge({ accountId: actor.accountId, key, parts })
+  if ('kept' in verdict) return sendKept(exchange, verdict.kept)
+  exchange.claim = verdict.claim
+  exchange.lost = verdict.lost
+}
+
 const checkUpload: Step = ({ request, body, route }) => {
   if (!body.upload || !route) return
   const taken = route.spec.uploads ?? []
@@ -229,18 +255,25 @@ const negotiate: Step = (exchange) => {
   const made = ['application/json', ...(route.spec.list ? ['text/csv'] : []), ...(route.spec.produces ?? [])]
   if (typeof wanted !== 'string' || wanted === '*/*' || wanted === 'application/json') return
   const type = preferredType(wanted, made)
-  if (!type) throw failure('not_acceptable', { offered: made })
-  exchange.accepts = type
+  if (type) exchange.accepts = type
+  else if (!route.spec.acceptsAnything) throw failure('not_acceptable', { offered: made })
 }
 
 const planListing: Step = (exchange) => {
-  if (!exchange.route?.spec.list) return
-  exchange.listPlan = planList(exchange.query, (name) => exchange.value(name), exchange.crossbar)
+  const { route, query, crossbar } = exchange
+  if (!route?.spec.list) return
+  exchange.listPlan = planList(query, (name) => exchange.value(name), crossbar, route.spec.module)
 }
 
 export const authorOf = (exchange: Exchange): Author => {
   const { actor } = exchange
-  const author: Author = { requestId: exchange.id, clientAddress: exchange.clientAddress }
+  const author: Author = {
+    requestId: exchange.id,
+    clientAddress: exchange.clientAddress,
+    request: { method: exchange.method, path: exchange.path },
+  }
+  if (exchange.isTrue('accept_charges')) author.acceptsCharges = true
+  if (exchange.claim) author.idempotency = exchange.claim
   if (!actor) return author
   author.authAccountId = actor.accountId
   author.authMethod = actor.method
@@ -294,6 +327,12 @@ const readAgain = async (exchange: Exchange) => {
   requireAccount(exchange)
 }
 
+const answerAgain = async (exchange: Exchange, { again }: Route, changes: readonly CommittedChange[]) => {
+  if (again) return again(callOf(exchange) as never, changes)
+  const message = 'the request was carried out, and its answer was lost'
+  throw failure('idempotency_conflict', { message, changes })
+}
+
 /**
  * Parents and record, body, precondition, execution. A lost write race starts again from the record as it is now,
  * so that a PATCH is merged into it and If-Match is held against it.
@@ -309,8 +348,10 @@ const execute: Step = async (exchange) => {
     checkPrecondition(exchange, call.subject as Subject | undefined)
     return route.run(call as never)
   }
-  const result = await (exchange.body.stream ? runOnce(1) : retrying(runOnce))
-  if (result instanceof ListAnswer !== (route.spec.list ?? false)) {
+  const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
+  const result = await (exchange.lost ? answerAgain(exchange, route, exchange.lost) : carryOut())
+  const { list = false } = route.spec
+  if (list !== 'keyed' && result instanceof ListAnswer !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)
   }
   await respond(exchange, result)
@@ -333,6 +374,7 @@ export const steps: readonly Step[] = [
   requireAccount,
   requireActor,
   authorize,
+  claimKey,
   checkUpload,
   negotiate,
   planListing,

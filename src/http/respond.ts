@@ -3,12 +3,27 @@ import { once } from 'node:events'
 import { columnsOf, csvLine, flattenRow } from '../lib/csv.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { describeError } from '../lib/log.ts'
+import type { KeyClaim } from '../storage/idempotency.ts'
 import { Answer, FileAnswer, ListAnswer, RawJson, StreamAnswer } from './answers.ts'
 import { corsHeaders } from './cors.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail, prettyPrinted } from './envelope.ts'
 import type { Exchange } from './exchange.ts'
 import { failureAnswer, unexpected } from './failures.ts'
-import { collectPage, type Listing, type ListPlan, type Page, walk } from './listing.ts'
+import { handOver } from './hand-over.ts'
+import type { KeptAnswer } from './idempotency.ts'
+import {
+  bracketsOf,
+  collectPage,
+  flatRow,
+  jsonMember,
+  type Listing,
+  type ListPlan,
+  narrow,
+  type Page,
+  type Render,
+  type Sheet,
+  walk,
+} from './listing.ts'
 
 type Headers = Record<string, string>
 
@@ -39,10 +54,27 @@ export const sendEmpty = (exchange: Exchange, status: number, headers: Headers =
 const wantsPretty = (exchange: Exchange) =>
   exchange.header('x-pretty-print') === 'true' || exchange.isTrue('pretty_print')
 
-const sendJson = (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
-  headers['content-type'] = 'application/json'
-  send(exchange, status, wantsPretty(exchange) ? prettyPrinted(text) : text, headers)
+/** What was carried out under a key is answered alike to whoever asks again. What failed and did nothing may be tried anew. */
+const settleKey = async ({ frame, id }: Exchange, claim: KeyClaim, answer: KeptAnswer) => {
+  try {
+    if (answer.status < 400 || claim.hasCommitted) await frame.idempotency.keep(claim, answer)
+    else await frame.idempotency.release(claim)
+  } catch (error) {
+    // The answer stands all the same; asked again, it is made from what was committed.
+    frame.log.write('error', 'an answer could not be kept', { request_id: id, error: describeError(error) })
+  }
 }
+
+const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
+  headers['content-type'] = 'application/json'
+  const body = wantsPretty(exchange) ? prettyPrinted(text) : text
+  if (exchange.claim) await settleKey(exchange, exchange.claim, { status, headers, body })
+  send(exchange, status, body, headers)
+}
+
+/** The answer that a request got the first time. */
+export const sendKept = (exchange: Exchange, { status, headers, body }: KeptAnswer) =>
+  send(exchange, status, body, { ...headers, 'idempotent-replayed': 'true' })
 
 /** The envelope fields that do not depend on the answer. */
 const common = (exchange: Exchange, status: 'success' | 'error'): Omit<EnvelopeParts, 'data'> => ({
@@ -79,7 +111,7 @@ const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
   const parts: EnvelopeParts = { ...common(exchange, 'success'), data, metadata, revision }
   if (authToken !== undefined) parts.authToken = authToken
   if (message !== undefined) parts.extra = { message }
-  sendJson(exchange, status ?? (exchange.method === 'PUT' ? 201 : 200), envelopeOf(parts), wire)
+  return sendJson(exchange, status ?? (exchange.method === 'PUT' ? 201 : 200), envelopeOf(parts), wire)
 }
 
 const byteRange = /^bytes=(\d+)-(\d*)$/
@@ -161,68 +193,114 @@ const csvHead = (exchange: Exchange, headers: Headers = {}) => {
 /** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */
 const streamCsv = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   const columns = new Set<string>(['id'])
-  for await (const rows of walk(listing, plan))
+  const render = flatRow(listing, plan)
+  for await (const rows of walk(listing, plan, render))
     for (const name of columnsOf(rows.map(csvRow))) columns.add(name)
   const names = [...columns]
   csvHead(exchange)
   if (!(await flow(exchange, csvLine(names)))) return
-  for await (const rows of walk(listing, plan)) {
+  for await (const rows of walk(listing, plan, render)) {
     if (!(await flow(exchange, rows.map((row) => csvText(names, row)).join('')))) return
   }
   exchange.response.end()
 }
 
+async function* joinedWalk<T>(listing: Listing<T>, plan: ListPlan, render: Render<T>) {
+  for await (const rows of walk(listing, plan, render)) yield rows.join('')
+}
+
+/** The lines of a list with fixed columns: from the store itself, unless a filter has to look at every record. */
+const sheetLines = <T>(listing: Listing<T>, plan: ListPlan, sheet: Sheet<T>) => {
+  if (plan.filter) return joinedWalk(listing, plan, sheet.line)
+  const { after, descending } = plan
+  return sheet.lines({ ...(after ? { after } : {}), descending })
+}
+
+/** The head waits for the first lines: what fails before is answered as a failure. */
+const streamSheet = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan, sheet: Sheet<T>) => {
+  for await (const lines of sheetLines(listing, plan, sheet)) {
+    if (!exchange.done) {
+      csvHead(exchange)
+      if (exchange.method === 'HEAD') break
+      if (!(await flow(exchange, sheet.header))) return
+    }
+    const isTaken = typeof lines === 'string' ? flow(exchange, lines) : handOver(exchange.response, lines)
+    if (!(await isTaken)) return
+  }
+  if (exchange.done) return void exchange.response.end()
+  csvHead(exchange)
+  exchange.response.end(sheet.header)
+}
+
 /** CSV has no envelope: the key of the next page stands in a header. */
-const sendCsvPage = (exchange: Exchange, { rows, nextStartKey }: Page) => {
-  const names = [...new Set(['id', ...columnsOf(rows.map(csvRow))])]
+const csvPageHead = (exchange: Exchange, { nextStartKey }: Page) =>
   csvHead(exchange, nextStartKey === undefined ? {} : { 'x-next-start-key': nextStartKey })
-  exchange.response.end(csvLine(names) + rows.map((row) => csvText(names, row)).join(''))
+
+const sendCsvPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const { now } = exchange.frame.clock
+  const sheet = plan.fields ? undefined : listing.sheet
+  if (sheet) {
+    const page = await collectPage(listing, plan, sheet.line, now)
+    csvPageHead(exchange, page)
+    return void exchange.response.end(sheet.header + page.rows.join(''))
+  }
+  const page = await collectPage(listing, plan, flatRow(listing, plan), now)
+  const names = [...new Set(['id', ...columnsOf(page.rows.map(csvRow))])]
+  csvPageHead(exchange, page)
+  exchange.response.end(csvLine(names) + page.rows.map((row) => csvText(names, row)).join(''))
 }
 
 /** The whole list as JSON: `data` first, the other envelope keys after it. */
 const streamJson = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   exchange.done = true
   writeHead(exchange, 200, { 'content-type': 'application/json' })
-  if (!(await flow(exchange, '{"data":['))) return
+  const [open, close] = bracketsOf(listing)
+  if (!(await flow(exchange, `{"data":${open}`))) return
   let separator = ''
-  for await (const rows of walk(listing, plan)) {
+  for await (const rows of walk(listing, plan, jsonMember(listing, plan))) {
     if (!(await flow(exchange, separator + rows.join(',')))) return
     separator = ','
   }
-  exchange.response.end(`]${envelopeTail(common(exchange, 'success'))}`)
+  exchange.response.end(`${close}${envelopeTail(common(exchange, 'success'))}`)
 }
 
 const sendWhole = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   const limit = exchange.crossbar.request_memory_limit ?? Number.POSITIVE_INFINITY
   const all: string[] = []
   let bytes = 0
-  for await (const rows of walk(listing, plan)) {
+  for await (const rows of walk(listing, plan, jsonMember(listing, plan))) {
     all.push(...rows)
     for (const row of rows) bytes += row.length
     if (bytes > limit) throw failure('range_not_satisfiable', {})
   }
-  const data = new RawJson(`[${all.join(',')}]`)
-  sendJson(exchange, 200, envelopeOf({ ...common(exchange, 'success'), data }))
+  const [open, close] = bracketsOf(listing)
+  const data = new RawJson(open + all.join(',') + close)
+  return sendJson(exchange, 200, envelopeOf({ ...common(exchange, 'success'), data }))
 }
 
 const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
-  const { clock } = exchange.frame
-  const page = await collectPage(listing, plan, clock.now)
-  if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, page)
-  const text = `[${page.rows.join(',')}]`
+  if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
+  const page = await collectPage(listing, plan, jsonMember(listing, plan), exchange.frame.clock.now)
+  const [open, close] = bracketsOf(listing)
+  const text = open + page.rows.join(',') + close
   const extra = { page_size: page.rows.length, start_key: plan.startKey, next_start_key: page.nextStartKey }
   // Not a secret, only a name for this content: the digest that processors have instructions for.
   const revision = hash('sha1', `${text}${page.nextStartKey ?? ''}`, 'hex')
   const etag = `W/"${revision}"`
   if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
   const data = new RawJson(text)
-  sendJson(exchange, 200, envelopeOf({ ...common(exchange, 'success'), data, extra, revision }), { etag })
+  return sendJson(exchange, 200, envelopeOf({ ...common(exchange, 'success'), data, extra, revision }), {
+    etag,
+  })
 }
 
-const sendList = <T>(exchange: Exchange, { listing }: ListAnswer<T>) => {
-  const plan = exchange.listPlan as ListPlan
+const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
+  const [listing, plan] = narrow(answer.listing, exchange.listPlan as ListPlan)
   if (plan.paginate) return sendPage(exchange, listing, plan)
-  if (exchange.accepts === 'text/csv') return streamCsv(exchange, listing, plan)
+  if (exchange.accepts === 'text/csv') {
+    const sheet = plan.fields ? undefined : listing.sheet
+    return sheet ? streamSheet(exchange, listing, plan, sheet) : streamCsv(exchange, listing, plan)
+  }
   if (exchange.value('is_chunked') === 'false' || wantsPretty(exchange))
     return sendWhole(exchange, listing, plan)
   return streamJson(exchange, listing, plan)
@@ -266,5 +344,5 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
   const wire: Headers = { ...headers }
   if (!exchange.request.complete) passOver(exchange, wire)
   const extra = { error: String(status), message }
-  sendJson(exchange, status, envelopeOf({ ...common(exchange, 'error'), data, metadata, extra }), wire)
+  return sendJson(exchange, status, envelopeOf({ ...common(exchange, 'error'), data, metadata, extra }), wire)
 }

@@ -4,6 +4,7 @@ import type { Policy } from '../auth/policies.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import type { Author } from '../storage/change-set.ts'
+import type { CommittedChange } from '../storage/idempotency.ts'
 import type { Answer, FileAnswer, ListAnswer, StreamAnswer } from './answers.ts'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
@@ -20,6 +21,8 @@ export interface Upload {
   contentType: string
   bytes: Buffer
   fileName: string
+  /** How many the request holds: the others of a form are left out. */
+  files: number
 }
 
 /** A request body of any size, handed on piece by piece as it arrives. */
@@ -82,6 +85,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   /** Finds the record in the path before the body is judged. Its revision feeds If-Match, its doc a PATCH. */
   subject?(call: Omit<Call<Path>, 'subject' | 'data'>): Promise<Found>
   body?: Body
+  /** `body` only describes what is sent: `run` judges it piece by piece, so that one bad piece spoils nothing. */
+  judgesItself?: boolean
   /** Puts a body in order before the schema sees it: spaces out of a realm, a MAC address into one form. */
   prepare?(data: Json): Json
   /** The query parameters that the route reads beside those every route understands. */
@@ -90,8 +95,13 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   judge?(call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor }): Promise<Problems>
   /** The shape of `data` in the answer; of a row when the answer is a list. */
   answers: TSchema
-  /** Set when the answer is a list of rows. */
-  list?: boolean
+  /**
+   * Set when the answer is a list of rows. `keyed`: the rows stand under keys somewhere in `data`, which `answers`
+   * describes as a whole; the route may answer another question of its path with something else than a list.
+   */
+  list?: boolean | 'keyed'
+  /** The name by which administrators allow `full_docs` for this list alone. */
+  module?: string
   status?: number
   /** Content types of non-JSON bodies that the route takes. */
   uploads?: readonly string[]
@@ -99,25 +109,35 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   streams?: readonly string[]
   /** Content types beside JSON that the route makes. */
   produces?: readonly string[]
+  /** An Accept header that names nothing the route makes is passed over: the answer is JSON. */
+  acceptsAnything?: boolean
   /** Failures beyond those that any route may answer with. */
   fails?: readonly FailureKind[]
   /** The price in throttling tokens, when it is not the ordinary one: the name of the setting that holds it. */
   price?: 'user_auth_tokens' | 'api_auth_tokens'
+  /** The application of `token_buckets` from whose bucket of the account the request is paid a second time. */
+  bucket?: string
   /** Costs no throttling tokens, unless `token_costs` names a price for it: machines ask it at the pace of packets. */
   free?: boolean
   /** Starts a call, with whatever method: it is paid a second time as such, and HEAD does not do it. */
   startsCall?: boolean
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
+  /**
+   * The answer of a request whose first answer was lost after it had committed these changes: for routes that move
+   * money. Other routes answer such a request with a 409 that tells the changes.
+   */
+  again?(call: Omit<Call<Path>, 'subject' | 'data'>, changes: readonly CommittedChange[]): Promise<unknown>
 }
 
 /** A route as the pipeline sees it. */
 export interface Route {
   method: Method
   path: string
-  spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge'>
+  spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'again'>
   subject: ((call: never) => Promise<unknown>) | undefined
   judge: ((call: never) => Promise<Problems>) | undefined
   run: (call: never) => unknown
+  again: ((call: never, changes: readonly CommittedChange[]) => Promise<unknown>) | undefined
 }
 
 export type RouteResult = Answer | FileAnswer | ListAnswer | StreamAnswer | unknown
@@ -128,8 +148,8 @@ const define =
     path: Path,
     spec: RouteSpec<Path, Body, Found>,
   ): Route => {
-    const { run, subject, judge, ...rest } = spec
-    return { method, path, spec: rest, subject, judge, run }
+    const { run, subject, judge, again, ...rest } = spec
+    return { method, path, spec: rest, subject, judge, run, again }
   }
 
 export const get = define('GET')

@@ -36,11 +36,11 @@ const answer = async (frame: Frame, request: IncomingMessage, response: ServerRe
   const exchange = new Exchange(frame, request, response, requestIdOf(request))
   try {
     requireHost(request)
-    const page = frame.pages.get(exchange.path)
+    const page = frame.pages.find(exchange.path)
     if (page && exchange.method !== 'OPTIONS') return await page(request, response)
     await runSteps(exchange)
   } catch (error) {
-    respondFailure(exchange, error)
+    await respondFailure(exchange, error)
   }
   if (!frame.log.enabled('debug')) return
   frame.log.write('debug', 'request', {

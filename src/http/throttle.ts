@@ -30,12 +30,13 @@ export type Throttle = ReturnType<typeof createThrottle>
 /** Request throttling: one bucket for each client address and account, in this process's memory. */
 export const createThrottle = (settings: Settings, clock: Clock) => {
   const buckets = createTokenBuckets({ clock })
-  const resolved = new WeakMap<SettingsDoc, BucketSettings>()
+  const resolved = new WeakMap<SettingsDoc, Map<string, BucketSettings>>()
 
-  const bucketSettings = async () => {
+  const bucketSettings = async (name = application) => {
     const sections = await settings.sections('token_buckets')
-    const known = resolved.get(sections) ?? bucketSettingsOf(sections, application)
-    resolved.set(sections, known)
+    const sizes = resolved.get(sections) ?? new Map<string, BucketSettings>()
+    const known = sizes.get(name) ?? bucketSettingsOf(sections, name)
+    resolved.set(sections, sizes.set(name, known))
     return known
   }
 
@@ -50,6 +51,12 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
       const fallback = free ? 0 : 1
       const price = costOf({ ...fare, accountId, tokenCosts: crossbar.token_costs, fallback })
       return assertPaid(buckets.consume(bucketKey(clientAddress, accountId), price, await bucketSettings()))
+    },
+
+    /** Takes the price of a request from the bucket that an account has for one application, or 429. */
+    async chargeBucket(name: string, { accountId, ...fare }: Fare, crossbar: SettingsOf<'crossbar'>) {
+      const price = costOf({ ...fare, accountId, tokenCosts: crossbar.token_costs, fallback: 1 })
+      return assertPaid(buckets.consume(`${accountId}/${name}`, price, await bucketSettings(name)))
     },
 
     /** Takes the price of a sign-in, or 429 and an empty bucket. */

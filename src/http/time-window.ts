@@ -10,28 +10,51 @@ export interface TimeWindow {
   to: number
 }
 
+const wholeNumber = /^\d{1,15}$/
+
 const boundOf = (query: URLSearchParams, name: string): number | undefined => {
   const given = query.get(name)
   if (given === null || given === '') return undefined
-  if (/^\d{1,15}$/.test(given)) return Number(given)
+  if (wholeNumber.test(given)) return Number(given)
   throw invalid({
     [name]: { type: { message: 'Value is not of the right type', target: 'integer', value: given } },
   })
 }
 
+const readableBoundOf = (query: URLSearchParams, name: string): number | undefined => {
+  const given = query.get(name) ?? ''
+  return wholeNumber.test(given) && Number(given) > 0 ? Number(given) : undefined
+}
+
 const badRange = (message: string, cause: number) =>
   invalid({ created_from: { date_range: { message, cause } } })
 
-/** The window that a time list is asked for (reference 01 section 1.7): the newest `maximumSeconds` unless told. */
-export const timeWindow = (query: URLSearchParams, now: number, maximumSeconds: number): TimeWindow => {
-  const to = boundOf(query, 'created_to') ?? now
-  const from = boundOf(query, 'created_from') ?? Math.max(0, to - maximumSeconds)
-  if (from > to) throw badRange('created_from is later than created_to', from)
-  if (to - from > maximumSeconds) {
-    throw badRange(`created_from and created_to are more than ${maximumSeconds} seconds apart`, from)
+type BoundReader = typeof boundOf
+
+/** Without `created_from` the window is `usualSeconds` wide, or as wide as it may be. */
+type WindowReader = (
+  query: URLSearchParams,
+  now: number,
+  maximumSeconds: number,
+  usualSeconds?: number,
+) => TimeWindow
+
+const windowBy: (read: BoundReader) => WindowReader =
+  (read) => (query, now, maximumSeconds, usualSeconds) => {
+    const to = read(query, 'created_to') ?? now
+    const from = read(query, 'created_from') ?? Math.max(0, to - (usualSeconds ?? maximumSeconds))
+    if (from > to) throw badRange(`created_from ${from} is later than created_to ${to}`, from)
+    if (to - from > maximumSeconds) {
+      throw badRange(`created_from and created_to are more than ${maximumSeconds} seconds apart`, to)
+    }
+    return { from, to }
   }
-  return { from, to }
-}
+
+/** The window that a time list is asked for (reference 01 section 1.7): the newest `maximumSeconds` unless told. */
+export const timeWindow: WindowReader = windowBy(boundOf)
+
+/** The same, where a bound that is no positive whole number counts as absent (reference 04 section 1.4). */
+export const lenientTimeWindow: WindowReader = windowBy(readableBoundOf)
 
 /** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
 export const timeListing = <Doc extends object, Hidden extends object>(

@@ -6,10 +6,15 @@ const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
 // Numbers in texts, E.164 numbers among them, compute nothing and stay readable for programs.
 const plainNumber = /^[+-]?\d+(\.\d+)?$/
 
-const neutralised = (text: string) => (formulaStart.test(text) && !plainNumber.test(text) ? `'${text}` : text)
+/** Whether an apostrophe has to stand in front. */
+export const isFormula = (text: string) => formulaStart.test(text) && !plainNumber.test(text)
 
-const quoted = (text: string) =>
-  text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+/** Whether a cell has to stand in quotes. The empty text does, to differ from nothing. */
+export const needsQuotes = (text: string) => text === '' || /[",\r\n]/.test(text)
+
+const neutralised = (text: string) => (isFormula(text) ? `'${text}` : text)
+
+const quoted = (text: string) => (needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
 // Absent is nothing between the commas, the empty text is "". Lists are their JSON text: it can be read back.
 const cellOf = (value: unknown) => {
@@ -22,6 +27,12 @@ const cellOf = (value: unknown) => {
 export const csvLine = (values: readonly unknown[]): string => {
   const line = values.map(cellOf).join(',')
   // An empty line would be no record at all to most readers.
+  return line === '' ? '""\r\n' : `${line}\r\n`
+}
+
+/** One line for programs: nothing is defused, so that whoever reads it gets the very cells. */
+export const plainCsvLine = (cells: readonly (string | undefined)[]): string => {
+  const line = cells.map((cell) => (cell === undefined ? '' : quoted(cell))).join(',')
   return line === '' ? '""\r\n' : `${line}\r\n`
 }
 

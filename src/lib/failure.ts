@@ -21,6 +21,8 @@ export interface FailureDetails {
   account_is_locked: Record<never, never>
   forbidden: { cause?: string; message?: string; reason?: string }
   not_found: Record<never, never>
+  /** The 500 that the specification has for what a task cannot be made of. */
+  invalid_request: { data: Record<string, unknown> }
   bad_identifier: { cause: unknown; details?: unknown; reason?: string }
   bad_identifier_list: { values: string[] }
   missing_parameter: { message: string }
@@ -32,8 +34,22 @@ export interface FailureDetails {
   not_acceptable: { offered: readonly string[] }
   unsupported_media_type: { accepted: readonly string[] }
   datastore_conflict: { message?: string }
-  idempotency_conflict: { message: string }
+  idempotency_conflict: { message: string; retryAfterSeconds?: number; changes?: readonly object[] }
   request_timeout: Record<never, never>
+  charges_not_accepted: { invoices: readonly unknown[] }
+  invalid_billing_id: Record<never, never>
+  plan_is_not_assigned: { cause: string }
+  booked_already: Record<never, never>
+  not_enough_credit: { accountId: string }
+  allotments_not_configured: Record<never, never>
+  disabled: Record<never, never>
+  billing_issue: { reason: string; message: string }
+  no_payment_token: Record<never, never>
+  /** The 500 that the specification has for money that could not be moved. */
+  payment_failed: { reason: string; transaction: object }
+  invalid_bookkeeper: Record<never, never>
+  processor_error: { code: string; message: string }
+  processor_unreachable: Record<never, never>
   gone: Record<never, never>
   precondition_failed: { message?: string }
   too_large: { limit: number }
@@ -42,9 +58,25 @@ export interface FailureDetails {
   account_has_descendants: { cause?: string }
   object_deletion_failed: { objectTypes: unknown }
   quickcall_failed: { reason: string }
+  no_rate: Record<never, never>
   no_media_switch: Record<never, never>
   not_configured: { message: string }
+  number_exists: { number: string }
+  not_reconcilable: { number: string }
+  number_forbidden: { cause?: string }
+  number_not_found: { number: string }
+  invalid_state_transition: { from: string; to: string }
+  no_change_required: Record<never, never>
+  assign_failure: { cause: string }
+  number_invalid: { cause: string }
+  number_fault: { message: string; cause?: string }
+  search_restricted: { message: string }
+  init_failed: { data: unknown }
+  number_unassigned: { data: unknown }
+  multiple_choice: { address: unknown; addresses: readonly unknown[] }
   datastore_unreachable: Record<never, never>
+  migration_failed: { error: string }
+  migration_invalid: Record<never, never>
   lease_lost: Record<never, never>
   timeout: Record<never, never>
 }

@@ -17,3 +17,7 @@ export const imageTypes = signatures.map(([type]) => type)
 /** The image's content type; undefined when it is none of `imageTypes`. */
 export const imageTypeOf = (bytes: Uint8Array): string | undefined =>
   signatures.find(([, matches]) => matches(bytes))?.[0]
+
+/** An ICO file with at least one picture in it. */
+export const isIcon = (bytes: Uint8Array) =>
+  startsWith(bytes, [0, 0, 1, 0]) && ((bytes[4] ?? 0) > 0 || (bytes[5] ?? 0) > 0)

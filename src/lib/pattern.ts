@@ -12,6 +12,8 @@ export interface Pattern {
   groups: number
   /** What the first group holds where the pattern occurs first. */
   firstGroup(text: string): string | undefined
+  /** What the last group holds there; of a pattern without groups, the whole match. */
+  lastGroup(text: string): string | undefined
 }
 
 export type Compilation = { pattern: Pattern; problem?: never } | { pattern?: never; problem: string }
@@ -22,10 +24,10 @@ const programOf = (text: string) => {
   return program.programSize() > maxInstructions ? undefined : program
 }
 
-const firstGroupOf = (program: RE2JS, text: string) => {
-  if (text.length > maxTextLength || program.groupCount() === 0) return undefined
+const groupOf = (program: RE2JS, group: number, text: string) => {
+  if (text.length > maxTextLength || group > program.groupCount()) return undefined
   const matcher = program.matcher(text)
-  return matcher.find() ? (matcher.group(1) ?? undefined) : undefined
+  return matcher.find() ? (matcher.group(group) ?? undefined) : undefined
 }
 
 /** RE2 syntax: no look-around, no back references. A problem reads on after "the pattern ". */
@@ -38,7 +40,8 @@ export const compilePattern = (text: string): Compilation => {
       pattern: {
         matches: (candidate) => candidate.length <= maxTextLength && program.test(candidate),
         groups: program.groupCount(),
-        firstGroup: (candidate) => firstGroupOf(program, candidate),
+        firstGroup: (candidate) => groupOf(program, 1, candidate),
+        lastGroup: (candidate) => groupOf(program, program.groupCount(), candidate),
       },
     }
   } catch (error) {

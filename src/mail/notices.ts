@@ -72,6 +72,13 @@ const userMacros = {
   'user.username': macro('User name', 'What the user signs in with', 'ada'),
 } as const satisfies Macros
 
+const transactionMacros = {
+  'transaction.id': macro('Transaction id', 'Of the payment', '202601-0b1d3c5a7e909a3c1f0e5b7d4c2a8e6f'),
+  'transaction.type': macro('Kind', 'sale or refund', 'sale'),
+  'transaction.amount': macro('Amount', 'With its currency', '25 USD'),
+  'transaction.description': macro('Description', 'What it is for', 'Automatic top-up'),
+} as const satisfies Macros
+
 const definitions = {
   password_recovery: define({
     friendlyName: 'Password recovery',
@@ -164,6 +171,31 @@ const definitions = {
     ...body(
       'The balance of the account {{account.name}} is {{current_balance}}.',
       'This is sent when it is {{threshold}} or less.',
+    ),
+  }),
+  transaction: define({
+    friendlyName: 'Payment',
+    category: 'billing',
+    to: 'admins',
+    macros: transactionMacros,
+    subject: 'Payment of {{account.name}}: {{transaction.amount}}',
+    ...body(
+      '{{transaction.description}} of the account {{account.name}} was carried out.',
+      'Amount: {{transaction.amount}}\nKind: {{transaction.type}}\nTransaction: {{transaction.id}}',
+    ),
+  }),
+  transaction_failed: define({
+    friendlyName: 'Failed payment',
+    category: 'billing',
+    to: 'admins',
+    macros: {
+      ...transactionMacros,
+      'transaction.reason': macro('Reason', 'Why no money has moved', 'Your card was declined.'),
+    },
+    subject: 'Payment of {{account.name}} failed: {{transaction.amount}}',
+    ...body(
+      '{{transaction.description}} of the account {{account.name}} failed: {{transaction.reason}}',
+      'Amount: {{transaction.amount}}\nKind: {{transaction.type}}\nTransaction: {{transaction.id}}',
     ),
   }),
   alert: define({

@@ -3,6 +3,7 @@ import { type Failure, failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
 import { type Append, type AppendTable, cacheKey, type Statement, type Value, type Write } from './db.ts'
+import type { KeyClaim } from './idempotency.ts'
 
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
@@ -14,6 +15,11 @@ export interface Author {
   /** Set while somebody acts as another user. */
   originalAuthAccountId?: string
   originalAuthUserId?: string
+  request?: { method: string; path: string }
+  /** Whoever asks for the change agrees to what it costs. */
+  acceptsCharges?: boolean
+  /** The key under which a request is carried out once. */
+  idempotency?: KeyClaim
 }
 
 /** One thing that a write did, in the words that auditors and subscribers read. */
@@ -74,6 +80,7 @@ const quantityMoves: AppendTable = {
     item: 'text',
     own: 'integer',
     below: 'integer',
+    author: 'text',
   },
 }
 
@@ -160,15 +167,56 @@ const feedOf = (change: Change, id: string, at: number, author: string): Append[
   ]
 }
 
-const textOf = ({ accountId, category, item, delta }: Count) =>
-  JSON.stringify([accountId, category, item, delta > 0])
-
 /** What many changes of one write add to a count is one move, and what they take away another. */
-const movesOf = (counts: readonly Count[], at: number): Append[] =>
-  [...Map.groupBy(counts, textOf).values()].map((moves) => {
-    const { accountId, category, item } = moves[0] as Count
-    const delta = moves.reduce((sum, move) => sum + move.delta, 0)
-    return { table: quantityMoves, values: [accountId, newId(at), at, category, item, delta, 0] }
+const movesOf = (sets: readonly ChangeSet[], textOf: (author: Author) => string, at: number): Append[] => {
+  const moves = new Map<string, Count & { author: string }>()
+  for (const { author, counts } of sets) {
+    if (counts.length === 0) continue
+    const text = textOf(author)
+    for (const count of counts) {
+      const { accountId, category, item, delta } = count
+      const key = `${accountId}\n${category}\n${item}\n${delta > 0}\n${text}`
+      const move = moves.get(key)
+      if (move) move.delta += delta
+      else moves.set(key, { ...count, author: text })
+    }
+  }
+  return [...moves.values()].map(({ accountId, category, item, delta, author }) => ({
+    table: quantityMoves,
+    values: [accountId, newId(at), at, category, item, delta, 0, author],
+  }))
+}
+
+/** The JSON texts of authors, of whom the sets of one write mostly share one. */
+const createAuthorTexts = () => {
+  const texts = new Map<Author, string>()
+  return (author: Author) => {
+    const known = texts.get(author)
+    if (known !== undefined) return known
+    const { idempotency: _, ...told } = author
+    const text = JSON.stringify(told)
+    texts.set(author, text)
+    return text
+  }
+}
+
+const markCommitted = `UPDATE idempotency_keys SET changes = $4
+  WHERE account_id = $1 AND idem_key = $2 AND token = $3`
+
+/** Says under the key of a request what is committed for it; fails when another try has taken the key over. */
+const keyMarks = (sets: readonly ChangeSet[]): Statement[] =>
+  [...Map.groupBy(sets, ({ author }) => author.idempotency)].flatMap(([claim, ofClaim]) => {
+    if (!claim) return []
+    const changes = ofClaim.flatMap(({ changes: all }) =>
+      all.map(({ accountId, kind, id, action }) => ({ account_id: accountId, kind, id, action })),
+    )
+    return [
+      {
+        sql: markCommitted,
+        params: [claim.accountId, claim.key, claim.token, JSON.stringify(changes)],
+        expect: { rows: 1, orElse: () => failure('lease_lost', {}) },
+      },
+    ]
   })
 
 /** The write that change sets amount to together, their audit entries, events and counts included. */
@@ -176,16 +224,13 @@ export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
   if (sets.some(({ changes }) => changes.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
-  const feed = sets.flatMap(({ author, changes }) => {
-    const text = JSON.stringify(author)
-    return changes.flatMap((change) => feedOf(change, newId(at), at, text))
-  })
-  const moves = movesOf(
-    sets.flatMap(({ counts }) => counts),
-    at,
+  const textOf = createAuthorTexts()
+  const feed = sets.flatMap(({ author, changes }) =>
+    changes.flatMap((change) => feedOf(change, newId(at), at, textOf(author))),
   )
+  const moves = movesOf(sets, textOf, at)
   return {
-    statements: sets.flatMap(({ statements }) => statements),
+    statements: [...sets.flatMap(({ statements }) => statements), ...keyMarks(sets)],
     appends: moves.length === 0 ? feed : [...feed, ...moves],
     stale: sets.flatMap(({ stale }) => stale),
   }

@@ -154,6 +154,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
         const last = page.at(-1)
         if (!last) return
         yield page.flatMap(({ doc }) => definition.counts?.(doc as Doc) ?? [])
+        if (page.length < countedAtOnce) return
         after = [last.sortKey, last.id]
       }
     },

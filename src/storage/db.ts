@@ -1,4 +1,5 @@
 import type { Failure } from '../lib/failure.ts'
+import type { CsvQuery } from './csv-lines.ts'
 
 /** What both engines can bind. Booleans are stored as 0 and 1. */
 export type Value = string | number | Uint8Array | null
@@ -50,6 +51,11 @@ export interface Database {
   all<R = Row>(sql: string, params?: readonly Value[]): Promise<R[]>
   /** A long read: never blocks the event loop or the short reads. */
   scan<R = Row>(sql: string, params?: readonly Value[]): Promise<R[]>
+  /**
+   * A long read whose rows the store writes down by itself as lines of CSV: the event loop sees none of them.
+   * Several may be in the making at once.
+   */
+  csvLines(query: CsvQuery): Promise<Uint8Array>
   /** Resolves when the write is durable (fsync). */
   write(write: Write): Promise<void>
   /**

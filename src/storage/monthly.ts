@@ -35,6 +35,14 @@ export interface MonthlyTable {
   read<T>(range: MonthRange, query: (from: string) => Promise<T>): Promise<T>
   /** Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new. */
   insert(set: ChangeSet, month: Month, rows: readonly MonthlyRow[], orElse: InsertFailure): Promise<void>
+  /** The table that holds a month's rows alone. */
+  tableOf(month: Month): string
+  /** Fails the set unless these months have a table, those have none, and none of them was ever dropped. */
+  requireMonths(
+    set: ChangeSet,
+    months: { present: readonly Month[]; absent: readonly Month[] },
+    orElse: InsertFailure,
+  ): void
   /** Removes a month with all its rows. Queries that are under way finish first, or fail it: see `isInUse`. */
   drop(set: ChangeSet, month: Month): void
 }
@@ -53,6 +61,7 @@ const checked = (month: Month) => {
 }
 
 const register = 'INSERT INTO monthly_tables (name, month, state) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING'
+const keep = 'UPDATE monthly_tables SET state = state WHERE name = $1 AND month = $2 AND state = $3'
 const forget = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3'
 
 interface Known {
@@ -208,6 +217,14 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
       for (const { sql, params, rows: expected } of layout.insertions(month, rows))
         set.run(sql, params, { rows: expected, orElse })
       set.outdate(scope, kind, name)
+    },
+    tableOf: (month) => `${name}_${checked(month)}`,
+    requireMonths(set, { present, absent }, orElse) {
+      const none = { rows: 0, orElse }
+      for (const month of present)
+        set.run(keep, [name, month, 'present'], { rows: 1, orElse }).run(keep, [name, month, 'dropped'], none)
+      for (const month of absent)
+        set.run(keep, [name, month, 'present'], none).run(keep, [name, month, 'dropped'], none)
     },
     drop(set, month) {
       for (const sql of layout.drop(month)) set.run(sql, [])

@@ -19,6 +19,11 @@ export interface LinkOptions {
 
 export type Link = ReturnType<typeof createLink>
 
+// What filters and months make of statements is without end, and the server keeps every named one.
+const mostNames = 500
+
+const named = (name: string | undefined) => (name === undefined ? {} : { name })
+
 /**
  * One pipelined connection that comes back by itself: statements are sent as they come,
  * without waiting for the answers of those before. A broken connection fails what was in flight.
@@ -54,7 +59,7 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
 
   const nameOf = (sql: string) => {
     let name = names.get(sql)
-    if (!name) {
+    if (!name && names.size < mostNames) {
       name = `s${names.size}`
       names.set(sql, name)
     }
@@ -73,9 +78,9 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
 
   return {
     open,
-    /** Sends a cached (named) statement. */
+    /** Sends a statement, which the server keeps prepared unless there are too many. */
     send: (client: pg.Client, sql: string, params: readonly (Value | readonly Value[])[]) =>
-      watch(client, client.query({ name: nameOf(sql), text: sql, values: params as Value[] })),
+      watch(client, client.query({ ...named(nameOf(sql)), text: sql, values: params as Value[] })),
     /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
     async close() {
@@ -92,7 +97,7 @@ interface Patience {
 }
 
 /** A network may lose a server without a word: whoever waits in vain breaks the connection, which fails all that is in flight. */
-const createWatch = (patienceMilliseconds: number) => {
+export const createWatch = (patienceMilliseconds: number) => {
   const patience = new WeakMap<pg.Client, Patience>()
 
   const streamOf = (client: pg.Client) =>

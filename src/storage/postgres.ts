@@ -2,11 +2,15 @@ import type pg from 'pg'
 import { type Failure, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Append, AppendTable, Database, Row, StaleListener, Value, Write } from './db.ts'
+import { createCopyLink } from './postgres-copy.ts'
 import { createLink, isServerError, isTransient, type Link } from './postgres-link.ts'
+
+type CopyLink = ReturnType<typeof createCopyLink>
 
 const channel = 'crosspoint_stale'
 const readLinks = 2
 const scanLinks = 2
+const exportLinks = 2
 const writeLanes = 3
 // A long read may keep the server busy this much longer than a short one before its first row.
 const scanFactor = 30
@@ -56,6 +60,9 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
   const scanners = Array.from({ length: scanLinks }, () =>
     createLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
+  const exporters: CopyLink[] = Array.from({ length: exportLinks }, () =>
+    createCopyLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
+  )
   const writer = createWriter({ url, patienceMilliseconds }, processId, announce)
   const fence = createFence(ear)
   let turn = 0
@@ -74,6 +81,14 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     engine: 'postgres',
     all: (sql, params = []) => query(readers, sql, params),
     scan: (sql, params = []) => query(scanners, sql, params),
+    async csvLines(csv) {
+      const link = exporters[turn++ % exporters.length] as CopyLink
+      try {
+        return await link.lines(csv)
+      } catch (error) {
+        throw unreachable(error)
+      }
+    },
     write: writer.write,
     fence,
     onStale: (listener) => void listeners.push(listener),
@@ -91,7 +106,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     },
     async close() {
       await writer.close()
-      await Promise.all([ear, ...readers, ...scanners].map((link) => link.close()))
+      await Promise.all([ear, ...readers, ...scanners, ...exporters].map((link) => link.close()))
     },
   }
 }
@@ -255,9 +270,13 @@ const createWriter = (
   }
 }
 
-/** Nothing is written but by change sets: a connection for reads refuses. */
+/**
+ * Nothing is written but by change sets: a connection for reads refuses. Every read goes along an index as far as its
+ * bound; the planner, which knows little of fresh tables, shall not think of anything else.
+ */
 const makeReadOnly = async (client: pg.Client) => {
-  await client.query('SET default_transaction_read_only = on')
+  await client.query(`SET default_transaction_read_only = on; SET enable_seqscan = off;
+    SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`)
 }
 
 /** An acknowledged write is on disk, whatever the server's default says. */

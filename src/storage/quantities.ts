@@ -13,10 +13,11 @@ export const takeTurn = () => turn
 
 const handOver = (set: ChangeSet, accountId: string, receiver: string, sign: 1 | -1, at: number) =>
   set.run(
-    `INSERT INTO quantity_moves (account_id, id, at, category, item, own, below)
-      SELECT CAST($2 AS TEXT), CAST($3 AS TEXT) || '/' || category || '/' || item, $4, category, item, 0, $5 * (own + below)
+    `INSERT INTO quantity_moves (account_id, id, at, category, item, own, below, author)
+      SELECT CAST($2 AS TEXT), CAST($3 AS TEXT) || '/' || category || '/' || item, CAST($4 AS BIGINT), category, item,
+          0, CAST($5 AS BIGINT) * (own + below), CAST($6 AS TEXT)
         FROM quantities WHERE account_id = $1 AND own + below <> 0`,
-    [accountId, receiver, newId(at), at, sign],
+    [accountId, receiver, newId(at), at, sign, JSON.stringify(set.author)],
   )
 
 /**

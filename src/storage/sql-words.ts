@@ -50,7 +50,7 @@ const sqlite: SqlWords = {
     return `concat(${named(dayNames, `(${weekday(seconds)})`)}, ${part(', %d ')},
       ${named(monthNames, part('%m'))}, ${part(' %Y %H:%M:%S GMT')})`
   },
-  padded: (number, digits) => `substr('${'0'.repeat(digits)}' || ${number}, -${digits})`,
+  padded: (number, digits) => `substr('${'0'.repeat(digits)}' || (${number}), -${digits})`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
   takeTurn: () => undefined,
 }

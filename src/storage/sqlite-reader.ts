@@ -5,11 +5,13 @@ import { createStatements } from './sqlite-statements.ts'
 import type { Numbered } from './worker-link.ts'
 
 export interface Scan {
+  /** Rows as they are, or the bytes of the only value. */
+  as: 'rows' | 'bytes'
   sql: string
   params: readonly Value[]
 }
 
-export type ScanAnswer = { rows: never[] } | { error: string }
+export type ScanAnswer = { rows: never[] } | { bytes: Uint8Array<ArrayBuffer> } | { error: string }
 
 // Runs in a worker thread: long reads of the embedded store, beside the event loop that serves requests.
 const connection = new DatabaseSync((workerData as { file: string }).file, { readOnly: true })
@@ -17,14 +19,24 @@ connection.exec('PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8000;')
 
 const prepared = createStatements(connection)
 
-const answer = ({ sql, params }: Scan): ScanAnswer => {
+const nothing = () => new Uint8Array(0)
+
+const bytesOf = ({ sql, params }: Scan): Uint8Array<ArrayBuffer> => {
+  const row = prepared(sql).get(...params) as { bytes: Uint8Array<ArrayBuffer> | null } | undefined
+  return row?.bytes ?? nothing()
+}
+
+const answer = (scan: Scan): ScanAnswer => {
   try {
-    return { rows: prepared(sql).all(...params) as never[] }
+    if (scan.as === 'bytes') return { bytes: bytesOf(scan) }
+    return { rows: prepared(scan.sql).all(...scan.params) as never[] }
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
 parentPort?.on('message', ({ number, content }: Numbered<Scan>) => {
-  parentPort?.postMessage({ number, content: answer(content) })
+  const found = answer(content)
+  // Handed over without being copied.
+  parentPort?.postMessage({ number, content: found }, 'bytes' in found ? [found.bytes.buffer] : [])
 })

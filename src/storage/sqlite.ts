@@ -4,6 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
+import { joinedLines } from './csv-lines.ts'
 import {
   type AppendTable,
   appendSql,
@@ -13,13 +14,18 @@ import {
   type Value,
   type Write,
 } from './db.ts'
+import { createPosting } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'
-import type { Batch, Outcome, PostedStatement } from './sqlite-writer.ts'
+import { forgetOldest } from './sqlite-statements.ts'
+import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink } from './worker-link.ts'
 
 /** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
 export const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
+
+const mostQueries = 500
+const exportThreads = 2
 
 interface Query {
   statement: StatementSync
@@ -34,8 +40,8 @@ const named = (names: readonly string[], values: readonly Value[]) => {
 }
 
 /**
- * The embedded store: one connection that reads on the event loop, a worker thread for all writes and one for long
- * reads. Writes that arrive while one commit is under way share the next; each keeps a verdict of its own.
+ * The embedded store: one connection that reads on the event loop, a worker thread for all writes, one for long
+ * reads and two for exports. Writes that arrive while one commit is under way share the next; each keeps a verdict of its own.
  */
 export const openSqlite = (file: string): Database => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
@@ -52,7 +58,13 @@ export const openSqlite = (file: string): Database => {
   }
   const queries = new Map<string, Query>()
   const fence = createFence(connection, processId, announce)
-  const scans = createWorkerLink<Scan, ScanAnswer>(new URL('./sqlite-reader.ts', import.meta.url), { file })
+  const readerScript = new URL('./sqlite-reader.ts', import.meta.url)
+  const scans = createWorkerLink<Scan, ScanAnswer>(readerScript, { file })
+  // Exports have threads of their own: a scan does not wait behind them.
+  const exporters = Array.from({ length: exportThreads }, () =>
+    createWorkerLink<Scan, ScanAnswer>(readerScript, { file }),
+  )
+  let turn = 0
   const writer = createWriter(file, processId, announce)
 
   const queryOf = (sql: string) => {
@@ -64,6 +76,7 @@ export const openSqlite = (file: string): Database => {
       statement.setReturnArrays(true)
       query = { statement, names: statement.columns().map(({ name }) => name) }
       queries.set(sql, query)
+      forgetOldest(queries, mostQueries)
     }
     return query
   }
@@ -76,9 +89,16 @@ export const openSqlite = (file: string): Database => {
       return rows.map((values) => named(names, values)) as R[]
     },
     async scan<R>(sql: string, params: readonly Value[] = []) {
-      const answer = await scans.call({ sql: sqliteText(sql), params })
-      if ('error' in answer) throw new Error(answer.error)
-      return answer.rows as R[]
+      const answer = await scans.call({ as: 'rows', sql: sqliteText(sql), params })
+      if ('rows' in answer) return answer.rows as R[]
+      throw new Error('error' in answer ? answer.error : 'the reader gave no rows')
+    },
+    async csvLines(query) {
+      turn = (turn + 1) % exporters.length
+      const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(joinedLines(query))})`
+      const answer = await exporters[turn]?.call({ as: 'bytes', sql, params: query.params })
+      if (answer && 'bytes' in answer) return answer.bytes
+      throw new Error(answer && 'error' in answer ? answer.error : 'the reader gave no bytes')
     },
     write: writer.write,
     fence,
@@ -95,7 +115,7 @@ export const openSqlite = (file: string): Database => {
     },
     async close() {
       await writer.close()
-      await scans.close()
+      await Promise.all([scans, ...exporters].map((link) => link.close()))
       queries.clear()
       connection.close()
     },
@@ -180,14 +200,18 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
     return number
   }
 
-  const posted = ({ write: { statements, appends = [] } }: PendingWrite, newTexts: string[]) => [
-    ...statements.map(
-      ({ sql, params, expect }): PostedStatement => [numberOf(sql, newTexts), params, expect?.rows],
-    ),
-    ...appends.map(
-      ({ table, values }): PostedStatement => [numberOf(appendText(table), newTexts), values, undefined],
-    ),
-  ]
+  const post = (batch: readonly PendingWrite[]): Batch => {
+    const newTexts: string[] = []
+    const posting = createPosting()
+    for (const { write } of batch) {
+      posting.beginWrite()
+      for (const { sql, params, expect } of write.statements)
+        posting.add(numberOf(sql, newTexts), params, expect?.rows)
+      for (const { table, values } of write.appends ?? [])
+        posting.add(numberOf(appendText(table), newTexts), values, undefined)
+    }
+    return { newTexts, writes: posting.posted() }
+  }
 
   const settle = (entry: PendingWrite, outcome: Outcome) => {
     if (outcome === 'done') return entry.resolve()
@@ -198,10 +222,8 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
 
   const runBatch = async (batch: PendingWrite[]) => {
     link.prepare()
-    const newTexts: string[] = []
-    const writes = batch.map((entry) => posted(entry, newTexts))
     try {
-      const outcomes = await link.call({ newTexts, writes })
+      const outcomes = await link.call(post(batch))
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.
       for (const [index, entry] of batch.entries())
         if (outcomes[index] === 'done') announce(entry.write.stale)

@@ -2,7 +2,9 @@ import type { Clock } from '../lib/clock.ts'
 import { Failure } from '../lib/failure.ts'
 import { type ChangeSet, writeOf } from './change-set.ts'
 import type { Database, Statement } from './db.ts'
+import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { createRecords, type Records } from './records.ts'
+import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 
 /** What areas are given: reads, and the one way to write. */
 export interface Store {
@@ -12,20 +14,39 @@ export interface Store {
   all: Database['all']
   /** A long read, beside the event loop. */
   scan: Database['scan']
+  /** A part of an export. */
+  csvLines: Database['csvLines']
   fence: Database['fence']
+  /** How the engine says what the engines say differently. */
+  words: SqlWords
+  /** The table whose rows lie by month. */
+  cdrs: MonthlyTable
   /** Writes change sets, with their audit entries and events, in one durable transaction. */
   commit(...sets: ChangeSet[]): Promise<void>
   /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
   writeUnrecorded(statements: readonly Statement[]): Promise<void>
 }
 
-export const createStore = (db: Database, clock: Clock): Store => ({
+/** Asked before anything is written that moves counts; it throws to refuse. */
+export type Gate = (sets: readonly ChangeSet[]) => Promise<void>
+
+const movesCounts = (sets: readonly ChangeSet[]) => sets.some(({ counts }) => counts.length > 0)
+
+/** `gates` may be filled later: those who stand there need the store themselves. */
+export const createStore = (db: Database, clock: Clock, gates: readonly Gate[] = []): Store => ({
   records: createRecords(db),
   clock,
   all: db.all,
   scan: db.scan,
+  csvLines: db.csvLines,
   fence: db.fence,
-  commit: (...sets) => db.write(writeOf(sets, clock)),
+  words: sqlWordsOf(db.engine),
+  cdrs: createMonthlyTable(db, 'cdrs'),
+  async commit(...sets) {
+    if (movesCounts(sets)) for (const gate of gates) await gate(sets)
+    await db.write(writeOf(sets, clock))
+    for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
+  },
   writeUnrecorded: (statements) => db.write({ statements, stale: [] }),
 })
 

@@ -2,14 +2,29 @@ import type { Clock } from '../lib/clock.ts'
 import type { Database } from './db.ts'
 import { records } from './upgrades/0001-records.ts'
 import { accountSearch } from './upgrades/0002-account-search.ts'
+import { cdrs } from './upgrades/0003-cdrs.ts'
 import { jobs } from './upgrades/0004-jobs.ts'
+import { numbers } from './upgrades/0005-numbers.ts'
+import { localities } from './upgrades/0006-localities.ts'
+import { tasks } from './upgrades/0007-tasks.ts'
+import { mail } from './upgrades/0009-mail.ts'
 import { quantities } from './upgrades/0011-quantities.ts'
+import { migrations } from './upgrades/0012-migrations.ts'
+import { ledgers } from './upgrades/0013-ledgers.ts'
+import { idempotency } from './upgrades/0014-idempotency.ts'
+import { services } from './upgrades/0015-services.ts'
+import { transactions } from './upgrades/0016-transactions.ts'
+import { alerts } from './upgrades/0017-alerts.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
   key: string
   /** For tables of small rows: kept in the order of the primary key alone, where the engine can. */
   compact: string
+  /** A column of bytes. */
+  bytes: string
+  /** For tables whose rows lie in one table for each month: see monthly.ts. */
+  monthly: { column: string; inKey: string; partitioned: string }
 }
 
 /** One numbered step of the store's structure. A landed upgrade is never edited: write the next one. */
@@ -19,11 +34,41 @@ export interface Upgrade {
   statements(dialect: Dialect): string[]
 }
 
-export const upgrades: readonly Upgrade[] = [records, accountSearch, jobs, quantities]
+export const upgrades: readonly Upgrade[] = [
+  records,
+  accountSearch,
+  cdrs,
+  jobs,
+  numbers,
+  localities,
+  tasks,
+  mail,
+  quantities,
+  migrations,
+  ledgers,
+  idempotency,
+  services,
+  transactions,
+  alerts,
+]
 
 const dialects: Record<Database['engine'], Dialect> = {
-  sqlite: { key: 'TEXT', compact: 'WITHOUT ROWID' },
-  postgres: { key: 'TEXT COLLATE "C"', compact: '' },
+  sqlite: {
+    key: 'TEXT',
+    compact: 'WITHOUT ROWID',
+    bytes: 'BLOB',
+    monthly: { column: '', inKey: '', partitioned: '' },
+  },
+  postgres: {
+    key: 'TEXT COLLATE "C"',
+    compact: '',
+    bytes: 'BYTEA',
+    monthly: {
+      column: 'month INTEGER NOT NULL,',
+      inKey: ', month',
+      partitioned: 'PARTITION BY LIST (month)',
+    },
+  },
 }
 
 /**

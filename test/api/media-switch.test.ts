@@ -32,8 +32,15 @@ describeEngines('a media switch', (engine) => {
 
   const equipped = async () => {
     const { mediaSwitch, take } = createRecorder()
-    const { store } = world.server
-    const devices = createDevices({ store, mediaSwitch, attached: [] })
+    const { store, areas } = world.server
+    const mobileNumbers = areas.phoneNumbers.mobile
+    const devices = createDevices({
+      store,
+      mediaSwitch,
+      attached: [],
+      mobileNumbers,
+      provisioning: { changed: async () => undefined },
+    })
     const made = await world.account()
     const account = await world.server.areas.accounts.get(made.id)
     const owner = (await world.user(made)).id

@@ -6,9 +6,8 @@ import { credentialsOf, describeEngines, useWorld, type World } from '../support
 const refused = { message: 'invalid credentials' }
 const uliDigest = credentialsOf('uli', 'uli-secret')
 
-/** Puts a phone number into an account's hands, as the numbers area would. */
 const giveNumber = (world: World, number: string, accountId: string) =>
-  world.claim({ scope: 'system', name: 'number', value: number }, accountId)
+  world.operator.put(`/v2/accounts/${accountId}/phone_numbers/${encodeURIComponent(number)}`)
 
 describeEngines('signing in with a user name and password', (engine) => {
   const world = useWorld(engine)

@@ -311,6 +311,7 @@ describeEngines('TLS', (engine) => {
         adminUsername: 'operator',
         adminPassword: undefined,
         smtpUrl: undefined,
+        dnsServers: [],
         logLevel: 'info',
       },
       { clock: world.clock, log },

@@ -5,6 +5,9 @@ import { describeEngines, useWorld } from '../support/world.ts'
 describeEngines('deleting a user', (engine) => {
   const world = useWorld(engine)
 
+  let numbers = 0
+  const nextNumber = () => `+1415555${String((numbers += 1)).padStart(4, '0')}`
+
   /** A user with two phones, beside somebody else's. */
   const household = async () => {
     const { acme, uli } = world
@@ -13,7 +16,7 @@ describeEngines('deleting a user', (engine) => {
       await world.device(acme, {
         name: 'a',
         owner_id: user.id,
-        mobile: { mdn: `+1415${user.id.slice(-7)}` },
+        mobile: { mdn: nextNumber() },
       }),
       await world.device(acme, { name: 'b', owner_id: user.id }),
     ]

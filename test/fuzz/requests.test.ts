@@ -21,9 +21,16 @@ const shared = {
   config_id: 'portal',
   section: 'default',
   schema_name: 'users',
+  migration_id: 'recount_services',
   number: '+14155550100',
   key_id: '0'.repeat(32),
+  phone_number: '+14155550100',
+  rate_id: 'none',
+  task_id: '0'.repeat(32),
+  email_id: '0'.repeat(32),
+  domain: 'brand.example.test',
   attempt_id: '0'.repeat(32),
+  alert_id: '0'.repeat(32),
   auth_token: 'none',
 }
 
@@ -77,7 +84,7 @@ const gather = async (world: World): Promise<Caller[]> => {
 
 // 500s that the specification asks for.
 const specified =
-  /^(account_has_descendants|At least one object failed|quickcall initiation failed|no media switch)/
+  /^(account_has_descendants|At least one object failed|quickcall initiation failed|invalid request|no media switch)/
 
 const isEnvelope = ({ headers, text, status, request }: Answer) =>
   (headers['content-type'] ?? '').startsWith('application/json') &&

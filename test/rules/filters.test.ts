@@ -1,6 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compileFields, compileFilters } from '../../src/http/filters.ts'
+import { compileFields, filterOf, questionsOf } from '../../src/http/filters.ts'
+
+const compileFilters = (query: Iterable<readonly [string, string]>) => filterOf(questionsOf(query))
+
 import { Failure } from '../../src/lib/failure.ts'
 
 const record = {
@@ -113,7 +116,7 @@ describe('filters drop the record', () => {
   ])('when %s cannot be evaluated', (query) => expect(keeps(query)).toBe(false))
 })
 
-describe('compileFilters', () => {
+describe('the filters of a query', () => {
   it('is undefined without filters', () => {
     for (const query of [
       '',

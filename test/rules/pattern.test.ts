@@ -30,6 +30,17 @@ describe('compilePattern', () => {
     expect(compilePattern('\\pL{1000}'.repeat(28)).problem).toBe('repeats too much')
   })
 
+  it('tells what its first and its last group hold, or the whole match where there is none', () => {
+    const groupsOf = (text: string, candidate: string) => {
+      const { pattern } = compilePattern(text)
+      return [pattern?.firstGroup(candidate), pattern?.lastGroup(candidate)]
+    }
+    expect(groupsOf('^(\\+?1)?(\\d{10})$', '14155550100')).toEqual(['1', '4155550100'])
+    expect(groupsOf('^(\\+?1)?(\\d{10})$', '4155550100')).toEqual([undefined, '4155550100'])
+    expect(groupsOf('\\d+', 'a12b')).toEqual([undefined, '12'])
+    expect(groupsOf('\\d+', 'ab')).toEqual([undefined, undefined])
+  })
+
   it('matches nothing beyond its bound', () => {
     expect(matches('a', 'a'.repeat(512))).toBe(true)
     expect(matches('a', 'a'.repeat(513))).toBe(false)

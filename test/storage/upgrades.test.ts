@@ -73,6 +73,27 @@ describeEngines('storage upgrades', (engine) => {
     expect(await db.all('SELECT value FROM claims')).toEqual([{ value: 'c' }])
   })
 
+  it('tell the admins among the users of an older store', async () => {
+    const db = open()
+    const older = upgrades.filter(({ number }) => number < 9)
+    await upgradeStorage(db, clock, older)
+    const insert = `INSERT INTO records
+      (account_id, kind, id, owner_id, sort_key, created, modified, revision, doc, hidden, row_json)
+      VALUES ('a', 'user', $1, '', '', 0, 0, '', $2, '{}', '{}')`
+    const docs = {
+      admin: { first_name: 'A', priv_level: 'admin' },
+      boaster: { first_name: '"priv_level":"admin"', priv_level: 'user' },
+      user: { first_name: 'U', priv_level: 'user' },
+    }
+    const statements = Object.entries(docs).map(([id, doc]) => ({
+      sql: insert,
+      params: [id, JSON.stringify(doc)],
+    }))
+    await db.write({ statements, stale: [] })
+    await upgradeStorage(db, clock)
+    expect(await db.all("SELECT id FROM records WHERE owner_id = 'admin'")).toEqual([{ id: 'admin' }])
+  })
+
   it('are undone whole when one fails', async () => {
     const db = open()
     const failing = further('CREATE TABLE half (a TEXT)', 'CREATE TABLE half (a TEXT)')

@@ -34,6 +34,9 @@ const generalFailures: readonly FailureKind[] = [
   'range_not_satisfiable',
   'too_many_requests',
   'datastore_unreachable',
+  'charges_not_accepted',
+  'billing_issue',
+  'idempotency_conflict',
 ]
 
 // Their text depends on the case.
@@ -42,6 +45,8 @@ const freeMessages = new Set<FailureKind>([
   'missing_parameter',
   'not_renewable',
   'precondition_failed',
+  'search_restricted',
+  'payment_failed',
 ])
 
 const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
@@ -99,7 +104,10 @@ const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[]
   headers['content-type'] !== 'application/json' && `content type ${headers['content-type']}`,
   body.data === undefined && 'no data',
   !isObject(body.metadata) && 'no metadata',
-  body.request_id !== headers['x-request-id'] && 'another request_id than in the header',
+  // What is replayed tells of the first request.
+  !headers['idempotent-replayed'] &&
+    body.request_id !== headers['x-request-id'] &&
+    'another request_id than in the header',
   typeof body.node !== 'string' && 'no node',
   !/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(String(body.timestamp)) && 'no ISO timestamp',
   body.tokens !== undefined &&
@@ -109,8 +117,16 @@ const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[]
     ? (body.status !== 'success' || body.error !== undefined) && 'no success in the envelope'
     : (body.status !== 'error' || body.error !== String(status) || typeof body.message !== 'string') &&
       'no error in the envelope',
-  body.page_size !== undefined && body.page_size !== body.data?.length && 'page_size is not the rows given',
+  body.page_size !== undefined &&
+    body.page_size !== rowsIn(body.data).length &&
+    'page_size is not the rows given',
 ]
+
+/** The rows of a list: an array, or an object of numbers by their keys. */
+const rowsIn = (data: unknown): unknown[] => {
+  if (Array.isArray(data)) return data
+  return Object.values((data as { numbers?: object } | undefined)?.numbers ?? {})
+}
 
 const privateKeys = (data: unknown): string[] =>
   [data]
@@ -133,7 +149,8 @@ const wordsOf = ({ path, body }: RawRequest) => {
 
 const dataMistake = (route: Route, answer: Answer, reshaped: boolean) => {
   const { answers, list } = route.spec
-  if (!list) return mistakesOf(answers, answer.data)
+  if (list === 'keyed' && reshaped) return undefined
+  if (list !== true) return mistakesOf(answers, answer.data)
   if (!Array.isArray(answer.data)) return 'a list route answers without rows'
   if (reshaped) return undefined
   for (const row of answer.data) {
@@ -151,7 +168,7 @@ const failureMistake = (route: Route | undefined, { status, body }: Answer) => {
 }
 
 const fileMistake = (route: Route | undefined, { headers, status }: Answer) => {
-  const type = String(headers['content-type'])
+  const [type = ''] = String(headers['content-type']).split(';')
   const made = [...(route?.spec.produces ?? []), ...(route?.spec.list ? ['text/csv'] : [])]
   const fits = made.some((one) => one === type || (one.endsWith('*') && type.startsWith(one.slice(0, -1))))
   return status < 300 && fits ? undefined : `${status} with content type ${type}, which is not declared`

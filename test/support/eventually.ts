@@ -4,8 +4,12 @@ const patienceMs = 15_000
 const pauseMs = 25
 
 /** Waits for what follows in the background, within a bound. */
-export const eventually = async <T>(look: () => Promise<T> | T, isDone: (seen: T) => boolean): Promise<T> => {
-  const deadline = Date.now() + patienceMs
+export const eventually = async <T>(
+  look: () => Promise<T> | T,
+  isDone: (seen: T) => boolean,
+  withinMs = patienceMs,
+): Promise<T> => {
+  const deadline = Date.now() + withinMs
   for (;;) {
     const seen = await look()
     if (isDone(seen)) return seen

@@ -71,7 +71,10 @@ const signIn = { credentials: credentialsOf('uli', 'uli-secret'), account_name: 
 const ending = { data: {}, envelope: { action: 'reset_signature_secret' } }
 const provider = { data: { name: 'Codes', provider_name: 'otp', enabled: true } }
 const search = { query: { t: 'account', q: 'name', v: 'a' } }
+const listingTask = { data: {}, query: { category: 'number_management', action: 'list' } }
+const branded = { query: { domain: 'brand.example.test' } }
 const several = { query: { t: 'account', by_name: 'a' } }
+const previewed = { data: { to: { email_addresses: ['sample@example.test'] } } }
 
 // Routes for which the smallest body is not enough.
 const samples: Samples = {
@@ -86,6 +89,21 @@ const samples: Samples = {
     envelope: { action: 'notify' },
   },
   [`POST ${onAccount}/users/{user_id}/photo`]: { upload: { type: 'image/png', body: '\x89PNG\r\n\x1a\n' } },
+  ...Object.fromEntries(
+    [`${onAccount}/whitelabel`, '/v2/whitelabel/{domain}'].flatMap((place): [string, Sample][] => [
+      [`POST ${place}/logo`, { upload: { type: 'image/png', body: '\x89PNG\r\n\x1a\n' } }],
+      [`POST ${place}/icon`, { upload: { type: 'image/x-icon', body: '\0\0\x01\0\x01\0' } }],
+      [`POST ${place}/welcome`, { upload: { type: 'text/html', body: '<p>Welcome</p>' } }],
+    ]),
+  ),
+  'PUT /v2/tasks': listingTask,
+  [`PUT ${onAccount}/tasks`]: listingTask,
+  'GET /v2/whitelabel/domains': branded,
+  'POST /v2/whitelabel/domains': { data: { A: {} } },
+  [`GET ${onAccount}/whitelabel/domains`]: branded,
+  [`POST ${onAccount}/whitelabel/domains`]: branded,
+  [`POST ${onAccount}/whitelabel/emails/{email_id}/verify`]: { data: { code: '0000' } },
+  'PUT /v2/cdrs': { upload: { type: 'application/x-ndjson', body: '{"call_id":"sample"}' } },
   'PUT /v2/user_auth': { data: signIn },
   'PUT /v2/multi_factor/qrcode': { data: signIn },
   [`PUT ${onAccount}/users/{user_id}/user_auth`]: { data: {}, envelope: { action: 'impersonate_user' } },
@@ -108,7 +126,36 @@ const samples: Samples = {
   'GET /v2/search/multi': several,
   [`GET ${onAccount}/search`]: search,
   [`GET ${onAccount}/search/multi`]: several,
+  ...Object.fromEntries(
+    ['PUT', 'POST', 'PATCH', 'DELETE'].map((method) => [
+      `${method} ${onAccount}/phone_numbers/collection`,
+      { data: { numbers: ['+14155550199'] } },
+    ]),
+  ),
+  'GET /v2/phone_numbers': { query: { prefix: '415' } },
+  [`GET ${onAccount}/phone_numbers/prefix`]: { query: { city: 'Berkeley' } },
+  [`POST ${onAccount}/phone_numbers/check`]: { data: { numbers: ['+14155550199'] } },
+  [`POST ${onAccount}/phone_numbers/locality`]: { data: { numbers: ['+14155550199'] } },
+  [`PATCH ${onAccount}/phone_numbers/{phone_number}`]: { data: { my: 2 } },
+  [`PUT ${onAccount}/phone_numbers/collection/activate`]: { data: { numbers: ['+14155550199'] } },
+  [`POST ${onAccount}/services/topup`]: { data: { amount: 1 } },
+  [`PUT ${onAccount}/transactions/sale`]: { data: { amount: 1 } },
+  [`PUT ${onAccount}/transactions/refund`]: { data: { amount: 1 } },
+  [`POST ${onAccount}/migrations/{migration_id}`]: { data: { perform_migration: 'now' } },
+  [`PATCH ${onAccount}/limits/operator`]: { data: { calls: 5 } },
+  [`PUT ${onAccount}/alerts`]: {
+    data: {
+      title: 'A sample',
+      message: 'Nothing is wrong',
+      from: [{ type: 'account', value: 'sample' }],
+      to: [{ type: 'all', value: 'admins' }],
+    },
+  },
   'PUT /v2/schemas/{schema_name}/validation': { data: { first_name: 'A', last_name: 'B' } },
+  'PUT /v2/notifications': { data: { id: 'alert' } },
+  [`PUT ${onAccount}/notifications`]: { data: { id: 'new_user' } },
+  'POST /v2/notifications/{notification_id}/preview': previewed,
+  [`POST ${onAccount}/notifications/{notification_id}/preview`]: previewed,
   'PATCH /v2/system_configs/{config_id}': { data: { default: { sample: 1 } } },
 }
 
@@ -127,7 +174,7 @@ export const requestFor = (
       ? { body: Buffer.from(sample.upload.body, 'latin1'), headers: { 'content-type': sample.upload.type } }
       : {}),
   }
-  if (sample.upload || !hasBody(route)) return { data: undefined, options }
+  if (sample.upload || !(hasBody(route) || sample.data)) return { data: undefined, options }
   const schema = route.spec.body as SchemaNode | undefined
   return { data: sample.data ?? ((schema ? sampleOf(schema) : {}) as Json), options }
 }

@@ -10,8 +10,19 @@ export interface ReceivedMail {
 
 type Reply = string | undefined
 
+interface State {
+  mails: ReceivedMail[]
+  /** What the next mails are answered instead of being taken. */
+  refusals: string[]
+  /** Recipients that are never taken, and what is said. */
+  unknown: Map<string, string>
+  /** Takes mails but says nothing afterwards. */
+  isSilent: boolean
+  connections: number
+}
+
 /** One conversation: commands in, replies out; between DATA and a lone dot, a message. */
-const converse = (socket: Socket, server: { mails: ReceivedMail[]; refusals: number }) => {
+const converse = (socket: Socket, server: State) => {
   let rest = ''
   let mail: ReceivedMail = { from: '', to: [], message: '' }
   let isMessage = false
@@ -20,15 +31,16 @@ const converse = (socket: Socket, server: { mails: ReceivedMail[]; refusals: num
     EHLO: () => '250-test\r\n250 8BITMIME',
     HELO: () => '250 test',
     MAIL: (line) => {
-      if (server.refusals > 0) {
-        server.refusals -= 1
-        return '451 try again later'
-      }
+      const refusal = server.refusals.shift()
+      if (refusal) return refusal
       mail = { from: /<(.*?)>/.exec(line)?.[1] ?? '', to: [], message: '' }
       return '250 ok'
     },
     RCPT: (line) => {
-      mail.to.push(/<(.*?)>/.exec(line)?.[1] ?? '')
+      const recipient = /<(.*?)>/.exec(line)?.[1] ?? ''
+      const refusal = server.unknown.get(recipient)
+      if (refusal) return refusal
+      mail.to.push(recipient)
       return '250 ok'
     },
     DATA: () => {
@@ -47,7 +59,7 @@ const converse = (socket: Socket, server: { mails: ReceivedMail[]; refusals: num
     }
     isMessage = false
     server.mails.push(mail)
-    return '250 taken'
+    return server.isSilent ? undefined : '250 taken'
   }
 
   socket.setEncoding('utf8')
@@ -63,22 +75,39 @@ const converse = (socket: Socket, server: { mails: ReceivedMail[]; refusals: num
   socket.write('220 test ESMTP\r\n')
 }
 
-/** A small real SMTP server, which can be told to refuse the next mails for now. */
-export const startSmtpServer = async () => {
-  const state: { mails: ReceivedMail[]; refusals: number } = { mails: [], refusals: 0 }
+export type SmtpServer = Awaited<ReturnType<typeof startSmtpServer>>
+
+/** A small real SMTP server, which can be told to misbehave. */
+export const startSmtpServer = async (port = 0) => {
+  const state: State = { mails: [], refusals: [], unknown: new Map(), isSilent: false, connections: 0 }
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
+    state.connections += 1
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     converse(socket, state)
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(port, '127.0.0.1')
   await once(server, 'listening')
+  const bound = (server.address() as AddressInfo).port
   return {
-    url: `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    port: bound,
+    url: `smtp://127.0.0.1:${bound}`,
     mails: state.mails,
-    refuse(count: number) {
-      state.refusals = count
+    /** How many connections there were. */
+    connections: () => state.connections,
+    /** Answers the next mails with this. */
+    refuse(count: number, reply = '451 try again later') {
+      state.refusals = Array.from({ length: count }, () => reply)
+    },
+    /** Never takes mail to this address. */
+    refuseRecipient: (address: string, reply = '550 no such user') => void state.unknown.set(address, reply),
+    /** Takes mails on without ever saying so. */
+    fallSilent() {
+      state.isSilent = true
+    },
+    speak() {
+      state.isSilent = false
     },
     async close() {
       for (const socket of sockets) socket.destroy()

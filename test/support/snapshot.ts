@@ -2,7 +2,18 @@ import type { Store } from '../../src/storage/store.ts'
 import type { Engine } from './databases.ts'
 
 // What is written about requests, not by them, and what the server moves about by itself.
-const logTables = new Set(['audit_log', 'outbox', 'writers', 'leases', 'rounds'])
+const logTables = new Set([
+  'audit_log',
+  'outbox',
+  'writers',
+  'leases',
+  'rounds',
+  'letters',
+  'recovery_requests',
+  'number_searches',
+  'billing_progress',
+  'balance_watch',
+])
 // Counts are folded in the background: only what they come to says something.
 const countTables = new Set(['quantities', 'quantity_moves', 'quantity_days'])
 const countsSql = `SELECT account_id, category, item, CAST(sum(own) AS BIGINT) AS own

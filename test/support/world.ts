@@ -4,7 +4,7 @@ import { type RunningServer, startServer } from '../../src/compose.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
-import { ChangeSet, type Claim, systemScope } from '../../src/storage/change-set.ts'
+import { ChangeSet, systemScope } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
 import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
@@ -74,6 +74,8 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   adminUsername: 'operator',
   adminPassword: 'operator-secret',
   smtpUrl: undefined,
+  // Nobody listens there: no test asks the name servers of the world.
+  dnsServers: ['127.0.0.1:9'],
   logLevel: 'info',
 })
 
@@ -161,16 +163,6 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) =>
   }
 }
 
-/** Gives a name to an account past the API: for names whose area is not there to ask. */
-const createClaim =
-  ({ store }: RunningServer) =>
-  (claim: Claim, accountId: string) => {
-    const holder = { accountId, kind: 'test', id: claim.value }
-    return store.commit(
-      new ChangeSet({ requestId: 'test' }).claim(claim, holder).record({ ...holder, action: 'created' }),
-    )
-  }
-
 type Makers = ReturnType<typeof createMakers>
 
 const signInOperator = async (server: RunningServer, send: Send) => {
@@ -215,12 +207,16 @@ const populate = async (make: Makers, operator: Person) => {
 
 export type World = Awaited<ReturnType<typeof buildWorld>>
 
+/** Settings of the process that lead to servers which the test has started: its DNS, its SMTP. */
+export type Outside = () => Promise<Partial<Config>>
+
 /** A running server with people in it. The caller closes it; suites use `useWorld`. */
-export const buildWorld = async (engine: Engine) => {
+export const buildWorld = async (engine: Engine, outside: Outside = async () => ({})) => {
   const place = await makePlace(engine)
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
-  const server = await startServer(configOf(place.dataDir, place.databaseUrl), { clock, log })
+  const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
+  const server = await startServer(config, { clock, log })
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.areas.routes)
   const send: Send = async (raw) => {
@@ -239,6 +235,7 @@ export const buildWorld = async (engine: Engine) => {
     engine,
     /** Where the server keeps its things: for a second one on the same store. */
     place,
+    config,
     clock,
     server,
     operator,
@@ -252,7 +249,11 @@ export const buildWorld = async (engine: Engine) => {
     unchecked: ({ token }: Person) => clientWithToken(transport.send, token),
     /** Sets keys in the `default` section of a settings document. */
     configure,
-    claim: createClaim(server),
+    /** Lets everything be mailed that waits for it. */
+    async deliverMail() {
+      await server.rounds.runNow('password recovery')
+      await server.rounds.runNow('mail')
+    },
     /** The store's content without logs, to show that nothing changed. */
     snapshot: () => snapshotOf(server.store, engine),
     /** Does it, and shows that it changed nothing. */
@@ -278,10 +279,14 @@ export const buildWorld = async (engine: Engine) => {
 }
 
 /** A world for one suite; after each test it has logged no error. */
-export const useWorld = (engine: Engine, settle?: (world: World) => Promise<void>): World => {
+export const useWorld = (
+  engine: Engine,
+  settle?: (world: World) => Promise<void>,
+  outside?: Outside,
+): World => {
   const world = sharedBySuite(
     async () => {
-      const built = await buildWorld(engine)
+      const built = await buildWorld(engine, outside)
       await settle?.(built)
       return built
     },

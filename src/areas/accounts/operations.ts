@@ -3,7 +3,9 @@ import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
+import type { CreationNotice, Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
@@ -22,6 +24,11 @@ interface Tools {
   store: Store
   settings: Settings
   keyring: Keyring
+  mail: Mail
+  /** What accounts have beside their records, and what is to be done with it when one goes. */
+  attached(): readonly Attached[]
+  /** Called with the change set in which an account begins or changes, for what follows from its document. */
+  changed(set: ChangeSet, before: AccountRecord | undefined, after: AccountRecord): void
 }
 
 /** What an ancestor, or the operator, may change of an account besides its public half. */
@@ -38,7 +45,7 @@ const isOther = (holder: ClaimHolder | undefined, own: AccountRecord | undefined
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-export const createAccounts = ({ store, settings, keyring }: Tools) => {
+export const createAccounts = ({ store, settings, keyring, mail, attached, changed }: Tools) => {
   const accounts = createAccountStore(store)
   const { records, clock } = store
 
@@ -80,6 +87,7 @@ export const createAccounts = ({ store, settings, keyring }: Tools) => {
   const save = async (author: Author, before: AccountRecord, after: AccountRecord) => {
     const set = new ChangeSet(author)
     accounts.replace(set, before, after)
+    changed(set, before, after)
     await store.commit(set)
     return after
   }
@@ -122,12 +130,13 @@ export const createAccounts = ({ store, settings, keyring }: Tools) => {
     )
   }
 
-  const insert = async (author: Author, account: AccountRecord, parent: AccountRecord | undefined) => {
-    const set = new ChangeSet(author)
-    accounts.insert(set, account, parent)
-    await store.commit(set)
-    return account
-  }
+  const announce = (set: ChangeSet, { id, doc }: AccountRecord, parent: AccountRecord) =>
+    mail.notify(set, {
+      notice: 'new_account',
+      account: parent,
+      to: [],
+      values: { 'new_account.id': id, 'new_account.name': doc.name, 'new_account.realm': doc.realm },
+    })
 
   const rename = async (account: AccountRecord, data: Json) => {
     const doc = publicHalf(data)
@@ -142,6 +151,7 @@ export const createAccounts = ({ store, settings, keyring }: Tools) => {
   return {
     find: (id: string) => (isId(id) ? accounts.find(id, id) : Promise.resolve(undefined)),
     get: (id: string) => accounts.get(id, id),
+    counted: accounts.counted,
     /** The nearest reseller above; the master account answers for itself. */
     resellerOf: (account: AccountRecord) =>
       account.hidden.tree.length === 0 ? Promise.resolve(account.id) : resellerOf(account.hidden.tree),
@@ -155,15 +165,29 @@ export const createAccounts = ({ store, settings, keyring }: Tools) => {
       }
     },
 
-    /** A sub-account. It starts enabled if its parent is, with an API key and secrets of its own. */
-    async create(author: Author, parent: AccountRecord, data: Json): Promise<AccountRecord> {
+    /**
+     * A sub-account. It starts enabled if its parent is, with an API key and secrets of its own. The parent's admins
+     * are told by mail if `notice` says so.
+     */
+    async create(
+      author: Author,
+      parent: AccountRecord,
+      data: Json,
+      notice: CreationNotice,
+    ): Promise<AccountRecord> {
       const { allow_subaccounts_for_direct: allowed } = await settings.of('crossbar.accounts')
       if (!allowed && parent.hidden.tree.length === 1) {
         throw invalid({
           account: { forbidden: { message: 'Sub-accounts are not allowed here', cause: parent.id } },
         })
       }
-      return insert(author, await draft(parent, data, {}), parent)
+      const account = await draft(parent, data, {})
+      const set = new ChangeSet(author)
+      accounts.insert(set, account, parent)
+      changed(set, undefined, account)
+      if (notice === 'mail') await announce(set, account, parent)
+      await store.commit(set)
+      return account
     },
 
     /** The first account of a store and its admin, in one write that only one of several processes can make. */
@@ -194,6 +218,7 @@ export const createAccounts = ({ store, settings, keyring }: Tools) => {
       if (account.tally > 0) throw failure('account_has_descendants', { cause: account.id })
       const set = new ChangeSet(author)
       await accounts.remove(set, account)
+      for (const { removeWith } of attached()) await removeWith(set, holderOf(account))
       await store.commit(set)
       return account
     },

@@ -8,6 +8,7 @@ import {
   superduper,
 } from '../../auth/policies.ts'
 import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answers.ts'
+import { creationNotice, creationQuery, withoutCreationWish } from '../../http/creation-notice.ts'
 import { type Listing, shortListing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
@@ -78,7 +79,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     // An id in the body never selects a record: naming somebody's account is an attempt on it.
     if (typeof id === 'string' && isId(id) && (await accounts.find(id)))
       throw failure('invalid_credentials', {})
-    const account = await accounts.create(call.author, parent, call.data)
+    const account = await accounts.create(call.author, parent, call.data, creationNotice(call.request))
     return made(account, await shown(account, call.actor))
   }
 
@@ -109,6 +110,8 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: "Create a sub-account of the caller's account",
       allow: anyToken,
       ...writing,
+      query: creationQuery,
+      prepare: (data) => prepare(withoutCreationWish(data)),
       judge: ({ data }) => accounts.judge(data),
       run: (call) => create(call, call.actor.account),
     }),
@@ -129,6 +132,8 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: 'Create a sub-account',
       allow: accountMember,
       ...writing,
+      query: creationQuery,
+      prepare: (data) => prepare(withoutCreationWish(data)),
       judge: ({ data }) => accounts.judge(data),
       run: (call) => create(call, call.account),
     }),

@@ -19,6 +19,9 @@ const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_
 const units = (description: string) =>
   integer({ minimum: 0, maximum: 1_000_000_000, description: `${description} (units, 10,000 to one)` })
 
+const exactUnits = (description: string) =>
+  text(1, 20, { pattern: '^\\d{1,10}(?:\\.\\d{1,6})?$', description: `${description} of units` })
+
 const CustomChannelVars = open(
   {
     account_id: id(),
@@ -34,10 +37,15 @@ const CustomChannelVars = open(
     reseller_id: anyText(),
     rate: units('Price of a minute'),
     rate_name: anyText(),
+    rate_id: anyText({ description: 'The rate that was found when the record came in' }),
+    rate_description: anyText(),
+    ratedeck_id: anyText(),
     rate_increment: seconds('Seconds are charged in steps of this many; 0 counts as 60'),
     rate_minimum: seconds('Seconds that are charged at least; absent: 60'),
     rate_nocharge_time: seconds('A call up to this long costs nothing'),
     surcharge: units('Price of the call as such'),
+    exact_rate: exactUnits('The price of a minute where that is no whole number'),
+    exact_surcharge: exactUnits('The price of the call as such where that is no whole number'),
     discount_percentage: number({ minimum: 0, maximum: 100 }),
     billing_seconds_offset: seconds('Seconds that are not charged'),
     call_priority: anyText(),

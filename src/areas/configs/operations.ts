@@ -1,13 +1,14 @@
+import type { TSchema } from 'typebox'
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { settingsSchemas } from '../../settings/documents.ts'
+import { accountSettingsSchemas, settingsSchemas } from '../../settings/documents.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections } from '../../settings/sections.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
-import type { SystemConfigs } from '../system-configs/operations.ts'
+import type { SystemConfigs, Validate } from '../system-configs/operations.ts'
 import { belowAccount, difference, effective } from './rules.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
@@ -16,6 +17,7 @@ interface Tools {
   node: string
   accounts: Accounts
   systemConfigs: SystemConfigs
+  validate: Validate
 }
 
 /** A document of an account, whether or not the account has values of its own. */
@@ -29,6 +31,8 @@ export interface AccountConfigSubject {
   doc: Json
 }
 
+const accountLevels: Readonly<Record<string, TSchema>> = accountSettingsSchemas
+
 const idOf = (name: string) => `configs_${name}`
 
 export type AccountConfigs = ReturnType<typeof createAccountConfigs>
@@ -37,12 +41,12 @@ export type AccountConfigs = ReturnType<typeof createAccountConfigs>
  * Settings documents with values per account, for clients and areas that ask for them. Those that this server follows
  * as a whole (listeners, throttling, sign-in) have no account level and are not shown to accounts.
  */
-export const createAccountConfigs = ({ store, node, accounts, systemConfigs }: Tools) => {
+export const createAccountConfigs = ({ store, node, accounts, systemConfigs, validate }: Tools) => {
   const collection = createAccountConfigStore(store)
 
   const assertHasAccountLevel = (name: string) => {
     if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
-    if (!Object.hasOwn(settingsSchemas, name)) return
+    if (!Object.hasOwn(settingsSchemas, name) || Object.hasOwn(accountLevels, name)) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
   }
 
@@ -90,6 +94,15 @@ export const createAccountConfigs = ({ store, node, accounts, systemConfigs }: T
         ...(record ? { revision: record.revision } : {}),
         doc: record?.doc ?? {},
       }
+    },
+
+    /** What the account itself has said, without what holds from above. */
+    own: ownValues,
+
+    /** What is wrong with values that an area follows. Documents that only clients read are kept as they are given. */
+    async judge({ id }: AccountConfigSubject, values: object): Promise<Problems> {
+      const schema = Object.entries(accountLevels).find(([name]) => idOf(name) === id)?.[1]
+      return schema ? (await validate(schema, values)).problems : {}
     },
 
     /** The values as they hold for the account. */

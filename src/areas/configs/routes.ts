@@ -40,6 +40,8 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
     prepare,
     body: AccountConfig,
     answers: AccountConfigRecord,
+    judge: ({ subject: config, data }: { subject: AccountConfigSubject; data: object }) =>
+      configs.judge(config, data),
     run: (call: Call<typeof one, Json, AccountConfigSubject>) => replace(call),
   }
 

@@ -6,7 +6,16 @@ import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
-import { type DeviceDoc, deviceProblems, endsRegistration, isRegistrable, storedHalf } from './rules.ts'
+import type { MobileNumbers } from '../phone-numbers/operations.ts'
+import type { Provisioning } from '../provisioning/operations.ts'
+import {
+  type DeviceDoc,
+  deviceProblems,
+  endsRegistration,
+  isRegistrable,
+  mobileNumberOf,
+  storedHalf,
+} from './rules.ts'
 import {
   createDeviceStore,
   type DeviceRecord,
@@ -22,6 +31,9 @@ interface Tools {
   mediaSwitch: MediaSwitch
   /** What is kept beside a device and goes with it. */
   attached: readonly Attached[]
+  mobileNumbers: MobileNumbers
+  /** Hears of phones with the change set in which they are made, changed or removed. */
+  provisioning: Pick<Provisioning, 'changed'>
 }
 
 export type { DeviceDoc, DeviceRecord }
@@ -49,7 +61,7 @@ export interface DeviceStatus extends Registration {
 
 export type Devices = ReturnType<typeof createDevices>
 
-export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
+export const createDevices = ({ store, mediaSwitch, attached, mobileNumbers, provisioning }: Tools) => {
   const devices = createDeviceStore(store)
   const { records } = store
 
@@ -97,11 +109,28 @@ export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
     return { owner_id: { not_found: { message: 'The account has no such user', cause: ownerId } } }
   }
 
+  const mobileProblems = async (
+    account: AccountRecord,
+    { mobile }: Partial<DeviceDoc>,
+    own: DeviceRecord | undefined,
+  ): Promise<Problems> => (mobile?.mdn ? mobileNumbers.problems(account, mobile.mdn, own?.id) : {})
+
+  /** The number of a mobile device follows what the device says. */
+  const moveNumber = async (set: ChangeSet, before: DeviceRecord | undefined, after: DeviceRecord) => {
+    const [had, has] = [before && mobileNumberOf(before.doc), mobileNumberOf(after.doc)]
+    if (had === has) return
+    if (before && had) await mobileNumbers.release(set, before, had)
+    if (has) await mobileNumbers.claim(set, after, has)
+  }
+
   const endRegistrations = (account: AccountRecord, ended: readonly DeviceRecord[]) =>
     mediaSwitch.endRegistrations(ended.map((device) => phoneOf(account, device)))
 
   const addRemoval = async (set: ChangeSet, device: DeviceRecord) => {
     devices.remove(set, device)
+    const number = mobileNumberOf(device.doc)
+    if (number) await mobileNumbers.release(set, device, number)
+    await provisioning.changed(set, device, undefined)
     for (const kind of attached) await kind.removeWith(set, holderOf(device))
   }
 
@@ -150,6 +179,7 @@ export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
         await uniqueProblems(account, doc, own),
         await realmProblems(account, doc, own),
         await ownerProblems(account, doc, own),
+        await mobileProblems(account, doc, own),
         deviceProblems(doc, own?.doc, { mayRetype: isSuperduper(actor) }),
       )
     },
@@ -159,6 +189,8 @@ export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
       const device = devices.draft(account.id, { doc, hidden: {} })
       const set = new ChangeSet(author)
       devices.insert(set, device)
+      await moveNumber(set, undefined, device)
+      await provisioning.changed(set, undefined, device)
       await store.commit(set)
       return device
     },
@@ -173,6 +205,8 @@ export const createDevices = ({ store, mediaSwitch, attached }: Tools) => {
       const after = devices.revise(device, { doc })
       const set = new ChangeSet(author)
       devices.replace(set, device, after)
+      await moveNumber(set, device, after)
+      await provisioning.changed(set, device, after)
       await store.commit(set)
       if (endsRegistration(device.doc, after.doc)) await endRegistrations(account, [device])
       return after

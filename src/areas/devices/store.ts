@@ -5,14 +5,7 @@ import { type ChangeSet, type Claim, conflict, systemScope } from '../../storage
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import {
-  type DeviceDoc,
-  featuresOf,
-  mobileNumberOf,
-  sipAddressOf,
-  sipIdentityOf,
-  standardType,
-} from './rules.ts'
+import { type DeviceDoc, featuresOf, sipAddressOf, sipIdentityOf, standardType } from './rules.ts'
 
 export type DeviceRecord = StoredRecord<DeviceDoc, object>
 
@@ -41,8 +34,6 @@ export const identityClaim = (username: string, realm: string): Claim => ({
 
 const macClaim = (accountId: string, value: string) => ({ scope: accountId, name: 'mac_address', value })
 const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
-// The very claim that sign-in by phone number looks up.
-const numberClaim = (value: string) => ({ scope: systemScope, name: 'number', value })
 
 /** A name that a device holds alone, and what the second one is told. */
 export interface UniqueName {
@@ -63,7 +54,6 @@ const usernamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] =
 export const uniqueNamesOf = (accountId: string, doc: Partial<DeviceDoc>): UniqueName[] => {
   const { mac_address: mac } = doc
   const address = sipAddressOf(doc)
-  const number = mobileNumberOf(doc)
   const names: (UniqueName | undefined)[] = [
     ...usernamesOf(accountId, doc),
     mac === undefined
@@ -75,12 +65,6 @@ export const uniqueNamesOf = (accountId: string, doc: Partial<DeviceDoc>): Uniqu
     address === undefined
       ? undefined
       : { claim: addressClaim(address), problems: taken('sip.ip', 'SIP IP already in use', address) },
-    number === undefined
-      ? undefined
-      : {
-          claim: numberClaim(number),
-          problems: taken('mobile.mdn', 'Mobile number already in use', doc.mobile?.mdn),
-        },
   ]
   return names.filter((name) => name !== undefined)
 }

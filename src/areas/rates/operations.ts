@@ -11,6 +11,7 @@ import {
   chooseRate,
   digitsOf,
   isRateable,
+  leadingParts,
   numberRate,
   type RateQuestion,
   rateProblems,
@@ -23,6 +24,8 @@ interface Tools {
   store: Store
   settings: Settings
   accounts: Pick<Accounts, 'resellerOf'>
+  /** The deck that an account's services name; undefined: the standard one. */
+  ratedeckOf(account: AccountRecord): Promise<string | undefined>
 }
 
 export type { RateStored }
@@ -33,6 +36,9 @@ export interface RateRequest extends Omit<RateQuestion, 'resellerId'> {
   ratedeckId?: string | undefined
 }
 
+/** One of many calls that are to be priced. The number is as it was dialled. */
+export type CallQuestion = RateRequest & Pick<RateQuestion, 'resellerId'>
+
 export type Rates = ReturnType<typeof createRates>
 
 const idOf = (fields: RateFields) =>
@@ -40,7 +46,7 @@ const idOf = (fields: RateFields) =>
 
 const unusable = () => invalid({ 'number format': { error: { message: 'Number is un-rateable' } } })
 
-export const createRates = ({ store, settings, accounts }: Tools) => {
+export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) => {
   const rates = createRateStore(store)
 
   const deckOr = async (ratedeckId: string | undefined) =>
@@ -124,6 +130,24 @@ export const createRates = ({ store, settings, accounts }: Tools) => {
     },
 
     remove: (author: Author, rate: RateStored) => save(author, (set) => rates.remove(set, rate)),
+
+    ratedeckOf,
+
+    /** The rate of each of these calls, undefined where there is none: one read of the store for all of them. */
+    async lookUpMany(calls: readonly CallQuestion[]): Promise<(RateStored | undefined)[]> {
+      const manner = await settings.of('rates')
+      const asked = calls.map((call) => {
+        const { ratedeckId: deck = manner.default_ratedeck } = call
+        const number = normalizeNumber(call.number)
+        return { ...call, deck, number, parts: isRateable(number) ? leadingParts(digitsOf(number)) : [] }
+      })
+      const wanted = asked.flatMap(({ deck, parts }) => parts.map((prefix) => [deck, prefix] as const))
+      const found = await rates.ofPairs(wanted)
+      return asked.map((call) => {
+        const candidates = call.parts.flatMap((prefix) => found(call.deck, prefix))
+        return chooseRate(candidates, call, manner)
+      })
+    },
 
     /** What calls of an account to a number cost. */
     async lookUp(account: AccountRecord, request: RateRequest): Promise<NumberRate> {

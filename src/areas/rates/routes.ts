@@ -95,7 +95,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
       allow: accountMember,
       query: questionQuery,
       ...asking,
-      run: (call) => lookUp(call.account, call),
+      run: async (call) => lookUp(call.account, call, await rates.ratedeckOf(call.account)),
     }),
     get(oneRate, {
       summary: 'Read a rate',

@@ -26,6 +26,11 @@ const byPrefixes = `SELECT ${recordColumns()} FROM records
     AND sort_key IN (${places(3, partsAtOnce)})
   ORDER BY sort_key, id`
 
+const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r.')}
+  FROM ${words.pairs('$1')} JOIN records r
+    ON r.account_id = $2 AND r.kind = '${rateKind}' AND r.owner_id <> '' AND r.owner_id = pairs.a
+      AND r.sort_key = pairs.b`
+
 const byIds = `SELECT ${recordColumns()} FROM records
   WHERE account_id = $1 AND kind = '${rateKind}' AND id IN (${places(2, idsAtOnce)})`
 
@@ -70,6 +75,16 @@ export const createRateStore = (store: Store) => {
 
     /** The rates of a deck whose prefix the digits begin with, in one query: a handful for each of at most 15 prefixes. */
     leadingTo: (ratedeckId: string, digits: string) => withPrefixes(ratedeckId, leadingParts(digits)),
+
+    /** The rates of all these decks and prefixes; gives a function that tells those of one pair. */
+    async ofPairs(wanted: readonly (readonly [ratedeckId: string, prefix: string])[]) {
+      const keyOf = (deck: string, prefix: string) => `${deck}/${prefix}`
+      const pairs = [...new Map(wanted.map((pair) => [keyOf(...pair), pair])).values()]
+      const rows =
+        pairs.length > 0 ? await store.scan(byPairs(store), [JSON.stringify(pairs), systemScope]) : []
+      const found = Map.groupBy(rows.map(toRate), ({ ownerId, sortKey }) => keyOf(ownerId, sortKey))
+      return (deck: string, prefix: string) => found.get(keyOf(deck, prefix)) ?? []
+    },
 
     /** The rates of a deck for exactly these prefixes. */
     withPrefixes,

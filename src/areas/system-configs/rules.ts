@@ -1,6 +1,7 @@
 import { parseNetwork } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { compilePattern } from '../../lib/pattern.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
@@ -97,9 +98,29 @@ const accountProblems = ({ default_timezone: timezone }: Json): Problems =>
         },
       }
 
+const patternProblem = (path: string, pattern: unknown): Problems => {
+  const problem = typeof pattern === 'string' ? compilePattern(pattern).problem : undefined
+  return problem === undefined
+    ? {}
+    : { [path]: { invalid: { message: `The pattern ${problem}`, cause: pattern } } }
+}
+
+const patternsUnder = (path: string, value: unknown, patternOf: (key: string, inner: unknown) => unknown) =>
+  Object.entries(isObject(value) ? value : {}).map(([key, inner]) =>
+    patternProblem(`${path}.${sectionPath(key)}`, patternOf(key, inner)),
+  )
+
+const numberProblems = ({ reconcile_regex, e164_converters, classifiers }: Json): Problems =>
+  Object.assign(
+    patternProblem('reconcile_regex', reconcile_regex),
+    ...patternsUnder('e164_converters', e164_converters, (key) => key),
+    ...patternsUnder('classifiers', classifiers, (_key, inner) => isObject(inner) && inner.regex),
+  )
+
 const checks: Record<string, (section: Json) => Problems> = {
   crossbar: crossbarProblems,
   'crossbar.accounts': accountProblems,
+  number_manager: numberProblems,
 }
 
 /** What is wrong with a section of a document although every value has its type. */

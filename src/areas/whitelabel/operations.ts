@@ -49,6 +49,11 @@ export const createWhitelabels = ({ store, attached }: Tools) => {
   return {
     find,
 
+    /** What the account's brand counts as, read anew. */
+    async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
+      if (await find(accountId)) yield [counted]
+    },
+
     /** The settings of an account, or the 404 that says that there are none. */
     get: (accountId: string) => whitelabels.get(accountId, whitelabelId),
 

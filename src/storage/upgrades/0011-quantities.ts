@@ -14,6 +14,7 @@ export const quantities: Upgrade = {
       item ${key} NOT NULL,
       own BIGINT NOT NULL,
       below BIGINT NOT NULL,
+      author TEXT NOT NULL,
       PRIMARY KEY (account_id, id)
     ) ${compact}`,
     `CREATE TABLE quantities (

@@ -10,7 +10,8 @@ import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/
 import { createCollection } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
-import type { Intake, Leg, Verdict } from '../intake/operations.ts'
+import type { Intake, Verdict } from '../intake/operations.ts'
+import type { Leg } from '../intake/rules.ts'
 import { readPostedLeg, UnreadableBody } from './body.ts'
 import { type AccountHint, isUnwanted, type SwitchLeg, switchLegOf } from './rules.ts'
 

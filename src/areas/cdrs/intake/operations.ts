@@ -6,6 +6,7 @@ import type { Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
+import type { CallBilling } from '../billing/operations.ts'
 import type { CdrRow } from '../columns.ts'
 import { Cdr } from '../schema.ts'
 import { tallyStatements } from '../stats/store.ts'
@@ -29,6 +30,16 @@ interface Tools {
   settings: Settings
   /** Holds a record against its schema: texts are cast where that is allowed. */
   validate(schema: typeof Cdr, data: unknown): Promise<{ value: unknown; problems: Problems }>
+  billing: CallBilling
+}
+
+/** Where calls are paid for: `here`, or they are history that was paid for before it came here. */
+export type Paid = 'here' | 'elsewhere'
+
+interface TakeManner {
+  /** Hears of every batch. */
+  onProgress?(report: Readonly<IntakeReport>): void
+  paid?: Paid
 }
 
 /** What became of a record. */
@@ -50,7 +61,7 @@ const isVerdict = (judged: Leg | Verdict): judged is Verdict =>
 export type Intake = ReturnType<typeof createIntake>
 
 /** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
-export const createIntake = ({ store, settings, validate }: Tools) => {
+export const createIntake = ({ store, settings, validate, billing }: Tools) => {
   const legs = createIntakeStore(store)
   const now = () => gregorianNow(store.clock)
 
@@ -111,6 +122,7 @@ export const createIntake = ({ store, settings, validate }: Tools) => {
   /** The rows of a batch, each once, and what is wrong with the others. */
   const rowsOf = (batch: readonly Leg[], interactionFor: (leg: Leg) => Interaction) => {
     const rows = new Map<string, CdrRow>()
+    const legsByKey = new Map<string, Leg>()
     const at = now()
     const results = batch.map((leg): string | Verdict => {
       try {
@@ -118,24 +130,35 @@ export const createIntake = ({ store, settings, validate }: Tools) => {
         const key = keyOf(row)
         if (rows.has(key)) return 'duplicate'
         rows.set(key, row)
+        legsByKey.set(key, leg)
         return key
       } catch (error) {
         if (error instanceof Rejection) return { rejected: error.message }
         throw error
       }
     })
-    return { rows, results }
+    return { rows, legsByKey, results }
   }
 
-  const attempt = async (author: Author, batch: readonly Leg[], looks: boolean): Promise<Verdict[]> => {
+  interface Batch {
+    author: Author
+    legs: readonly Leg[]
+    looks: boolean
+    paid: Paid
+  }
+
+  const attempt = async ({ author, legs: batch, looks, paid }: Batch): Promise<Verdict[]> => {
     const set = new ChangeSet(author)
-    const { rows, results } = rowsOf(batch, await join(batch, set))
+    const { rows, legsByKey, results } = rowsOf(batch, await join(batch, set))
     const all = [...rows.values()]
     const stored = looks ? await legs.stored(all) : new Set<string>()
     const added = all.filter((row) => !stored.has(keyOf(row)))
     if (added.length > 0) {
       await legs.insert(set, added)
-      set.statements.push(...tallyStatements(store.words, await legs.uncounted(added)))
+      const uncounted = await legs.uncounted(added)
+      set.statements.push(...tallyStatements(store.words, uncounted))
+      const calls = uncounted.map((row) => ({ row, leg: legsByKey.get(keyOf(row)) as Leg }))
+      if (paid === 'here') await billing.book(set, calls)
       describe(set, added)
       await store.commit(set)
     }
@@ -149,22 +172,28 @@ export const createIntake = ({ store, settings, validate }: Tools) => {
    * Stores legs in one durable transaction. It is taken for granted that they are new; the store tells when some are
    * not, and then one looks first. Also right when another process stores the same legs at this moment.
    */
-  const write = (author: Author, batch: readonly Leg[], looksFirst = false): Promise<Verdict[]> =>
-    retrying(async (number) => {
+  const write = async (
+    author: Author,
+    batch: readonly Leg[],
+    { looksFirst = false, paid = 'here' }: { looksFirst?: boolean; paid?: Paid } = {},
+  ): Promise<Verdict[]> => {
+    const priced = await billing.price(batch)
+    return retrying(async (number) => {
       if (number > 1) await store.fence()
-      return attempt(author, batch, looksFirst || number > 1)
+      return attempt({ author, legs: priced, looks: looksFirst || number > 1, paid })
     })
+  }
 
   return {
     judge,
     write,
     forgetInteractions: legs.forgetInteractions,
 
-    /** Takes records as they come, in batches. `onProgress` hears of every batch. */
+    /** Takes records as they come, in batches. */
     async take(
       author: Author,
       chunks: AsyncIterable<readonly Entry[]>,
-      onProgress?: (report: Readonly<IntakeReport>) => void,
+      { onProgress, paid = 'here' }: TakeManner = {},
     ): Promise<IntakeReport> {
       const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
       let waiting: { line: number; leg: Leg }[] = []
@@ -187,7 +216,7 @@ export const createIntake = ({ store, settings, validate }: Tools) => {
         const verdicts = await write(
           author,
           batch.map(({ leg }) => leg),
-          isRepeat,
+          { looksFirst: isRepeat, paid },
         )
         isRepeat = verdicts.includes('duplicate')
         for (const [index, verdict] of verdicts.entries()) count(batch[index]?.line as number, verdict)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { type CallCost, callCost, type PricedCall } from '../../../lib/call-price.ts'
+import { type CallCost, callCost } from '../../../lib/call-price.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Json } from '../../../lib/json.ts'
@@ -144,8 +144,8 @@ export const monthOfGregorian = (gregorian: number) =>
 
 const perMinute = 'per_minute'
 
-/** By what a call is priced. */
-export type Terms = Omit<PricedCall, 'seconds'>
+/** What of a record says what its call costs, and whom. */
+export type BilledCall = Pick<Cdr, 'billing_seconds' | 'custom_channel_vars'>
 
 /** A record that was judged and can be stored. */
 export interface Leg {
@@ -156,37 +156,34 @@ export interface Leg {
    * interaction is as the record says, else of its own.
    */
   joins?: { callId: string }
-  /** What prices the call when its record does not. */
-  terms?: Terms
 }
 
 /** Who pays for a call by the minute. */
-export const payersOf = ({ custom_channel_vars: vars }: Cdr) => ({
+export const payersOf = ({ custom_channel_vars: vars }: BilledCall) => ({
   account: vars?.account_billing === perMinute,
   reseller: vars?.reseller_billing === perMinute,
 })
 
-/** What the switch says of the price, if it says anything. */
-const ownTerms = ({ custom_channel_vars: vars = {} }: Cdr): Terms => ({
-  rateUnitsPerMinute: vars.rate ?? 0,
-  increment: vars.rate_increment,
-  minimum: vars.rate_minimum,
-  surcharge: vars.surcharge,
-  noChargeTime: vars.rate_nocharge_time,
-  discountPercentage: vars.discount_percentage,
-})
-
 /** The price of a call, in whole units, and the seconds that are paid for. */
-export const chargeOf = (record: Cdr, terms: Terms = ownTerms(record)): CallCost => {
-  const { billing_seconds: billed = 0, custom_channel_vars: vars } = record
-  return callCost({ ...terms, seconds: billed - (vars?.billing_seconds_offset ?? 0) })
-}
+export const chargeOf = ({
+  billing_seconds: billed = 0,
+  custom_channel_vars: vars = {},
+}: BilledCall): CallCost =>
+  callCost({
+    seconds: billed - (vars.billing_seconds_offset ?? 0),
+    rateUnitsPerMinute: vars.exact_rate ?? vars.rate ?? 0,
+    increment: vars.rate_increment,
+    minimum: vars.rate_minimum,
+    surcharge: vars.exact_surcharge ?? vars.surcharge,
+    noChargeTime: vars.rate_nocharge_time,
+    discountPercentage: vars.discount_percentage,
+  })
 
 /** What the call costs the account and its reseller, in units. */
-export const costsOf = (record: Cdr, terms?: Terms) => {
+export const costsOf = (record: BilledCall) => {
   const payers = payersOf(record)
   if (!payers.account && !payers.reseller) return { cost: 0, reseller_cost: 0 }
-  const { cost } = chargeOf(record, terms)
+  const { cost } = chargeOf(record)
   return { cost: payers.account ? cost : 0, reseller_cost: payers.reseller ? cost : 0 }
 }
 
@@ -249,7 +246,7 @@ const split = (record: Cdr) => {
 
 /** The row of a record that belongs to an account and an interaction. Throws a Rejection. */
 export const rowOf = (
-  { accountId, record, terms }: Pick<Leg, 'accountId' | 'record' | 'terms'>,
+  { accountId, record }: Pick<Leg, 'accountId' | 'record'>,
   interaction: Interaction,
   now: number,
 ): CdrRow => {
@@ -267,7 +264,7 @@ export const rowOf = (
     interaction_time: interaction.time,
     interaction_key: interaction.key,
     loopback_leg: loopbackLegOf(record),
-    ...costsOf(record, terms),
+    ...costsOf(record),
     rest,
   }
   return { ...leg, ...cellCareOf(leg) }

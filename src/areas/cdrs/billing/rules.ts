@@ -1,0 +1,130 @@
+import { microUnitsOfDollars, unitsOfDollars, unitsText } from '../../../lib/money.ts'
+import type { CdrRow } from '../columns.ts'
+import { chargeOf, type Leg, payersOf } from '../intake/rules.ts'
+import type { Cdr } from '../schema.ts'
+
+// Who pays for a call, at which price, and what the ledger says of it (reference 03 sections 2.5 and 2.6).
+
+/** The fields of a rate that price a call. Money in dollars. */
+export interface PricingRate {
+  rate_cost: number
+  rate_surcharge?: number
+  rate_increment?: number
+  rate_minimum?: number
+  rate_nocharge_time?: number
+  rate_name?: string
+  description?: string
+  ratedeck_id?: string
+}
+
+export const callsService = 'per-minute-voip'
+
+/** A leg whose record is new, and how it is stored. */
+export interface NewCall {
+  leg: Leg
+  row: Pick<CdrRow, 'id' | 'created' | 'duration_seconds'>
+}
+
+/** Whether a call is paid for by the minute and nobody said yet at which price. */
+export const lacksRate = (record: Cdr) => {
+  const { account, reseller } = payersOf(record)
+  return (account || reseller) && record.custom_channel_vars?.rate === undefined
+}
+
+const userPart = (address: string | undefined) => address?.split('@', 1)[0]
+
+const dialledForm = /^\+?\d{7,15}$/
+
+/** The number outside of the platform that the call went to, or the own one that was called from outside. */
+export const ratedNumber = (record: Cdr): string | undefined => {
+  const { call_direction: direction, request, to, callee_id_number: callee } = record
+  const places = direction === 'inbound' ? [request, to, callee] : [to, request, callee]
+  return places.map(userPart).find((text) => text !== undefined && dialledForm.test(text))
+}
+
+const isWhole = (units: string) => !units.includes('.')
+
+/** Money in whole units, and exactly where that is something else. */
+const inUnits = <K extends 'rate' | 'surcharge'>(key: K, dollars: number) => {
+  const exact = unitsText(microUnitsOfDollars(dollars))
+  return { [key]: unitsOfDollars(dollars), ...(isWhole(exact) ? {} : { [`exact_${key}`]: exact }) }
+}
+
+/** A call with the rate that was found for it: its record says from now on what it costs. */
+export const rated = (leg: Leg, rateId: string, rate: PricingRate, discount: number | undefined): Leg => {
+  const { rate_increment: increment = 60, rate_minimum: minimum = 60, rate_nocharge_time: free = 0 } = rate
+  const found = {
+    ...inUnits('rate', rate.rate_cost),
+    rate_id: rateId,
+    rate_increment: increment,
+    rate_minimum: minimum,
+    rate_nocharge_time: free,
+    ...inUnits('surcharge', rate.rate_surcharge ?? 0),
+    ...(rate.rate_name === undefined ? {} : { rate_name: rate.rate_name }),
+    ...(rate.description === undefined ? {} : { rate_description: rate.description }),
+    ...(rate.ratedeck_id === undefined ? {} : { ratedeck_id: rate.ratedeck_id }),
+    ...(discount === undefined ? {} : { discount_percentage: discount }),
+  }
+  const custom_channel_vars = { ...leg.record.custom_channel_vars, ...found }
+  return { ...leg, record: { ...leg.record, custom_channel_vars } }
+}
+
+/** What is booked for a call. */
+export interface CallDebit {
+  callId: string
+  /** Units. */
+  cost: number
+  chargedSeconds: number
+  description: string | undefined
+  period: { start: number; end: number }
+  metadata: Record<string, unknown>
+}
+
+const present = (values: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+
+const metadataOf = (record: Cdr) => {
+  const vars: Record<string, unknown> = record.custom_channel_vars ?? {}
+  return present({
+    to: record.to,
+    from: record.from,
+    direction: record.call_direction,
+    caller_id_number: record.caller_id_number,
+    caller_id_name: record.caller_id_name,
+    callee_id_number: record.callee_id_number,
+    callee_id_name: record.callee_id_name,
+    rate: present({
+      name: vars.rate_name,
+      description: vars.rate_description,
+      value: vars.rate,
+      increment: vars.rate_increment,
+      minimum: vars.rate_minimum,
+      nocharge_time: vars.rate_nocharge_time,
+    }),
+    billing_seconds: record.billing_seconds,
+  })
+}
+
+/** What a call comes to for whoever pays it by the minute; undefined when nobody does, or it costs nothing. */
+export const debitOf = ({ leg: { record }, row }: NewCall): CallDebit | undefined => {
+  const { account, reseller } = payersOf(record)
+  if (!account && !reseller) return undefined
+  const { cost, chargedSeconds } = chargeOf(record)
+  if (cost <= 0) return undefined
+  return {
+    callId: record.call_id,
+    cost,
+    chargedSeconds,
+    description: record.custom_channel_vars?.rate_name,
+    period: { start: row.created - (row.duration_seconds ?? 0), end: row.created },
+    metadata: metadataOf(record),
+  }
+}
+
+const includedForm = /^allotment(?:_(.+))?$/
+
+/** Whether a call was included: in the allotment that the record names, or in the one for its number (`''`). */
+export const allotmentOf = (record: Cdr): string | undefined => {
+  const found = includedForm.exec(record.custom_channel_vars?.account_billing ?? '')
+  return found ? (found[1] ?? '') : undefined
+}

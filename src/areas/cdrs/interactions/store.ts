@@ -1,0 +1,138 @@
+import { workAhead } from '../../../lib/ahead.ts'
+import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { CdrRow } from '../columns.ts'
+import { monthAt, monthsOfInteractions, type Place, placeWithin } from '../reading/rules.ts'
+import { createParams, heldBy, interactionOrder, orderBy, type Params, rangeOf } from '../reading/store.ts'
+import { sheetOf } from '../sheet/store.ts'
+import {
+  type LegBatch,
+  type LineView,
+  linesAtOnce,
+  type Reading,
+  type Scope,
+  selectedColumns,
+  textsAhead,
+} from '../store.ts'
+
+// The order of an interaction's legs, as `byChannelTime` in rules.ts has it.
+const channelTime = `COALESCE(channel_created_time,
+  (created - COALESCE(duration_seconds, 0) - ${gregorianUnixOffset}) * 1000000)`
+const firstChannel = `ORDER BY ${channelTime},
+  CASE loopback_leg WHEN 'A' THEN 0 WHEN 'B' THEN 1 ELSE 2 END, id LIMIT 1`
+
+const placeOf = (leg: CdrRow): Place => ({ time: leg.interaction_time, mark: leg.interaction_key })
+
+/** A part of a month's interactions. */
+interface Part {
+  month: number
+  scope: Scope
+  after: Place | undefined
+  until?: Place | undefined
+  descending: boolean
+}
+
+/** Interactions: each is shown by the leg whose channel was first. */
+export const createInteractionStore = (store: Store) => {
+  const { cdrs, words } = store
+
+  /** The interactions of a part, found along their index. */
+  const foundIn = ({ scope, after, until, descending }: Part, { mark }: Pick<Params, 'mark'>) => {
+    const ends = { after: placeWithin(scope, after), until, descending }
+    const rows = `${heldBy(scope, mark)} AND ${rangeOf(scope, interactionOrder, ends, mark)}`
+    const order = orderBy(interactionOrder, descending)
+    return (from: string) =>
+      `SELECT DISTINCT interaction_time AS found_time, interaction_key AS found_key FROM ${from} WHERE ${rows} ${order}`
+  }
+
+  /** The leg that stands for each of them: a statement from FROM on. */
+  const statementOf = (part: Part, limit: number | undefined, { mark }: Pick<Params, 'mark'>) => {
+    const found = foundIn(part, { mark })
+    const held = heldBy(part.scope, mark)
+    const account = mark(part.scope.accountId)
+    const bound = limit === undefined ? '' : `LIMIT ${mark(limit)}`
+    const order = orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)
+    // Materialized, or the planner of PostgreSQL would look for the leg among all of the account's.
+    return (from: string) => `FROM (WITH firsts AS MATERIALIZED (
+        SELECT found_time, found_key, (
+          SELECT id FROM ${from} WHERE ${held}
+            AND interaction_time = found_time AND interaction_key = found_key ${firstChannel}) AS first_id
+        FROM (${found(from)} ${bound}) AS found) SELECT * FROM firsts) AS firsts
+      CROSS JOIN ${from} WHERE account_id = ${account} AND id = first_id
+      ${order}`
+  }
+
+  /** An interaction lies in the month of its time: month after month is in order. */
+  const monthsOf = async (scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>) => {
+    const { first, last } = monthsOfInteractions(scope)
+    const begin = after && monthAt(after.time)
+    const isOpen = (month: number) => begin === undefined || (descending ? month <= begin : month >= begin)
+    const months = (await cdrs.months()).filter((month) => month >= first && month <= last && isOpen(month))
+    return descending ? months.reverse() : months
+  }
+
+  const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
+    cdrs.read({ first: month, last: month }, query)
+
+  const readPart = (part: Part, limit: number, long: boolean) => {
+    const { params, mark } = createParams()
+    const statement = statementOf(part, limit, { mark })
+    const read = long ? store.scan : store.all
+    return inMonth(part.month, (from) => read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)}`, params))
+  }
+
+  const textOf = (part: Part, view: LineView) => {
+    const { params, mark } = createParams()
+    const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
+    const statement = statementOf(part, undefined, { mark })
+    return inMonth(part.month, (from) =>
+      store.csvLines({ ...sheet, orderedBy: ['found_time', 'found_key'], tail: statement(from), params }),
+    )
+  }
+
+  /** The place of the interaction that so many others precede; undefined: the month ends before it. */
+  const placeAfter = async (part: Part, interactions: number): Promise<Place | undefined> => {
+    const { params, mark } = createParams()
+    const found = foundIn(part, { mark })
+    const [row] = await inMonth(part.month, (from) =>
+      store.scan<Found>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
+    )
+    return row && { time: row.found_time, mark: row.found_key }
+  }
+
+  async function* cut(part: Part): AsyncGenerator<Part> {
+    let { after } = part
+    do {
+      const until = await placeAfter({ ...part, after }, linesAtOnce.plain)
+      yield { ...part, after, until }
+      after = until
+    } while (after)
+  }
+
+  return {
+    async batch(scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> {
+      const items: CdrRow[] = []
+      for (const month of await monthsOf(scope, { after, descending })) {
+        items.push(...(await readPart({ month, scope, after, descending }, limit - items.length, long)))
+        if (items.length === limit) return { items, next: placeOf(items.at(-1) as CdrRow) }
+      }
+      return { items, next: undefined }
+    },
+
+    /** The lines of CSV, many at a time, in the order of the list. */
+    async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
+      for (const month of await monthsOf(scope, { after, descending })) {
+        const part = { month, scope, after, descending }
+        const texts = workAhead(cut(part), textsAhead, (piece) => textOf(piece, view))
+        for await (const text of texts) if (text.length > 0) yield text
+      }
+    },
+  }
+}
+
+interface Found {
+  found_time: number
+  found_key: string
+}
+
+export type InteractionStore = ReturnType<typeof createInteractionStore>

@@ -1,0 +1,80 @@
+import type { Cursor, Listing } from '../../../http/listing.ts'
+import { timeKey } from '../../../lib/time-key.ts'
+import type { CdrRow } from '../columns.ts'
+import { askedOf, type CdrQuestion, ownerAskedFor } from '../filters/rules.ts'
+import type { Cdrs } from '../operations.ts'
+import type { Place } from '../reading/rules.ts'
+import { csvHeader, csvLineOf, filterableOf, pickableOf, type RowView, rowOf } from '../rules.ts'
+import type { LegBatch, LineView, Reading, Scope } from '../store.ts'
+
+// Legs and interactions as lists: pages, rows, filters and CSV lines for http/listing.ts.
+
+/** What is listed. */
+interface Source {
+  batch(scope: Scope, reading: Reading): Promise<LegBatch>
+  lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
+  placeOf(leg: CdrRow): Place
+  /** The scope after it has taken over filters, and the others. */
+  narrow(scope: Scope, questions: readonly CdrQuestion[]): { scope: Scope; left: readonly CdrQuestion[] }
+}
+
+const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
+
+/** A start key of a client's own making means the first page. */
+const placeOfCursor = (cursor: Cursor | undefined): Place | undefined =>
+  cursor && /^\d{15}$/.test(cursor[0]) ? { time: Number(cursor[0]), mark: cursor[1] } : undefined
+
+const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow> => ({
+  async page({ after, limit, descending, long }) {
+    const reading = { after: placeOfCursor(after), limit, descending, long }
+    const { items, next } = await source.batch(scope, reading)
+    return { items, next: next && cursorOf(next) }
+  },
+  cursor: (leg) => cursorOf(source.placeOf(leg)),
+  row: (leg) => JSON.stringify(rowOf(leg, view)),
+  record: filterableOf,
+  pickable: (leg) => pickableOf(leg, view),
+  narrowed(questions) {
+    const { scope: narrower, left } = source.narrow(scope, askedOf(questions))
+    return { listing: listingOf(source, narrower, view), left }
+  },
+  sheet: {
+    header: csvHeader(view.forReseller),
+    line: (leg) => csvLineOf(leg, view),
+    lines: ({ after, descending }) => source.lines(scope, { after: placeOfCursor(after), descending }, view),
+  },
+})
+
+/** Filters on columns are left to the store; one that names a single owner becomes a walk along the owner's index. */
+const narrowLegs = ({ legs }: Cdrs): Source['narrow'] => {
+  return (scope, questions) => {
+    const taken = questions.filter(legs.isCondition)
+    const left = questions.filter((question) => !legs.isCondition(question))
+    const ownerId = scope.ownerId ?? ownerAskedFor(taken)
+    const narrower = { ...scope, questions: taken, ...(ownerId === undefined ? {} : { ownerId }) }
+    return { scope: narrower, left }
+  }
+}
+
+export const legListing = (cdrs: Cdrs, scope: Scope, view: RowView) =>
+  listingOf(
+    {
+      ...cdrs.legs,
+      placeOf: (leg) => ({ time: leg.created, mark: leg.id }),
+      narrow: narrowLegs(cdrs),
+    },
+    scope,
+    view,
+  )
+
+/** One row for each interaction. Filters look at the leg that stands for it. */
+export const interactionListing = (cdrs: Cdrs, scope: Scope, view: RowView) =>
+  listingOf(
+    {
+      ...cdrs.interactions,
+      placeOf: (leg) => ({ time: leg.interaction_time, mark: leg.interaction_key }),
+      narrow: (same, questions) => ({ scope: same, left: questions }),
+    },
+    scope,
+    view,
+  )

@@ -1,0 +1,72 @@
+import { failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Store } from '../../storage/store.ts'
+import type { CdrRow } from './columns.ts'
+import { createInteractionStore } from './interactions/store.ts'
+import { byChannelTime, documentOf, interactionOf, isCdrId } from './rules.ts'
+import { createCdrStore, type Scope } from './store.ts'
+import { addGroup, emptySummary, type Summary } from './summary/rules.ts'
+import { createSummaryStore } from './summary/store.ts'
+
+export type Cdrs = ReturnType<typeof createCdrs>
+
+const notFound = (message: string) => failure('missing_parameter', { message })
+
+/** Call detail records, as they are looked at. Nothing here writes. */
+export const createCdrs = ({ store, settings }: { store: Store; settings: Settings }) => {
+  const legs = createCdrStore(store)
+  const interactions = createInteractionStore(store)
+  const summaries = createSummaryStore(store, legs)
+
+  const legsOfCdr = async (accountId: string, id: string) => {
+    const leg = await legs.find(accountId, id)
+    if (!leg) throw notFound('could not find legs for supplied id')
+    return legs.legs(accountId, { time: leg.interaction_time, mark: leg.interaction_key })
+  }
+
+  const legsNamed = (accountId: string, id: string): Promise<CdrRow[]> => {
+    if (isCdrId(id)) return legsOfCdr(accountId, id)
+    const interaction = interactionOf(id)
+    if (!interaction) throw failure('bad_identifier', { cause: id })
+    return legs.legs(accountId, interaction)
+  }
+
+  return {
+    legs,
+    interactions,
+
+    /** What administrators say about lists of records. */
+    async rules() {
+      const [crossbar, own] = await Promise.all([settings.of('crossbar'), settings.of('crossbar.cdrs')])
+      return {
+        maximumRange: own.maximum_range ?? crossbar.maximum_range,
+        omitsEmpty: own.should_filter_empty_strings,
+      }
+    },
+
+    async document(accountId: string, id: string): Promise<Json> {
+      if (!isCdrId(id)) throw notFound('could not find cdr with supplied id')
+      const leg = await legs.find(accountId, id)
+      if (!leg) throw failure('bad_identifier', { cause: id })
+      return documentOf(leg)
+    },
+
+    /** The documents of all legs of an interaction, which is named by its id or by one of its legs. */
+    async legDocuments(
+      accountId: string,
+      id: string,
+      order: 'newest first' | 'oldest first',
+    ): Promise<Json[]> {
+      const found = (await legsNamed(accountId, id)).sort(byChannelTime)
+      return (order === 'newest first' ? found.reverse() : found).map(documentOf)
+    },
+
+    async summary(scope: Omit<Scope, 'questions'>): Promise<Summary> {
+      const summary = emptySummary()
+      for await (const groups of summaries.groups({ ...scope, questions: [] }))
+        for (const group of groups) addGroup(summary, group)
+      return summary
+    },
+  }
+}

@@ -1,0 +1,92 @@
+// What an account called, in seconds by direction, domain and class of number.
+
+/** Legs that are summed up together. */
+export interface SummaryGroup {
+  direction: 'inbound' | 'outbound'
+  domain: string
+  rate_name: string | null
+  /** Of the called number's text: how it begins, how long it is, whether it is digits behind at most a plus. */
+  prefix: string
+  length: number
+  is_number: number
+  seconds: number
+}
+
+/** As much of a number as decides its class. */
+export const prefixLength = 5
+
+const tollFree = new Set(['800', '833', '844', '855', '866', '877', '888'])
+const caribbean = new Set(
+  '242 246 264 268 284 340 345 441 473 649 658 664 721 758 767 784 787 809 829 849 868 869 876 939'.split(
+    ' ',
+  ),
+)
+
+const northAmerican = (area: string) => {
+  if (tollFree.has(area)) return 'tollfree_us'
+  if (area === '900') return 'toll_us'
+  return caribbean.has(area) ? 'caribbean' : 'did_us'
+}
+
+type Number = Pick<SummaryGroup, 'prefix' | 'length' | 'is_number'>
+
+const isEmergency = ({ prefix, length }: Number) =>
+  (length === 3 && (prefix === '911' || prefix === '933')) ||
+  (length === 4 && (prefix === '+911' || prefix === '+933'))
+
+// +1 and ten digits, 1 and ten digits, or ten digits; neither an area nor an exchange begins with 0 or 1.
+const forms = [
+  { begins: '+1', length: 12 },
+  { begins: '1', length: 11 },
+  { begins: '', length: 10 },
+]
+
+/** The class of a called number, by its beginning and length. */
+export const classOf = (number: Number): string => {
+  const { prefix, length, is_number: isNumber } = number
+  if (!isNumber) return 'unknown'
+  if (isEmergency(number)) return 'emergency'
+  for (const form of forms) {
+    const area = prefix.slice(form.begins.length, form.begins.length + 3)
+    if (length === form.length && prefix.startsWith(form.begins) && /^[2-9]/.test(area))
+      return northAmerican(area)
+  }
+  return /^\+[2-9]/.test(prefix) || /^011/.test(prefix) ? 'international' : 'unknown'
+}
+
+type Seconds = Record<string, number>
+export type Summary = Record<'inbound' | 'outbound', Record<string, Record<string, Seconds>>>
+
+export const emptySummary = (): Summary => ({ inbound: {}, outbound: {} })
+
+// Names come from the switch: one called like a property that every object inherits is a name like any other.
+const under = <T>(record: Record<string, T>, key: string, make: () => T): T => {
+  if (!Object.hasOwn(record, key)) {
+    Object.defineProperty(record, key, {
+      value: make(),
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    })
+  }
+  return record[key] as T
+}
+
+const add = (seconds: Seconds, name: string, more: number) => {
+  const sum = under(seconds, name, () => 0)
+  Object.defineProperty(seconds, name, {
+    value: sum + more,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  })
+}
+
+/** Adds a group to a summary. */
+export const addGroup = (summary: Summary, group: SummaryGroup) => {
+  const domains = summary[group.direction]
+  const classes = under<Record<string, Seconds>>(domains, group.domain || 'unknown', () => ({}))
+  const seconds = under<Seconds>(classes, classOf(group), () => ({}))
+  add(seconds, 'total', group.seconds)
+  if (group.rate_name && group.rate_name !== 'total') add(seconds, group.rate_name, group.seconds)
+}

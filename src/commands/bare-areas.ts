@@ -1,0 +1,28 @@
+import { type AreaTools, createAreas } from '../areas/index.ts'
+
+// Making areas only hands the parts on; none is used before an operation asks for it.
+const unused: never = new Proxy(() => unused, {
+  // Texts are put together of some of them.
+  get: (_target, key) => (key === Symbol.toPrimitive ? () => '' : unused),
+}) as never
+
+const nothing: AreaTools = {
+  store: unused,
+  settings: unused,
+  keyring: unused,
+  tokens: unused,
+  node: '',
+  validate: unused,
+  tlsProblems: unused,
+  mail: unused,
+  dns: unused,
+  afterwards: unused,
+  leases: unused,
+  rounds: unused,
+  log: unused,
+  outgoing: unused,
+  mediaSwitch: unused,
+}
+
+/** The areas without a server around them. Only operations that need no more than these tools may be used. */
+export const bareAreas = (tools: Partial<AreaTools> = {}) => createAreas({ ...nothing, ...tools })

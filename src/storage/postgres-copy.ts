@@ -1,0 +1,113 @@
+import pg from 'pg'
+import { failure } from '../lib/failure.ts'
+import { type CsvQuery, guarded } from './csv-lines.ts'
+import type { Value } from './db.ts'
+import { createWatch } from './postgres-link.ts'
+
+// COPY takes no parameters.
+const literalOf = (value: Value | undefined) => {
+  if (typeof value === 'number') return `(${value})`
+  if (typeof value === 'string') return pg.escapeLiteral(value)
+  throw new Error('a value that no export has')
+}
+
+const withLiterals = (sql: string, params: readonly Value[]) =>
+  sql.replace(/\$(\d+)/g, (_mark, number: string) => literalOf(params[Number(number) - 1]))
+
+/** The server quotes as RFC 4180 does; only the ends of lines are its own. */
+const copyOf = ({ cells, tail, params }: CsvQuery) =>
+  `COPY (${withLiterals(`SELECT ${cells.map(guarded).join(', ')} ${tail}`, params)}) TO STDOUT (FORMAT csv)`
+
+const roomAtFirst = 1 << 20
+
+/** Lines as they come, with CR LF at their ends. */
+class Lines extends pg.Query {
+  #bytes = Buffer.allocUnsafeSlow(roomAtFirst)
+  #length = 0
+
+  /** Called by the client for every row. The chunk is a view of what the client will overwrite. */
+  handleCopyData({ chunk }: { chunk: Buffer }) {
+    const end = this.#length + chunk.length - 1
+    if (end + 2 > this.#bytes.length) this.#grow(end + 2)
+    chunk.copy(this.#bytes, this.#length)
+    this.#bytes[end] = 0x0d
+    this.#bytes[end + 1] = 0x0a
+    this.#length = end + 2
+  }
+
+  #grow(least: number) {
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, least))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+
+  get bytes() {
+    return this.#bytes.subarray(0, this.#length)
+  }
+}
+
+interface Options {
+  url: string
+  prepare(client: pg.Client): Promise<void>
+  patienceMilliseconds: number
+}
+
+/** One connection for exports, which come back by itself: one after the other. */
+export const createCopyLink = ({ url, prepare, patienceMilliseconds }: Options) => {
+  let current: Promise<pg.Client> | undefined
+  let closed = false
+  const watch = createWatch(patienceMilliseconds)
+
+  const connect = () => {
+    const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5000 })
+    const ready = client
+      .connect()
+      .then(() => prepare(client))
+      .then(() => client)
+    const lose = () => {
+      if (current === ready) current = undefined
+    }
+    client.on('error', lose)
+    client.on('end', lose)
+    ready.catch(lose)
+    return ready
+  }
+
+  const open = async () => {
+    if (closed) throw failure('datastore_unreachable', {})
+    current ??= connect()
+    try {
+      return await current
+    } catch (error) {
+      throw failure('datastore_unreachable', {}, error)
+    }
+  }
+
+  const copy = async (query: CsvQuery): Promise<Uint8Array> => {
+    const client = await open()
+    const done = new Promise<Uint8Array>((resolve, reject) => {
+      const lines = new Lines({
+        text: copyOf(query),
+        callback: (error: Error | null) => (error ? reject(error) : resolve(lines.bytes)),
+      } as pg.QueryConfig)
+      client.query(lines)
+    })
+    return watch(client, done)
+  }
+
+  let last: Promise<unknown> = Promise.resolve()
+
+  return {
+    /** The lines of a query, when those asked for before are there. */
+    lines(query: CsvQuery): Promise<Uint8Array> {
+      const lines = last.then(() => copy(query))
+      last = lines.catch(() => undefined)
+      return lines
+    },
+    async close() {
+      closed = true
+      const client = await current?.catch(() => undefined)
+      await client?.end()
+    },
+  }
+}

@@ -1,0 +1,39 @@
+// Money is neither lost nor doubled: not when the server dies over it, and not when the bookkeeper's answer gets lost.
+// CROSSPOINT_MONEY_WRITES=10000 makes it as large as the goal says; bench/README.md has the figures.
+import { expect, it } from 'vitest'
+import { createChance, seed } from '../fuzz/chance.ts'
+import { describeEngines, makePlace } from '../support/databases.ts'
+import { rage } from '../support/money-storm.ts'
+
+const writes = Number(process.env.CROSSPOINT_MONEY_WRITES ?? 400)
+const kills = Math.max(5, Math.round(writes / 400))
+
+describeEngines('money that is written while the server is killed and answers get lost', (engine) => {
+  it('moves once for each wish, here and at the bookkeeper', {
+    timeout: 120_000 + writes * 100,
+  }, async () => {
+    const place = await makePlace(engine)
+    try {
+      const { below } = createChance(seed)
+      const chance = () => below(1_000_000) / 1_000_000
+      const storm = { writes, kills, clients: 16, chance }
+      const { seconds, repeats, ...after } = await rage(place, storm)
+      if (writes > 400)
+        process.stdout.write(
+          `${writes} writes, ${kills} kills, ${repeats} repeats: ${Math.round(seconds)} s\n`,
+        )
+      expect(repeats, `in ${seconds} s`).toBeGreaterThan(0)
+      expect(after.moved).toEqual(after.booked)
+      expect(after).toEqual({
+        ...after,
+        balance: after.expectedBalance,
+        entries: after.expectedEntries,
+        uneven: [],
+        open: 0,
+        differing: [],
+      })
+    } finally {
+      await place.remove()
+    }
+  })
+})

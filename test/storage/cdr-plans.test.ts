@@ -1,0 +1,204 @@
+import { beforeAll, expect, it } from 'vitest'
+import type { CdrRow } from '../../src/areas/cdrs/columns.ts'
+import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
+import { cellCareOf } from '../../src/areas/cdrs/rules.ts'
+import { createCallStats } from '../../src/areas/cdrs/stats/operations.ts'
+import { spanOf } from '../../src/areas/cdrs/stats/rules.ts'
+import { tallyStatements } from '../../src/areas/cdrs/stats/store.ts'
+import { createCdrStore, type Scope } from '../../src/areas/cdrs/store.ts'
+import { questionsOf } from '../../src/http/filters.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { failure } from '../../src/lib/failure.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { guarded } from '../../src/storage/csv-lines.ts'
+import type { Row, Value } from '../../src/storage/db.ts'
+import { createStore, type Store } from '../../src/storage/store.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+
+// 2026-01-01T00:00:00Z
+const newYear = 63_934_444_800
+const accounts = ['a'.repeat(32), 'b'.repeat(32)]
+const perMonth = 2000
+
+const legOf = (account_id: string, month: number, index: number): CdrRow => {
+  const created = newYear + (month === 202512 ? -index : index) * 60
+  const leg = {
+    account_id,
+    id: `${month}-${String(index).padStart(6, '0')}`,
+    created,
+    interaction_time: created,
+    interaction_key: String(index % 7),
+    owner_id: `u${index % 50}`,
+    call_direction: index % 2 === 0 ? 'inbound' : 'outbound',
+    duration_seconds: 0,
+    billing_seconds: null,
+    ringing_seconds: null,
+    channel_created_time: null,
+    caller_id_number: null,
+    caller_id_name: null,
+    callee_id_number: null,
+    callee_id_name: null,
+    hangup_cause: 'NORMAL_CLEARING',
+    other_leg_call_id: null,
+    sip_from: null,
+    sip_to: null,
+    from_uri: null,
+    sip_request: null,
+    authorizing_id: `d${index % 50}`,
+    resource_id: null,
+    account_billing: null,
+    reseller_billing: null,
+    rate: null,
+    rate_name: null,
+    bridge_id: null,
+    recording_url: null,
+    media_recordings: null,
+    media_server: null,
+    call_priority: null,
+    loopback_leg: null,
+    cost: 0,
+    reseller_cost: 0,
+    rest: 'x'.repeat(300),
+  }
+  return { ...leg, ...cellCareOf(leg) }
+}
+
+const insert = async (store: Store, month: number, account: string) => {
+  const rows = Array.from({ length: perMonth }, (_, index) => legOf(account, month, index))
+  const set = new ChangeSet({ requestId: 'test' })
+  set.record({ accountId: account, kind: 'cdr', id: 'x', action: 'created' })
+  await store.cdrs.insert(set, month, rows, () => failure('datastore_conflict', {}))
+  for (const { sql, params } of tallyStatements(store.words, rows)) set.run(sql, params)
+  await store.commit(set)
+}
+
+interface Plan {
+  /** The statement, as far as FROM. */
+  of: string
+  lines: string[]
+}
+
+describeEngines('Reading call detail records costs the same everywhere', (engine) => {
+  const place = sharedBySuite(
+    async () => {
+      const opened = await openTestDatabase(engine)
+      return { opened, store: createStore(opened.db, systemClock) }
+    },
+    ({ opened }) => opened.close(),
+  )
+
+  beforeAll(async () => {
+    for (const month of [202512, 202601])
+      for (const account of accounts) await insert(place.store, month, account)
+    // Statistics that the server would gather by itself before long.
+    await place.opened.db.exclusively(async (run) => void (await run('ANALYZE')))
+  }, 120_000)
+
+  const explain = async (sql: string, params: readonly Value[]): Promise<string[]> => {
+    const { db } = place.opened
+    if (engine === 'postgres') {
+      const rows = await db.all<Record<string, string>>(`EXPLAIN ${sql}`, params)
+      return rows.map((row) => row['QUERY PLAN'] as string)
+    }
+    return (await db.scan<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, params)).map(
+      ({ detail }) => detail,
+    )
+  }
+
+  /** Does it with a store that notes the plan of every statement. */
+  const plansOf = async (read: (store: Store) => Promise<unknown>): Promise<Plan[]> => {
+    const plans: Plan[] = []
+    const note = async (sql: string, params: readonly Value[] = []) => {
+      plans.push({ of: sql.slice(0, 60), lines: await explain(sql, params) })
+    }
+    const { store } = place
+    await read({
+      ...store,
+      all: async <R = Row>(sql: string, params?: readonly Value[]) => {
+        await note(sql, params)
+        return store.all<R>(sql, params)
+      },
+      scan: async <R = Row>(sql: string, params?: readonly Value[]) => {
+        await note(sql, params)
+        return store.scan<R>(sql, params)
+      },
+      csvLines: async (query) => {
+        const columns = query.cells.map((cell, index) => `${guarded(cell)} AS cell_${index}`)
+        await note(`SELECT ${[...query.orderedBy, ...columns].join(', ')} ${query.tail}`, query.params)
+        return store.csvLines(query)
+      },
+    })
+    return plans.filter(({ of }) => !/monthly_tables/.test(of))
+  }
+
+  const scans = engine === 'sqlite' ? /\bSCAN cdr(s|_)/ : /Seq Scan on cdr(s|_)/
+  const sorts = engine === 'sqlite' ? /TEMP B-TREE/ : /Sort +\(cost/
+
+  const offences = (plans: Plan[], allowed: { sorts: boolean } = { sorts: false }) =>
+    plans.filter(({ lines }) =>
+      lines.some((line) => scans.test(line) || (!allowed.sorts && sorts.test(line))),
+    )
+
+  const [accountId = ''] = accounts
+  const whole: Scope = { accountId, from: 0, to: 99_999_999_999, questions: [] }
+  const first = { after: undefined, limit: 51, descending: true, long: false }
+  const deep = { ...first, after: { time: newYear - 1500 * 60, mark: '202512-001500' } }
+
+  const shapeOf = (plans: Plan[]) =>
+    plans.at(-1)?.lines.map((line) => line.replace(/\d{6}|cost=.*|[<>]=?|AND|\(.*\)/g, ''))
+
+  it('a page is read along an index, in its order, whether it is the first or a deep one', async () => {
+    for (const scope of [whole, { ...whole, ownerId: 'u1' }])
+      for (const reading of [first, deep, { ...first, descending: false }]) {
+        const plans = await plansOf((store) => createCdrStore(store).batch(scope, reading))
+        expect(plans.length).toBeGreaterThan(1)
+        expect(offences(plans)).toEqual([])
+      }
+    const [shallow, far] = await Promise.all(
+      [first, deep].map(async (reading) =>
+        shapeOf(
+          await plansOf((store) => createCdrStore(store).batch({ ...whole, to: newYear - 1 }, reading)),
+        ),
+      ),
+    )
+    expect(far?.length).toBe(shallow?.length)
+  })
+
+  it('a page of interactions is found along an index', async () => {
+    for (const scope of [whole, { ...whole, ownerId: 'u1' }])
+      for (const reading of [first, { ...first, after: { time: newYear - 1500 * 60, mark: '3' } }]) {
+        const plans = await plansOf((store) => createInteractionStore(store).batch(scope, reading))
+        // The legs of each interaction are sorted, and the rows of the page.
+        expect(offences(plans, { sorts: true })).toEqual([])
+      }
+  })
+
+  it('exports and filters go along the same index', async () => {
+    const view = { utcOffset: 0, forReseller: false }
+    const walk = { after: undefined, descending: true }
+    const questions = questionsOf([['filter_hangup_cause', 'USER_BUSY']])
+    const plans = await plansOf(async (store) => {
+      for await (const _lines of createCdrStore(store).lines(whole, walk, view));
+      await createCdrStore(store).find(accountId, '202601-000001')
+      await createCdrStore(store).legs(accountId, { time: newYear, mark: '0' })
+    })
+    expect(offences(plans)).toEqual([])
+    const filtered = await plansOf((store) => createCdrStore(store).batch({ ...whole, questions }, first))
+    // What is tried at once may be sorted: it is bounded.
+    expect(offences(filtered, { sorts: true })).toEqual([])
+  })
+
+  it('statistics are read from tallies along their key', async () => {
+    const span = spanOf({ from: newYear - 86_400, to: newYear + 86_399 })
+    const plans = await plansOf(async (store) => {
+      const stats = createCallStats({ store })
+      for (const interval of ['hour', 'month'] as const)
+        for (const groupBy of [undefined, 'owner_id'] as const) {
+          await stats.chart({ accountId }, { span, interval, groupBy, utcOffset: 0 })
+          await stats.chart({ accountId, ownerId: 'u1' }, { span, interval, groupBy, utcOffset: 0 })
+        }
+    })
+    expect(plans.every(({ lines }) => lines.every((line) => !/cdrs_/.test(line)))).toBe(true)
+    expect(offences(plans, { sorts: true })).toEqual([])
+  })
+})
