@@ -14,9 +14,13 @@ const literalOf = (value: Value | undefined) => {
 const withLiterals = (sql: string, params: readonly Value[]) =>
   sql.replace(/\$(\d+)/g, (_mark, number: string) => literalOf(params[Number(number) - 1]))
 
+// With names of their own: an ORDER BY prefers the name of a selected expression to that of a column.
+const selected = (cells: CsvQuery['cells']) =>
+  cells.map((cell, index) => `${guarded(cell)} AS cell_${index}`).join(', ')
+
 /** The server quotes as RFC 4180 does; only the ends of lines are its own. */
 const copyOf = ({ cells, tail, params }: CsvQuery) =>
-  `COPY (${withLiterals(`SELECT ${cells.map(guarded).join(', ')} ${tail}`, params)}) TO STDOUT (FORMAT csv)`
+  `COPY (${withLiterals(`SELECT ${selected(cells)} ${tail}`, params)}) TO STDOUT (FORMAT csv)`
 
 const roomAtFirst = 1 << 20
 

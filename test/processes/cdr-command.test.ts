@@ -96,6 +96,26 @@ describeEngines('crosspoint cdrs', (engine) => {
     expect(await stored()).toEqual(before)
   })
 
+  it('takes what calls cost from the ledger, unless they were paid elsewhere', async () => {
+    const customer = await session.admin.put('/v2/accounts', { name: 'Caller' })
+    const paid = (callId: string) =>
+      legOf(callId, february, {
+        custom_channel_vars: { account_id: customer.data.id, account_billing: 'per_minute', rate: 100 },
+      })
+    const total = async () =>
+      (await session.admin.get(`/v2/accounts/${customer.data.id}/ledgers/total`)).data.amount
+    const history = file('history.ndjson', linesOf([paid('old')]))
+    expect(await crosspoint('import', history, '--paid-elsewhere')).toMatchObject({ status: 0 })
+    expect(await total()).toBe(0)
+    const fresh = file('fresh.ndjson', linesOf([paid('old'), paid('new')]))
+    expect(await crosspoint('import', fresh)).toMatchObject({
+      status: 0,
+      output: '1 records stored, 1 were there, 0 ignored, 0 rejected\n',
+    })
+    expect(await total()).toBe(-0.01)
+    expect(await crosspoint('import', fresh, '--nonsense')).toMatchObject({ status: 2 })
+  })
+
   it('imports a gzipped file', async () => {
     const path = file('second.gz', gzipSync(linesOf([legOf('second', february)])))
     expect(await crosspoint('import', path)).toMatchObject({

@@ -1,7 +1,5 @@
 // A server that dies in the middle of a migration leaves no account out and takes none twice.
 import { once } from 'node:events'
-import { createRequire } from 'node:module'
-const require = createRequire(import.meta.url)
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Database } from '../../src/storage/db.ts'
@@ -47,7 +45,7 @@ describeEngines('a migration of ten thousand accounts, killed five times over', 
     }
   }
 
-  /** Copies of an account below the master account, of which nothing is counted yet. */
+  /** Copies of an account below the master account, each with a number whose device is gone. */
   const copyAccount = (db: Database, patternId: string, masterId: string) => {
     const series = `WITH RECURSIVE series(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM series WHERE i < ${accountCount})`
     const id = sqlWordsOf(db.engine).padded('i', 32)
@@ -63,6 +61,14 @@ describeEngines('a migration of ten thousand accounts, killed five times over', 
           sql: `INSERT INTO account_tree (account_id, ancestor_id, distance, sort_key) ${series}
             SELECT ${id}, CAST($1 AS TEXT), 1, '' FROM series`,
           params: [masterId],
+        },
+        {
+          sql: `INSERT INTO numbers (number, account_id, state, carrier, used_by, country, classifier, created, modified,
+              revision, doc, hidden, row_json) ${series}
+            SELECT ${sqlWordsOf(db.engine).joined(["'+1415'", sqlWordsOf(db.engine).padded('i', 7)])}, ${id}, 'in_service',
+              'knm_local', 'mobile', 'US', 'did_us', 1, 1, 'first', '{}', '{"features":{"local":{}},"deviceId":"gone"}', '{}'
+            FROM series`,
+          params: [],
         },
         {
           sql: `UPDATE records SET tally = tally + ${accountCount} WHERE account_id = $1 AND kind = 'account'`,
@@ -86,7 +92,7 @@ describeEngines('a migration of ten thousand accounts, killed five times over', 
 
   it('ends with each account migrated once', { timeout: 180_000 }, async () => {
     const known = await populate()
-    const path = `/v2/accounts/${known.masterId}/migrations/recount_services`
+    const path = `/v2/accounts/${known.masterId}/migrations/repair_used_by`
     let server = await start()
     let session = await openSession(server, known)
     const runOf = async () => (await session.admin.get(path)).data.run
@@ -99,7 +105,6 @@ describeEngines('a migration of ten thousand accounts, killed five times over', 
         ({ performed }) => performed >= (round * all) / (kills + 2),
         roundMs,
       )
-      require('node:fs').appendFileSync('/tmp/turns.txt', `--- killed ${Date.now()}\n${server.errors()}`)
       await kill(server)
       expect(before.performed).toBeLessThan(all)
       session.close()
@@ -108,22 +113,21 @@ describeEngines('a migration of ten thousand accounts, killed five times over', 
       expect((await runOf()).performed).toBeGreaterThanOrEqual(before.performed)
     }
     const run = await eventually(runOf, ({ status }) => status === 'finished', roundMs)
-    expect(run).toMatchObject({ id: asked.data.run.id, performed: all, failed: 0, skipped: 0 })
+    expect(run).toMatchObject({ id: asked.data.run.id, performed: all, failed: 0, changed: accountCount })
     session.close()
     expect(await server.end()).toBe(0)
-    // Each time leaves a mark, and moves the count of an account that had none.
-    const [marks] = await withStore((db) =>
-      db.scan(`SELECT count(*) AS marks, count(DISTINCT account_id) AS accounts
-        FROM audit_log WHERE kind = 'migration' AND record_id = 'recount_services'`),
+    // Each time leaves a mark in the account, and one of what was done to its number.
+    const marks = await withStore((db) =>
+      db.scan(`SELECT kind, count(*) AS marks, count(DISTINCT account_id) AS accounts FROM audit_log
+        WHERE kind IN ('migration', 'number') GROUP BY kind ORDER BY kind`),
     )
-    expect(marks).toEqual({ marks: all, accounts: all })
-    const counts = await withStore((db) =>
-      db.scan(`SELECT own, count(*) AS accounts FROM (
-          SELECT account_id, CAST(sum(own) AS BIGINT) AS own FROM (
-            SELECT account_id, category, own FROM quantities
-              UNION ALL SELECT account_id, category, own FROM quantity_moves) AS counted
-            WHERE category = 'accounts' GROUP BY account_id) AS totals GROUP BY own`),
+    expect(marks).toEqual([
+      { kind: 'migration', marks: all, accounts: all },
+      { kind: 'number', marks: accountCount, accounts: accountCount },
+    ])
+    const [left] = await withStore((db) =>
+      db.scan("SELECT count(*) AS numbers FROM numbers WHERE used_by <> ''"),
     )
-    expect(counts).toEqual([{ own: 1, accounts: all }])
+    expect(left).toEqual({ numbers: 0 })
   })
 })

@@ -5,8 +5,8 @@ import { createChance, seed } from '../fuzz/chance.ts'
 import { describeEngines, makePlace } from '../support/databases.ts'
 import { rage } from '../support/money-storm.ts'
 
-const writes = Number(process.env.CROSSPOINT_MONEY_WRITES ?? 400)
-const kills = Math.max(5, Math.round(writes / 400))
+const writes = Number(process.env.CROSSPOINT_MONEY_WRITES ?? 300)
+const kills = Math.max(4, Math.round(writes / 400))
 
 describeEngines('money that is written while the server is killed and answers get lost', (engine) => {
   it('moves once for each wish, here and at the bookkeeper', {
@@ -18,7 +18,7 @@ describeEngines('money that is written while the server is killed and answers ge
       const chance = () => below(1_000_000) / 1_000_000
       const storm = { writes, kills, clients: 16, chance }
       const { seconds, repeats, ...after } = await rage(place, storm)
-      if (writes > 400)
+      if (writes > 300)
         process.stdout.write(
           `${writes} writes, ${kills} kills, ${repeats} repeats: ${Math.round(seconds)} s\n`,
         )

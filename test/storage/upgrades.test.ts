@@ -75,7 +75,7 @@ describeEngines('storage upgrades', (engine) => {
 
   it('tell the admins among the users of an older store', async () => {
     const db = open()
-    const older = upgrades.filter(({ number }) => number < 9)
+    const older = upgrades.filter(({ number }) => number < 8)
     await upgradeStorage(db, clock, older)
     const insert = `INSERT INTO records
       (account_id, kind, id, owner_id, sort_key, created, modified, revision, doc, hidden, row_json)

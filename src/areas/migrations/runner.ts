@@ -181,12 +181,9 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
 
   const turn = async (run: Run, guard: Statement, most: number) => {
     const work = find(run.migration)
-    const t0 = performance.now()
     const planned = work ? await plan(run, work, most) : []
-    const t1 = performance.now()
     if (planned.length === 0) await end(run, guard)
     else await commit(run, planned, guard)
-    process.stderr.write(`TURN ${Date.now()} ${planned.length} plan ${(t1 - t0).toFixed(0)} commit ${(performance.now() - t1).toFixed(0)}\n`)
   }
 
   /** Gives the next account up: it is on record why. */
@@ -223,7 +220,6 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
       try {
         await turn(run, guard, accountsPerTurn)
       } catch (error) {
-        process.stderr.write(`ERR ${Date.now()} ${String(error)}\n`)
         if (endsTheRound(error)) throw error
         await alone(run, guard)
       }

@@ -145,7 +145,7 @@ const statuses = {
 
 export const statusAfter = ({ status }: Outcome): TransactionStatus => statuses[status]
 
-const firstPauseMs = 5000
+const firstPauseMs = 1000
 const longestPauseMs = 3_600_000
 
 /** How long to wait before a gateway is asked again what became of a movement, or is told again. */

@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** What changed on the invoices of accounts, and why. */
 export const services: Upgrade = {
-  number: 15,
+  number: 13,
   title: 'audit of services',
   statements: ({ key }) => [
     `CREATE TABLE service_audit (

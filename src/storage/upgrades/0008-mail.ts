@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** Letters that wait to be sent, what came of each attempt, and requests for a way back in. */
 export const mail: Upgrade = {
-  number: 9,
+  number: 8,
   title: 'mail queue, delivery attempts and recovery requests',
   statements: ({ key, compact }) => [
     `CREATE TABLE letters (

@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** Which migrations accounts went through, and how far the runs that were asked for have come. */
 export const migrations: Upgrade = {
-  number: 12,
+  number: 10,
   title: 'migrations of accounts',
   statements: ({ key, compact }) => [
     // The latest time that an account went through a migration.

@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** Money that moves at bookkeepers outside, what they have to be told, and the monthly bills. */
 export const transactions: Upgrade = {
-  number: 16,
+  number: 14,
   title: 'transactions, top-ups, synchronisation and monthly bills',
   statements: ({ key, compact }) => [
     // Money in units, never negative: `type` says which way it goes.

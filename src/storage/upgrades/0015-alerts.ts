@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** What of included calls is used, and what alerts are made of: balances, phones and numbers on their way. */
 export const alerts: Upgrade = {
-  number: 17,
+  number: 15,
   title: 'allotments and alerts',
   statements: ({ key, compact }) => [
     // Seconds of an allotment that were used in the minute that begins then (Gregorian seconds).

@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** What requests with an Idempotency-Key have done, and what they were answered. */
 export const idempotency: Upgrade = {
-  number: 14,
+  number: 12,
   title: 'idempotency keys',
   statements: ({ key }) => [
     `CREATE TABLE idempotency_keys (

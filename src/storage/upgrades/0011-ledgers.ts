@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** What accounts owe and own, by double entry. Entries and postings are only ever added. */
 export const ledgers: Upgrade = {
-  number: 13,
+  number: 11,
   title: 'ledgers',
   statements: ({ key, compact }) => [
     // Money in units, 10,000 to the dollar; credits are positive, debits negative.

@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** How many items of each category accounts have, and have below them: what services are priced of. */
 export const quantities: Upgrade = {
-  number: 11,
+  number: 9,
   title: 'quantities of accounts and of those below them',
   statements: ({ key, compact }) => [
     // Written with the change that moves a count, and folded into the totals soon after: no row is written by all.
