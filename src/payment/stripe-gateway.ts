@@ -1,4 +1,4 @@
-import Stripe from 'stripe'
+import type Stripe from 'stripe'
 import { failure } from '../lib/failure.ts'
 import { gregorianOfUnix } from '../lib/gregorian.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -15,6 +15,7 @@ import {
   type Vault,
 } from './gateway.ts'
 import { smallestUnits, stripeAmount } from './stripe-amounts.ts'
+import { stripeLibrary } from './stripe-library.ts'
 import { outcomeOfError, outcomeOfIntent, outcomeOfRefund } from './stripe-outcomes.ts'
 
 // Cards by Stripe. The library sends a key with every call, and repeats calls that failed on the way under the same one.
@@ -34,7 +35,8 @@ interface Access {
 
 const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Access) => {
   const { protocol, hostname, port } = new URL(url ?? 'https://api.stripe.com')
-  return new Stripe(key, {
+  const Client = stripeLibrary()
+  return new Client(key, {
     protocol: protocol === 'http:' ? 'http' : 'https',
     host: hostname,
     ...(port === '' ? {} : { port }),
@@ -56,7 +58,7 @@ const keptOf = ({ id, type, card }: Stripe.PaymentMethod): KeptMeans =>
     : { token: id, metadata: { type } }
 
 const isGone = (error: unknown) =>
-  error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode !== 409
+  error instanceof stripeLibrary().errors.StripeInvalidRequestError && error.statusCode !== 409
 
 /** A call about payment methods that came to nothing, in words for whoever asked for it. */
 const processorFailure = (error: unknown) => {
@@ -164,7 +166,7 @@ export const createStripeGateway = ({ settings }: { settings: Settings }): Gatew
       return await found(order)
     } catch (error) {
       // That a list was refused says nothing of the movement that was looked for.
-      return unknown(error instanceof Stripe.errors.StripeError ? error.type : 'unreachable')
+      return unknown(error instanceof stripeLibrary().errors.StripeError ? error.type : 'unreachable')
     }
   }
 

@@ -1,5 +1,6 @@
-import Stripe from 'stripe'
+import type Stripe from 'stripe'
 import { type Declined, declined, type Outcome, unknown } from './gateway.ts'
+import { stripeLibrary } from './stripe-library.ts'
 
 // Declines after which another try with the same card may work.
 const retryableDeclines = new Set([
@@ -21,10 +22,10 @@ const refusalOf = (error: { code?: string; decline_code?: string; message?: stri
  * decline; a key that is in use, an overload or a lost connection says nothing.
  */
 export const outcomeOfError = (error: unknown): Outcome => {
-  const { StripeCardError, StripeInvalidRequestError } = Stripe.errors
+  const { StripeCardError, StripeError, StripeInvalidRequestError } = stripeLibrary().errors
   if (error instanceof StripeCardError) return refusalOf(error)
   if (error instanceof StripeInvalidRequestError && error.statusCode !== 409) return refusalOf(error)
-  return unknown(error instanceof Stripe.errors.StripeError ? error.type : 'unreachable')
+  return unknown(error instanceof StripeError ? error.type : 'unreachable')
 }
 
 export const outcomeOfIntent = ({
