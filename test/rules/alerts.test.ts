@@ -64,6 +64,9 @@ describe('who reads an alert', () => {
   it('is alone when the alert names nobody outside of the account', () => {
     expect(isOnlyFor(alertTo({ type: acme, value: 'all' }, { type: acme, value: ada }), acme)).toBe(true)
     expect(isOnlyFor(alertTo({ type: acme, value: 'all' }, { type: rival, value: 'all' }), acme)).toBe(false)
+    expect(isOnlyFor(alertTo({ type: 'user', value: acme }, { type: 'admins', value: acme }), acme)).toBe(
+      true,
+    )
     expect(isOnlyFor(alertTo({ type: 'all', value: 'all' }), acme)).toBe(false)
   })
 })

@@ -4,7 +4,7 @@ import type { Alert, AlertRow } from './schema.ts'
 // Who sees an alert (reference 03 section 4.1). Recipients are written [type, value]; clients may write the pair the
 // other way round, as the specification prints it.
 
-export type Audience = 'users' | 'admins'
+type Audience = 'users' | 'admins'
 
 /** A recipient in one spelling. */
 export type Key =
@@ -114,9 +114,10 @@ export const isExpired = ({ expiration_date: end }: Pick<Alert, 'expiration_date
  * hides it from themselves.
  */
 export const isOnlyFor = (alert: Alert, accountId: string) =>
-  alert.to
-    .flatMap(keysOf)
-    .every(([type, value]) => type === accountId || (type === 'descendants' && value[0] === accountId))
+  alert.to.flatMap(keysOf).every(([type, value]) => {
+    if (type === 'user') return value === accountId
+    return type === accountId || (type === 'descendants' && value[0] === accountId)
+  })
 
 const present = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))

@@ -55,8 +55,8 @@ export interface LineView {
 
 // A filter that keeps little is tried on this many records at a time: some dozen milliseconds of the store's time.
 const usualTrial = 20_000
-/** Lines that are made at once: about half a megabyte. With filters, records that are tried for it. */
-export const linesAtOnce = { plain: 1000, filtered: 5000 } as const
+/** Lines that are made at once: about a megabyte. With filters, records that are tried for it. */
+export const linesAtOnce = { plain: 2000, filtered: 5000 } as const
 /** So many texts are in the making while one is being sent. */
 export const textsAhead = 2
 

@@ -26,10 +26,11 @@ const byPrefixes = `SELECT ${recordColumns()} FROM records
     AND sort_key IN (${places(3, partsAtOnce)})
   ORDER BY sort_key, id`
 
+// CROSS keeps SQLite from going through all rates instead of through the pairs.
 const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r.')}
-  FROM ${words.pairs('$1')} JOIN records r
-    ON r.account_id = $2 AND r.kind = '${rateKind}' AND r.owner_id <> '' AND r.owner_id = pairs.a
-      AND r.sort_key = pairs.b`
+  FROM ${words.pairs('$1')} CROSS JOIN records r
+  WHERE r.account_id = $2 AND r.kind = '${rateKind}' AND r.owner_id <> '' AND r.owner_id = pairs.a
+    AND r.sort_key = pairs.b`
 
 const byIds = `SELECT ${recordColumns()} FROM records
   WHERE account_id = $1 AND kind = '${rateKind}' AND id IN (${places(2, idsAtOnce)})`

@@ -11,7 +11,7 @@ import { createServicesStore, type ServicesRecord } from './store.ts'
 export type Books = ReturnType<typeof createBooks>
 
 /** What plans say beside prices. */
-export type PlanRest = Omit<PlanDoc, 'plan'>
+type PlanRest = Omit<PlanDoc, 'plan'>
 
 /** All that pricing an account needs to look up. */
 export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantities: QuantityBook }) => {
