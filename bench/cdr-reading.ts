@@ -158,15 +158,21 @@ const measurePages = async (server: RunningServer, stage: Stage, token: string) 
   ]
   const rates = new Map(pages.map(({ name }) => [name, [] as number[]]))
   const ratios: number[] = []
+  const costs: number[] = []
+  const bareCosts: number[] = []
   const sample = await call(server, 'GET', list, token)
   const headers = Object.entries(sample.headers)
     .filter(([name]) => !notOurs.has(name))
     .flat()
   const floorPort = await floor.run({ kind: 'same bytes', headers, body: sample.text })
   for (let round = 0; round < rounds; round += 1) {
-    for (const { name, path } of pages)
-      rates.get(name)?.push((await loadOf(server.port, server.pid, path, token)).perSecond)
+    for (const { name, path } of pages) {
+      const { perSecond, processorMicroseconds } = await loadOf(server.port, server.pid, path, token)
+      rates.get(name)?.push(perSecond)
+      costs.push(processorMicroseconds)
+    }
     const bare = await loadOf(floorPort, floor.pid, '/', token)
+    bareCosts.push(bare.processorMicroseconds)
     ratios.push((rates.get('first')?.at(-1) as number) / bare.perSecond)
   }
   const medians = pages.map(({ name }) => median(rates.get(name) as number[]))
@@ -174,6 +180,9 @@ const measurePages = async (server: RunningServer, stage: Stage, token: string) 
   const texts = pages.map(({ name }, index) => `${name} ${rate(medians[index] as number)}`)
   say(`  page of 50, ${(sample.text.length / 1024).toFixed(0)} KB: ${texts.join(', ')}`)
   say(`    slowest to fastest 1 : ${spreadOf.toFixed(2)}  goal 1.3: ${verdict(spreadOf <= 1.3)}`)
+  say(
+    `    processor: ours ${median(costs).toFixed(0)} us each, the floor's ${median(bareCosts).toFixed(0)} us`,
+  )
   say(
     `    floor node:http, same bytes: ratio ${median(ratios).toFixed(2)}  goal 0.12: ${verdict(median(ratios) >= 0.12)}`,
   )

@@ -105,7 +105,8 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
       smtplog_id: sent.data[0].id,
       alert_id: alert.id,
       cdr_id: call.id,
-      interaction_id: call.interaction_id,
+      // A leg's id names its interaction too; an interaction that nobody knows has no legs, for anybody.
+      interaction_id: call.id,
       auth_token: 'none',
     },
   }

@@ -187,14 +187,16 @@ const movesOf = (sets: readonly ChangeSet[], textOf: (author: Author) => string,
   }))
 }
 
+/** An author as it is kept: the hold on a key ends with the request. */
+export const authorText = ({ idempotency: _, ...author }: Author) => JSON.stringify(author)
+
 /** The JSON texts of authors, of whom the sets of one write mostly share one. */
 const createAuthorTexts = () => {
   const texts = new Map<Author, string>()
   return (author: Author) => {
     const known = texts.get(author)
     if (known !== undefined) return known
-    const { idempotency: _, ...told } = author
-    const text = JSON.stringify(told)
+    const text = authorText(author)
     texts.set(author, text)
     return text
   }

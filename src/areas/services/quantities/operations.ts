@@ -1,7 +1,9 @@
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
+import { treeVersion } from '../../../storage/quantities.ts'
 import type { Store } from '../../../storage/store.ts'
 import { type MonthCount, type Move, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
@@ -20,9 +22,21 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
 
   let settle: Settle = async () => []
 
+  /** Who stands above each of some accounts; nobody above those that are gone. */
+  const treesOf = async (accountIds: readonly string[]) => {
+    const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
+    const trees = accounts.map((account) => (account as AccountRecord | undefined)?.hidden.tree ?? [])
+    return new Map(accountIds.map((id, index) => [id, trees[index] as readonly string[]]))
+  }
+
   const foldOnce = async (guard: Statement) => {
+    await store.fence()
+    const terms = { guard, treeVersion: await treeVersion(store) }
     const moves = await rows.waiting(movesPerFold)
-    if (moves.length > 0) await rows.fold(moves, sumsOf(moves), guard, await settle(moves))
+    if (moves.length === 0) return false
+    const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
+    const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
+    await rows.fold(moves, sums, terms, await settle(moves))
     return moves.length === movesPerFold
   }
 

@@ -24,30 +24,44 @@ export interface Sum extends Omit<Move, 'id' | 'at' | 'author'> {
 
 const dayOf = (at: number) => Number(new Date(at).toISOString().slice(0, 10).replaceAll('-', ''))
 
-const keyOf = ({ accountId, category, item, at }: Move) =>
-  JSON.stringify([accountId, category, item, dayOf(at)])
+const keyOf = ({ accountId, category, item, day }: Sum) => JSON.stringify([accountId, category, item, day])
 
-const add = (sum: Sum, { own, below, at }: Move): Sum => {
+const sumOf = ({ accountId, category, item, own, below, at }: Move): Sum => {
   const delta = own + below
-  return {
-    ...sum,
-    own: sum.own + own,
-    below: sum.below + below,
-    addition: sum.addition + Math.max(delta, 0),
-    removal: sum.removal + Math.max(-delta, 0),
-    lastAt: Math.max(sum.lastAt, at),
-  }
+  const addition = Math.max(delta, 0)
+  const removal = Math.max(-delta, 0)
+  return { accountId, category, item, own, below, day: dayOf(at), addition, removal, lastAt: at }
 }
 
-/** Moves of one account, item and day added up; earlier days first, so that the later one's totals stand. */
-export const sumsOf = (moves: readonly Move[]): Sum[] =>
-  [...Map.groupBy(moves, keyOf).values()]
-    .map((group) => {
-      const { accountId, category, item, at } = group[0] as Move
-      const empty = { own: 0, below: 0, addition: 0, removal: 0, lastAt: 0 }
-      return group.reduce(add, { accountId, category, item, day: dayOf(at), ...empty })
-    })
-    .sort((a, b) => a.day - b.day)
+/** The same for an account above, for which all of it is below. */
+const seenFrom = (sum: Sum, accountId: string): Sum => ({
+  ...sum,
+  accountId,
+  own: 0,
+  below: sum.own + sum.below,
+})
+
+const add = (a: Sum, b: Sum): Sum => ({
+  ...a,
+  own: a.own + b.own,
+  below: a.below + b.below,
+  addition: a.addition + b.addition,
+  removal: a.removal + b.removal,
+  lastAt: Math.max(a.lastAt, b.lastAt),
+})
+
+const addUp = (sums: readonly Sum[]) =>
+  [...Map.groupBy(sums, keyOf).values()].map((group) => group.reduce(add))
+
+/**
+ * What moves come to for their accounts and all accounts above, one sum for each account, item and day; earlier days
+ * first, so that the later one's totals stand. `above` says who stands above an account.
+ */
+export const sumsOf = (moves: readonly Move[], above: (accountId: string) => readonly string[]): Sum[] => {
+  const own = addUp(moves.map(sumOf))
+  const all = own.flatMap((sum) => [sum, ...above(sum.accountId).map((id) => seenFrom(sum, id))])
+  return addUp(all).sort((a, b) => a.day - b.day)
+}
 
 /** Category -> item -> count; zeros are left out. */
 export type Quantities = Record<string, Record<string, number>>

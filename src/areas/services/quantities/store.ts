@@ -33,22 +33,17 @@ const ownQuantitiesOf = `SELECT category, item, CAST(sum(own) AS BIGINT) AS own 
   ) AS counted
   GROUP BY category, item HAVING sum(own) <> 0 ORDER BY category, item`
 
-const addOwn = `INSERT INTO quantities (account_id, category, item, own, below)
+// Nothing of an account that is gone.
+const addTotals = `INSERT INTO quantities (account_id, category, item, own, below)
   SELECT account_id, CAST($2 AS TEXT), CAST($3 AS TEXT), CAST($4 AS BIGINT), CAST($5 AS BIGINT)
     FROM records WHERE account_id = $1 AND kind = 'account' AND id = $1
   ON CONFLICT (account_id, category, item)
     DO UPDATE SET own = quantities.own + excluded.own, below = quantities.below + excluded.below`
 
-const addBelow = `INSERT INTO quantities (account_id, category, item, own, below)
-  SELECT ancestor_id, CAST($2 AS TEXT), CAST($3 AS TEXT), 0, CAST($4 AS BIGINT) FROM account_tree WHERE account_id = $1
-  ON CONFLICT (account_id, category, item) DO UPDATE SET below = quantities.below + excluded.below`
-
 const noteDay = `INSERT INTO quantity_days
     (account_id, category, item, day, addition, removal, own, below, last_at)
   SELECT account_id, category, item, CAST($4 AS INTEGER), CAST($5 AS BIGINT), CAST($6 AS BIGINT), own, below, CAST($7 AS BIGINT)
-    FROM quantities
-    WHERE category = $2 AND item = $3
-      AND account_id IN (SELECT ancestor_id FROM account_tree WHERE account_id = $1 UNION ALL SELECT CAST($1 AS TEXT))
+    FROM quantities WHERE account_id = $1 AND category = $2 AND item = $3
   ON CONFLICT (account_id, category, item, day) DO UPDATE SET
     addition = quantity_days.addition + excluded.addition,
     removal = quantity_days.removal + excluded.removal,
@@ -56,21 +51,19 @@ const noteDay = `INSERT INTO quantity_days
     below = excluded.below,
     last_at = excluded.last_at`
 
-const foldSum = ({
-  accountId,
-  category,
-  item,
-  own,
-  below,
-  day,
-  addition,
-  removal,
-  lastAt,
-}: Sum): Statement[] => [
-  { sql: addOwn, params: [accountId, category, item, own, below] },
-  { sql: addBelow, params: [accountId, category, item, own + below] },
-  { sql: noteDay, params: [accountId, category, item, day, addition, removal, lastAt] },
-]
+const foldSum = (sum: Sum): Statement[] => {
+  const { accountId, category, item, own, below, day, addition, removal, lastAt } = sum
+  return [
+    { sql: addTotals, params: [accountId, category, item, own, below] },
+    { sql: noteDay, params: [accountId, category, item, day, addition, removal, lastAt] },
+  ]
+}
+
+/** What has to hold for a fold to happen: the round is still ours, and the tree as it was read. */
+export interface FoldTerms {
+  guard: Statement
+  treeVersion: number
+}
 
 export const createQuantityStore = ({ all, scan, commit, writeUnrecorded }: Store) => ({
   of: (accountId: string) => all<QuantityRow>(quantitiesOf, [accountId]),
@@ -115,13 +108,12 @@ export const createQuantityStore = ({ all, scan, commit, writeUnrecorded }: Stor
     all<QuantityRow>('SELECT category, item, own, below FROM quantities WHERE account_id = $1', [accountId]),
 
   /**
-   * Puts the sums of moves into the totals of their accounts and of all accounts above, and the moves away, together
-   * with what `sets` say of it.
+   * Puts the sums of moves into the totals of accounts, and the moves away, together with what `sets` say of it.
    */
-  fold(moves: readonly Move[], sums: readonly Sum[], guard: Statement, sets: readonly ChangeSet[]) {
+  fold(moves: readonly Move[], sums: readonly Sum[], terms: FoldTerms, sets: readonly ChangeSet[]) {
     const statements = [
-      guard,
-      takeTurn(),
+      terms.guard,
+      takeTurn(terms.treeVersion),
       ...moves.map(({ accountId, id }) => ({
         sql: 'DELETE FROM quantity_moves WHERE account_id = $1 AND id = $2',
         params: [accountId, id],
