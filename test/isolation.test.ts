@@ -70,7 +70,8 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
     to: [{ type: account.id, value: 'all' }],
   })
   const leg = {
-    call_id: word,
+    // Part of its id, which answers repeat to whoever asked for it.
+    call_id: `leg-of-${account.id}`,
     channel_created_time: world.clock.now() * 1000,
     hangup_cause: word,
     custom_channel_vars: { account_id: account.id, owner_id: user.id },
