@@ -4,7 +4,7 @@ import type { CdrRow } from '../columns.ts'
 import { askedOf, type CdrQuestion, ownerAskedFor } from '../filters/rules.ts'
 import type { Cdrs } from '../operations.ts'
 import type { Place } from '../reading/rules.ts'
-import { csvHeader, csvLineOf, filterableOf, pickableOf, type RowView, rowOf } from '../rules.ts'
+import { csvHeader, csvLineOf, filterableOf, pickableOf, type RowView, rowTextOf } from '../rules.ts'
 import type { LegBatch, LineView, Reading, Scope } from '../store.ts'
 
 // Legs and interactions as lists: pages, rows, filters and CSV lines for http/listing.ts.
@@ -31,7 +31,7 @@ const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow>
     return { items, next: next && cursorOf(next) }
   },
   cursor: (leg) => cursorOf(source.placeOf(leg)),
-  row: (leg) => JSON.stringify(rowOf(leg, view)),
+  row: (leg) => rowTextOf(leg, view),
   record: filterableOf,
   pickable: (leg) => pickableOf(leg, view),
   narrowed(questions) {
