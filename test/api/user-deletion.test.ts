@@ -6,7 +6,10 @@ describeEngines('deleting a user', (engine) => {
   const world = useWorld(engine)
 
   let numbers = 0
-  const nextNumber = () => `+1415555${String((numbers += 1)).padStart(4, '0')}`
+  const nextNumber = () => {
+    numbers += 1
+    return `+1415555${String(numbers).padStart(4, '0')}`
+  }
 
   /** A user with two phones, beside somebody else's. */
   const household = async () => {

@@ -1,7 +1,6 @@
 // What decides about money that moves: reference 03 sections 1.10 and 5.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
-import Stripe from 'stripe'
 import { describe, expect, it } from 'vitest'
 import {
   defaultToken,
@@ -22,6 +21,7 @@ import {
 } from '../../src/areas/services/transactions/rules.ts'
 import { signatureOf } from '../../src/payment/signature.ts'
 import { smallestUnits, stripeAmount } from '../../src/payment/stripe-amounts.ts'
+import { stripeLibrary } from '../../src/payment/stripe-library.ts'
 import { outcomeOfError } from '../../src/payment/stripe-outcomes.ts'
 
 const day = 24 * 3_600_000
@@ -96,7 +96,7 @@ describe('a transaction of which nobody knows', () => {
 })
 
 describe('what Stripe says', () => {
-  const { errors } = Stripe
+  const { errors } = stripeLibrary()
   const card = { type: 'card_error', code: 'card_declined', message: 'No.' } as const
 
   it.each([
