@@ -1,9 +1,13 @@
 #!/usr/bin/env node
 import { enableCompileCache, flushCompileCache } from 'node:module'
+import { setFlagsFromString } from 'node:v8'
 
 // Compiled code is kept beside the packages: a start takes a third of the time and 25 MB less memory.
 // Commands are imported when they are asked for, after this line.
 enableCompileCache(new URL('../node_modules/.cache/crosspoint', import.meta.url).pathname)
+
+// Loading leaves hardly any garbage, and the heap would grow for it by 10 MB that it does not give back.
+setFlagsFromString('--semi-space-growth-factor=1')
 
 interface Command {
   run(args: readonly string[]): Promise<number>
@@ -39,6 +43,7 @@ const [name = '', ...args] = process.argv.slice(2)
 const command = Object.hasOwn(commands, name) ? commands[name] : undefined
 if (command) {
   const loaded = await command.load()
+  setFlagsFromString('--semi-space-growth-factor=2')
   // Written now and not at the end, which may be a kill -9.
   flushCompileCache()
   process.exitCode = await loaded.run(args)
