@@ -194,7 +194,12 @@ const createWriter = (
   }
 
   const judge = (batch: PendingWrite[], verdicts: (Failure | undefined)[]) => {
-    if (batch.length === 1) return batch[0]?.reject(verdicts[0])
+    const [only] = batch
+    if (only && batch.length === 1) {
+      // The winner may be a write of this process whose commit it has not heard of yet: what it read is stale.
+      announce(only.write.stale)
+      return only.reject(verdicts[0])
+    }
     for (const [index, entry] of batch.entries()) if (verdicts[index]) entry.alone = true
     retry(batch)
   }

@@ -4,7 +4,7 @@ import { monthOf } from '../../../lib/time-key.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { treeVersion } from '../../../storage/quantities.ts'
-import type { Store } from '../../../storage/store.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
 import { type MonthCount, type Move, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
 
@@ -45,7 +45,8 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     everySeconds: 2,
     due: async () => (await rows.waiting(1)).length > 0,
     async run(signal, guard) {
-      while ((await foldOnce(guard)) && !signal.aborted);
+      // An account that moves or goes at the same moment makes a fold look again.
+      while ((await retrying(() => foldOnce(guard))) && !signal.aborted);
     },
   }
 
