@@ -85,7 +85,13 @@ export const createIdempotency = ({ store, keyring, settings, clock }: Tools) =>
 
   const judge = async ({ accountId, key, parts }: KeyedRequest): Promise<Verdict> => {
     const fingerprint = hash('sha256', JSON.stringify(parts), 'hex')
-    const claim: KeyClaim = { accountId, key, token: randomHex(16), hasCommitted: false }
+    const claim: KeyClaim = {
+      accountId,
+      key,
+      token: randomHex(16),
+      hasCommitted: false,
+      toJSON: () => undefined,
+    }
     const row = await rows.find(accountId, key)
     if (!row) return begin(claim, fingerprint)
     if (row.fingerprint !== fingerprint) throw otherRequest()

@@ -187,8 +187,8 @@ const movesOf = (sets: readonly ChangeSet[], textOf: (author: Author) => string,
   }))
 }
 
-/** An author as it is kept: the hold on a key ends with the request. */
-export const authorText = ({ idempotency: _, ...author }: Author) => JSON.stringify(author)
+/** An author as it is kept: without the hold on a key, which ends with the request. */
+export const authorText = (author: Author) => JSON.stringify(author)
 
 /** The JSON texts of authors, of whom the sets of one write mostly share one. */
 const createAuthorTexts = () => {

@@ -10,6 +10,8 @@ export interface KeyClaim {
   token: string
   /** Whether anything has been committed under it by this process. */
   hasCommitted: boolean
+  /** Nothing of it is ever kept: whatever goes on in the author's name after the request is not part of it. */
+  toJSON(): undefined
 }
 
 /** A change that a request made before its answer was lost. Told to its client, hence the names. */

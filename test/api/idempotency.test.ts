@@ -4,6 +4,7 @@ import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { createTransport } from '../support/client.ts'
 import { createTestLog } from '../support/log.ts'
+import { finishTask } from '../support/task-runs.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 describeEngines('an Idempotency-Key', (engine) => {
@@ -177,6 +178,16 @@ describeEngines('an Idempotency-Key', (engine) => {
       message: 'the request was carried out, and its answer was lost',
       changes: [{ account_id: account.id, kind: 'user', id: made.data.id, action: 'created' }],
     })
+  })
+
+  it('ends with its request: a task that was made under it runs when it is forgotten', async () => {
+    const { path } = await customer()
+    const query = { category: 'services', action: 'descendant_quantities' }
+    const headers = { 'idempotency-key': freshKey() }
+    const made = await world.ross.put(`${path}/tasks`, {}, { query, headers })
+    await world.server.store.writeUnrecorded([{ sql: 'DELETE FROM idempotency_keys', params: [] }])
+    const { task } = await finishTask(world.ross, `${path}/tasks/${made.body.metadata.id}`)
+    expect(task.status).toBe('success')
   })
 
   it('is forgotten after its time', async () => {
