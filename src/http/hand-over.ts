@@ -1,11 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-
-// A megabyte of an export is garbage as soon as it is sent, and nothing else that an export makes would let the
-// collector look for it: tens of megabytes would wait to be found.
-const giveBack = ({ buffer }: Uint8Array) => {
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
-}
+import { giveBack } from '../lib/give-back.ts'
 
 /** Writes bytes that have a buffer to themselves and are nobody's afterwards, and waits until the client has taken them. False when it has gone. */
 export const handOver = async (response: ServerResponse, bytes: Uint8Array): Promise<boolean> => {

@@ -79,8 +79,13 @@ interface Layout {
   drop(month: Month): readonly string[]
 }
 
+const tableNameOf = (name: string, month: Month) => `${name}_${checked(month)}`
+
+const unionOf = (name: string, months: readonly Month[]) =>
+  `(${months.map((month) => `SELECT * FROM ${tableNameOf(name, month)}`).join(' UNION ALL ')}) AS ${name}`
+
 const sqliteLayout = (db: Database, name: string): Layout => {
-  const tableOf = (month: Month) => `${name}_${checked(month)}`
+  const tableOf = (month: Month) => tableNameOf(name, month)
   const inserts = new Map<string, string>()
   let pattern: Promise<string[]> | undefined
 
@@ -109,10 +114,7 @@ const sqliteLayout = (db: Database, name: string): Layout => {
   }
 
   return {
-    from: (months) =>
-      months.length === 0
-        ? name
-        : `(${months.map((month) => `SELECT * FROM ${tableOf(month)}`).join(' UNION ALL ')}) AS ${name}`,
+    from: (months) => (months.length === 0 ? name : unionOf(name, months)),
     async create(month) {
       pattern ??= readPattern()
       return (await pattern).map((sql) => copied(sql, tableOf(month)))
@@ -128,10 +130,11 @@ const sqliteLayout = (db: Database, name: string): Layout => {
 }
 
 const postgresLayout = (name: string): Layout => {
-  const tableOf = (month: Month) => `${name}_${checked(month)}`
+  const tableOf = (month: Month) => tableNameOf(name, month)
   return {
+    // The partitions by name: asked for by month, each row would be read to look at that.
     from: (months) =>
-      `(SELECT * FROM ${name} WHERE month IN (${months.length === 0 ? 0 : months.map(checked).join(', ')})) AS ${name}`,
+      months.length === 0 ? `(SELECT * FROM ${name} WHERE month = 0) AS ${name}` : unionOf(name, months),
     // Made beside the parent and then attached: unlike PARTITION OF this waits for no reader, and stops none.
     create: async (month) => [
       `DO $$ BEGIN
@@ -164,7 +167,11 @@ const postgresLayout = (name: string): Layout => {
   }
 }
 
-const isMissing = (error: unknown) => error instanceof Error && /no such table/.test(error.message)
+const undefinedTable = '42P01'
+
+const isMissing = (error: unknown) =>
+  error instanceof Error &&
+  (/no such table/.test(error.message) || (error as { code?: unknown }).code === undefinedTable)
 
 export const createMonthlyTable = (db: Database, name: string): MonthlyTable => {
   const layout = db.engine === 'sqlite' ? sqliteLayout(db, name) : postgresLayout(name)
@@ -218,7 +225,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
         set.run(sql, params, { rows: expected, orElse })
       set.outdate(scope, kind, name)
     },
-    tableOf: (month) => `${name}_${checked(month)}`,
+    tableOf: (month) => tableNameOf(name, month),
     requireMonths(set, { present, absent }, orElse) {
       const none = { rows: 0, orElse }
       for (const month of present)

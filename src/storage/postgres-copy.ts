@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { failure } from '../lib/failure.ts'
+import { giveBack } from '../lib/give-back.ts'
 import { type CsvQuery, guarded } from './csv-lines.ts'
 import type { Value } from './db.ts'
 import { createWatch } from './postgres-link.ts'
@@ -22,12 +23,17 @@ const selected = (cells: CsvQuery['cells']) =>
 const copyOf = ({ cells, tail, params }: CsvQuery) =>
   `COPY (${withLiterals(`SELECT ${selected(cells)} ${tail}`, params)}) TO STDOUT (FORMAT csv)`
 
-const roomAtFirst = 1 << 20
+const leastRoom = 1 << 16
 
 /** Lines as they come, with CR LF at their ends. */
 class Lines extends pg.Query {
-  #bytes = Buffer.allocUnsafeSlow(roomAtFirst)
+  #bytes: Buffer<ArrayBuffer>
   #length = 0
+
+  constructor(config: pg.QueryConfig, room: number) {
+    super(config)
+    this.#bytes = Buffer.allocUnsafeSlow(room)
+  }
 
   /** Called by the client for every row. The chunk is a view of what the client will overwrite. */
   handleCopyData({ chunk }: { chunk: Buffer }) {
@@ -42,6 +48,7 @@ class Lines extends pg.Query {
   #grow(least: number) {
     const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, least))
     this.#bytes.copy(larger, 0, 0, this.#length)
+    giveBack(this.#bytes)
     this.#bytes = larger
   }
 
@@ -87,16 +94,19 @@ export const createCopyLink = ({ url, prepare, patienceMilliseconds }: Options) 
     }
   }
 
+  // The parts of one export are of about the same length.
+  let room = leastRoom
+
   const copy = async (query: CsvQuery): Promise<Uint8Array> => {
     const client = await open()
     const done = new Promise<Uint8Array>((resolve, reject) => {
-      const lines = new Lines({
-        text: copyOf(query),
-        callback: (error: Error | null) => (error ? reject(error) : resolve(lines.bytes)),
-      } as pg.QueryConfig)
+      const settle = (error: Error | null) => (error ? reject(error) : resolve(lines.bytes))
+      const lines = new Lines({ text: copyOf(query), callback: settle } as pg.QueryConfig, room)
       client.query(lines)
     })
-    return watch(client, done)
+    const bytes = await watch(client, done)
+    room = Math.max(leastRoom, Math.ceil(1.1 * bytes.length))
+    return bytes
   }
 
   let last: Promise<unknown> = Promise.resolve()

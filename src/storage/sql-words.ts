@@ -1,4 +1,5 @@
 import type { Database, Statement } from './db.ts'
+import { postgresForEachRow, type RowStatement, sqliteForEachRow } from './for-each-row.ts'
 
 /** What the engines say differently, for areas that compute texts and sums in the store. Arguments are SQL expressions. */
 export interface SqlWords {
@@ -12,12 +13,16 @@ export interface SqlWords {
   behind(text: string, character: string): string
   /** A number of Unix seconds between the years 1 and 9999 as UTC: `2026-02-07 09:15:02`. */
   dateAndTime(unixSeconds: string): string
+  /** The same as `2026-02-07T09:15:02Z`. */
+  isoDateAndTime(unixSeconds: string): string
   /** The same as `Sat, 07 Feb 2026 09:15:02 GMT`. */
   httpDate(unixSeconds: string): string
   /** A number that is not negative, and has no more digits, with leading zeros. */
   padded(number: string, digits: number): string
   /** What stands behind FROM to join with a JSON list of pairs of texts: rows `pairs.a`, `pairs.b`. */
   pairs(json: string): string
+  /** What makes a statement happen once for each of many rows. */
+  forEachRow(statement: RowStatement): readonly Statement[]
   /**
    * For writes that add to shared counters: until the end of the transaction nobody else has a turn of that name, so
    * that no two of them can wait for each other. Undefined where writes happen one after the other anyway.
@@ -45,6 +50,7 @@ const sqlite: SqlWords = {
     `CASE WHEN instr(${text}, ${quoted(character)}) > 0
       THEN substr(${text}, instr(${text}, ${quoted(character)}) + 1) ELSE '' END`,
   dateAndTime: (seconds) => `datetime(${seconds}, 'unixepoch')`,
+  isoDateAndTime: (seconds) => `strftime('%Y-%m-%dT%H:%M:%SZ', ${seconds}, 'unixepoch')`,
   httpDate: (seconds) => {
     const part = (form: string) => `strftime('${form}', ${seconds}, 'unixepoch')`
     return `concat(${named(dayNames, `(${weekday(seconds)})`)}, ${part(', %d ')},
@@ -52,11 +58,11 @@ const sqlite: SqlWords = {
   },
   padded: (number, digits) => `substr('${'0'.repeat(digits)}' || (${number}), -${digits})`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
+  forEachRow: sqliteForEachRow,
   takeTurn: () => undefined,
 }
 
-const postgresTime = (seconds: string, form: string) =>
-  `to_char(to_timestamp(${seconds}) AT TIME ZONE 'UTC', '${form}')`
+const timestampOf = (seconds: string) => `(to_timestamp(${seconds}) AT TIME ZONE 'UTC')`
 
 const postgres: SqlWords = {
   joined: (parts) => `concat(${parts.join(', ')})`,
@@ -65,11 +71,14 @@ const postgres: SqlWords = {
   behind: (text, character) =>
     `CASE WHEN strpos(${text}, ${quoted(character)}) > 0
       THEN substr(${text}, strpos(${text}, ${quoted(character)}) + 1) ELSE '' END`,
-  dateAndTime: (seconds) => postgresTime(seconds, 'YYYY-MM-DD HH24:MI:SS'),
-  httpDate: (seconds) => postgresTime(seconds, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"'),
+  // Connections for reads have the date style ISO: see postgres.ts. It costs half of what to_char does.
+  dateAndTime: (seconds) => `${timestampOf(seconds)}::text`,
+  isoDateAndTime: (seconds) => `translate(${timestampOf(seconds)}::text, ' ', 'T') || 'Z'`,
+  httpDate: (seconds) => `to_char(${timestampOf(seconds)}, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')`,
   padded: (number, digits) => `lpad((${number})::text, ${digits}, '0')`,
   pairs: (json) =>
     `(SELECT pair ->> 0 AS a, pair ->> 1 AS b FROM json_array_elements(${json}::json) AS pair) AS pairs`,
+  forEachRow: postgresForEachRow,
   takeTurn: (name) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext($1))', params: [`crosspoint ${name}`] }),
 }
 

@@ -1,6 +1,7 @@
 import { csvLine, isFormula, needsQuotes } from '../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
+import { splitObject } from '../../lib/json-text.ts'
 import { type CdrRow, columns } from './columns.ts'
 import type { Place } from './reading/rules.ts'
 
@@ -261,8 +262,13 @@ const sheetMembers = (names: readonly SheetColumn[]) =>
 
 const membersFor = { customer: sheetMembers(commonColumns), reseller: sheetMembers(resellerColumns) }
 
-const inRows = fields.filter(({ name, inVariables }) => !inVariables && !Object.hasOwn(wholeSheet, name))
-const variableFields = fields.filter(({ inVariables }) => inVariables)
+const fieldMembers = (ofRow: typeof fields) =>
+  ofRow.map((field) => ({ ...field, before: `,"${field.name}":` }))
+
+const inRows = fieldMembers(
+  fields.filter(({ name, inVariables }) => !inVariables && !Object.hasOwn(wholeSheet, name)),
+)
+const variableFields = fieldMembers(fields.filter(({ inVariables }) => inVariables))
 
 const isShown = (name: string) =>
   !isPrivate(name) && !tooLongForRows.has(name) && !Object.hasOwn(wholeSheet, name)
@@ -276,15 +282,37 @@ const sheetText = (leg: Leg, view: RowView) => {
   return text
 }
 
-const variablesText = (leg: Leg, others: unknown) => {
-  let text = `"account_id":${JSON.stringify(leg.account_id)}`
-  for (const { name, sql, type } of variableFields) {
+const valueText = (type: (typeof fields)[number]['type'], value: string | number) =>
+  type === 'json' ? value : jsonText(value)
+
+const fieldsText = (leg: Leg, ofRow: typeof inRows) => {
+  let text = ''
+  for (const { sql, type, before } of ofRow) {
     const value = leg[sql]
-    if (value !== null) text += type === 'json' ? `,"${name}":${value}` : member(name, value)
+    if (value !== null) text += before + valueText(type, value)
   }
-  for (const [name, value] of Object.entries((others as Json | undefined) ?? {}))
-    if (!isPrivate(name)) text += member(name, value)
-  return `,"custom_channel_vars":{${text}}`
+  return text
+}
+
+const channelVars = 'custom_channel_vars'
+
+// Where one of these begins a key or a text, it is looked at what a row would show.
+const needsCare = new RegExp(`"(?:_|pvt_|(?:${[...tooLongForRows, ...Object.keys(wholeSheet)].join('|')})")`)
+
+const membersText = (members: string) => members && `,${members}`
+
+/** What `rest` adds to a row, and to its variables: taken over as it stands, most often. */
+const restTexts = (rest: string | null) => {
+  if (rest === null) return { others: '', variables: '' }
+  const split = needsCare.test(rest) ? undefined : splitObject(rest, channelVars)
+  if (split) return { others: membersText(split.others), variables: membersText(split.inner) }
+  const { [channelVars]: vars = {}, ...others } = JSON.parse(rest) as Json
+  let text = ''
+  for (const name in others) if (isShown(name)) text += member(name, others[name])
+  let variables = ''
+  for (const [name, value] of Object.entries(vars as Json))
+    if (!isPrivate(name)) variables += member(name, value)
+  return { others: text, variables }
 }
 
 /**
@@ -292,12 +320,10 @@ const variablesText = (leg: Leg, others: unknown) => {
  * description. It is put together as a text because a page is fifty of them.
  */
 export const rowTextOf = (leg: Leg, view: RowView): string => {
-  let text = sheetText(leg, view)
-  for (const { name, sql } of inRows) if (leg[sql] !== null) text += member(name, leg[sql])
-  const rest = leg.rest === null ? {} : (JSON.parse(leg.rest) as Json)
-  for (const name in rest)
-    if (name !== 'custom_channel_vars' && isShown(name)) text += member(name, rest[name])
-  return `{${text.slice(1)}${variablesText(leg, rest.custom_channel_vars)}}`
+  const { others, variables } = restTexts(leg.rest)
+  const account = `"account_id":${jsonText(leg.account_id)}`
+  const text = sheetText(leg, view) + fieldsText(leg, inRows) + others
+  return `{${text.slice(1)},"${channelVars}":{${account}${fieldsText(leg, variableFields)}${variables}}}`
 }
 
 /** What `fields` picks from: the columns, and the whole document behind them. */

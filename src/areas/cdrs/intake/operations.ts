@@ -54,6 +54,8 @@ type Tally = { -readonly [Key in keyof IntakeReport]: IntakeReport[Key] }
 const reportedRejections = 1000
 // One durable transaction each: larger ones would hold up the writes of others for longer than they save.
 const legsPerBatch = 500
+// While the store writes one, the next is put together: otherwise the two would take turns.
+const writesAtOnce = 2
 
 const isVerdict = (judged: Leg | Verdict): judged is Verdict =>
   typeof judged === 'string' || 'rejected' in judged
@@ -197,7 +199,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
     ): Promise<IntakeReport> {
       const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
       let waiting: { line: number; leg: Leg }[] = []
-      let writing: Promise<void> = Promise.resolve()
+      const writing: Promise<void>[] = []
       // Where one leg was sent before, the next ones most likely were as well.
       let isRepeat = false
 
@@ -223,14 +225,15 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
         onProgress?.(report)
       }
 
-      /** One batch is written while the next is being read. */
+      /** Some batches are written while the next one is being read. */
       const flush = async () => {
         const batch = waiting
         waiting = []
-        await writing
-        if (batch.length > 0) writing = store(batch)
-        // Its failure is met at the next await.
-        writing.catch(() => undefined)
+        if (writing.length === writesAtOnce) await writing.shift()
+        const written = store(batch)
+        // A failure is met when the batch is waited for.
+        written.catch(() => undefined)
+        writing.push(written)
       }
 
       for await (const entries of chunks) {
@@ -241,8 +244,8 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
           if (waiting.length >= legsPerBatch) await flush()
         }
       }
-      await flush()
-      await writing
+      if (waiting.length > 0) await flush()
+      await Promise.all(writing)
       report.rejected.sort((a, b) => a.line - b.line)
       return report
     },

@@ -12,9 +12,6 @@ const writable = (seconds: string, text: string) =>
 
 const isoDate = ({ dateAndTime }: SqlWords) => `substr(${dateAndTime(unixStart)}, 1, 10)`
 
-const isoDateAndTime = (words: SqlWords) =>
-  words.joined([isoDate(words), "'T'", `substr(${words.dateAndTime(unixStart)}, 12)`, "'Z'"])
-
 const byDirection = (inbound: string, outbound: string) =>
   `CASE call_direction WHEN 'inbound' THEN ${inbound} WHEN 'outbound' THEN ${outbound} END`
 
@@ -57,7 +54,7 @@ const cellsOf = (words: SqlWords, utcOffset: string): Record<SheetColumn, string
   unix_timestamp_micro: unixMicro(words),
   rfc_1036: writable(unixStart, words.httpDate(unixStart)),
   iso_8601: writable(unixStart, isoDate(words)),
-  iso_8601_combined: writable(unixStart, isoDateAndTime(words)),
+  iso_8601_combined: writable(unixStart, words.isoDateAndTime(unixStart)),
   call_type: 'account_billing',
   rate: money(words, 'rate'),
   rate_name: 'rate_name',

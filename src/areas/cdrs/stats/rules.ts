@@ -68,21 +68,60 @@ const groupIn = (leg: CountedLeg, dimension: Dimension) => (dimension === 'all' 
 const keyOf = ({ account_id, dimension, group_value, seconds, start }: Tally) =>
   `${account_id}\0${dimension}\0${seconds}\0${group_value}\0${start}`
 
+/** Legs of one account that lie in one quarter of an hour, by the groups of each dimension. */
+interface Quarter {
+  accountId: string
+  start: number
+  groups: readonly Map<string, Sums>[]
+}
+
+const startIn = (seconds: number, at: number) => Math.floor(at / seconds) * seconds
+
+const quartersOf = (legs: readonly CountedLeg[]): Iterable<Quarter> => {
+  const quarters = new Map<string, Quarter>()
+  for (const leg of legs) {
+    const start = startIn(quarterSeconds, leg.created)
+    const key = `${leg.account_id}\0${start}`
+    const quarter: Quarter = quarters.get(key) ?? {
+      accountId: leg.account_id,
+      start,
+      groups: dimensions.map(() => new Map()),
+    }
+    quarters.set(key, quarter)
+    const sums = sumsOf(leg)
+    for (const [index, dimension] of dimensions.entries()) {
+      const group = groupIn(leg, dimension)
+      const groups = quarter.groups[index] as Map<string, Sums>
+      const known = groups.get(group)
+      if (known) addSums(known, sums)
+      else groups.set(group, { ...sums })
+    }
+  }
+  return quarters.values()
+}
+
+const talliesOfQuarter = ({ accountId, start, groups }: Quarter): Tally[] =>
+  groups.flatMap((ofDimension, index) =>
+    Array.from(ofDimension, ([group_value, sums]) => ({
+      account_id: accountId,
+      dimension: dimensions[index] as Dimension,
+      group_value,
+      seconds: quarterSeconds,
+      start,
+      ...sums,
+    })),
+  )
+
 /** What these legs add to the statistics, sorted by key: writers that add to the same rows never wait for each other crosswise. */
 export const talliesOf = (legs: readonly CountedLeg[]): Tally[] => {
   const found = new Map<string, Tally>()
-  for (const leg of legs) {
-    const sums = sumsOf(leg)
-    for (const dimension of dimensions) {
-      for (const seconds of [quarterSeconds, daySeconds]) {
-        const start = Math.floor(leg.created / seconds) * seconds
-        const group_value = groupIn(leg, dimension)
-        const tally = { account_id: leg.account_id, dimension, group_value, seconds, start, ...sums }
-        const key = keyOf(tally)
-        const known = found.get(key)
-        if (known) addSums(known, sums)
-        else found.set(key, tally)
-      }
+  for (const quarter of quartersOf(legs)) {
+    for (const tally of talliesOfQuarter(quarter)) {
+      found.set(keyOf(tally), tally)
+      const day = { ...tally, seconds: daySeconds, start: startIn(daySeconds, tally.start) }
+      const known = found.get(keyOf(day))
+      if (known) addSums(known, day)
+      else found.set(keyOf(day), day)
     }
   }
   return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, tally]) => tally)

@@ -34,13 +34,27 @@ export interface EntryPage {
   long: boolean
 }
 
-const insertEntry = `INSERT INTO ledger_entries
+const entryShape = {
+  id: 'text',
+  source_service: 'text',
+  source_id: 'text',
+  amount: 'integer',
+  usage_type: 'text',
+  usage_quantity: 'integer',
+  usage_unit: 'text',
+  for_account_id: 'text',
+  doc: 'text',
+  // What the balance has moved by since before the entry.
+  moved: 'integer',
+} as const
+
+const insertEntries = (given: string) => `INSERT INTO ledger_entries
     (account_id, id, created, month, source_service, source_id, amount, usage_type, usage_quantity, usage_unit,
       for_account_id, available_before, doc)
-  SELECT account_id, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS INTEGER), CAST($5 AS TEXT), CAST($6 AS TEXT),
-      CAST($7 AS BIGINT), CAST($8 AS TEXT), CAST($9 AS BIGINT), CAST($10 AS TEXT), CAST($11 AS TEXT),
-      units - CAST($13 AS BIGINT), CAST($12 AS TEXT)
-    FROM ledger_balances WHERE account_id = $1
+  SELECT account_id, given.id, CAST($2 AS BIGINT), CAST($3 AS INTEGER), given.source_service, given.source_id,
+      given.amount, given.usage_type, given.usage_quantity, given.usage_unit, given.for_account_id,
+      units - given.moved, given.doc
+    FROM ledger_balances, ${given} WHERE account_id = $1
   ON CONFLICT DO NOTHING`
 
 // Only of balances of earlier months: whoever comes second in a month finds nothing to carry over.
@@ -73,9 +87,10 @@ const sumEntry = `INSERT INTO ledger_months
     amount = ledger_months.amount + excluded.amount,
     usage_quantity = ledger_months.usage_quantity + excluded.usage_quantity`
 
-// What was booked already is told by the entry; its legs must not fail before that is read.
-const insertLegs = `INSERT INTO ledger_postings (account_id, entry_id, book, amount)
-  VALUES ($1, $2, 'account', $3), ($1, $2, $4, $5) ON CONFLICT DO NOTHING`
+const legShape = { entry_id: 'text', book: 'text', amount: 'integer' } as const
+
+const insertLegs = (given: string) => `INSERT INTO ledger_postings (account_id, entry_id, book, amount)
+  SELECT CAST($1 AS TEXT), given.entry_id, given.book, given.amount FROM ${given} WHERE true ON CONFLICT DO NOTHING`
 
 const entryColumns =
   'id, created, source_service, source_id, amount, usage_type, usage_quantity, usage_unit, available_before, doc'
@@ -103,9 +118,11 @@ const toSum = (row: Row): SourceSum => ({
   usage: usageOf(row),
 })
 
+const totalOf = (bookings: readonly Booking[]) => bookings.reduce((sum, { amount }) => sum + amount, 0)
+
 const bookedAlready = () => failure('booked_already', {})
 
-export const createLedgerStore = ({ all, scan }: Store) => {
+export const createLedgerStore = ({ all, scan, words }: Store) => {
   /** Opens the account's book for a month: what it had before is carried over, once. */
   const openMonth = (set: ChangeSet, accountId: string, month: number, at: number) => {
     const id = rolloverId(month)
@@ -146,33 +163,48 @@ export const createLedgerStore = ({ all, scan }: Store) => {
     )
   }
 
-  /** Adds an entry and its legs. `moved` is what the balance has moved by since before the entry. */
-  const addEntry = (set: ChangeSet, accountId: string, booking: Booking, at: number, moved: number) => {
-    const { source, usage, amount, identity, about, details } = booking
+  /** Adds entries and their legs, in the order in which they move the balance. Answers with the ids of the entries. */
+  const addEntries = (set: ChangeSet, accountId: string, bookings: readonly Booking[], at: number) => {
     const month = monthNumber(at)
-    const id = `${month}-${identity}`
-    set
-      .run(
-        insertEntry,
-        [
-          accountId,
-          id,
-          gregorianOfUnix(at / 1000),
-          month,
-          source.service,
-          source.id,
-          amount,
-          usage.type,
-          usage.quantity,
-          usage.unit,
-          about.id,
-          JSON.stringify(details),
-          moved,
-        ],
-        { rows: 1, orElse: bookedAlready },
-      )
-      .run(insertLegs, [accountId, id, amount, counterBook(source.service), -amount])
-    return id
+    let moved = totalOf(bookings)
+    const entries = bookings.map(({ source, usage, amount, identity, about, details }) => {
+      const entry = {
+        id: `${month}-${identity}`,
+        source_service: source.service,
+        source_id: source.id,
+        amount,
+        usage_type: usage.type,
+        usage_quantity: usage.quantity,
+        usage_unit: usage.unit,
+        for_account_id: about.id,
+        doc: JSON.stringify(details),
+        moved,
+      }
+      moved -= amount
+      return entry
+    })
+    const legs = entries.flatMap(({ id, source_service, amount }) => [
+      { entry_id: id, book: 'account', amount },
+      { entry_id: id, book: counterBook(source_service), amount: -amount },
+    ])
+    const params = [accountId, gregorianOfUnix(at / 1000), month]
+    set.statements.push(
+      ...words.forEachRow({
+        shape: entryShape,
+        rows: entries,
+        params,
+        sql: insertEntries,
+        orElse: bookedAlready,
+      }),
+      ...words.forEachRow({
+        shape: legShape,
+        rows: legs,
+        params: [accountId],
+        sql: insertLegs,
+        orElse: bookedAlready,
+      }),
+    )
+    return entries.map(({ id }) => id)
   }
 
   const addSum = (set: ChangeSet, accountId: string, month: number, sum: SourceSum) => {
@@ -181,33 +213,37 @@ export const createLedgerStore = ({ all, scan }: Store) => {
     set.run(sumEntry, [accountId, month, ...values])
   }
 
+  /** Adds everything that bookings are, which move the balance once. Answers with the ids of the entries. */
+  const bookAll = (
+    set: ChangeSet,
+    accountId: string,
+    bookings: readonly Booking[],
+    at: number,
+    floor?: Floor,
+  ): readonly string[] => {
+    const month = monthNumber(at)
+    openMonth(set, accountId, month, at)
+    moveBalance(set, accountId, totalOf(bookings), floor)
+    const ids = addEntries(set, accountId, bookings, at)
+    const keyOf = ({ source, about }: Booking) => JSON.stringify([source.service, about.id])
+    for (const same of Map.groupBy(bookings, keyOf).values())
+      addSum(set, accountId, month, sumOf(same as [Booking, ...Booking[]]))
+    return ids
+  }
+
   return {
     openMonth,
 
     /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
     book(set: ChangeSet, accountId: string, booking: Booking, at: number, floor?: Floor): string {
-      const month = monthNumber(at)
-      openMonth(set, accountId, month, at)
-      moveBalance(set, accountId, booking.amount, floor)
-      const id = addEntry(set, accountId, booking, at, booking.amount)
-      addSum(set, accountId, month, sumOf([booking]))
+      const [id] = bookAll(set, accountId, [booking], at, floor) as [string]
       set.record({ accountId, kind: 'ledger', id, action: 'created' })
       return id
     },
 
-    /** The same for many bookings of one account, which move its balance once. The change set has to say what they are. */
+    /** The same for many bookings of one account. The change set has to say what they are. */
     bookMany(set: ChangeSet, accountId: string, bookings: readonly Booking[], at: number) {
-      const month = monthNumber(at)
-      openMonth(set, accountId, month, at)
-      let left = bookings.reduce((sum, { amount }) => sum + amount, 0)
-      moveBalance(set, accountId, left, undefined)
-      for (const booking of bookings) {
-        addEntry(set, accountId, booking, at, left)
-        left -= booking.amount
-      }
-      const keyOf = ({ source, about }: Booking) => JSON.stringify([source.service, about.id])
-      for (const same of Map.groupBy(bookings, keyOf).values())
-        addSum(set, accountId, month, sumOf(same as [Booking, ...Booking[]]))
+      bookAll(set, accountId, bookings, at)
     },
 
     async balance(accountId: string): Promise<number> {
