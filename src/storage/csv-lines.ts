@@ -13,15 +13,20 @@ export interface CsvCell {
   alwaysQuoted?: boolean
 }
 
-/** Lines of CSV: rows of a statement, in its order. */
+/** Lines of CSV: rows of a statement, in an order. */
 export interface CsvQuery {
   cells: readonly CsvCell[]
   /** True of rows in which no cell needs quotes, nor an apostrophe but those that are usual. */
   plainWhen: string
   /** Columns that the order is by. */
   orderedBy: readonly string[]
-  /** What follows the selected columns, from FROM to ORDER BY. */
-  tail: string
+  /** The order of the lines. */
+  descending: boolean
+  /**
+   * What follows the selected columns, from FROM to ORDER BY, in either order: the store may read the rows in the
+   * other one, and turn the lines round.
+   */
+  tail(descending: boolean): string
   params: readonly Value[]
 }
 
@@ -46,7 +51,7 @@ const lineOf = (texts: readonly string[]) =>
   `concat(${texts.flatMap((text, index) => (index === 0 ? [text] : ["','", text])).join(', ')}, '\r\n')`
 
 /** For SQLite: the lines as one text. The order goes along, so that it can be an index's. */
-export const joinedLines = ({ cells, plainWhen, orderedBy, tail }: CsvQuery) =>
+export const joinedLines = ({ cells, plainWhen, orderedBy, descending, tail }: CsvQuery) =>
   `SELECT string_agg(line, '') AS text FROM (
     SELECT CASE WHEN ${plainWhen} THEN ${lineOf(cells.map(plain))} ELSE ${lineOf(cells.map(careful))} END AS line,
-    ${orderedBy.join(', ')} ${tail}) AS lines`
+    ${orderedBy.join(', ')} ${tail(descending)}) AS lines`

@@ -19,41 +19,72 @@ const withLiterals = (sql: string, params: readonly Value[]) =>
 const selected = (cells: CsvQuery['cells']) =>
   cells.map((cell, index) => `${guarded(cell)} AS cell_${index}`).join(', ')
 
-/** The server quotes as RFC 4180 does; only the ends of lines are its own. */
+/**
+ * The server quotes as RFC 4180 does; only the ends of lines are its own. It always reads forwards: pages of the table
+ * that are not in memory then come many at a time, because the system reads ahead. Backwards it would wait for each.
+ */
 const copyOf = ({ cells, tail, params }: CsvQuery) =>
-  `COPY (${withLiterals(`SELECT ${selected(cells)} ${tail}`, params)}) TO STDOUT (FORMAT csv)`
+  `COPY (${withLiterals(`SELECT ${selected(cells)} ${tail(false)}`, params)}) TO STDOUT (FORMAT csv)`
 
 const leastRoom = 1 << 16
 
-/** Lines as they come, with CR LF at their ends. */
-class Lines extends pg.Query {
-  #bytes: Buffer<ArrayBuffer>
-  #length = 0
+interface LinesOptions {
+  /** Each line goes before the one that came before it. */
+  turned: boolean
+  /** Bytes to begin with. */
+  room: number
+}
 
-  constructor(config: pg.QueryConfig, room: number) {
+/** Lines with CR LF at their ends, in the order in which they come or the opposite one. */
+class Lines extends pg.Query {
+  readonly #turned: boolean
+  #bytes: Buffer<ArrayBuffer>
+  /** The lines so far, in the bytes. */
+  #start: number
+  #end: number
+
+  constructor(config: pg.QueryConfig, { turned, room }: LinesOptions) {
     super(config)
+    this.#turned = turned
     this.#bytes = Buffer.allocUnsafeSlow(room)
+    this.#start = turned ? room : 0
+    this.#end = this.#start
   }
 
   /** Called by the client for every row. The chunk is a view of what the client will overwrite. */
   handleCopyData({ chunk }: { chunk: Buffer }) {
-    const end = this.#length + chunk.length - 1
-    if (end + 2 > this.#bytes.length) this.#grow(end + 2)
-    chunk.copy(this.#bytes, this.#length)
-    this.#bytes[end] = 0x0d
-    this.#bytes[end + 1] = 0x0a
-    this.#length = end + 2
+    // One byte longer than with the line feed that it comes with.
+    const at = this.#claim(chunk.length + 1)
+    chunk.copy(this.#bytes, at)
+    this.#bytes[at + chunk.length - 1] = 0x0d
+    this.#bytes[at + chunk.length] = 0x0a
+  }
+
+  /** Where a line of this length goes. */
+  #claim(length: number) {
+    const free = this.#turned ? this.#start : this.#bytes.length - this.#end
+    if (free < length) this.#grow(length)
+    if (this.#turned) {
+      this.#start -= length
+      return this.#start
+    }
+    this.#end += length
+    return this.#end - length
   }
 
   #grow(least: number) {
-    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, least))
-    this.#bytes.copy(larger, 0, 0, this.#length)
+    const more = Math.max(this.#bytes.length, least)
+    const larger = Buffer.allocUnsafeSlow(this.#bytes.length + more)
+    const shift = this.#turned ? more : 0
+    this.#bytes.copy(larger, this.#start + shift, this.#start, this.#end)
     giveBack(this.#bytes)
     this.#bytes = larger
+    this.#start += shift
+    this.#end += shift
   }
 
   get bytes() {
-    return this.#bytes.subarray(0, this.#length)
+    return this.#bytes.subarray(this.#start, this.#end)
   }
 }
 
@@ -101,7 +132,8 @@ export const createCopyLink = ({ url, prepare, patienceMilliseconds }: Options) 
     const client = await open()
     const done = new Promise<Uint8Array>((resolve, reject) => {
       const settle = (error: Error | null) => (error ? reject(error) : resolve(lines.bytes))
-      const lines = new Lines({ text: copyOf(query), callback: settle } as pg.QueryConfig, room)
+      const config = { text: copyOf(query), callback: settle } as pg.QueryConfig
+      const lines = new Lines(config, { turned: query.descending, room })
       client.query(lines)
     })
     const bytes = await watch(client, done)

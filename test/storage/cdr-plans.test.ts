@@ -124,7 +124,10 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
       },
       csvLines: async (query) => {
         const columns = query.cells.map((cell, index) => `${guarded(cell)} AS cell_${index}`)
-        await note(`SELECT ${[...query.orderedBy, ...columns].join(', ')} ${query.tail}`, query.params)
+        await note(
+          `SELECT ${[...query.orderedBy, ...columns].join(', ')} ${query.tail(query.descending)}`,
+          query.params,
+        )
         return store.csvLines(query)
       },
     })

@@ -128,7 +128,8 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     const filters = scope.questions
       .map((question) => ` AND (${conditions.conditionOf(question, mark)})`)
       .join('')
-    return (from: string) => `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, descending)}`
+    return (from: string, inOrder = descending) =>
+      `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, inOrder)}`
   }
 
   const readPart = (part: Bounded<Part>, limit: number, long: boolean) => {
@@ -146,7 +147,13 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, { mark })
     return inMonths(part.stretch.months, (from) =>
-      store.csvLines({ ...sheet, orderedBy: ['created', 'id'], tail: statement(from), params }),
+      store.csvLines({
+        ...sheet,
+        orderedBy: ['created', 'id'],
+        descending: part.descending,
+        tail: (descending) => statement(from, descending),
+        params,
+      }),
     )
   }
 

@@ -40,9 +40,9 @@ export const createInteractionStore = (store: Store) => {
   const foundIn = ({ scope, after, until, descending }: Part, { mark }: Pick<Params, 'mark'>) => {
     const ends = { after: placeWithin(scope, after), until, descending }
     const rows = `${heldBy(scope, mark)} AND ${rangeOf(scope, interactionOrder, ends, mark)}`
-    const order = orderBy(interactionOrder, descending)
-    return (from: string) =>
-      `SELECT DISTINCT interaction_time AS found_time, interaction_key AS found_key FROM ${from} WHERE ${rows} ${order}`
+    return (from: string, inOrder = descending) =>
+      `SELECT DISTINCT interaction_time AS found_time, interaction_key AS found_key FROM ${from}
+        WHERE ${rows} ${orderBy(interactionOrder, inOrder)}`
   }
 
   /** The leg that stands for each of them: a statement from FROM on. */
@@ -51,15 +51,14 @@ export const createInteractionStore = (store: Store) => {
     const held = heldBy(part.scope, mark)
     const account = mark(part.scope.accountId)
     const bound = limit === undefined ? '' : `LIMIT ${mark(limit)}`
-    const order = orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)
     // Materialized, or the planner of PostgreSQL would look for the leg among all of the account's.
-    return (from: string) => `FROM (WITH firsts AS MATERIALIZED (
+    return (from: string, descending = part.descending) => `FROM (WITH firsts AS MATERIALIZED (
         SELECT found_time, found_key, (
           SELECT id FROM ${from} WHERE ${held}
             AND interaction_time = found_time AND interaction_key = found_key ${firstChannel}) AS first_id
-        FROM (${found(from)} ${bound}) AS found) SELECT * FROM firsts) AS firsts
+        FROM (${found(from, descending)} ${bound}) AS found) SELECT * FROM firsts) AS firsts
       CROSS JOIN ${from} WHERE account_id = ${account} AND id = first_id
-      ${order}`
+      ${orderBy({ time: 'found_time', mark: 'found_key' }, descending)}`
   }
 
   /** An interaction lies in the month of its time: month after month is in order. */
@@ -86,7 +85,13 @@ export const createInteractionStore = (store: Store) => {
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, undefined, { mark })
     return inMonth(part.month, (from) =>
-      store.csvLines({ ...sheet, orderedBy: ['found_time', 'found_key'], tail: statement(from), params }),
+      store.csvLines({
+        ...sheet,
+        orderedBy: ['found_time', 'found_key'],
+        descending: part.descending,
+        tail: (descending) => statement(from, descending),
+        params,
+      }),
     )
   }
 
