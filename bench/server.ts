@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { environment, nodeOptions } from '../scripts/server-process.mjs'
 import { end } from './children.ts'
 
 export interface Place {
@@ -22,9 +23,10 @@ export interface RunningServer {
 
 export const adminPassword = 'bench-secret'
 
-const program = fileURLToPath(new URL('../bin/crosspoint.ts', import.meta.url))
+const program = fileURLToPath(new URL('../bin/crosspoint.mjs', import.meta.url))
 
 const environmentOf = ({ dataDir, databaseUrl }: Place) => ({
+  ...environment,
   PATH: process.env.PATH,
   CROSSPOINT_DATA_DIR: dataDir,
   CROSSPOINT_PORT: '0',
@@ -37,7 +39,7 @@ const environmentOf = ({ dataDir, databaseUrl }: Place) => ({
 export const startServer = async (place: Place, profileDir?: string): Promise<RunningServer> => {
   const begun = performance.now()
   const profiling = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
-  const child = spawn(process.execPath, [...profiling, program, 'serve'], {
+  const child = spawn(process.execPath, [...nodeOptions, ...profiling, program, 'serve'], {
     env: environmentOf(place),
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -8,6 +8,7 @@ import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { environment, nodeOptions } from './server-process.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const modules = join(root, 'node_modules')
@@ -42,9 +43,15 @@ const stepsOf = (command, args) => {
       return [{ script: [join(root, 'bench', 'run.ts'), ...args], cwd: root }]
     case 'serve':
       // Over the channel the server notices that its launcher was killed without a chance to tell.
-      return [{ script: [join(root, 'bin', 'crosspoint.ts'), command, ...args], channel: ['ipc'] }]
+      return [
+        {
+          script: [...nodeOptions, join(root, 'bin', 'crosspoint.mjs'), command, ...args],
+          channel: ['ipc'],
+          env: environment,
+        },
+      ]
     default:
-      return [{ script: [join(root, 'bin', 'crosspoint.ts'), ...(command ? [command] : []), ...args] }]
+      return [{ script: [join(root, 'bin', 'crosspoint.mjs'), ...(command ? [command] : []), ...args] }]
   }
 }
 

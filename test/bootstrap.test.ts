@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
-const launcher = join(import.meta.dirname, '..', 'scripts', 'bootstrap.mjs')
+const scripts = join(import.meta.dirname, '..', 'scripts')
 
 const fakeNpm = `#!/bin/sh
 echo "$@" >> npm-calls
@@ -49,12 +49,13 @@ const write = async (path: string, text: string) => writeFile(join(root, path), 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'crosspoint-bootstrap-'))
   for (const folder of ['scripts', 'bin', 'fake']) await mkdir(join(root, folder))
-  await copyFile(launcher, join(root, 'scripts', 'bootstrap.mjs'))
+  for (const name of ['bootstrap.mjs', 'server-process.mjs'])
+    await copyFile(join(scripts, name), join(root, 'scripts', name))
   await write('fake/npm', fakeNpm)
   await chmod(join(root, 'fake', 'npm'), 0o755)
   // The tools of an installation are scripts of either module system; this text is valid in both.
   await write('tool.cjs', fakeTool)
-  await write('bin/crosspoint.ts', fakeServer)
+  await write('bin/crosspoint.mjs', fakeServer)
   await write('package-lock.json', '{}')
 })
 

@@ -7,6 +7,10 @@ export interface Numbered<T> {
   content: T
 }
 
+const firstScript = new URL('./worker-start.mjs', import.meta.url)
+// What a question brings is garbage as soon as it is answered: room for more would only be filled with it.
+const maxYoungGenerationSizeMb = 6
+
 interface Waiting {
   resolve: (content: never) => void
   reject: (error: unknown) => void
@@ -16,11 +20,7 @@ interface Waiting {
  * Calls into a worker thread that is started when the first one comes. It keeps the process alive only
  * while a call is under way; when it dies, its calls fail and the next one starts another.
  */
-export const createWorkerLink = <Question, Answer>(
-  script: URL,
-  workerData: unknown,
-  onStart?: () => void,
-) => {
+export const createWorkerLink = <Question, Answer>(script: URL, workerData: object, onStart?: () => void) => {
   let worker: Worker | undefined
   let lastNumber = 0
   const waiting = new Map<number, Waiting>()
@@ -40,7 +40,10 @@ export const createWorkerLink = <Question, Answer>(
   }
 
   const start = () => {
-    const started = new Worker(script, { workerData })
+    const started = new Worker(firstScript, {
+      workerData: { ...workerData, script: script.href },
+      resourceLimits: { maxYoungGenerationSizeMb },
+    })
     started.on('message', settle)
     started.on('error', failAll)
     onStart?.()

@@ -13,7 +13,7 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { storedCdrs } from '../support/stored-cdrs.ts'
 
-const program = new URL('../../bin/crosspoint.ts', import.meta.url).pathname
+const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 // 2026-02-10 and 2026-03-10, in Gregorian seconds.
 const february = 63_937_900_800

@@ -12,7 +12,7 @@ import { engines } from '../support/postgres.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
 
-const program = join(import.meta.dirname, '../../bin/crosspoint.ts')
+const program = join(import.meta.dirname, '../../bin/crosspoint.mjs')
 
 /** Runs the program to its end. */
 const runProgram = async (args: string[], environment: Record<string, string>) => {

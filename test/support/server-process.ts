@@ -16,7 +16,7 @@ export interface ServerProcess {
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-const program = new URL('../../bin/crosspoint.ts', import.meta.url).pathname
+const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 /** A real server in a process of its own, on a free port. `undefined` takes a variable away. */
 export const startServerProcess = async (

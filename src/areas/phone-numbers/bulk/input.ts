@@ -5,6 +5,7 @@ import type { CarrierModule } from '../../../lib/carrier-names.ts'
 import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
+import { createTurns } from '../../../lib/turns.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Validate } from '../../system-configs/operations.ts'
@@ -170,10 +171,12 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     const texts = rows.map(({ cells }) => cells.e164 ?? '')
     const view = await numbers.preload(texts)
     const results: RowResult<Left>[] = []
+    const takeTurns = createTurns()
     for (const [index, { cells, earlier }] of rows.entries()) {
       const number = texts[index] as string
       if (earlier) view.put(await numbers.normalize(number), earlier.stored)
       results.push(await attempt(perform, { view, number, cells, context }))
+      await takeTurns()
     }
     return results
   }

@@ -1,5 +1,5 @@
 // One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Lease } from '../../../jobs/leases.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
@@ -125,6 +125,8 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     const begunAt = clock.now()
     const judgement: Judgement = await (early ?? judge(work.action, rows, context, overlay.earlier))
     if (judgement.crash !== undefined) logCrash(work.task, judgement.crash)
+    // Rows are judged, and stored, in one go each: whoever else waits for the event loop comes in between.
+    await nextTurn()
     await enter(work, judgement.verdicts, context, overlay, begunAt)
     return !judgement.stopped && !judgement.verdicts.some(({ isLast }) => isLast)
   }
