@@ -35,6 +35,7 @@ const end = (why) => { console.log('ends after ' + why); process.exit(0) }
 if (command === 'serve') {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(signal))
   process.on('disconnect', () => end('disconnect'))
+  if (process.env.TELL) console.log(process.execArgv.join(' '), process.env.MALLOC_MMAP_THRESHOLD_)
   console.log('ready')
 } else if (command === 'exit') process.exit(Number(value))
 else if (command === 'die') process.kill(process.pid, value)
@@ -95,8 +96,8 @@ const finish = async (args: string[], env?: Record<string, string>) => {
 const npmCalls = async () =>
   (await readFile(join(root, 'npm-calls'), 'utf8').catch(() => '')).split('\n').length - 1
 
-const startedServer = async () => {
-  const run = start(['serve'])
+const startedServer = async (env?: Record<string, string>) => {
+  const run = start(['serve'], env)
   await expect.poll(() => run.out, { timeout: 10_000 }).toContain('ready')
   return run
 }
@@ -177,6 +178,13 @@ describe('the end of a command', () => {
     run.child.kill(signal)
     expect(await run.status).toBe(0)
     expect(run.out).toBe(`ready\nends after ${signal}\n`)
+  })
+
+  it('of the server comes from a process whose memory is bounded', async () => {
+    const run = await startedServer({ TELL: 'yes' })
+    run.child.kill('SIGTERM')
+    await run.status
+    expect(run.out).toContain('--max-semi-space-size=8 --heap-growing-percent=40 4194304\n')
   })
 
   it('reaches a server whose launcher is killed without a chance to tell', async () => {
