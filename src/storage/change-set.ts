@@ -167,24 +167,28 @@ const feedOf = (change: Change, id: string, at: number, author: string): Append[
   ]
 }
 
-/** What many changes of one write add to a count is one move, and what they take away another. */
+/** What many changes of one author in one write add to a count is one move, and what they take away another. */
 const movesOf = (sets: readonly ChangeSet[], textOf: (author: Author) => string, at: number): Append[] => {
-  const moves = new Map<string, Count & { author: string }>()
+  const byAuthor = new Map<string, Map<string, Count>>()
   for (const { author, counts } of sets) {
     if (counts.length === 0) continue
     const text = textOf(author)
+    const moves = byAuthor.get(text) ?? new Map<string, Count>()
+    byAuthor.set(text, moves)
     for (const count of counts) {
       const { accountId, category, item, delta } = count
-      const key = `${accountId}\n${category}\n${item}\n${delta > 0}\n${text}`
+      const key = `${accountId}\n${category}\n${item}\n${delta > 0}`
       const move = moves.get(key)
       if (move) move.delta += delta
-      else moves.set(key, { ...count, author: text })
+      else moves.set(key, { ...count })
     }
   }
-  return [...moves.values()].map(({ accountId, category, item, delta, author }) => ({
-    table: quantityMoves,
-    values: [accountId, newId(at), at, category, item, delta, 0, author],
-  }))
+  return [...byAuthor].flatMap(([author, moves]) =>
+    Array.from(moves.values(), ({ accountId, category, item, delta }) => ({
+      table: quantityMoves,
+      values: [accountId, newId(at), at, category, item, delta, 0, author],
+    })),
+  )
 }
 
 /** An author as it is kept: without the hold on a key, which ends with the request. */

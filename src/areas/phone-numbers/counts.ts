@@ -32,25 +32,18 @@ export async function* countedNumbers(
   }
 }
 
-const add = (moves: Map<string, number>, number: NumberRecord | undefined, by: 1 | -1) => {
-  if (!number?.accountId) return
-  for (const [category, item] of countsOf(number)) {
-    const key = JSON.stringify([number.accountId, category, item])
-    moves.set(key, (moves.get(key) ?? 0) + by)
-  }
-}
+const ownedCounts = (number: NumberRecord | undefined) => (number?.accountId ? countsOf(number) : [])
 
-/** Moves the counts of the owners before and after. */
+/** Moves the counts of the owners before and after. What stays as it is moves nothing. */
 export const addCounts = (
   set: ChangeSet,
   before: NumberRecord | undefined,
   after: NumberRecord | undefined,
 ) => {
-  const moves = new Map<string, number>()
-  add(moves, before, -1)
-  add(moves, after, 1)
-  for (const [key, delta] of moves) {
-    const [accountId, category, item] = JSON.parse(key) as [string, string, string]
-    set.count(accountId, category, item, delta)
-  }
+  const isSameOwner = before?.accountId === after?.accountId
+  const [gone, come] = [ownedCounts(before), ownedCounts(after)]
+  const isIn = (counts: readonly Count[], [category, item]: Count) =>
+    isSameOwner && counts.some((count) => count[0] === category && count[1] === item)
+  for (const count of gone) if (!isIn(come, count)) set.count(before?.accountId as string, ...count, -1)
+  for (const count of come) if (!isIn(gone, count)) set.count(after?.accountId as string, ...count, 1)
 }

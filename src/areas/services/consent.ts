@@ -28,8 +28,8 @@ interface Payer {
  * priced with the plans of the authenticating account (reference 03 section 1.11). Whoever has no plans is never asked.
  */
 export const createConsent = ({ books, standings }: { books: Books; standings: Standings }): Gate => {
-  const isWithin = async ({ id }: AccountRecord, { accountId }: Count) =>
-    accountId === id || (await books.account(accountId))?.hidden.tree.includes(id) === true
+  const isBelow = async ({ id }: AccountRecord, { accountId }: Count) =>
+    (await books.account(accountId))?.hidden.tree.includes(id) === true
 
   /** Who is asked: the authenticating account of each author, with the counts that are its own or below it. */
   const payersOf = async (sets: readonly ChangeSet[]): Promise<Payer[]> => {
@@ -41,7 +41,8 @@ export const createConsent = ({ books, standings }: { books: Books; standings: S
       if (!account) continue
       const payer = payers.get(authAccountId) ?? { account, author, counts: [] }
       payers.set(authAccountId, payer)
-      for (const count of counts) if (await isWithin(account, count)) payer.counts.push(count)
+      for (const count of counts)
+        if (count.accountId === account.id || (await isBelow(account, count))) payer.counts.push(count)
     }
     return [...payers.values()]
   }
