@@ -33,6 +33,19 @@ const writeHead = (exchange: Exchange, status: number, headers: Headers) => {
   exchange.response.writeHead(status, flat)
 }
 
+/** Sends a body in pieces, which need not be put together first. */
+const sendPieces = (exchange: Exchange, status: number, pieces: readonly Uint8Array[], headers: Headers) => {
+  exchange.done = true
+  headers['content-length'] = String(pieces.reduce((sum, { length }) => sum + length, 0))
+  writeHead(exchange, status, headers)
+  const { response } = exchange
+  if (exchange.method === 'HEAD') return void response.end()
+  response.cork()
+  for (const piece of pieces) response.write(piece)
+  response.end()
+  response.uncork()
+}
+
 const send = (exchange: Exchange, status: number, body: string | Uint8Array, headers: Headers) => {
   exchange.done = true
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
@@ -278,15 +291,28 @@ const sendWhole = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListP
   return sendJson(exchange, 200, envelopeOf({ ...common(exchange, 'success'), data }))
 }
 
-const dataOpening = Buffer.from('{"data":')
+const comma = 0x2c
+
+/** The bytes of a list, without a text of that length in between: V8 keeps those apart, and collects them at a price. */
+const joinedBytes = (open: string, rows: readonly string[], close: string) => {
+  const commas = Math.max(0, rows.length - 1)
+  const length = [open, ...rows, close].reduce((sum, text) => sum + Buffer.byteLength(text), commas)
+  const bytes = Buffer.allocUnsafe(length)
+  let at = bytes.write(open)
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) bytes[at++] = comma
+    at += bytes.write(row, at)
+  }
+  bytes.write(close, at)
+  return bytes
+}
 
 const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
   const page = await collectPage(listing, plan, jsonMember(listing, plan), exchange.frame.clock.now)
   const [open, close] = bracketsOf(listing)
-  const text = open + page.rows.join(',') + close
-  // Put into bytes once, for its name and for the wire.
-  const bytes = Buffer.from(text)
+  // For its name and for the wire.
+  const bytes = joinedBytes(open, page.rows, close)
   const extra = { page_size: page.rows.length, start_key: plan.startKey, next_start_key: page.nextStartKey }
   // Not a secret, only a name for this content: the digest that processors have instructions for.
   const revision = createHash('sha1')
@@ -297,9 +323,9 @@ const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPl
   if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
   const parts = { ...common(exchange, 'success'), extra, revision }
   if (wantsPretty(exchange))
-    return sendJson(exchange, 200, envelopeOf({ ...parts, data: new RawJson(text) }), { etag })
-  const body = Buffer.concat([dataOpening, bytes, Buffer.from(envelopeTail(parts))])
-  send(exchange, 200, body, { etag, 'content-type': 'application/json' })
+    return sendJson(exchange, 200, envelopeOf({ ...parts, data: new RawJson(bytes.toString()) }), { etag })
+  const pieces = [Buffer.from('{"data":'), bytes, Buffer.from(envelopeTail(parts))]
+  sendPieces(exchange, 200, pieces, { etag, 'content-type': 'application/json' })
 }
 
 const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
