@@ -184,7 +184,7 @@ describe('the end of a command', () => {
     const run = await startedServer({ TELL: 'yes' })
     run.child.kill('SIGTERM')
     await run.status
-    expect(run.out).toContain('--max-semi-space-size=12 --heap-growing-percent=80 4194304\n')
+    expect(run.out).toContain('--heap-growing-percent=100 4194304\n')
   })
 
   it('reaches a server whose launcher is killed without a chance to tell', async () => {
