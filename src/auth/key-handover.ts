@@ -141,7 +141,10 @@ export const obtainServerKey = async (store: Store, dataDir: string): Promise<Bu
     return obtainServerKey(store, dataDir)
   }
   const { fingerprint } = identity.doc
-  if (!own) return keepServerKey(dataDir, await askForKey(store, dataDir, fingerprint))
+  if (!own) {
+    keepServerKey(dataDir, await askForKey(store, dataDir, fingerprint))
+    return obtainServerKey(store, dataDir)
+  }
   if (fingerprintOf(own) !== fingerprint) throw refusal(dataDir)
   return own
 }

@@ -1,7 +1,16 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
-import { randomKey } from '../lib/ids.ts'
+import { randomHex, randomKey } from '../lib/ids.ts'
 
 /** Encrypts what has to be readable again but must mean nothing to a thief of the database. */
 export interface Keyring {
@@ -29,15 +38,32 @@ export const readServerKey = (dataDir: string): Buffer | undefined => {
   }
 }
 
-/** Keeps a key for the next start. Of two processes that start at once, one writes and both get the same key. */
+const syncDirectory = (directory: string) => {
+  const handle = openSync(directory, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/**
+ * Keeps a key for the next start, and returns the one that is kept: of processes that start at once, the first one's.
+ * The file takes its name when it is written whole, so that neither another process nor a power loss finds a part.
+ */
 export const keepServerKey = (dataDir: string, key: Buffer): Buffer => {
   const file = fileOf(dataDir)
+  const draft = `${file}.${randomHex(8)}`
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  writeFileSync(draft, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
   try {
-    writeFileSync(file, `${key.toString('hex')}\n`, { mode: 0o600, flag: 'wx', flush: true })
+    linkSync(draft, file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+  } finally {
+    rmSync(draft)
   }
+  syncDirectory(dirname(file))
   return readServerKey(dataDir) as Buffer
 }
 

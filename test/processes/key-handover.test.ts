@@ -1,5 +1,8 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/databases.ts'
 import { engines } from '../support/postgres.ts'
@@ -22,6 +25,43 @@ const apiKeyOf = async (server: ServerProcess) => {
   })
   return ((await answer.json()) as { data: { api_key: string } }).data.api_key
 }
+
+const keepers = 4
+const keeperSource = `
+  const { parentPort, workerData } = require('node:worker_threads')
+  const { rounds, keyring, dataDir } = workerData
+  import(keyring).then(({ keepServerKey, newServerKey, readServerKey }) => {
+    // Each round begins when all have come to it.
+    const gate = new Int32Array(workerData.gate)
+    const kept = []
+    for (let round = 0; round < rounds; round++) {
+      Atomics.add(gate, 0, 1)
+      while (Atomics.load(gate, 0) < (round + 1) * ${keepers});
+      const place = dataDir + '/' + round
+      const seen = readServerKey(place)
+      kept.push((seen ?? keepServerKey(place, newServerKey())).toString('hex'))
+    }
+    parentPort.postMessage(kept)
+  })
+`
+
+describe('the server key of a data directory', () => {
+  it('is one and whole for all that come to it at the same time', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-test-'))
+    const keyring = new URL('../../src/auth/keyring.ts', import.meta.url).href
+    const workerData = { rounds: 200, keyring, dataDir, gate: new SharedArrayBuffer(4) }
+    const workers = Array.from({ length: keepers }, () => new Worker(keeperSource, { eval: true, workerData }))
+    const keptBy = async (worker: Worker) => (await once(worker, 'message'))[0] as string[]
+    try {
+      const [first, ...others] = await Promise.all(workers.map(keptBy))
+      for (const other of others) expect(other).toEqual(first)
+      expect(readdirSync(join(dataDir, '0', 'keys'))).toEqual(['server.key'])
+    } finally {
+      await Promise.all(workers.map((worker) => worker.terminate()))
+      rmSync(dataDir, { recursive: true })
+    }
+  })
+})
 
 describe.runIf(engines.includes('postgres'))('the server key of a store on several machines', () => {
   let place: Place
