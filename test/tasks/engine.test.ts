@@ -166,12 +166,20 @@ describeEngines('a running task', (engine) => {
     await process.stop()
     process = second
     first.start()
+    // It is told to stop within its third batch.
+    let isTold = false
+    gate = (names) => {
+      if (!names.includes('n000020')) return
+      void first.tasks.stop()
+      isTold = true
+    }
     const id = await operate(first, account).begin(csvOf(numbered(100)))
     await eventually(
-      () => calls.length,
-      (count) => count > 2,
+      () => isTold,
+      (told) => told,
     )
     await first.stop()
+    expect(calls).toHaveLength(3)
     expect((await operate(second, account).view(id)).status).toBe('executing')
     second.start()
     expect(await operate(second, account).ended(id)).toMatchObject({
