@@ -236,16 +236,21 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
         writing.push(written)
       }
 
-      for await (const entries of chunks) {
-        for (const entry of entries) {
-          const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record)
-          if (isVerdict(judged)) count(entry.line, judged)
-          else waiting.push({ line: entry.line, leg: judged })
-          if (waiting.length >= legsPerBatch) await flush()
+      try {
+        for await (const entries of chunks) {
+          for (const entry of entries) {
+            const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record)
+            if (isVerdict(judged)) count(entry.line, judged)
+            else waiting.push({ line: entry.line, leg: judged })
+            if (waiting.length >= legsPerBatch) await flush()
+          }
         }
+        if (waiting.length > 0) await flush()
+        await Promise.all(writing)
+      } finally {
+        // When one fails, the other is not left behind at work.
+        await Promise.allSettled(writing)
       }
-      if (waiting.length > 0) await flush()
-      await Promise.all(writing)
       report.rejected.sort((a, b) => a.line - b.line)
       return report
     },
