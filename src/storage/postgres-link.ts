@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { failure } from '../lib/failure.ts'
 import type { Value } from './db.ts'
@@ -91,6 +92,10 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
   }
 }
 
+/** The socket of a connection, of which pg's types do not tell. */
+export const streamOf = (client: pg.Client) =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
+
 interface Patience {
   owed: number
   timer: NodeJS.Timeout
@@ -99,9 +104,6 @@ interface Patience {
 /** A network may lose a server without a word: whoever waits in vain breaks the connection, which fails all that is in flight. */
 export const createWatch = (patienceMilliseconds: number) => {
   const patience = new WeakMap<pg.Client, Patience>()
-
-  const streamOf = (client: pg.Client) =>
-    (client as unknown as { connection: { stream: { destroy(error: Error): void } } }).connection.stream
 
   const start = (client: pg.Client): Patience => {
     const giveUp = () => streamOf(client).destroy(new Error('the database server does not answer'))

@@ -3,7 +3,7 @@ import { type Failure, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Append, AppendTable, Database, Row, StaleListener, Value, Write } from './db.ts'
 import { createCopyLink } from './postgres-copy.ts'
-import { createLink, isServerError, isTransient, type Link } from './postgres-link.ts'
+import { createLink, isServerError, isTransient, type Link, streamOf } from './postgres-link.ts'
 
 type CopyLink = ReturnType<typeof createCopyLink>
 
@@ -325,8 +325,7 @@ const sendTogether = async (
   batch: PendingWrite[],
   payload: string | undefined,
 ) => {
-  const stream = (client as unknown as { connection: { stream: { cork(): void; uncork(): void } } })
-    .connection.stream
+  const stream = streamOf(client)
   stream.cork()
   const begun = lane.say(client, 'BEGIN')
   const sent = batch.map((entry) =>
