@@ -50,7 +50,10 @@ describe('the server key of a data directory', () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-test-'))
     const keyring = new URL('../../src/auth/keyring.ts', import.meta.url).href
     const workerData = { rounds: 200, keyring, dataDir, gate: new SharedArrayBuffer(4) }
-    const workers = Array.from({ length: keepers }, () => new Worker(keeperSource, { eval: true, workerData }))
+    const workers = Array.from(
+      { length: keepers },
+      () => new Worker(keeperSource, { eval: true, workerData }),
+    )
     const keptBy = async (worker: Worker) => (await once(worker, 'message'))[0] as string[]
     try {
       const [first, ...others] = await Promise.all(workers.map(keptBy))
