@@ -20,14 +20,11 @@ export interface CsvQuery {
   plainWhen: string
   /** Columns that the order is by. */
   orderedBy: readonly string[]
-  /** The order of the lines. */
-  descending: boolean
-  /**
-   * What follows the selected columns, from FROM to ORDER BY, in either order: the store may read the rows in the
-   * other one, and turn the lines round.
-   */
-  tail(descending: boolean): string
+  /** What follows the selected columns, from FROM to ORDER BY. */
+  tail: string
   params: readonly Value[]
+  /** The rows are found by a range of an index alone, and not too many to be read block by block and then sorted. */
+  byBlock: boolean
 }
 
 /** A cell with its apostrophe. */
@@ -51,7 +48,7 @@ const lineOf = (texts: readonly string[]) =>
   `concat(${texts.flatMap((text, index) => (index === 0 ? [text] : ["','", text])).join(', ')}, '\r\n')`
 
 /** For SQLite: the lines as one text. The order goes along, so that it can be an index's. */
-export const joinedLines = ({ cells, plainWhen, orderedBy, descending, tail }: CsvQuery) =>
+export const joinedLines = ({ cells, plainWhen, orderedBy, tail }: CsvQuery) =>
   `SELECT string_agg(line, '') AS text FROM (
     SELECT CASE WHEN ${plainWhen} THEN ${lineOf(cells.map(plain))} ELSE ${lineOf(cells.map(careful))} END AS line,
-    ${orderedBy.join(', ')} ${tail(descending)}) AS lines`
+    ${orderedBy.join(', ')} ${tail}) AS lines`

@@ -56,6 +56,8 @@ export interface Database {
    * Several may be in the making at once.
    */
   csvLines(query: CsvQuery): Promise<Uint8Array>
+  /** How many lines are best asked for at once. */
+  readonly linesAtOnce: number
   /** Resolves when the write is durable (fsync). */
   write(write: Write): Promise<void>
   /**

@@ -67,7 +67,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     createLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
   const exporters: CopyLink[] = Array.from({ length: exportLinks }, () =>
-    createCopyLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
+    createCopyLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeExporting }),
   )
   const writer = createWriter({ url, patienceMilliseconds }, processId, announce)
   const fence = createFence(ear)
@@ -88,6 +88,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     engine: 'postgres',
     all: (sql, params = []) => query(nextReader(), sql, params),
     scan: (sql, params = []) => query(nextScanner(), sql, params),
+    linesAtOnce: 5000,
     async csvLines(csv) {
       try {
         return await nextExporter().lines(csv)
@@ -290,6 +291,12 @@ const makeReadOnly = async (client: pg.Client) => {
   await client.query(`SET default_transaction_read_only = on; SET enable_seqscan = off;
     SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
     SET max_parallel_workers_per_gather = 0; SET jit = off; SET datestyle = 'ISO'`)
+}
+
+/** The lines of an export are sorted in memory. */
+const makeExporting = async (client: pg.Client) => {
+  await makeReadOnly(client)
+  await client.query("SET work_mem = '32MB'")
 }
 
 /** An acknowledged write is on disk, whatever the server's default says. */

@@ -93,6 +93,7 @@ export const openSqlite = (file: string): Database => {
       if ('rows' in answer) return answer.rows as R[]
       throw new Error('error' in answer ? answer.error : 'the reader gave no rows')
     },
+    linesAtOnce: 2000,
     async csvLines(query) {
       turn = (turn + 1) % exporters.length
       const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(joinedLines(query))})`

@@ -16,6 +16,7 @@ export interface Store {
   scan: Database['scan']
   /** A part of an export. */
   csvLines: Database['csvLines']
+  linesAtOnce: Database['linesAtOnce']
   fence: Database['fence']
   /** How the engine says what the engines say differently. */
   words: SqlWords
@@ -39,6 +40,7 @@ export const createStore = (db: Database, clock: Clock, gates: readonly Gate[] =
   all: db.all,
   scan: db.scan,
   csvLines: db.csvLines,
+  linesAtOnce: db.linesAtOnce,
   fence: db.fence,
   words: sqlWordsOf(db.engine),
   cdrs: createMonthlyTable(db, 'cdrs'),

@@ -55,8 +55,8 @@ export interface LineView {
 
 // A filter that keeps little is tried on this many records at a time: some dozen milliseconds of the store's time.
 const usualTrial = 20_000
-/** Lines that are made at once: about a megabyte. With filters, records that are tried for it. */
-export const linesAtOnce = { plain: 2000, filtered: 5000 } as const
+// With filters, so many records are tried for lines that are made at once.
+const triedForLines = 5000
 /** So many texts are in the making while one is being sent. */
 export const textsAhead = 2
 
@@ -128,8 +128,7 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     const filters = scope.questions
       .map((question) => ` AND (${conditions.conditionOf(question, mark)})`)
       .join('')
-    return (from: string, inOrder = descending) =>
-      `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, inOrder)}`
+    return (from: string) => `FROM ${from} WHERE ${rows}${filters} ${orderBy(legOrder, descending)}`
   }
 
   const readPart = (part: Bounded<Part>, limit: number, long: boolean) => {
@@ -150,9 +149,9 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
       store.csvLines({
         ...sheet,
         orderedBy: ['created', 'id'],
-        descending: part.descending,
-        tail: (descending) => statement(from, descending),
+        tail: statement(from),
         params,
+        byBlock: true,
       }),
     )
   }
@@ -223,7 +222,7 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
 
     /** The lines of CSV, many at a time, in the order of the list. */
     async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
-      const records = scope.questions.length > 0 ? linesAtOnce.filtered : linesAtOnce.plain
+      const records = scope.questions.length > 0 ? triedForLines : store.linesAtOnce
       for (const stretch of await stretchesFrom(scope, after, descending)) {
         const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
         const texts = workAhead(cut(part, records), textsAhead, (piece) => textOf(piece, view))

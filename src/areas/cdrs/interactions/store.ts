@@ -8,7 +8,6 @@ import { sheetOf } from '../sheet/store.ts'
 import {
   type LegBatch,
   type LineView,
-  linesAtOnce,
   type Reading,
   type Scope,
   selectedColumns,
@@ -40,9 +39,9 @@ export const createInteractionStore = (store: Store) => {
   const foundIn = ({ scope, after, until, descending }: Part, { mark }: Pick<Params, 'mark'>) => {
     const ends = { after: placeWithin(scope, after), until, descending }
     const rows = `${heldBy(scope, mark)} AND ${rangeOf(scope, interactionOrder, ends, mark)}`
-    return (from: string, inOrder = descending) =>
+    return (from: string) =>
       `SELECT DISTINCT interaction_time AS found_time, interaction_key AS found_key FROM ${from}
-        WHERE ${rows} ${orderBy(interactionOrder, inOrder)}`
+        WHERE ${rows} ${orderBy(interactionOrder, descending)}`
   }
 
   /** The leg that stands for each of them: a statement from FROM on. */
@@ -52,13 +51,13 @@ export const createInteractionStore = (store: Store) => {
     const account = mark(part.scope.accountId)
     const bound = limit === undefined ? '' : `LIMIT ${mark(limit)}`
     // Materialized, or the planner of PostgreSQL would look for the leg among all of the account's.
-    return (from: string, descending = part.descending) => `FROM (WITH firsts AS MATERIALIZED (
+    return (from: string) => `FROM (WITH firsts AS MATERIALIZED (
         SELECT found_time, found_key, (
           SELECT id FROM ${from} WHERE ${held}
             AND interaction_time = found_time AND interaction_key = found_key ${firstChannel}) AS first_id
-        FROM (${found(from, descending)} ${bound}) AS found) SELECT * FROM firsts) AS firsts
+        FROM (${found(from)} ${bound}) AS found) SELECT * FROM firsts) AS firsts
       CROSS JOIN ${from} WHERE account_id = ${account} AND id = first_id
-      ${orderBy({ time: 'found_time', mark: 'found_key' }, descending)}`
+      ${orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)}`
   }
 
   /** An interaction lies in the month of its time: month after month is in order. */
@@ -88,9 +87,9 @@ export const createInteractionStore = (store: Store) => {
       store.csvLines({
         ...sheet,
         orderedBy: ['found_time', 'found_key'],
-        descending: part.descending,
-        tail: (descending) => statement(from, descending),
+        tail: statement(from),
         params,
+        byBlock: false,
       }),
     )
   }
@@ -108,7 +107,7 @@ export const createInteractionStore = (store: Store) => {
   async function* cut(part: Part): AsyncGenerator<Part> {
     let { after } = part
     do {
-      const until = await placeAfter({ ...part, after }, linesAtOnce.plain)
+      const until = await placeAfter({ ...part, after }, store.linesAtOnce)
       yield { ...part, after, until }
       after = until
     } while (after)
