@@ -1,5 +1,4 @@
 import pg from 'pg'
-import { failure } from '../lib/failure.ts'
 import { giveBack } from '../lib/give-back.ts'
 import { type CsvQuery, guarded } from './csv-lines.ts'
 import type { Value } from './db.ts'
@@ -71,10 +70,9 @@ interface Options {
   patienceMilliseconds: number
 }
 
-/** One connection for exports, which come back by itself: one after the other. */
+/** One connection for exports, which comes back by itself: one after the other. */
 export const createCopyLink = ({ url, prepare, patienceMilliseconds }: Options) => {
   let current: Promise<pg.Client> | undefined
-  let closed = false
   const watch = createWatch(patienceMilliseconds)
 
   const connect = () => {
@@ -92,22 +90,13 @@ export const createCopyLink = ({ url, prepare, patienceMilliseconds }: Options) 
     return ready
   }
 
-  const open = async () => {
-    if (closed) throw failure('datastore_unreachable', {})
-    current ??= connect()
-    try {
-      return await current
-    } catch (error) {
-      throw failure('datastore_unreachable', {}, error)
-    }
-  }
-
   // The parts of one export are of about the same length.
   let room = leastRoom
 
-  const copy = async (query: CsvQuery): Promise<Uint8Array> => {
-    const client = await open()
-    const done = new Promise<Uint8Array>((resolve, reject) => {
+  const copy = async (query: CsvQuery): Promise<Uint8Array<ArrayBuffer>> => {
+    current ??= connect()
+    const client = await current
+    const done = new Promise<Uint8Array<ArrayBuffer>>((resolve, reject) => {
       const settle = (error: Error | null) => (error ? reject(error) : resolve(lines.bytes))
       const config = { text: copyOf(query), callback: settle } as pg.QueryConfig
       const lines = new Lines(config, room)
@@ -121,16 +110,11 @@ export const createCopyLink = ({ url, prepare, patienceMilliseconds }: Options) 
   let last: Promise<unknown> = Promise.resolve()
 
   return {
-    /** The lines of a query, when those asked for before are there. */
-    lines(query: CsvQuery): Promise<Uint8Array> {
+    /** The lines of a query, when those asked for before are there; in a buffer of their own. */
+    lines(query: CsvQuery): Promise<Uint8Array<ArrayBuffer>> {
       const lines = last.then(() => copy(query))
       last = lines.catch(() => undefined)
       return lines
-    },
-    async close() {
-      closed = true
-      const client = await current?.catch(() => undefined)
-      await client?.end()
     },
   }
 }

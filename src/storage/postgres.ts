@@ -1,11 +1,13 @@
 import type pg from 'pg'
 import { type Failure, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
+import { inTurn } from '../lib/in-turn.ts'
+import type { CsvQuery } from './csv-lines.ts'
 import type { Append, AppendTable, Database, Row, StaleListener, Value, Write } from './db.ts'
-import { createCopyLink } from './postgres-copy.ts'
+import type { CopyAnswer, ExporterData } from './postgres-exporter.ts'
 import { createLink, isServerError, isTransient, type Link, streamOf } from './postgres-link.ts'
-
-type CopyLink = ReturnType<typeof createCopyLink>
+import { makeDurable, makeReadOnly } from './postgres-sessions.ts'
+import { createWorkerLink } from './worker-link.ts'
 
 const channel = 'crosspoint_stale'
 const readLinks = 2
@@ -30,12 +32,6 @@ interface PendingWrite {
 
 const unreachable = (error: unknown) =>
   isServerError(error) ? error : failure('datastore_unreachable', {}, error)
-
-/** One after the other, and again. */
-const inTurn = <T>(items: readonly T[]) => {
-  let turn = 0
-  return () => items[turn++ % items.length] as T
-}
 
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
 export const openPostgres = (url: string, patienceMilliseconds = 10_000): Database => {
@@ -66,14 +62,19 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
   const scanners = Array.from({ length: scanLinks }, () =>
     createLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
-  const exporters: CopyLink[] = Array.from({ length: exportLinks }, () =>
-    createCopyLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeExporting }),
+  // Lines of exports go through a thread of their own: with them come more bytes than the event loop should have to tidy up.
+  const exporter = createWorkerLink<CsvQuery, CopyAnswer>(
+    new URL('./postgres-exporter.ts', import.meta.url),
+    {
+      url,
+      links: exportLinks,
+      patienceMilliseconds: patienceMilliseconds * scanFactor,
+    } satisfies ExporterData,
   )
   const writer = createWriter({ url, patienceMilliseconds }, processId, announce)
   const fence = createFence(ear)
   const nextReader = inTurn(readers)
   const nextScanner = inTurn(scanners)
-  const nextExporter = inTurn(exporters)
 
   const query = async <R>(link: Link, sql: string, params: readonly Value[]) => {
     try {
@@ -90,11 +91,10 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     scan: (sql, params = []) => query(nextScanner(), sql, params),
     linesAtOnce: 5000,
     async csvLines(csv) {
-      try {
-        return await nextExporter().lines(csv)
-      } catch (error) {
-        throw unreachable(error)
-      }
+      const answer = await exporter.call(csv)
+      if ('bytes' in answer) return answer.bytes
+      if ('refusal' in answer) throw Object.assign(new Error(answer.refusal), { code: answer.code })
+      throw failure('datastore_unreachable', {}, new Error(answer.loss))
     },
     write: writer.write,
     fence,
@@ -113,7 +113,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     },
     async close() {
       await writer.close()
-      await Promise.all([ear, ...readers, ...scanners, ...exporters].map((link) => link.close()))
+      await Promise.all([ear, ...readers, ...scanners, exporter].map((link) => link.close()))
     },
   }
 }
@@ -280,29 +280,6 @@ const createWriter = (
       await Promise.all(lanes.map((lane) => lane.close()))
     },
   }
-}
-
-/**
- * Nothing is written but by change sets: a connection for reads refuses. Every read goes along an index as far as its
- * bound; the planner, which knows little of fresh tables, shall not think of anything else. Nor of starting processes or
- * a compiler for it: parts of exports took twice the processor time that way.
- */
-const makeReadOnly = async (client: pg.Client) => {
-  await client.query(`SET default_transaction_read_only = on; SET enable_seqscan = off;
-    SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
-    SET max_parallel_workers_per_gather = 0; SET jit = off; SET datestyle = 'ISO'`)
-}
-
-/** The lines of an export are sorted in memory. */
-const makeExporting = async (client: pg.Client) => {
-  await makeReadOnly(client)
-  await client.query("SET work_mem = '32MB'")
-}
-
-/** An acknowledged write is on disk, whatever the server's default says. */
-const makeDurable = async (client: pg.Client) => {
-  const { rows } = await client.query('SHOW synchronous_commit')
-  if (rows[0]?.synchronous_commit === 'off') await client.query('SET synchronous_commit = on')
 }
 
 const arrayTypes = { text: 'text[]', integer: 'bigint[]' }

@@ -4,6 +4,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
+import { inTurn } from '../lib/in-turn.ts'
 import { joinedLines } from './csv-lines.ts'
 import {
   type AppendTable,
@@ -64,7 +65,7 @@ export const openSqlite = (file: string): Database => {
   const exporters = Array.from({ length: exportThreads }, () =>
     createWorkerLink<Scan, ScanAnswer>(readerScript, { file }),
   )
-  let turn = 0
+  const nextExporter = inTurn(exporters)
   const writer = createWriter(file, processId, announce)
 
   const queryOf = (sql: string) => {
@@ -95,11 +96,10 @@ export const openSqlite = (file: string): Database => {
     },
     linesAtOnce: 2000,
     async csvLines(query) {
-      turn = (turn + 1) % exporters.length
       const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(joinedLines(query))})`
-      const answer = await exporters[turn]?.call({ as: 'bytes', sql, params: query.params })
-      if (answer && 'bytes' in answer) return answer.bytes
-      throw new Error(answer && 'error' in answer ? answer.error : 'the reader gave no bytes')
+      const answer = await nextExporter().call({ as: 'bytes', sql, params: query.params })
+      if ('bytes' in answer) return answer.bytes
+      throw new Error('error' in answer ? answer.error : 'the reader gave no bytes')
     },
     write: writer.write,
     fence,

@@ -1,5 +1,6 @@
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { CsvQuery } from '../../src/storage/csv-lines.ts'
 import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
@@ -10,6 +11,16 @@ import { type Notes, openNotes } from '../support/notes.ts'
 import { engines } from '../support/postgres.ts'
 
 const clock = createTestClock()
+
+/** A line of CSV with one cell. */
+const lineOf = (value: string): CsvQuery => ({
+  cells: [{ value }],
+  plainWhen: 'true',
+  orderedBy: [],
+  tail: '',
+  params: [],
+  byBlock: false,
+})
 
 describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', () => {
   let place: Place
@@ -69,6 +80,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
         ...Array.from({ length: 40 }, (_, index) => notes.add('b', { title: `${round} ${index}` })),
         ...Array.from({ length: 10 }, () => db.all('SELECT pg_sleep(0.05)')),
         db.scan('SELECT pg_sleep(0.05)'),
+        db.csvLines(lineOf('pg_sleep(0.05)')),
         db.fence() ?? nothing,
       ]
       const settled = Promise.allSettled(attempts)
@@ -88,12 +100,22 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     await expect(notes.add('c', { title: 'away' })).rejects.toMatchObject(unreachable)
     await expect(db.all('SELECT 1')).rejects.toMatchObject(unreachable)
     await expect(db.scan('SELECT 1')).rejects.toMatchObject(unreachable)
+    await expect(db.csvLines(lineOf('1'))).rejects.toMatchObject(unreachable)
     await expect(db.fence()).rejects.toMatchObject(unreachable)
     way.mend()
     await notes.add('c', { title: 'after' })
     await db.fence()
     const page = await notes.notes.page({ accountId: 'c', limit: 10, descending: false })
     expect(page.map(({ doc }) => doc.title)).toEqual(['after', 'before'])
+    expect(Buffer.from(await db.csvLines(lineOf('1'))).toString()).toBe('1\r\n')
+  })
+
+  it('hand on what the server says to an export that it refuses', async () => {
+    await expect(db.csvLines({ ...lineOf('1'), tail: 'FROM nowhere' })).rejects.toMatchObject({
+      message: 'relation "nowhere" does not exist',
+      code: '42P01',
+    })
+    expect(Buffer.from(await db.csvLines(lineOf("'a,b'"))).toString()).toBe('"a,b"\r\n')
   })
 
   it('give up on a server that no longer says anything', { timeout: 60_000 }, async () => {
