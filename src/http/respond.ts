@@ -1,5 +1,6 @@
 import { createHash, hash } from 'node:crypto'
 import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { columnsOf, csvLine, flattenRow } from '../lib/csv.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { describeError } from '../lib/log.ts'
@@ -308,6 +309,9 @@ const joinedBytes = (open: string, rows: readonly string[], close: string) => {
 }
 
 const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  // Requests that have arrived together go on together, step by step. The rows of all their pages would be in memory at
+  // once, where garbage collection has to move them: so each page is made in a turn of its own.
+  await nextTurn()
   if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
   const page = await collectPage(listing, plan, jsonMember(listing, plan), exchange.frame.clock.now)
   const [open, close] = bracketsOf(listing)
