@@ -445,7 +445,7 @@ const tasks = Type.Object(
     rows_at_once: Type.Integer({
       minimum: 1,
       maximum: 1000,
-      default: 100,
+      default: 40,
       description: 'Rows that are done in one transaction; progress is told, and a stop obeyed, between them',
     }),
     wait_after_row_ms: Type.Integer({
