@@ -14,6 +14,7 @@ import {
   type Entry,
   type EntryDetails,
   entryJson,
+  monthBeginningAt,
   monthNumber,
   type SourceSum,
   sumsJson,
@@ -212,7 +213,7 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved 
 
     /** Source -> what it comes to, from one time to another in Gregorian seconds. */
     sums: async (accountId: string, from: number, to: number) =>
-      sumsJson(await rows.sums(accountId, from, to)),
+      sumsJson(await rows.sums(accountId, { from, to, opening: monthBeginningAt(from) })),
 
     /** A month's book, and the same by account. */
     async summary(accountId: string, monthText: string) {
