@@ -69,6 +69,12 @@ const crossbar = Type.Object(
       default: 31,
       description: 'How long attempts to deliver a mail are kept',
     }),
+    work_outcome_days: Type.Integer({
+      minimum: 1,
+      maximum: 365,
+      default: 7,
+      description: 'How long it is kept how errands ended: mails, orders, payments and the like',
+    }),
     password_expiry_s: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Seconds until a password has to be replaced' }),
     ),

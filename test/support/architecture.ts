@@ -112,7 +112,7 @@ const rules: Rule[] = [
   },
   {
     says: 'SQL stands only in store.ts and storage/ (rules 2 and 3)',
-    appliesTo: (path) => isServerCode(path) && !isIn(path, 'src/storage') && !isAreaFile(path, 'store.ts'),
+    appliesTo: (path) => isServerCode(path) && !isIn(path, 'src/storage') && !isNamed(path, 'store.ts'),
     find: findSql,
   },
   {
