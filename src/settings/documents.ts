@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { carrierModules, numberModules } from '../lib/carrier-names.ts'
 import { choice } from '../lib/schema.ts'
 import { AuthModules } from './auth-modules.ts'
+import { carrierModules, numberModules } from './carrier-names.ts'
 import { httpSync, paymentKeys, stripe, topup } from './payment.ts'
 import { WhitelabelDomains } from './whitelabel-domains.ts'
 

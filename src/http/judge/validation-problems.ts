@@ -1,7 +1,8 @@
 import type { ErrorObject } from 'ajv'
-import type { Problem, Problems } from '../lib/failure.ts'
-import { type Flaw, maxDepth, type Segment } from '../lib/json-copy.ts'
-import { isSecretKey } from '../lib/secrets.ts'
+import type { Problem, Problems } from '../../lib/failure.ts'
+import { maxDepth } from '../../lib/json.ts'
+import { isSecretKey } from '../../lib/secrets.ts'
+import type { Flaw, Segment } from './json-copy.ts'
 
 // How findings of the JSON Schema validator read in this API: which rule, with which fields, at which path.
 

@@ -1,7 +1,7 @@
-import { failure } from '../lib/failure.ts'
-import type { Json } from '../lib/json.ts'
-import type { Collection } from '../storage/collection.ts'
-import type { ListRow, StoredRecord } from '../storage/records.ts'
+import { failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import type { Collection } from '../../storage/collection.ts'
+import type { ListRow, StoredRecord } from '../../storage/records.ts'
 import {
   compileFields,
   type FieldPicker,

@@ -1,7 +1,7 @@
-import type { Clock } from '../lib/clock.ts'
-import { failure } from '../lib/failure.ts'
-import type { SettingsOf } from '../settings/documents.ts'
-import type { Settings, SettingsDoc } from '../settings/settings.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { failure } from '../../lib/failure.ts'
+import type { SettingsOf } from '../../settings/documents.ts'
+import type { Settings, SettingsDoc } from '../../settings/settings.ts'
 import {
   type BucketSettings,
   bucketKey,

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Store } from '../storage/store.ts'
-import type { Pages, PlainPage } from './exchange.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Pages, PlainPage } from '../exchange.ts'
 
 const sendText = (response: ServerResponse, status: number, text: string) =>
   response

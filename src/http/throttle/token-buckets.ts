@@ -1,4 +1,4 @@
-import type { Clock } from '../lib/clock.ts'
+import type { Clock } from '../../lib/clock.ts'
 
 // Who pays how much for a request, and whether the bucket holds it. Runs on each request, so: no keys built by
 // joining texts, no timers. Buckets refill lazily; nothing runs between requests.

@@ -1,7 +1,7 @@
 import type { TSchema } from 'typebox'
-import type { FailureKind } from '../lib/failure.ts'
-import { catalogue } from './failures.ts'
-import type { Route } from './route.ts'
+import type { FailureKind } from '../../lib/failure.ts'
+import { catalogue } from '../answer/failures.ts'
+import type { Route } from '../route.ts'
 
 // The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
 

@@ -1,4 +1,4 @@
-import { dollarsText, type MicroUnits, microUnitsOfUnits, parseDecimal } from './money.ts'
+import { dollarsText, type MicroUnits, microUnitsOfUnits, parseDecimal } from '../../../lib/money.ts'
 
 // What a call costs. Prices are in units (10,000 to the dollar); a price per minute may have decimals of a unit.
 

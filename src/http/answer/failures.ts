@@ -1,5 +1,5 @@
-import type { Failure, FailureDetails, FailureKind } from '../lib/failure.ts'
-import { describeNumberFailure, type NumberFailureKind } from '../lib/number-failure.ts'
+import type { Failure, FailureDetails, FailureKind } from '../../lib/failure.ts'
+import { describeNumberFailure, type NumberFailureKind } from '../../lib/number-failure.ts'
 
 /** What a failure looks like on the wire. */
 export interface FailureAnswer {

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
-import type { Keyring } from '../auth/keyring.ts'
-import { isDead, thisProcess } from '../jobs/holder.ts'
-import type { Round } from '../jobs/rounds.ts'
-import type { Clock } from '../lib/clock.ts'
-import { Failure, failure, invalid } from '../lib/failure.ts'
-import { randomHex } from '../lib/ids.ts'
-import type { Settings } from '../settings/settings.ts'
-import { type CommittedChange, createKeyRows, type KeyClaim, type KeyRow } from '../storage/idempotency.ts'
-import type { Store } from '../storage/store.ts'
+import type { Keyring } from '../../auth/keyring.ts'
+import { isDead, thisProcess } from '../../jobs/holder.ts'
+import type { Round } from '../../jobs/rounds.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { Failure, failure, invalid } from '../../lib/failure.ts'
+import { randomHex } from '../../lib/ids.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { type CommittedChange, createKeyRows, type KeyClaim, type KeyRow } from '../../storage/idempotency.ts'
+import type { Store } from '../../storage/store.ts'
 
 // A request with an Idempotency-Key is carried out once: whoever sends it again gets the first answer, after a crash
 // and through any process too. Whatever it commits is marked with its key in the same transaction (change-set.ts).

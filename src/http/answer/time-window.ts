@@ -1,7 +1,7 @@
-import { invalid } from '../lib/failure.ts'
-import { timeKey } from '../lib/time-key.ts'
-import type { Collection } from '../storage/collection.ts'
-import type { ListRow } from '../storage/records.ts'
+import { invalid } from '../../lib/failure.ts'
+import { timeKey } from '../../lib/time-key.ts'
+import type { Collection } from '../../storage/collection.ts'
+import type { ListRow } from '../../storage/records.ts'
 import { collectionListing, type Listing } from './listing.ts'
 
 /** Gregorian seconds, both inclusive. */

@@ -1,4 +1,4 @@
-import type { StoredRecord } from '../storage/records.ts'
+import type { StoredRecord } from '../../storage/records.ts'
 import type { Listing } from './listing.ts'
 
 /** JSON text that goes into the envelope as it is. */

@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../lib/clock.ts'
-import { type Failure, failure, invalid } from '../lib/failure.ts'
-import { gregorianNow } from '../lib/gregorian.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { type Failure, failure, invalid } from '../../lib/failure.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import type { BodyStream, Upload } from '../route.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
-import type { BodyStream, Upload } from './route.ts'
 
 /** A request body after parsing; `data` is undefined when none was sent. */
 export interface Body {

@@ -2,8 +2,8 @@ import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'n
 import { readFile, stat } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
-import type { Problems } from '../lib/failure.ts'
-import type { SettingsOf } from '../settings/documents.ts'
+import type { Problems } from '../../lib/failure.ts'
+import type { SettingsOf } from '../../settings/documents.ts'
 
 /** What a TLS listener is made of. */
 export interface Credentials {

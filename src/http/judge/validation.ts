@@ -1,10 +1,10 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
-import { isEmailAddress } from '../lib/email-address.ts'
-import type { Problems } from '../lib/failure.ts'
-import { copyJson, type JsonCopy } from '../lib/json-copy.ts'
-import { isTimezone } from '../lib/timezones.ts'
+import type { Problems } from '../../lib/failure.ts'
+import { isTimezone } from '../../lib/timezones.ts'
+import { isEmailAddress } from '../../mail/email-address.ts'
+import { copyJson, type JsonCopy } from './json-copy.ts'
 import { createProblemReport, segmentsOf } from './validation-problems.ts'
 
 export interface Judgement<T> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
-import { giveBack } from '../lib/give-back.ts'
+import { giveBack } from '../../storage/give-back.ts'
 
 /** Writes bytes that have a buffer to themselves and are nobody's afterwards, and waits until the client has taken them. False when it has gone. */
 export const handOver = async (response: ServerResponse, bytes: Uint8Array): Promise<boolean> => {

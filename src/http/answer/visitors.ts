@@ -1,4 +1,4 @@
-import type { Actor } from '../auth/identity.ts'
+import type { Actor } from '../../auth/identity.ts'
 
 // Long enough for the several reads of one page, short enough for somebody who tries a new logo.
 const freshSeconds = 60

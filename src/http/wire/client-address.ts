@@ -1,5 +1,5 @@
 import { isIPv4 } from 'node:net'
-import { type Cidr, formatAddress, isInCidr, parseAddress } from './cidr.ts'
+import { type Cidr, formatAddress, isInCidr, parseAddress } from '../../lib/cidr.ts'
 
 export interface ClientAddressQuestion {
   /** The other end of the socket; undefined when the socket is gone. */

@@ -6,13 +6,13 @@ import {
 } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { invalid } from '../lib/failure.ts'
-import { randomHex } from '../lib/ids.ts'
+import { invalid } from '../../lib/failure.ts'
+import { randomHex } from '../../lib/ids.ts'
+import { envelopeOf } from '../answer/envelope.ts'
+import { respondFailure } from '../answer/respond.ts'
+import { Exchange, type Frame } from '../exchange.ts'
+import { runSteps } from '../pipeline.ts'
 import { corsHeaders } from './cors.ts'
-import { envelopeOf } from './envelope.ts'
-import { Exchange, type Frame } from './exchange.ts'
-import { runSteps } from './pipeline.ts'
-import { respondFailure } from './respond.ts'
 
 const requestIdText = /^[\w.:@/+=-]{1,128}$/
 

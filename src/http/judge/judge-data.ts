@@ -1,11 +1,11 @@
 import type { TSchema } from 'typebox'
-import { hasProblems, invalid, joinProblems } from '../lib/failure.ts'
-import type { Json } from '../lib/json.ts'
-import { dropNulls, dropPrivateKeys, mergePatch } from '../lib/json-merge.ts'
-import type { SettingsOf } from '../settings/documents.ts'
-import type { Settings } from '../settings/settings.ts'
-import type { Exchange } from './exchange.ts'
-import type { Call, Route, Subject } from './route.ts'
+import { hasProblems, invalid, joinProblems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
+import type { SettingsOf } from '../../settings/documents.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Call, Route, Subject } from '../route.ts'
 import { createValidation, type Manner, type Validation } from './validation.ts'
 
 const validations = new WeakMap<TSchema, Validation<unknown>>()

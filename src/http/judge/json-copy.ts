@@ -1,5 +1,4 @@
-/** A container this deep inside others is refused: no record needs it, and recursion must stay bounded. */
-export const maxDepth = 64
+import { maxDepth } from '../../lib/json.ts'
 
 export type Segment = string | number
 

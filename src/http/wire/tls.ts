@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:https'
-import { describeError, type Log } from '../lib/log.ts'
-import type { Settings } from '../settings/settings.ts'
-import type { Frame } from './exchange.ts'
+import { describeError, type Log } from '../../lib/log.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Frame } from '../exchange.ts'
 import { drain, equip, type Handler, listen } from './server.ts'
 import { type Credentials, inspectTls, stampOf, type TlsSettings } from './tls-files.ts'
 

@@ -1,4 +1,4 @@
-import { failure } from '../lib/failure.ts'
+import { failure } from '../../lib/failure.ts'
 
 // Filters see the stored record with `id`, `created` and `modified`, never its private part:
 // a filter on a hidden value would tell it letter by letter.

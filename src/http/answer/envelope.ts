@@ -1,4 +1,4 @@
-import { isoTime } from '../lib/clock.ts'
+import { isoTime } from '../../lib/clock.ts'
 import { RawJson } from './answers.ts'
 
 /** The parts of every answer, as texts ready to be joined. */

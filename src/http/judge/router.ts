@@ -1,4 +1,4 @@
-import type { Method, Route } from './route.ts'
+import type { Method, Route } from '../route.ts'
 
 interface Node {
   literals: Map<string, Node>
