@@ -10,18 +10,19 @@ import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame } from './http/exchange.ts'
-import { createIdempotency } from './http/idempotency.ts'
 import { freeswitchPage, freeswitchPrefix } from './http/ingest.ts'
-import { createValidate } from './http/judge-data.ts'
-import { openApiText } from './http/openapi.ts'
-import { pagesOf } from './http/pages.ts'
-import { createRouter } from './http/router.ts'
-import { createHandler, createPlainServer, drain, listen } from './http/server.ts'
-import { createThrottle } from './http/throttle.ts'
-import { createTlsListener, type TlsListener } from './http/tls.ts'
-import { inspectTls, type TlsSettings } from './http/tls-files.ts'
+import { createIdempotency } from './http/judge/idempotency.ts'
+import { createValidate } from './http/judge/judge-data.ts'
+import { createRouter } from './http/judge/router.ts'
+import { openApiText } from './http/openapi/openapi.ts'
+import { createThrottle } from './http/throttle/throttle.ts'
+import { pagesOf } from './http/wire/pages.ts'
+import { createHandler, createPlainServer, drain, listen } from './http/wire/server.ts'
+import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
+import { inspectTls, type TlsSettings } from './http/wire/tls-files.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
+import { createQueue } from './jobs/queue.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
@@ -32,9 +33,10 @@ import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
 import { systemScope } from './storage/change-set.ts'
 import { cacheKey, type Database } from './storage/db.ts'
+import { workIn } from './storage/errand.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { openSqlite } from './storage/sqlite.ts'
-import { createStore, type Gate, type Store } from './storage/store.ts'
+import { createStore, type Store } from './storage/store.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { noMediaSwitch } from './switch/media-switch.ts'
 import { version } from './version.ts'
@@ -80,6 +82,12 @@ const followTls = (db: Database, tls: TlsListener) => {
   return tls.follow()
 }
 
+/** Errands are carried out at once, whichever process they were committed in. */
+const followWork = (db: Database, rounds: Rounds) =>
+  db.onStale((keys) => {
+    if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
+  })
+
 /** Letters go at once, whichever process they were written in. */
 const followMail = (db: Database, rounds: Rounds) =>
   db.onStale((keys) => {
@@ -103,8 +111,7 @@ export const startServer = async (config: Config, world: World): Promise<Running
 /** The only place that knows all parts. */
 const assemble = async (config: Config, { clock, log }: World, db: Database): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
-  const gates: Gate[] = []
-  const store = createStore(db, clock, gates)
+  const store = createStore(db, clock)
   const node = `crosspoint@${hostname()}`
   const settings = createSettings(store.records, node)
   const serverKey = await obtainServerKey(store, config.dataDir)
@@ -118,6 +125,7 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, clock, log)
   const rounds = createRounds({ leases, store, clock, log })
+  const queue = createQueue({ store, log })
   const mail = createMail({ store, keyring, nudge: () => rounds.nudge('mail') })
   const areas = createAreas({
     store,
@@ -134,10 +142,11 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     afterwards,
     leases,
     rounds,
+    queue,
     log,
     mediaSwitch: noMediaSwitch,
   })
-  gates.push(areas.serviceArea.consent)
+  store.guard(areas.serviceArea.consent)
   const firstAdmin = await makeMaster(areas, store, config)
   await areas.freeswitch.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)
@@ -170,7 +179,9 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
   const post = createPost({ store, keyring, settings, senders: areas.senders, carrier, log })
   for (const round of [...areas.rounds, ...postRounds(post)]) rounds.add(round)
+  rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()
+  followWork(db, rounds)
   followMail(db, rounds)
   return {
     host: config.host,

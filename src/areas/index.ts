@@ -4,6 +4,7 @@ import type { Dns } from '../dns/dns.ts'
 import type { Route } from '../http/route.ts'
 import type { Afterwards } from '../jobs/afterwards.ts'
 import type { Leases } from '../jobs/leases.ts'
+import type { Queue } from '../jobs/queue.ts'
 import type { Round, Rounds } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
@@ -126,6 +127,7 @@ export interface AreaTools {
   afterwards: Afterwards
   leases: Leases
   rounds: Rounds
+  queue: Queue
   log: Log
 }
 

@@ -19,6 +19,7 @@ const nothing: AreaTools = {
   afterwards: unused,
   leases: unused,
   rounds: unused,
+  queue: unused,
   log: unused,
   outgoing: unused,
   mediaSwitch: unused,

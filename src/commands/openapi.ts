@@ -1,4 +1,4 @@
-import { openApiText } from '../http/openapi.ts'
+import { openApiText } from '../http/openapi/openapi.ts'
 import type { Route } from '../http/route.ts'
 import { version } from '../version.ts'
 import { bareAreas } from './bare-areas.ts'

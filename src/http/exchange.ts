@@ -7,12 +7,12 @@ import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
 import type { Store } from '../storage/store.ts'
-import { type Body, emptyBody } from './bodies.ts'
-import type { Idempotency } from './idempotency.ts'
-import type { ListPlan } from './listing.ts'
+import type { ListPlan } from './answer/listing.ts'
+import type { Idempotency } from './judge/idempotency.ts'
+import type { Match, Router } from './judge/router.ts'
 import type { Method, Route } from './route.ts'
-import type { Match, Router } from './router.ts'
-import type { Throttle } from './throttle.ts'
+import type { Throttle } from './throttle/throttle.ts'
+import { type Body, emptyBody } from './wire/bodies.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void

@@ -4,8 +4,8 @@ import { randomHex } from '../lib/ids.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
-import { readBytes } from './bodies.ts'
 import type { PlainPage } from './exchange.ts'
+import { readBytes } from './wire/bodies.ts'
 
 /** What stands behind the address that FreeSWITCH posts to. */
 export interface SwitchIngest {

@@ -5,7 +5,7 @@ import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { CommittedChange } from '../storage/idempotency.ts'
-import type { Answer, FileAnswer, ListAnswer, StreamAnswer } from './answers.ts'
+import type { Answer, FileAnswer, ListAnswer, StreamAnswer } from './answer/answers.ts'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 

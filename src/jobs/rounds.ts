@@ -25,7 +25,7 @@ export interface Rounds {
   add(round: Round): void
   /** To be called when everything that rounds need is there. */
   start(): void
-  /** Does the round soon: a request has made work for it. */
+  /** Does the round soon, if there is one: a request has made work for it. */
   nudge(name: string): void
   /** Does the round now, due or not, and resolves when it is done. */
   runNow(name: string): Promise<void>
@@ -147,7 +147,7 @@ export const createRounds = (tools: RoundTools): Rounds => {
       for (const runner of runners.values()) runner.begin()
     },
     nudge(name) {
-      if (isStarted) runnerOf(name).nudge()
+      if (isStarted) runners.get(name)?.nudge()
     },
     runNow: (name) => runnerOf(name).runNow(),
     async stop() {

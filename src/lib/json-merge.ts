@@ -1,4 +1,4 @@
-import { maxDepth } from './json-copy.ts'
+import { maxDepth } from './json.ts'
 
 // Below `maxDepth` these leave a document as it is: validation refuses it anyway.
 

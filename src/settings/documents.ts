@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
-import { carrierModules, numberModules } from '../lib/carrier-names.ts'
 import { choice } from '../lib/schema.ts'
 import { AuthModules } from './auth-modules.ts'
+import { carrierModules, numberModules } from './carrier-names.ts'
 import { httpSync, paymentKeys, stripe, topup } from './payment.ts'
 import { WhitelabelDomains } from './whitelabel-domains.ts'
 
@@ -68,6 +68,12 @@ const crossbar = Type.Object(
       maximum: 3650,
       default: 31,
       description: 'How long attempts to deliver a mail are kept',
+    }),
+    work_outcome_days: Type.Integer({
+      minimum: 1,
+      maximum: 365,
+      default: 7,
+      description: 'How long it is kept how errands ended: mails, orders, payments and the like',
     }),
     password_expiry_s: Type.Optional(
       Type.Integer({ minimum: 1, description: 'Seconds until a password has to be replaced' }),

@@ -3,7 +3,9 @@ import { type Failure, failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
 import { type Append, type AppendTable, cacheKey, type Statement, type Value, type Write } from './db.ts'
+import { type Errand, errandStatement, workKey } from './errand.ts'
 import type { KeyClaim } from './idempotency.ts'
+import type { Signal } from './signal.ts'
 
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
@@ -104,6 +106,9 @@ export class ChangeSet {
   readonly statements: Statement[] = []
   readonly stale: string[] = []
   readonly counts: Count[] = []
+  readonly errands: Errand[] = []
+  /** What is still to be heard before the change set is committed. */
+  readonly told: { signal: Signal<unknown>; told: unknown }[] = []
 
   constructor(author: Author) {
     this.author = author
@@ -131,6 +136,19 @@ export class ChangeSet {
   /** Moves how many items of a category the account has, of which its services are priced. */
   count(accountId: string, category: string, item: string, delta: number) {
     if (delta !== 0) this.counts.push({ accountId, category, item, delta })
+    return this
+  }
+
+  /** Has something done after the commit, and only if there is one. */
+  errand<Payload>(errand: Errand<Payload>) {
+    this.errands.push(errand)
+    this.stale.push(workKey(errand.kind))
+    return this
+  }
+
+  /** Tells other areas what happens here. They are heard before the change set is judged and written. */
+  tell<Told>(signal: Signal<Told>, told: Told) {
+    this.told.push({ signal, told })
     return this
   }
 
@@ -225,6 +243,15 @@ const keyMarks = (sets: readonly ChangeSet[]): Statement[] =>
     ]
   })
 
+/** In one order for everybody: writes that ask for the same errands do not wait for each other. */
+const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] => {
+  const errands = sets.flatMap((set) => set.errands)
+  const placeOf = ({ kind, id }: Errand) => `${kind}\n${id}`
+  return errands
+    .sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+    .map((errand) => errandStatement(errand, at))
+}
+
 /** The write that change sets amount to together, their audit entries, events and counts included. */
 export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
   if (sets.some(({ changes }) => changes.length === 0))
@@ -236,7 +263,11 @@ export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
   )
   const moves = movesOf(sets, textOf, at)
   return {
-    statements: [...sets.flatMap(({ statements }) => statements), ...keyMarks(sets)],
+    statements: [
+      ...sets.flatMap(({ statements }) => statements),
+      ...errandStatements(sets, at),
+      ...keyMarks(sets),
+    ],
     appends: moves.length === 0 ? feed : [...feed, ...moves],
     stale: sets.flatMap(({ stale }) => stale),
   }

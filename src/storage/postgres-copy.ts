@@ -1,7 +1,7 @@
 import pg from 'pg'
-import { giveBack } from '../lib/give-back.ts'
 import { type CsvQuery, guarded } from './csv-lines.ts'
 import type { Value } from './db.ts'
+import { giveBack } from './give-back.ts'
 import { createWatch } from './postgres-link.ts'
 
 // COPY takes no parameters.

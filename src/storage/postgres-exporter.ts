@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { inTurn } from '../lib/in-turn.ts'
 import type { CsvQuery } from './csv-lines.ts'
+import { inTurn } from './in-turn.ts'
 import { createCopyLink } from './postgres-copy.ts'
 import { isServerError } from './postgres-link.ts'
 import { makeExporting } from './postgres-sessions.ts'

@@ -4,7 +4,6 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
-import { inTurn } from '../lib/in-turn.ts'
 import { joinedLines } from './csv-lines.ts'
 import {
   type AppendTable,
@@ -15,6 +14,7 @@ import {
   type Value,
   type Write,
 } from './db.ts'
+import { inTurn } from './in-turn.ts'
 import { createPosting } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'

@@ -4,6 +4,7 @@ import { type ChangeSet, writeOf } from './change-set.ts'
 import type { Database, Statement } from './db.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { createRecords, type Records } from './records.ts'
+import { deliver, type Hearing } from './signal.ts'
 import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 
 /** What areas are given: reads, and the one way to write. */
@@ -22,35 +23,57 @@ export interface Store {
   words: SqlWords
   /** The table whose rows lie by month. */
   cdrs: MonthlyTable
-  /** Writes change sets, with their audit entries and events, in one durable transaction. */
+  /**
+   * Writes change sets, with their audit entries, events and errands, in one durable transaction: after everybody who
+   * hears what they tell was heard, and every gate has let them through.
+   */
   commit(...sets: ChangeSet[]): Promise<void>
   /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
   writeUnrecorded(statements: readonly Statement[]): Promise<void>
+  /** Has signals heard from now on. */
+  hear(...hearings: readonly Hearing[]): void
+  /** Has a gate judge everything that is to be written from now on. */
+  guard(gate: Gate): void
 }
 
-/** Asked before anything is written that moves counts; it throws to refuse. */
-export type Gate = (sets: readonly ChangeSet[]) => Promise<void>
+/**
+ * Judges what is to be written, and may add what follows from its judgement; it throws to refuse. `write` does the
+ * rest, so that a gate can hold others off until its judgement is stored.
+ */
+export type Gate = (sets: readonly ChangeSet[], write: () => Promise<void>) => Promise<void>
 
-const movesCounts = (sets: readonly ChangeSet[]) => sets.some(({ counts }) => counts.length > 0)
+export const createStore = (db: Database, clock: Clock): Store => {
+  const hearings = new Map<string, Hearing[]>()
+  const gates: Gate[] = []
 
-/** `gates` may be filled later: those who stand there need the store themselves. */
-export const createStore = (db: Database, clock: Clock, gates: readonly Gate[] = []): Store => ({
-  records: createRecords(db),
-  clock,
-  all: db.all,
-  scan: db.scan,
-  csvLines: db.csvLines,
-  linesAtOnce: db.linesAtOnce,
-  fence: db.fence,
-  words: sqlWordsOf(db.engine),
-  cdrs: createMonthlyTable(db, 'cdrs'),
-  async commit(...sets) {
-    if (movesCounts(sets)) for (const gate of gates) await gate(sets)
-    await db.write(writeOf(sets, clock))
-    for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
-  },
-  writeUnrecorded: (statements) => db.write({ statements, stale: [] }),
-})
+  const write = (sets: readonly ChangeSet[]) => db.write(writeOf(sets, clock))
+
+  const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>
+    gate ? gate(sets, () => passing(sets, others)) : write(sets)
+
+  return {
+    records: createRecords(db),
+    clock,
+    all: db.all,
+    scan: db.scan,
+    csvLines: db.csvLines,
+    linesAtOnce: db.linesAtOnce,
+    fence: db.fence,
+    words: sqlWordsOf(db.engine),
+    cdrs: createMonthlyTable(db, 'cdrs'),
+    async commit(...sets) {
+      await deliver(sets, hearings)
+      await passing(sets, gates)
+      for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
+    },
+    writeUnrecorded: (statements) => db.write({ statements, stale: [] }),
+    hear(...added) {
+      for (const hearing of added)
+        hearings.set(hearing.name, [...(hearings.get(hearing.name) ?? []), hearing])
+    },
+    guard: (gate) => void gates.push(gate),
+  }
+}
 
 const attempts = 5
 

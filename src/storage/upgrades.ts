@@ -15,6 +15,7 @@ import { idempotency } from './upgrades/0012-idempotency.ts'
 import { services } from './upgrades/0013-services.ts'
 import { transactions } from './upgrades/0014-transactions.ts'
 import { alerts } from './upgrades/0015-alerts.ts'
+import { work } from './upgrades/0016-work.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -50,6 +51,7 @@ export const upgrades: readonly Upgrade[] = [
   services,
   transactions,
   alerts,
+  work,
 ]
 
 const dialects: Record<Database['engine'], Dialect> = {

@@ -1,6 +1,6 @@
 // Reference 01 section 2.6 and the contract's second factor.
 import { expect, it, vi } from 'vitest'
-import { base32Decode, hotp, totpStep } from '../../src/lib/totp.ts'
+import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 const loginPath = '/v2/user_auth'

@@ -1,6 +1,6 @@
 // Reference 01 section 4.1: what of a user is no JSON.
 import { expect, it } from 'vitest'
-import { qrPng } from '../../src/lib/qr-png.ts'
+import { qrPng } from '../../src/http/answer/qr-png.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const png = qrPng('a face')

@@ -1,6 +1,6 @@
 // The specification's whitelabel settings and files; reference 04 sections 2.1, 2.2 and 8 (cases 28 to 32).
 import { expect, it } from 'vitest'
-import { qrPng } from '../../src/lib/qr-png.ts'
+import { qrPng } from '../../src/http/answer/qr-png.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const png = qrPng('a logo')

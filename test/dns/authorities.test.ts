@@ -1,8 +1,8 @@
 // Who is asked about a domain: the servers that are set; without any those that the domain itself names, none inside.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDns } from '../../src/dns/dns.ts'
+import { isPrivateAddress, namesHost } from '../../src/dns/private-address.ts'
 import { systemServers } from '../../src/dns/servers.ts'
-import { isPrivateAddress, namesHost } from '../../src/lib/private-address.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 
 const patience = { nextServerMs: 40, lookUpMs: 1000 }

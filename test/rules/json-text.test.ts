@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { splitObject } from '../../src/lib/json-text.ts'
+import { splitObject } from '../../src/areas/cdrs/json-text.ts'
 
 const parsed = (members: string) => JSON.parse(`{${members}}`)
 const name = 'vars'

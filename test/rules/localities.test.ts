@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { e164Prefix, nationalPrefix } from '../../src/areas/phone-numbers/dial-code.ts'
 import {
   citiesOf,
   localityColumns,
@@ -8,7 +9,6 @@ import {
   prefixesOf,
 } from '../../src/areas/phone-numbers/localities/rules.ts'
 import { joinOffers } from '../../src/areas/phone-numbers/search/rules.ts'
-import { e164Prefix, nationalPrefix } from '../../src/lib/dial-code.ts'
 
 describe('the beginning of a number', () => {
   it.each([

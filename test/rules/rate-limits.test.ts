@@ -9,7 +9,7 @@ import {
   unknownRealmLimits,
 } from '../../src/areas/rate-limits/rules.ts'
 import { AccountRateLimits, DeviceRateLimits } from '../../src/areas/rate-limits/schema.ts'
-import { createValidation } from '../../src/http/validation.ts'
+import { createValidation } from '../../src/http/judge/validation.ts'
 
 const system = standardSystemLimits
 const totals = (perMinute: number, perSecond = perMinute): DeviceRateLimits => ({

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Account, AccountRecord, AccountRow, accountReadOnly } from '../../src/areas/accounts/schema.ts'
 import { Device, DeviceRecord, DeviceRow, deviceReadOnly } from '../../src/areas/devices/schema.ts'
 import { User, UserRecord, UserRow, userReadOnly } from '../../src/areas/users/schema.ts'
-import { createValidation } from '../../src/http/validation.ts'
+import { createValidation } from '../../src/http/judge/validation.ts'
 
 const account = createValidation(Account)
 const user = createValidation(User)

@@ -6,8 +6,8 @@ import {
   plainRecoveryCode,
   recoveryCodeText,
 } from '../../src/areas/multi-factor/rules.ts'
-import { qrPng } from '../../src/lib/qr-png.ts'
-import { hotp, otpauthUrl, totpStep } from '../../src/lib/totp.ts'
+import { hotp, otpauthUrl, totpStep } from '../../src/areas/multi-factor/totp.ts'
+import { qrPng } from '../../src/http/answer/qr-png.ts'
 
 const secret = Buffer.from('12345678901234567890')
 const now = 1_767_614_400

@@ -6,7 +6,7 @@ import {
   bucketSettingsOf,
   costOf,
   createTokenBuckets,
-} from '../../src/http/token-buckets.ts'
+} from '../../src/http/throttle/token-buckets.ts'
 
 const standard = bucketSettingsOf(undefined, 'crossbar')
 

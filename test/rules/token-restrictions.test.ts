@@ -6,7 +6,7 @@ import {
   type RestrictedRequest,
 } from '../../src/areas/token-restrictions/rules.ts'
 import { TokenRestrictions } from '../../src/areas/token-restrictions/schema.ts'
-import { createValidation } from '../../src/http/validation.ts'
+import { createValidation } from '../../src/http/judge/validation.ts'
 
 const ask = (restrictions: unknown, request: Partial<RestrictedRequest> = {}) =>
   isAllowedByRestrictions({

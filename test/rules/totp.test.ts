@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { base32Decode, base32Encode, hotp, matchTotp, otpauthUrl, totpStep } from '../../src/lib/totp.ts'
+import {
+  base32Decode,
+  base32Encode,
+  hotp,
+  matchTotp,
+  otpauthUrl,
+  totpStep,
+} from '../../src/areas/multi-factor/totp.ts'
 
 const key = Buffer.from('12345678901234567890')
 

@@ -1,9 +1,9 @@
 // What holds for every answer, whatever the test asks about: held against each one that a test receives.
 import { Ajv, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { catalogue } from '../../src/http/failures.ts'
+import { catalogue } from '../../src/http/answer/failures.ts'
+import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
 import type { Method, Route } from '../../src/http/route.ts'
-import { createRouter, routeOf, segmentsOf } from '../../src/http/router.ts'
 import type { FailureKind } from '../../src/lib/failure.ts'
 import { isTimezone } from '../../src/lib/timezones.ts'
 import type { Answer, RawRequest } from './client.ts'

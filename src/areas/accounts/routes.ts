@@ -7,9 +7,9 @@ import {
   anyToken,
   superduper,
 } from '../../auth/policies.ts'
-import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answers.ts'
+import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answer/answers.ts'
+import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { creationNotice, creationQuery, withoutCreationWish } from '../../http/creation-notice.ts'
-import { type Listing, shortListing } from '../../http/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'

@@ -1,6 +1,6 @@
 import { accountMember, superduperAdmin } from '../../auth/policies.ts'
-import { ListAnswer, made, one, removed } from '../../http/answers.ts'
-import { shortListing } from '../../http/listing.ts'
+import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
+import { shortListing } from '../../http/answer/listing.ts'
 import { del, get, put, type Route } from '../../http/route.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Alerts } from './operations.ts'

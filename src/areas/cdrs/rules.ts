@@ -1,8 +1,8 @@
 import { csvLine, isFormula, needsQuotes } from '../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
-import { splitObject } from '../../lib/json-text.ts'
 import { type CdrRow, columns } from './columns.ts'
+import { splitObject } from './json-text.ts'
 import type { Place } from './reading/rules.ts'
 
 // A leg in its three shapes: the document (GET one, legs, filters), the row of a list, the line of a CSV file.

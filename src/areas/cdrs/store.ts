@@ -1,6 +1,6 @@
-import { workAhead } from '../../lib/ahead.ts'
 import { isStorable } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { workAhead } from './ahead.ts'
 import { type CdrRow, monthOfId, storedColumns } from './columns.ts'
 import type { CdrQuestion } from './filters/rules.ts'
 import { createConditions } from './filters/store.ts'

@@ -1,4 +1,3 @@
-import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../../lib/call-features.ts'
 import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import type { Problems } from '../../lib/failure.ts'
@@ -10,6 +9,22 @@ type Json = Record<string, unknown>
 export type DeviceDoc = Device & { readonly [custom: string]: unknown }
 
 export const standardType = 'sip_device'
+
+type Doc = Readonly<Record<string, unknown>>
+
+// What is switched on for an endpoint, as list rows tell it: of users, too.
+
+export const isEnabled = (value: unknown) => (value as { enabled?: boolean } | undefined)?.enabled === true
+
+/** Any enabled form of forwarding counts. */
+export const hasCallForward = ({ call_forward: forward }: Doc) =>
+  isEnabled(forward) || Object.values((forward ?? {}) as object).some(isEnabled)
+
+export const hasExternalNumber = ({ caller_id: callerId }: Doc) =>
+  Boolean((callerId as { external?: { number?: string } } | undefined)?.external?.number)
+
+export const hasMusicOnHold = ({ music_on_hold: music }: Doc) =>
+  Boolean((music as { media_id?: string } | undefined)?.media_id)
 
 const isObject = (value: unknown): value is Json =>
   value !== null && typeof value === 'object' && !Array.isArray(value)

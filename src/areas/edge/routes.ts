@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { anyToken } from '../../auth/policies.ts'
-import { answer, RawJson } from '../../http/answers.ts'
+import { answer, RawJson } from '../../http/answer/answers.ts'
 import { get, type Route } from '../../http/route.ts'
 
 import type { Edge } from './operations.ts'

@@ -1,5 +1,5 @@
 import { accountAdmin, accountMember, resellerOnly } from '../../auth/policies.ts'
-import { answer, RawJson } from '../../http/answers.ts'
+import { answer, RawJson } from '../../http/answer/answers.ts'
 import { type Call, get, patch, post, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { OperatorLimits } from '../../lib/limit-shapes.ts'

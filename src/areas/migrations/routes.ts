@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../auth/policies.ts'
-import { Answer } from '../../http/answers.ts'
+import { Answer } from '../../http/answer/answers.ts'
 import { get, post, type RequestFacts, type Route } from '../../http/route.ts'
 import type { Migrations } from './operations.ts'
 import { MigrationAnswer, MigrationList, MigrationOrder, MigrationSummary } from './schema.ts'

@@ -3,7 +3,6 @@ import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import type { Keyring } from '../../auth/keyring.ts'
 import { failure } from '../../lib/failure.ts'
 import { randomKey } from '../../lib/ids.ts'
-import { otpauthUrl } from '../../lib/totp.ts'
 import { removalWithOwner } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
@@ -21,6 +20,7 @@ import {
   recoveryCodeText,
 } from './rules.ts'
 import { createFactorStore, type FactorRecord } from './store.ts'
+import { otpauthUrl } from './totp.ts'
 
 interface Tools {
   store: Store

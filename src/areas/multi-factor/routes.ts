@@ -7,10 +7,10 @@ import {
   superduper,
   userOrAdmin,
 } from '../../auth/policies.ts'
-import { FileAnswer, ListAnswer, made, one, removed } from '../../http/answers.ts'
-import { collectionListing } from '../../http/listing.ts'
+import { FileAnswer, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
+import { collectionListing } from '../../http/answer/listing.ts'
+import { qrPng } from '../../http/answer/qr-png.ts'
 import { del, get, patch, post, put, type Route } from '../../http/route.ts'
-import { qrPng } from '../../lib/qr-png.ts'
 import { anyObject } from '../../lib/schema.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import type { Users } from '../users/operations.ts'

@@ -1,4 +1,4 @@
-import { base32Encode, matchTotp, totpStep } from '../../lib/totp.ts'
+import { base32Encode, matchTotp, totpStep } from './totp.ts'
 
 /** The private half of a user's second factor. */
 export interface FactorHidden {

@@ -1,5 +1,5 @@
-import type { Listing } from '../../http/listing.ts'
-import type { TimeWindow } from '../../http/time-window.ts'
+import type { Listing } from '../../http/answer/listing.ts'
+import type { TimeWindow } from '../../http/answer/time-window.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Notice } from '../../mail/notices.ts'

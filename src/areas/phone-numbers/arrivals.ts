@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import type { CarrierModule } from '../../lib/carrier-names.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, type NumberBook, setOf } from './book.ts'

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import type { CarrierModule } from '../../lib/carrier-names.ts'
 import { failure } from '../../lib/failure.ts'
+import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, type NumberBook, setOf } from './book.ts'

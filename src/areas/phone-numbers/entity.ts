@@ -1,6 +1,7 @@
 // A number as clients are shown it.
-import { carrierNameOf } from '../../lib/carrier-names.ts'
+
 import type { Json } from '../../lib/json.ts'
+import { carrierNameOf } from '../../settings/carrier-names.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { featureSettings } from './features/rules.ts'
 import type { NumberRecord } from './store.ts'

@@ -1,7 +1,8 @@
 // What of a request becomes part of a number.
-import { moduleOf, numberModules } from '../../lib/carrier-names.ts'
+
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { moduleOf, numberModules } from '../../settings/carrier-names.ts'
 import type { NumberFacts } from './draft.ts'
 import { tidyFields } from './features/rules.ts'
 import { isOperator, type NumberCaller } from './requests.ts'

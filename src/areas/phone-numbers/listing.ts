@@ -1,4 +1,4 @@
-import type { Cursor, PageRequest, PlainListing, StartKeys } from '../../http/listing.ts'
+import type { Cursor, PageRequest, PlainListing, StartKeys } from '../../http/answer/listing.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Numbers } from './operations.ts'
 import type { NumberRecord } from './store.ts'

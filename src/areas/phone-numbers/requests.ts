@@ -1,7 +1,7 @@
 // What is asked for of numbers, and what is planned then.
 import type { AccountRecord } from '../../auth/identity.ts'
-import type { CarrierModule } from '../../lib/carrier-names.ts'
 import type { Json } from '../../lib/json.ts'
+import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Carrier, Offer } from './carriers/carrier.ts'
 import { factsOf, type NumberFacts } from './draft.ts'

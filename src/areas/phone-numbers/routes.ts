@@ -1,6 +1,6 @@
 import { isSuperduper } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
-import { type Answer, ListAnswer, one } from '../../http/answers.ts'
+import { type Answer, ListAnswer, one } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'

@@ -1,6 +1,6 @@
 import { type AccountRecord, type Actor, userKind } from '../../auth/identity.ts'
 import { accountMember, accountMemberOrInvited } from '../../auth/policies.ts'
-import { accepted } from '../../http/answers.ts'
+import { accepted } from '../../http/answer/answers.ts'
 import { type Call, get, post, type RequestFacts, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { anyObject, open } from '../../lib/schema.ts'

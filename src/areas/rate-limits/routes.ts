@@ -1,5 +1,5 @@
 import { accountMember } from '../../auth/policies.ts'
-import { answer, RawJson } from '../../http/answers.ts'
+import { answer, RawJson } from '../../http/answer/answers.ts'
 import { type Call, del, get, post, type Route } from '../../http/route.ts'
 import type { ClaimHolder } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'

@@ -1,8 +1,8 @@
-import { baseCostDollars } from '../../lib/call-price.ts'
 import type { Problems } from '../../lib/failure.ts'
 import { decimalsOf, type MicroUnits, microUnitsOfDollars, unitsText } from '../../lib/money.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
+import { baseCostDollars } from './pricing/rules.ts'
 import type { NumberRate, Rate } from './schema.ts'
 
 /** What a look-up wants to know. */

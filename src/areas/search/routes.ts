@@ -1,6 +1,6 @@
 import { accountMember, anyToken } from '../../auth/policies.ts'
-import { ListAnswer } from '../../http/answers.ts'
-import type { Listing } from '../../http/listing.ts'
+import { ListAnswer } from '../../http/answer/answers.ts'
+import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
 import type { Search } from './operations.ts'
 import { type Question, readQuestion, readQuestions, searchTypes } from './rules.ts'

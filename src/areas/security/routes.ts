@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { accountAdmin, accountMember, anyToken, resellerOnly } from '../../auth/policies.ts'
-import { answer, one, removed } from '../../http/answers.ts'
+import { answer, one, removed } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import type { Json } from '../../lib/json.ts'
 import type { LoginLock } from './login-lock.ts'

@@ -67,7 +67,8 @@ export const createConsent = ({ books, standings }: { books: Books; standings: S
     }
   }
 
-  return async (sets) => {
+  return async (sets, write) => {
     for (const payer of await payersOf(sets)) await ask(payer)
+    await write()
   }
 }

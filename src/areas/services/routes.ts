@@ -1,6 +1,6 @@
 import { accountAdmin, accountMember, resellerOnly, superduper } from '../../auth/policies.ts'
-import { FileAnswer, ListAnswer } from '../../http/answers.ts'
-import { collectionListing, type Listing } from '../../http/listing.ts'
+import { FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
+import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, hasProblems, invalid } from '../../lib/failure.ts'

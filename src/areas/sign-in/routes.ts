@@ -7,10 +7,10 @@ import {
   userOrAdmin,
 } from '../../auth/policies.ts'
 import type { Tokens } from '../../auth/tokens.ts'
-import { answer, FileAnswer } from '../../http/answers.ts'
+import { answer, FileAnswer } from '../../http/answer/answers.ts'
+import { qrPng } from '../../http/answer/qr-png.ts'
 import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
-import { qrPng } from '../../lib/qr-png.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Users } from '../users/operations.ts'

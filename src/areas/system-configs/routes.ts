@@ -1,6 +1,6 @@
 import { accountMember, superduperAdmin } from '../../auth/policies.ts'
-import { answer, ListAnswer } from '../../http/answers.ts'
-import type { Listing } from '../../http/listing.ts'
+import { answer, ListAnswer } from '../../http/answer/answers.ts'
+import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'

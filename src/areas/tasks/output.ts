@@ -1,6 +1,6 @@
 // The output of a task as it is read: its header, and without the columns that never held a value.
 import { csvLine, plainCsvLine } from '../../lib/csv.ts'
-import { createCsvParser } from '../../lib/csv-parse.ts'
+import { createCsvParser } from './csv-parse.ts'
 import type { Part } from './parts/store.ts'
 
 interface Shown {

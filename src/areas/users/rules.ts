@@ -1,7 +1,7 @@
 import { type Actor, isSuperduper, privLevelOf, type UserDoc } from '../../auth/identity.ts'
-import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../../lib/call-features.ts'
 import { invalid, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
 import { userReadOnly } from './schema.ts'
 
 /** The secrets in a request: they are derived and forgotten. */

@@ -1,10 +1,10 @@
 import { accountKind } from '../../auth/identity.ts'
 import { failure, type Problems } from '../../lib/failure.ts'
-import { hostNameOf } from '../../lib/host-name.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { hostNameOf } from './host-name.ts'
 import { domainOf, whitelabelProblems } from './rules.ts'
 import type { Whitelabel } from './schema.ts'
 import {

@@ -1,6 +1,6 @@
 import { invalid, type Problems } from '../../lib/failure.ts'
-import { hostNameOf } from '../../lib/host-name.ts'
 import type { Json } from '../../lib/json.ts'
+import { hostNameOf } from './host-name.ts'
 import type { Whitelabel } from './schema.ts'
 
 // A link is shown to everybody who visits the domain: none may be a script, nor look to a browser like one.

@@ -1,6 +1,6 @@
-import { workAhead } from '../../../lib/ahead.ts'
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Store } from '../../../storage/store.ts'
+import { workAhead } from '../ahead.ts'
 import type { CdrRow } from '../columns.ts'
 import { monthAt, monthsOfInteractions, type Place, placeWithin } from '../reading/rules.ts'
 import { createParams, heldBy, interactionOrder, orderBy, type Params, rangeOf } from '../reading/store.ts'

@@ -1,4 +1,4 @@
-import type { Cursor, Listing } from '../../../http/listing.ts'
+import type { Cursor, Listing } from '../../../http/answer/listing.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import type { CdrRow } from '../columns.ts'
 import { askedOf, type CdrQuestion, ownerAskedFor } from '../filters/rules.ts'

@@ -1,6 +1,6 @@
 import { accountMember, resellerOnly } from '../../../auth/policies.ts'
+import { timeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, post, type Route } from '../../../http/route.ts'
-import { timeWindow } from '../../../http/time-window.ts'
 import { Allotments } from '../../../lib/limit-shapes.ts'
 import { anyText, integer, keyed, must, open } from '../../../lib/schema.ts'
 import type { LimitBook } from '../operations.ts'

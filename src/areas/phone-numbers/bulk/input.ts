@@ -1,17 +1,17 @@
 // The actions that do something for each number of a CSV.
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import type { CarrierModule } from '../../../lib/carrier-names.ts'
 import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
-import { createTurns } from '../../../lib/turns.ts'
+import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { Validate } from '../../system-configs/operations.ts'
 import type { InputAction, RowResult, TaskAction, TaskContext, TaskRow } from '../../tasks/operations.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'
+import { createTurns } from '../turns.ts'
 import {
   cellVerifiers,
   errorTextOf,

@@ -1,7 +1,8 @@
 // Numbers as rows of a CSV (reference 02 section 1.6): what a row shows of a number, and what its cells ask for.
-import { carrierModules } from '../../../lib/carrier-names.ts'
+
 import type { Failure } from '../../../lib/failure.ts'
 import { numberErrorOf } from '../../../lib/number-failure.ts'
+import { carrierModules } from '../../../settings/carrier-names.ts'
 import { numberStates } from '../schema.ts'
 
 type Cells = Readonly<Record<string, string | undefined>>

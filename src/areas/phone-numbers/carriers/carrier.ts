@@ -1,5 +1,5 @@
-import type { CarrierModule } from '../../../lib/carrier-names.ts'
 import type { Json } from '../../../lib/json.ts'
+import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 
 /** Who looks for numbers. Without an account, nothing that somebody has reserved is shown. */

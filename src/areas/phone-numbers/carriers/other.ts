@@ -1,7 +1,7 @@
-import { isBillable, maximalPrefixLengthOf } from '../../../lib/carrier-names.ts'
 import { isE164, normalizeNumber } from '../../../lib/e164.ts'
 import { failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
+import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Carrier, Offer } from './carrier.ts'
 import { type Phonebook, PhonebookError } from './phonebook.ts'

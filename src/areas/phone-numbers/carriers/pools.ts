@@ -1,5 +1,5 @@
-import { isBillable, maximalPrefixLengthOf } from '../../../lib/carrier-names.ts'
 import { failure } from '../../../lib/failure.ts'
+import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Carrier, CarrierSearch, Offer, Order } from './carrier.ts'
 import { type createStock, returnToPool, takeFromPool } from './store.ts'
 

@@ -1,4 +1,4 @@
-import { type CarrierModule, carrierModules } from '../../../lib/carrier-names.ts'
+import { type CarrierModule, carrierModules } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Carrier } from './carrier.ts'

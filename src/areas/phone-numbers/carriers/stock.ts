@@ -1,4 +1,4 @@
-import { isBillable, maximalPrefixLengthOf } from '../../../lib/carrier-names.ts'
+import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Carrier, CarrierSearch, Offer } from './carrier.ts'
 import type { createStock } from './store.ts'
 

@@ -1,4 +1,4 @@
-import type { CarrierModule } from '../../../lib/carrier-names.ts'
+import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 

@@ -1,6 +1,6 @@
 import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answers.ts'
+import { answer } from '../../../http/answer/answers.ts'
 import { type Call, del, patch, post, put, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
 import { numberListProblems } from '../number-list.ts'

@@ -1,5 +1,5 @@
-import { e164Prefix, isCountry, nationalPrefix } from '../../../lib/dial-code.ts'
 import { searchKey } from '../../../lib/search-key.ts'
+import { e164Prefix, isCountry, nationalPrefix } from '../dial-code.ts'
 
 /** Where the numbers that begin with a prefix are. Texts that are not known are empty. */
 export interface Locality {

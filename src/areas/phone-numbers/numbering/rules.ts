@@ -1,7 +1,7 @@
 // How numbers are written down and what kinds there are (reference 02 section 2.9).
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
-import { phoneMetadata } from '../../../lib/phone-metadata.ts'
+import { phoneMetadata } from '../phone-metadata.ts'
 
 export interface Classifier {
   regex: string

@@ -1,5 +1,5 @@
-import { type CarrierModule, moduleOf } from '../../../lib/carrier-names.ts'
 import { isE164, normalizeNumber } from '../../../lib/e164.ts'
+import { type CarrierModule, moduleOf } from '../../../settings/carrier-names.ts'
 
 /** A number that an account has in stock. */
 export interface PoolNumber {

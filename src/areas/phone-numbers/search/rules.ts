@@ -1,8 +1,8 @@
-import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../../../lib/carrier-names.ts'
-import { e164Prefix, northAmericanParts } from '../../../lib/dial-code.ts'
 import type { Problems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
+import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../../../settings/carrier-names.ts'
 import type { Offer, Seeker } from '../carriers/carrier.ts'
+import { e164Prefix, northAmericanParts } from '../dial-code.ts'
 import type { Locality } from '../localities/rules.ts'
 import type { FindNumbers, FoundNumber, FoundNumberDetails, NumberLocality } from './schema.ts'
 

@@ -1,5 +1,5 @@
-import type { CarrierModule } from '../../../lib/carrier-names.ts'
 import type { Json } from '../../../lib/json.ts'
+import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Offer } from '../carriers/carrier.ts'
 

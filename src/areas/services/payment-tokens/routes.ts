@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answers.ts'
+import { answer } from '../../../http/answer/answers.ts'
 import { del, get, post, put, type Route } from '../../../http/route.ts'
 import { closed, flag, list, must } from '../../../lib/schema.ts'
 import type { PaymentTokenBook } from './operations.ts'

@@ -1,6 +1,6 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { ListAnswer, made, one, removed } from '../../../http/answers.ts'
-import { collectionListing } from '../../../http/listing.ts'
+import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
+import { collectionListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import type { Plans } from './operations.ts'
 import { moneyProblems } from './rules.ts'

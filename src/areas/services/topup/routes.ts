@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answers.ts'
+import { answer } from '../../../http/answer/answers.ts'
 import { type Call, post, type Route } from '../../../http/route.ts'
 import { unitsOfDollars } from '../../../lib/money.ts'
 import type { CommittedChange } from '../../../storage/idempotency.ts'

@@ -1,4 +1,4 @@
-import { answer } from '../../../http/answers.ts'
+import { answer } from '../../../http/answer/answers.ts'
 import { failure } from '../../../lib/failure.ts'
 import { isOpen, type Transaction, transactionJson } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import { anyone } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answers.ts'
+import { answer } from '../../../http/answer/answers.ts'
 import { post, put, type Route } from '../../../http/route.ts'
 import { LoginResult } from '../schema.ts'
 import { visitOf } from '../visit.ts'

@@ -1,6 +1,7 @@
 // The rows of a stored input, from any row on.
-import { createCsvParser } from '../../../lib/csv-parse.ts'
+
 import type { Cells, InputAction } from '../actions.ts'
+import { createCsvParser } from '../csv-parse.ts'
 import { keyOf, type TaskRecord, type TaskStore } from '../store.ts'
 
 export interface InputRow {

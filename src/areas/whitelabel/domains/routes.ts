@@ -1,5 +1,5 @@
 import { accountMember, anyone, superduperAdmin } from '../../../auth/policies.ts'
-import { answer } from '../../../http/answers.ts'
+import { answer } from '../../../http/answer/answers.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import { WhitelabelDomains } from '../../../settings/whitelabel-domains.ts'
 import type { WhitelabelDomainChecks } from './operations.ts'

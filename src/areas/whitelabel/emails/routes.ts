@@ -1,6 +1,6 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
-import { answer, ListAnswer, one, removed } from '../../../http/answers.ts'
-import { collectionListing } from '../../../http/listing.ts'
+import { answer, ListAnswer, one, removed } from '../../../http/answer/answers.ts'
+import { collectionListing } from '../../../http/answer/listing.ts'
 import { del, get, post, put, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
 import { anyText } from '../../../lib/schema.ts'

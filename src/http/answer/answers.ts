@@ -1,0 +1,147 @@
+import type { StoredRecord } from '../../storage/records.ts'
+import type { Listing } from './listing.ts'
+
+/** JSON text that goes into the envelope as it is. */
+export class RawJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+interface AnswerFields {
+  data: unknown
+  metadata?: Record<string, unknown> | RawJson
+  /** The record's revision: also its ETag unless `etag` says otherwise. */
+  revision?: string
+  etag?: string
+  status?: number
+  message?: string
+  /** The id of a record just created: named in the Location header. */
+  created?: string
+  headers?: Record<string, string>
+  /** The token that a sign-in made: envelope field `auth_token`. */
+  authToken?: string
+}
+
+/** An answer that is more than its data. Anything else a route returns is taken as the data. */
+export class Answer {
+  readonly fields: AnswerFields
+
+  constructor(fields: AnswerFields) {
+    this.fields = fields
+  }
+}
+
+/** Bytes instead of an envelope: an image, a PEM, a vCard. */
+export class FileAnswer {
+  readonly bytes: Uint8Array
+  readonly contentType: string
+  readonly headers: Record<string, string>
+
+  constructor(bytes: Uint8Array, contentType: string, headers: Record<string, string> = {}) {
+    this.bytes = bytes
+    this.contentType = contentType
+    this.headers = headers
+  }
+}
+
+/** Bytes that are made while they are sent, at the pace of the client. */
+export class StreamAnswer {
+  readonly contentType: string
+  readonly headers: Record<string, string>
+  /** Its `return` is called when the client leaves early. */
+  readonly chunks: AsyncIterable<string | Uint8Array>
+
+  constructor(content: {
+    contentType: string
+    headers?: Record<string, string>
+    chunks: AsyncIterable<string | Uint8Array>
+  }) {
+    this.contentType = content.contentType
+    this.headers = content.headers ?? {}
+    this.chunks = content.chunks
+  }
+}
+
+/** A list: paged, filtered and rendered by listing.ts. */
+export class ListAnswer<T = unknown> {
+  readonly listing: Listing<T>
+
+  constructor(listing: Listing<T>) {
+    this.listing = listing
+  }
+}
+
+export const answer = (fields: AnswerFields) => new Answer(fields)
+
+/** A private 202: the work goes on after the answer. */
+export const accepted = (message: string) => new Answer({ data: message, status: 202, message })
+
+/** The JSON text of a record's public half with its id in front. */
+export const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
+  const head = JSON.stringify({ id: record.id, ...readOnly })
+  return record.docText === '{}' ? head : `${head.slice(0, -1)},${record.docText.slice(1)}`
+}
+
+const metadataOf = (record: StoredRecord<object, object>) => ({
+  id: record.id,
+  created: record.created,
+  modified: record.modified,
+})
+
+interface Extras {
+  /** Read-only values that stand in `data` too. */
+  readOnly?: Record<string, unknown>
+  metadata?: Record<string, unknown>
+  etag?: string
+}
+
+/** One record. */
+export const one = (record: StoredRecord<object, object>, { readOnly, metadata, etag }: Extras = {}) =>
+  new Answer({
+    data: new RawJson(publicText(record, readOnly)),
+    metadata: { ...metadataOf(record), ...metadata },
+    revision: record.revision,
+    ...(etag ? { etag } : {}),
+  })
+
+interface Remembered {
+  key: string
+  answer: Answer
+}
+
+const remembered = new WeakMap<StoredRecord<object, object>, Remembered>()
+
+// Joined texts are trees of pieces to the engine; answers are sent often, so they are kept in one piece.
+const inOnePiece = (text: string) => Buffer.from(text).toString()
+
+/**
+ * One record, whose extras follow from the record and `key` alone: the answer is made once and kept
+ * as long as the record is cached.
+ */
+export const oneRemembered = (
+  record: StoredRecord<object, object>,
+  key: string,
+  extras: () => Extras,
+): Answer => {
+  const known = remembered.get(record)
+  if (known?.key === key) return known.answer
+  const { data, metadata, ...fields } = one(record, extras()).fields
+  const answer = new Answer({
+    ...fields,
+    data: new RawJson(inOnePiece((data as RawJson).text)),
+    metadata: new RawJson(inOnePiece(JSON.stringify(metadata))),
+  })
+  remembered.set(record, { key, answer })
+  return answer
+}
+
+/** A record that this request made. */
+export const made = (record: StoredRecord<object, object>, extras: Extras = {}) =>
+  new Answer({ ...one(record, extras).fields, created: record.id })
+
+/** A record as it was before this request removed it. */
+export const removed = (record: StoredRecord<object, object>, extras: Extras = {}) =>
+  one(record, { ...extras, metadata: { ...extras.metadata, deleted: true } })

@@ -1,0 +1,38 @@
+import { isoTime } from '../../lib/clock.ts'
+import { RawJson } from './answers.ts'
+
+/** The parts of every answer, as texts ready to be joined. */
+export interface EnvelopeParts {
+  data: unknown
+  metadata?: Record<string, unknown> | RawJson | undefined
+  revision?: string | undefined
+  /** Further keys: `error`, `message`, paging keys. */
+  extra?: Record<string, unknown>
+  status: 'success' | 'error'
+  requestId: string
+  node: string
+  now: number
+  /** Only authenticated callers learn it. */
+  version?: string | undefined
+  authToken?: string | undefined
+  tokens?: { consumed: number; remaining: number } | undefined
+}
+
+const textOf = (value: unknown) => (value instanceof RawJson ? value.text : JSON.stringify(value ?? {}))
+
+/** Everything after `data`: written last, so that a list can be streamed before its paging keys are known. */
+export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
+  const { metadata, revision, extra, status, requestId, node, now, version, authToken, tokens } = parts
+  let tail = `,"metadata":${textOf(metadata)}`
+  if (extra)
+    for (const key in extra) if (extra[key] !== undefined) tail += `,"${key}":${JSON.stringify(extra[key])}`
+  if (revision !== undefined) tail += `,"revision":${JSON.stringify(revision)}`
+  if (tokens) tail += `,"tokens":{"consumed":${tokens.consumed},"remaining":${tokens.remaining}}`
+  if (authToken !== undefined) tail += `,"auth_token":${JSON.stringify(authToken)}`
+  if (version !== undefined) tail += `,"version":"${version}"`
+  return `${tail},"timestamp":"${isoTime(now)}","node":${JSON.stringify(node)},"request_id":${JSON.stringify(requestId)},"status":"${status}"}`
+}
+
+export const envelopeOf = ({ data, ...rest }: EnvelopeParts) => `{"data":${textOf(data)}${envelopeTail(rest)}`
+
+export const prettyPrinted = (json: string) => `${JSON.stringify(JSON.parse(json), null, 2)}\n`

@@ -1,0 +1,268 @@
+import { failure } from '../../lib/failure.ts'
+
+// Filters see the stored record with `id`, `created` and `modified`, never its private part:
+// a filter on a hidden value would tell it letter by letter.
+
+type StoredRecord = Record<string, unknown>
+type Query = Iterable<readonly [string, string]>
+type Judge = (value: unknown) => boolean
+type Path = readonly string[]
+
+export type Filter = (record: StoredRecord) => boolean
+
+const isPrivate = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
+
+const pathOf = (dotted: string): Path => dotted.split('.')
+
+/** What stands under a key of an object or at a position of an array; inherited and private things do not count. */
+const memberOf = (value: unknown, key: string): unknown => {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (isPrivate(key) || !Object.hasOwn(value, key)) return undefined
+  return Array.isArray(value) && key === 'length' ? undefined : (value as StoredRecord)[key]
+}
+
+const valueAt = (record: StoredRecord, path: Path): unknown => {
+  let value: unknown = record
+  for (const key of path) value = memberOf(value, key)
+  return value
+}
+
+/** The text that scalars are compared as; a missing value is the empty text, a list or an object has none. */
+const textOf = (value: unknown): string | undefined => {
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? undefined : String(value)
+}
+
+/** Elements of lists may be objects: those are compared as JSON text. */
+const elementText = (value: unknown) => textOf(value) ?? JSON.stringify(value)
+
+const textsOf = (values: readonly unknown[]) =>
+  new Set(values.map(textOf).filter((text) => text !== undefined))
+
+const parseList = (text: string): unknown[] | undefined => {
+  try {
+    const list: unknown = JSON.parse(text)
+    return Array.isArray(list) ? list : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What is asked of a value. `texts` are compared with the value's text; a missing value is the empty text. */
+export type Test =
+  | { is: 'oneOf' | 'notOneOf' | 'noneOf'; texts: ReadonlySet<string> }
+  | { is: 'arrayOfAll' | 'arrayOfAny' | 'arrayOfNone'; texts: readonly string[] }
+  | { is: 'present' | 'absent' | 'filled' | 'unfilled' | 'impossible' }
+  | { is: 'notBefore' | 'notAfter'; bound: number }
+
+/** One filter of a query. */
+export interface Question {
+  /** Dotted path. */
+  key: string
+  test: Test
+}
+
+type TestMaker = (wanted: string) => Test
+
+const impossible: Test = { is: 'impossible' }
+
+const wantedOrList = (wanted: string) => textsOf(parseList(wanted) ?? [wanted])
+
+const ofList = (make: (list: readonly unknown[]) => Test): TestMaker => {
+  return (wanted) => {
+    const list = parseList(wanted)
+    return list ? make(list) : impossible
+  }
+}
+
+const intersection = (is: 'arrayOfAll' | 'arrayOfAny' | 'arrayOfNone') =>
+  ofList((list) => ({ is, texts: list.map(elementText) }))
+
+// Longer prefixes first: `filter_not_x` is no question about a key `not_x`.
+const byPrefix: readonly (readonly [string, TestMaker])[] = [
+  ['filter_array_intersect_all_', intersection('arrayOfAll')],
+  ['filter_array_intersect_any_', intersection('arrayOfAny')],
+  // As documented: none of the list is contained.
+  ['filter_array_intersect_none_', intersection('arrayOfNone')],
+  ['filter_not_', (wanted) => ({ is: 'notOneOf', texts: wantedOrList(wanted) })],
+  ['filter_any_', ofList((list) => ({ is: 'oneOf', texts: textsOf(list) }))],
+  ['filter_none_', ofList((list) => ({ is: 'noneOf', texts: textsOf(list) }))],
+  ['filter_', (wanted) => ({ is: 'oneOf', texts: wantedOrList(wanted) })],
+]
+
+/** Parameters whose value is the key that they ask for. */
+const byKeyName = new Map<string, Test>([
+  ['has_key', { is: 'present' }],
+  ['key_missing', { is: 'absent' }],
+  ['has_value', { is: 'filled' }],
+  ['value_missing', { is: 'unfilled' }],
+  ['missing_value', { is: 'unfilled' }],
+])
+
+const timeBound = (is: 'notBefore' | 'notAfter'): TestMaker => {
+  // No time is before or after NaN.
+  return (text) => ({ is, bound: /^\d+$/.test(text) ? Number(text) : Number.NaN })
+}
+
+const byTime = new Map<string, readonly [string, TestMaker]>([
+  ['created_from', ['created', timeBound('notBefore')]],
+  ['created_to', ['created', timeBound('notAfter')]],
+  ['modified_from', ['modified', timeBound('notBefore')]],
+  ['modified_to', ['modified', timeBound('notAfter')]],
+])
+
+const questionOf = (name: string, value: string): Question | undefined => {
+  const keyTest = byKeyName.get(name)
+  if (keyTest) return { key: value, test: keyTest }
+  const time = byTime.get(name)
+  if (time) return { key: time[0], test: time[1](value) }
+  const match = byPrefix.find(([prefix]) => name.startsWith(prefix))
+  return match && { key: name.slice(match[0].length), test: match[1](value) }
+}
+
+/** The filters of a query: a record is kept when all of them are answered with yes. */
+export const questionsOf = (query: Query): Question[] => {
+  const questions: Question[] = []
+  for (const [name, value] of query) {
+    const question = questionOf(name, value)
+    if (question && question.key !== '') questions.push(question)
+  }
+  return questions
+}
+
+const isPresent: Judge = (value) => value !== undefined && value !== null
+
+const isFilled: Judge = (value) => {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
+  return isPresent(value) && value !== ''
+}
+
+const isOneOf = (value: unknown, texts: ReadonlySet<string>) => {
+  const text = textOf(value)
+  return text !== undefined && texts.has(text)
+}
+
+const isNoneOf = (value: unknown, texts: ReadonlySet<string>) => {
+  const text = textOf(value)
+  return text !== undefined && !texts.has(text)
+}
+
+/** The texts of an array; a missing one is empty. */
+const arrayTexts = (value: unknown): ReadonlySet<string> | undefined => {
+  const array = value ?? []
+  return Array.isArray(array) ? new Set(array.map(elementText)) : undefined
+}
+
+const judges: { [T in Test as T['is']]: (value: unknown, test: T) => boolean } = {
+  oneOf: (value, { texts }) => isOneOf(value, texts),
+  notOneOf: (value, { texts }) => !isOneOf(value, texts),
+  noneOf: (value, { texts }) => isNoneOf(value, texts),
+  arrayOfAll: (value, { texts }) => {
+    const found = arrayTexts(value)
+    return found !== undefined && texts.every((text) => found.has(text))
+  },
+  arrayOfAny: (value, { texts }) => {
+    const found = arrayTexts(value)
+    return found !== undefined && texts.some((text) => found.has(text))
+  },
+  arrayOfNone: (value, { texts }) => {
+    const found = arrayTexts(value)
+    return found !== undefined && !texts.some((text) => found.has(text))
+  },
+  present: isPresent,
+  absent: (value) => !isPresent(value),
+  filled: isFilled,
+  unfilled: (value) => !isFilled(value),
+  impossible: () => false,
+  notBefore: (value, { bound }) => typeof value === 'number' && value >= bound,
+  notAfter: (value, { bound }) => typeof value === 'number' && value <= bound,
+}
+
+const filterOfOne = ({ key, test }: Question): Filter => {
+  const path = pathOf(key)
+  const judge = judges[test.is] as (value: unknown, test: Test) => boolean
+  return (record) => judge(valueAt(record, path), test)
+}
+
+/**
+ * All questions as one filter, or undefined when there are none: then no record needs to be parsed.
+ * One that cannot be evaluated (broken JSON, text for a time) keeps nothing.
+ */
+export const filterOf = (questions: readonly Question[]): Filter | undefined => {
+  if (questions.length === 0) return undefined
+  const filters = questions.map(filterOfOne)
+  return (record) => filters.every((filter) => filter(record))
+}
+
+export type FieldPicker = (record: StoredRecord) => StoredRecord
+
+const wrongFields = () => failure('faulty_request', { message: 'invalid fields query string' })
+
+const parseJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw wrongFields()
+  }
+}
+
+const namesInList = (list: readonly unknown[]) =>
+  list.map((name) => {
+    if (typeof name !== 'string') throw wrongFields()
+    return name
+  })
+
+const namesInObject = (wanted: object) =>
+  Object.entries(wanted).flatMap(([name, isWanted]) => {
+    if (typeof isWanted !== 'boolean') throw wrongFields()
+    return isWanted ? [name] : []
+  })
+
+/** The three forms: `["a","b.c"]`, `{"a":true}` and `"a,b.c"` (a JSON text with commas). */
+const fieldNames = (text: string): string[] => {
+  const wanted = parseJson(text)
+  if (typeof wanted === 'string') return wanted.split(',').map((name) => name.trim())
+  if (Array.isArray(wanted)) return namesInList(wanted)
+  if (typeof wanted === 'object' && wanted !== null) return namesInObject(wanted)
+  throw wrongFields()
+}
+
+/** Wanted keys at each level; a key without keys below it is wanted whole. */
+type FieldTree = Map<string, FieldTree>
+
+const addPath = (tree: FieldTree, path: Path) => {
+  let place = tree
+  for (const [depth, key] of path.entries()) {
+    const known = place.get(key)
+    const isWhole = known?.size === 0
+    if (isWhole) return
+    const next = depth === path.length - 1 || !known ? new Map() : known
+    place.set(key, next)
+    place = next
+  }
+}
+
+const pick = (value: unknown, tree: FieldTree): StoredRecord => {
+  const picked: StoredRecord = {}
+  for (const [key, below] of tree) {
+    const member = memberOf(value, key)
+    if (member === undefined) continue
+    if (below.size === 0) picked[key] = member
+    else {
+      const inner = pick(member, below)
+      if (Object.keys(inner).length > 0) picked[key] = inner
+    }
+  }
+  return picked
+}
+
+/** What `fields` asks for: those fields and `id`, dotted paths as nested objects. Undefined without `fields`. */
+export const compileFields = (query: Query): FieldPicker | undefined => {
+  for (const [name, value] of query) {
+    if (name !== 'fields') continue
+    const tree: FieldTree = new Map()
+    for (const wanted of ['id', ...fieldNames(value)]) addPath(tree, pathOf(wanted))
+    return (record) => pick(record, tree)
+  }
+  return undefined
+}

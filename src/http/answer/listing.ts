@@ -1,0 +1,325 @@
+import { failure } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import type { Collection } from '../../storage/collection.ts'
+import type { ListRow, StoredRecord } from '../../storage/records.ts'
+import {
+  compileFields,
+  type FieldPicker,
+  type Filter,
+  filterOf,
+  type Question,
+  questionsOf,
+} from './filters.ts'
+
+/** Where a row stands in its list: [sort key, id]. */
+export type Cursor = readonly [string, string]
+
+export interface PageRequest {
+  after?: Cursor
+  limit: number
+  descending: boolean
+  /** Part of a walk through many rows: to be read beside the event loop. */
+  long: boolean
+  /** Whole records are looked into, not only their rows shown. */
+  whole: boolean
+}
+
+/** What a list gives that looks through more than it shows. */
+export interface Batch<T> {
+  items: T[]
+  /** Behind what it goes on; undefined at the end of the list. */
+  next: Cursor | undefined
+}
+
+/** CSV of a list whose columns are known beforehand. */
+export interface Sheet<T> {
+  header: string
+  line(item: T): string
+  /** The lines of the whole list, or of what is behind `after`, made by the store. Buffers are given up to whoever sends them. */
+  lines(request: Pick<PageRequest, 'after' | 'descending'>): AsyncIterable<Uint8Array>
+}
+
+/** A list as an area offers it. */
+export interface Listing<T> {
+  /** Fewer items than `limit` are the last ones, unless a batch says where to go on. */
+  page(request: PageRequest): Promise<T[] | Batch<T>>
+  cursor(item: T): Cursor
+  /** JSON text of the row. */
+  row(item: T): string
+  /** The whole public record: what filters and `fields` look at. */
+  record(item: T): Json
+  /** What `fields` picks from, where that is more than the record. */
+  pickable?(item: T): Json
+  /** Takes over filters that it can apply while it reads, and gives back the others. */
+  narrowed?(questions: readonly Question[]): { listing: Listing<T>; left: readonly Question[] }
+  sheet?: Sheet<T>
+  /** The row for CSV, where its columns have other names than in JSON. */
+  flat?(item: T): Json
+  /** Rows stand under keys of an object: the JSON around them, and the key of each. */
+  keyed?: { open: string; close: string; key(item: T): string }
+  startKeys?: StartKeys
+}
+
+/** Start keys that clients can write by themselves: the page begins with what they name. Else keys are opaque. */
+export interface StartKeys {
+  /** The place just before what the key names; undefined when it names nothing. */
+  read(key: string, descending: boolean): Cursor | undefined
+  /** The key of the item with which a page begins. */
+  write(first: Cursor): string
+}
+
+/** A list that shows all it reads. */
+export interface PlainListing<T> extends Listing<T> {
+  page(request: PageRequest): Promise<T[]>
+}
+
+/** What the query asks of a list. */
+export interface ListPlan {
+  paginate: boolean
+  pageSize: number
+  startKey: string | undefined
+  after: Cursor | undefined
+  descending: boolean
+  questions: readonly Question[]
+  filter: Filter | undefined
+  fields: FieldPicker | undefined
+  fullDocs: boolean
+}
+
+export interface Page {
+  rows: string[]
+  nextStartKey: string | undefined
+}
+
+interface ListSettings {
+  pagination_page_size: number
+  allow_fetch_full_docs: boolean
+  allowed_modules_fetch_full_docs: Readonly<Record<string, unknown>>
+}
+
+// Rows read at once while walking: a few milliseconds of parsing, so that other requests get their turn.
+const batchSize = 500
+// A page that filters leave empty for this long is answered as it is, with the key to go on from.
+const filterBudgetMs = 4000
+// A larger page_size gets this many rows and the key of the rest: one answer must not hold a whole account in memory.
+const largestPage = 10_000
+
+const startKeyText = /^[A-Za-z0-9_-]+$/
+
+export const encodeStartKey = (cursor: Cursor) => Buffer.from(JSON.stringify(cursor)).toString('base64url')
+
+/** Undecodable keys mean the first page. */
+const decodeStartKey = (text: string | undefined): Cursor | undefined => {
+  if (!text || !startKeyText.test(text)) return undefined
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    const isCursor =
+      Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string')
+    return isCursor && value.every((part) => !part.includes('\0') && part.isWellFormed())
+      ? (value as unknown as Cursor)
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const pageSizeOf = (value: unknown, fallback: number) => {
+  if (value === undefined || value === null) return fallback
+  const size = Number(value)
+  if (!Number.isInteger(size) || String(value).trim() === '') {
+    throw failure('faulty_request', {
+      message: 'page size must be a number',
+      cause: String(value).slice(0, 100),
+    })
+  }
+  if (size < 1) throw failure('faulty_request', { message: 'page size must be at least 1' })
+  return size
+}
+
+const isTrue = (value: unknown) => value === true || value === 'true'
+const isFalse = (value: unknown) => value === false || value === 'false'
+
+const chunkSizeCheck = (value: unknown) => {
+  if (value === undefined) return
+  const size = Number(value)
+  if (!Number.isInteger(size) || size < 1 || size > 50) {
+    throw failure('faulty_request', { message: 'chunk size must be between 1 and 50' })
+  }
+}
+
+const mayBeFull = (settings: ListSettings, module: string | undefined) =>
+  settings.allow_fetch_full_docs ||
+  (module !== undefined && settings.allowed_modules_fetch_full_docs[module] === true)
+
+/** Reads the paging, ordering and filtering parameters of reference 01 sections 1.7 and 1.8. */
+export const planList = (
+  query: URLSearchParams,
+  value: (name: string) => unknown,
+  settings: ListSettings,
+  module: string | undefined,
+): ListPlan => {
+  chunkSizeCheck(value('chunk_size') ?? value('batch_size'))
+  const startKey = value('start_key') ?? value('bookmark')
+  const key = typeof startKey === 'string' && startKey !== '' ? startKey : undefined
+  const descending = value('descending')
+  const questions = questionsOf(query)
+  return {
+    paginate: !isFalse(value('paginate')),
+    pageSize: Math.min(pageSizeOf(value('page_size'), settings.pagination_page_size), largestPage),
+    startKey: key,
+    after: decodeStartKey(key),
+    descending: isTrue(descending) || !(isFalse(descending) || isTrue(value('ascending'))),
+    questions,
+    filter: filterOf(questions),
+    fields: compileFields(query),
+    fullDocs: isTrue(value('full_docs')) && mayBeFull(settings, module),
+  }
+}
+
+/** The list and the plan after the list has taken over the filters that it can apply by itself. */
+export const narrow = <T>(listing: Listing<T>, plan: ListPlan): [Listing<T>, ListPlan] => {
+  if (!listing.narrowed || plan.questions.length === 0) return [listing, plan]
+  const { listing: narrowed, left } = listing.narrowed(plan.questions)
+  return [narrowed, { ...plan, questions: left, filter: filterOf(left) }]
+}
+
+export type Render<T> = (item: T) => string
+
+/** A row as JSON. */
+export const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
+  const { fields, fullDocs } = plan
+  if (fields) return (item) => JSON.stringify(fields((listing.pickable ?? listing.record)(item)))
+  return fullDocs ? (item) => JSON.stringify(listing.record(item)) : listing.row
+}
+
+/** A row as it stands in the list: with its key in front where rows have keys. */
+export const jsonMember = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
+  const row = jsonRow(listing, plan)
+  const { keyed } = listing
+  return keyed ? (item) => `${JSON.stringify(keyed.key(item))}:${row(item)}` : row
+}
+
+/** A row as an object by itself, for CSV: its key becomes its id. */
+export const flatRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
+  const { flat } = listing
+  if (flat && !plan.fields) return (item) => JSON.stringify(flat(item))
+  const row = jsonRow(listing, plan)
+  const { keyed } = listing
+  return keyed ? (item) => `{"id":${JSON.stringify(keyed.key(item))},${row(item).slice(1)}` : row
+}
+
+/** The JSON around the rows. */
+export const bracketsOf = <T>({ keyed }: Listing<T>): readonly [string, string] =>
+  keyed ? [keyed.open, keyed.close] : ['[', ']']
+
+const firstAfter = <T>({ startKeys }: Listing<T>, { after, startKey, descending }: ListPlan) =>
+  after ?? (startKey === undefined ? undefined : startKeys?.read(startKey, descending))
+
+const readBatch = async <T>(listing: Listing<T>, request: PageRequest): Promise<Batch<T>> => {
+  const found = await listing.page(request)
+  if (!Array.isArray(found)) return found
+  const final = found.at(-1)
+  return { items: found, next: final && found.length === request.limit ? listing.cursor(final) : undefined }
+}
+
+const matches = <T>(listing: Listing<T>, plan: ListPlan, item: T) =>
+  plan.filter === undefined || plan.filter(listing.record(item))
+
+const requestAfter = (
+  after: Cursor | undefined,
+  limit: number,
+  plan: ListPlan,
+  long: boolean,
+): PageRequest => ({
+  ...(after ? { after } : {}),
+  limit,
+  descending: plan.descending,
+  long,
+  whole: plan.filter !== undefined || plan.fields !== undefined || plan.fullDocs,
+})
+
+/** One page: what matches, up to the page size, and the key of the next one if there is more. */
+export const collectPage = async <T>(
+  listing: Listing<T>,
+  plan: ListPlan,
+  render: Render<T>,
+  now: () => number,
+): Promise<Page> => {
+  const rows: string[] = []
+  const deadline = now() + filterBudgetMs
+  let after = firstAfter(listing, plan)
+  let last: Cursor | undefined
+  for (;;) {
+    const limit = plan.filter ? batchSize : Math.min(plan.pageSize - rows.length + 1, batchSize)
+    const long = plan.filter !== undefined || plan.pageSize > batchSize
+    const { items, next } = await readBatch(listing, requestAfter(after, limit, plan, long))
+    for (const item of items) {
+      if (!matches(listing, plan, item)) continue
+      if (rows.length === plan.pageSize) {
+        const ownKey = listing.startKeys?.write(listing.cursor(item))
+        return { rows, nextStartKey: ownKey ?? (last && encodeStartKey(last)) }
+      }
+      rows.push(render(item))
+      last = listing.cursor(item)
+    }
+    if (!next) return { rows, nextStartKey: undefined }
+    after = next
+    if (now() > deadline) return { rows, nextStartKey: encodeStartKey(after) }
+  }
+}
+
+/** The whole list, batch by batch, for streaming. */
+export async function* walk<T>(
+  listing: Listing<T>,
+  plan: ListPlan,
+  render: Render<T>,
+): AsyncGenerator<string[]> {
+  let after = firstAfter(listing, plan)
+  for (;;) {
+    const { items, next } = await readBatch(listing, requestAfter(after, batchSize, plan, true))
+    const rows = items.filter((item) => matches(listing, plan, item)).map(render)
+    if (rows.length > 0) yield rows
+    if (!next) return
+    after = next
+  }
+}
+
+const recordJson = (record: StoredRecord<object, object>): Json => ({
+  ...record.doc,
+  id: record.id,
+  created: record.created,
+  modified: record.modified,
+})
+
+/** The list of one collection of an account, or of the part that one user owns. */
+export const collectionListing = <Doc extends object, Hidden extends object>(
+  collection: Collection<Doc, Hidden>,
+  accountId: string,
+  ownerId?: string,
+): PlainListing<ListRow> => ({
+  page: ({ whole, ...request }) => {
+    const query = { ...request, accountId, ...(ownerId === undefined ? {} : { ownerId }) }
+    return whole ? collection.page(query) : collection.rows(query)
+  },
+  cursor: (row) => [row.sortKey, row.id],
+  row: (row) => row.rowText,
+  // Only asked of what was read whole.
+  record: (row) => recordJson(row as StoredRecord),
+})
+
+/** A list that is at hand and short: never paged out of the store. Its order is its own. */
+export const shortListing = (rows: readonly Json[]): Listing<Json> => {
+  const place = (index: number) => String(index).padStart(8, '0')
+  const placed = rows.map((row, index) => ({ row, index }))
+  const indexOf = new Map(placed.map(({ row, index }) => [row, index]))
+  return {
+    page: async ({ after, limit }) =>
+      placed
+        .filter(({ index }) => !after || place(index) > after[0])
+        .slice(0, limit)
+        .map(({ row }) => row),
+    cursor: (row) => [place(indexOf.get(row) ?? 0), ''],
+    row: (row) => JSON.stringify(row),
+    record: (row) => row,
+  }
+}

@@ -1,0 +1,86 @@
+import { invalid } from '../../lib/failure.ts'
+import { timeKey } from '../../lib/time-key.ts'
+import type { Collection } from '../../storage/collection.ts'
+import type { ListRow } from '../../storage/records.ts'
+import { collectionListing, type Listing } from './listing.ts'
+
+/** Gregorian seconds, both inclusive. */
+export interface TimeWindow {
+  from: number
+  to: number
+}
+
+const wholeNumber = /^\d{1,15}$/
+
+const boundOf = (query: URLSearchParams, name: string): number | undefined => {
+  const given = query.get(name)
+  if (given === null || given === '') return undefined
+  if (wholeNumber.test(given)) return Number(given)
+  throw invalid({
+    [name]: { type: { message: 'Value is not of the right type', target: 'integer', value: given } },
+  })
+}
+
+const readableBoundOf = (query: URLSearchParams, name: string): number | undefined => {
+  const given = query.get(name) ?? ''
+  return wholeNumber.test(given) && Number(given) > 0 ? Number(given) : undefined
+}
+
+const badRange = (message: string, cause: number) =>
+  invalid({ created_from: { date_range: { message, cause } } })
+
+type BoundReader = typeof boundOf
+
+/** Without `created_from` the window is `usualSeconds` wide, or as wide as it may be. */
+type WindowReader = (
+  query: URLSearchParams,
+  now: number,
+  maximumSeconds: number,
+  usualSeconds?: number,
+) => TimeWindow
+
+const windowBy: (read: BoundReader) => WindowReader =
+  (read) => (query, now, maximumSeconds, usualSeconds) => {
+    const to = read(query, 'created_to') ?? now
+    const from = read(query, 'created_from') ?? Math.max(0, to - (usualSeconds ?? maximumSeconds))
+    if (from > to) throw badRange(`created_from ${from} is later than created_to ${to}`, from)
+    if (to - from > maximumSeconds) {
+      throw badRange(`created_from and created_to are more than ${maximumSeconds} seconds apart`, to)
+    }
+    return { from, to }
+  }
+
+/** The window that a time list is asked for (reference 01 section 1.7): the newest `maximumSeconds` unless told. */
+export const timeWindow: WindowReader = windowBy(boundOf)
+
+/** The same, where a bound that is no positive whole number counts as absent (reference 04 section 1.4). */
+export const lenientTimeWindow: WindowReader = windowBy(readableBoundOf)
+
+/** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
+export const timeListing = <Doc extends object, Hidden extends object>(
+  collection: Collection<Doc, Hidden>,
+  { accountId, ownerId }: { accountId: string; ownerId?: string },
+  { from, to }: TimeWindow,
+): Listing<ListRow> => {
+  const all = collectionListing(collection, accountId, ownerId)
+  return {
+    ...all,
+    async page(request) {
+      // '' sorts before every id: the first page begins just beyond the window's edge.
+      const edge = [timeKey(request.descending ? to + 1 : from), ''] as const
+      const items = await all.page({ ...request, after: later(request, edge) })
+      return items.filter(({ sortKey }) => sortKey >= timeKey(from) && sortKey <= timeKey(to))
+    },
+  }
+}
+
+type Place = readonly [string, string]
+
+const isBefore = ([key, id]: Place, [otherKey, otherId]: Place) =>
+  key < otherKey || (key === otherKey && id < otherId)
+
+/** A start key of a client's own making must not lead out of the window. */
+const later = ({ after, descending }: { after?: Place; descending: boolean }, edge: Place): Place => {
+  if (!after) return edge
+  return isBefore(after, edge) === descending ? after : edge
+}

@@ -1,0 +1,80 @@
+import { maxDepth } from '../../lib/json.ts'
+
+export type Segment = string | number
+
+/** A value that cannot be stored or judged, whatever the schema says. */
+export interface Flaw {
+  path: Segment[]
+  kind: 'depth' | 'text' | 'number'
+}
+
+export interface JsonCopy {
+  copy: unknown
+  /** How many values the document holds, itself included. */
+  values: number
+  /** The first flaws, enough to tell the sender. */
+  flaws: Flaw[]
+  /** Every top-level key with a flaw below it. */
+  flawedKeys: Set<Segment>
+}
+
+const reportedFlaws = 100
+
+// PostgreSQL has neither in text, and JSON has no infinite numbers: 1e999 would come back as null.
+const isStorableText = (text: string) => text.isWellFormed() && !text.includes('\0')
+
+/** A deep copy of parsed JSON without `__proto__` keys, and what is wrong with it. */
+export const copyJson = (data: unknown): JsonCopy => {
+  const flaws: Flaw[] = []
+  const flawedKeys = new Set<Segment>()
+  const path: Segment[] = []
+  let values = 0
+
+  const report = (kind: Flaw['kind'], key: Segment | undefined) => {
+    const place = key === undefined ? [...path] : [...path, key]
+    if (place[0] !== undefined) flawedKeys.add(place[0])
+    if (flaws.length < reportedFlaws) flaws.push({ path: place, kind })
+  }
+
+  const copyArray = (source: unknown[]) => {
+    const copy = new Array(source.length)
+    for (let index = 0; index < source.length; index += 1) copy[index] = copyValue(source[index], index)
+    return copy
+  }
+
+  const copyObject = (source: Record<string, unknown>) => {
+    const copy: Record<string, unknown> = {}
+    for (const key of Object.keys(source)) {
+      if (key === '__proto__') continue
+      if (!isStorableText(key)) report('text', key)
+      copy[key] = copyValue(source[key], key)
+    }
+    return copy
+  }
+
+  const copyContainer = (source: object, key: Segment | undefined) => {
+    const depth = key === undefined ? 0 : path.length + 1
+    if (depth >= maxDepth) {
+      report('depth', key)
+      return null
+    }
+    if (key !== undefined) path.push(key)
+    const copy = Array.isArray(source) ? copyArray(source) : copyObject(source as Record<string, unknown>)
+    if (key !== undefined) path.pop()
+    return copy
+  }
+
+  const copyValue = (value: unknown, key?: Segment): unknown => {
+    values += 1
+    if (typeof value === 'string') {
+      if (!isStorableText(value)) report('text', key)
+    } else if (typeof value === 'number') {
+      if (!Number.isFinite(value)) report('number', key)
+    } else if (typeof value === 'object' && value !== null) {
+      return copyContainer(value, key)
+    }
+    return value
+  }
+
+  return { copy: copyValue(data), values, flaws, flawedKeys }
+}

@@ -1,0 +1,58 @@
+import type { TSchema } from 'typebox'
+import { hasProblems, invalid, joinProblems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
+import type { SettingsOf } from '../../settings/documents.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Call, Route, Subject } from '../route.ts'
+import { createValidation, type Manner, type Validation } from './validation.ts'
+
+const validations = new WeakMap<TSchema, Validation<unknown>>()
+
+const validationOf = (schema: TSchema) => {
+  const known = validations.get(schema) ?? createValidation(schema)
+  validations.set(schema, known)
+  return known
+}
+
+const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
+  crossbar.schema_strict_validation ? 'strict' : 'lenient'
+
+/** The same judgement for areas that learn their schema from the request. */
+export const createValidate = (settings: Settings) => async (schema: TSchema, data: unknown) =>
+  validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
+
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+/** Consent to charges may stand in the data, of which it is no part. */
+const withoutConsent = (data: object) => {
+  if (!Object.hasOwn(data, 'accept_charges')) return data
+  const { accept_charges: _, ...rest } = data as Json
+  return rest
+}
+
+/** The body as it would be stored: for PATCH the record with the change merged in. */
+const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined) => {
+  const sent = exchange.body.data ?? {}
+  const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutConsent(sent))
+  if (route.method === 'PATCH' && subject?.doc && !Array.isArray(data)) return mergePatch(subject.doc, data)
+  return dropNulls(data)
+}
+
+/** Holds the body against the route's schema and rules; all problems come in one 400. */
+export const judgeData = async (exchange: Exchange, route: Route, call: Call) => {
+  const schema = route.spec.body
+  if (!schema || route.spec.judgesItself) return proposed(exchange, route, undefined)
+  const whole = proposed(exchange, route, call.subject as Subject)
+  const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
+  const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
+  if (!hasProblems(problems)) {
+    const found = route.judge ? await route.judge({ ...call, data: value } as never) : {}
+    if (hasProblems(found)) throw invalid(found)
+    return value
+  }
+  const further = route.judge ? await route.judge({ ...call, data: sound } as never) : {}
+  throw invalid(joinProblems(further, problems))
+}

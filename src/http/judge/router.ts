@@ -1,0 +1,91 @@
+import type { Method, Route } from '../route.ts'
+
+interface Node {
+  literals: Map<string, Node>
+  variable: Node | undefined
+  routes: Map<string, { route: Route; names: readonly string[] }>
+}
+
+export interface Match {
+  node: Node
+  /** Decoded variable segments, in the order of the path. */
+  values: string[]
+}
+
+const emptyNode = (): Node => ({ literals: new Map(), variable: undefined, routes: new Map() })
+
+const isVariable = (segment: string) => segment.startsWith('{')
+
+/** Splits a raw path into decoded segments; empty ones are dropped. Undefined when the encoding is broken. */
+export const segmentsOf = (path: string): string[] | undefined => {
+  const raw = path.split('/').filter((segment) => segment !== '')
+  if (!path.includes('%')) return raw
+  try {
+    return raw.map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
+}
+
+export type Router = ReturnType<typeof createRouter>
+
+/** A tree of path segments. Where a literal and a variable both fit, the literal wins. */
+export const createRouter = (routes: readonly Route[]) => {
+  const root = emptyNode()
+
+  const add = (route: Route) => {
+    let node = root
+    const names: string[] = []
+    for (const segment of route.path.split('/').filter(Boolean)) {
+      if (isVariable(segment)) {
+        names.push(segment.slice(1, -1))
+        node.variable ??= emptyNode()
+        node = node.variable
+      } else {
+        const next = node.literals.get(segment) ?? emptyNode()
+        node.literals.set(segment, next)
+        node = next
+      }
+    }
+    if (node.routes.has(route.method)) throw new Error(`two routes for ${route.method} ${route.path}`)
+    node.routes.set(route.method, { route, names })
+  }
+
+  const search = (
+    node: Node,
+    segments: readonly string[],
+    depth: number,
+    values: string[],
+  ): Match | undefined => {
+    const segment = segments[depth]
+    if (segment === undefined) return node.routes.size > 0 ? { node, values } : undefined
+    const literal = node.literals.get(segment)
+    const found = literal && search(literal, segments, depth + 1, values)
+    if (found) return found
+    return node.variable && search(node.variable, segments, depth + 1, [...values, segment])
+  }
+
+  for (const route of routes) add(route)
+
+  return {
+    /** The place in the tree, whatever its methods. */
+    find: (segments: readonly string[]) => search(root, segments, 0, []),
+    /** Whether some route begins with this segment below the version. */
+    knows: (segment: string) => root.literals.get('v2')?.literals.has(segment) ?? false,
+  }
+}
+
+/** The route for a method, with the path's variables by name. */
+export const routeOf = ({ node, values }: Match, method: string) => {
+  const found = node.routes.get(method === 'HEAD' ? 'GET' : method)
+  if (!found || (method === 'HEAD' && found.route.spec.startsCall)) return undefined
+  const path: Record<string, string> = {}
+  for (const [index, name] of found.names.entries()) path[name] = values[index] as string
+  return { route: found.route, path }
+}
+
+export const methodsOf = ({ node }: Match): string[] => {
+  const methods = [...node.routes.keys()] as Method[]
+  const reads = node.routes.get('GET')
+  return [...methods, ...(reads && !reads.route.spec.startsCall ? ['HEAD'] : []), 'OPTIONS'].sort()
+}

@@ -1,0 +1,221 @@
+import type { ErrorObject } from 'ajv'
+import type { Problem, Problems } from '../../lib/failure.ts'
+import { maxDepth } from '../../lib/json.ts'
+import { isSecretKey } from '../../lib/secrets.ts'
+import type { Flaw, Segment } from './json-copy.ts'
+
+// How findings of the JSON Schema validator read in this API: which rule, with which fields, at which path.
+
+interface Verdict extends Problem {
+  rule: string
+  /** The key inside the judged object that the verdict is about. */
+  key?: string
+}
+
+type Describe = (error: ErrorObject) => Verdict
+
+const longestEcho = 256
+const widestEcho = 8
+
+const shorten = (text: string) =>
+  text.length > longestEcho ? `${text.slice(0, longestEcho).toWellFormed()}…` : text
+
+/** A key with a dot inside would read like two. */
+const encodeKey = (segment: Segment) => shorten(String(segment).toWellFormed()).replaceAll('.', '%2E')
+
+/** The property path as the API prints it. The document itself is called `data`. */
+const dottedPath = (segments: readonly Segment[]) =>
+  segments.length === 0 ? 'data' : segments.map(encodeKey).join('.')
+
+/** Where an error is. Array positions stay texts: they print the same. */
+export const segmentsOf = ({ instancePath }: ErrorObject) =>
+  instancePath === ''
+    ? []
+    : instancePath
+        .slice(1)
+        .split('/')
+        .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+
+const isSmall = (value: unknown) =>
+  typeof value !== 'object' || value === null || Object.keys(value).length === 0
+
+const echoOfObject = (value: object) => {
+  const entries = Object.entries(value)
+  const isEchoed =
+    entries.length <= widestEcho && entries.every(([key, inner]) => isSmall(inner) && !isSecretKey(key))
+  if (!isEchoed) return undefined
+  if (Array.isArray(value)) return value.map(echoOf)
+  return Object.fromEntries(entries.map(([key, inner]) => [shorten(key), echoOf(inner)]))
+}
+
+/** What of a refused value goes back to the sender: answers stay small whatever came in. */
+const echoOf = (value: unknown): unknown => {
+  if (typeof value === 'string') return shorten(value)
+  return typeof value === 'object' && value !== null ? echoOfObject(value) : value
+}
+
+const bound =
+  (rule: string, message: (limit: number) => string): Describe =>
+  ({ params, data }) => ({ rule, message: message(params.limit), target: params.limit, value: data })
+
+const length =
+  (rule: string, message: (limit: number) => string): Describe =>
+  (error) => ({ ...bound(rule, message)(error), cause: error.data })
+
+const combination =
+  (rule: string): Describe =>
+  ({ data }) => ({ rule, message: 'failed to validate', value: data })
+
+const enumMessage = 'Value not found in enumerated list of values'
+
+const describeFormat: Describe = ({ params, data }) =>
+  params.format === 'timezone'
+    ? { rule: 'enum', message: enumMessage, target: 'names of the IANA time zone database', value: data }
+    : {
+        rule: 'wrong_format',
+        message: 'Field is not in the correct format',
+        value: data,
+        format: params.format,
+      }
+
+const describeType: Describe = (error) => {
+  const target = [error.params.type].flat().join(', ')
+  return { rule: 'type', message: `Value did not match type(s): ${target}`, target, value: error.data }
+}
+
+const descriptions: Record<string, Describe> = {
+  required: ({ params }) => ({
+    rule: 'required',
+    message: 'Field is required but missing',
+    value: params.missingProperty,
+    key: params.missingProperty,
+  }),
+  type: describeType,
+  enum: ({ params, data }) => ({
+    rule: 'enum',
+    message: enumMessage,
+    target: params.allowedValues,
+    value: data,
+  }),
+  const: ({ params, data }) => ({
+    rule: 'enum',
+    message: enumMessage,
+    target: [params.allowedValue],
+    value: data,
+  }),
+  minLength: length('minLength', (limit) => `String must be at least ${limit} characters`),
+  maxLength: length('maxLength', (limit) => `String must not be more than ${limit} characters`),
+  minimum: bound('minimum', (limit) => `Value must be at least ${limit}`),
+  maximum: bound('maximum', (limit) => `Value must be at most ${limit}`),
+  exclusiveMinimum: bound('minimum', (limit) => `Value must be more than ${limit}`),
+  exclusiveMaximum: bound('maximum', (limit) => `Value must be less than ${limit}`),
+  minItems: bound('minItems', (limit) => `The list must have at least ${limit} items`),
+  maxItems: bound('maxItems', (limit) => `The list must not have more than ${limit} items`),
+  minProperties: bound('minProperties', (limit) => `The object must have at least ${limit} keys`),
+  maxProperties: bound('maxProperties', (limit) => `The object must not have more than ${limit} keys`),
+  uniqueItems: ({ data }) => ({ rule: 'uniqueItems', message: 'List of items is not unique', value: data }),
+  pattern: ({ params, data }) => ({
+    rule: 'pattern',
+    message: `Failed to match pattern '${params.pattern}'`,
+    target: params.pattern,
+    value: data,
+  }),
+  format: describeFormat,
+  additionalProperties: ({ params, data }) => ({
+    rule: 'additionalProperties',
+    message: 'Only properties that the schema defines are allowed',
+    value: (data as Record<string, unknown>)[params.additionalProperty],
+    key: params.additionalProperty,
+  }),
+  additionalItems: ({ data }) => ({
+    rule: 'additionalItems',
+    message: 'Only items that the schema defines are allowed',
+    value: data,
+  }),
+  dependencies: ({ params }) => ({
+    rule: 'dependencies',
+    message: `Field needs ${params.deps} as well`,
+    value: params.missingProperty,
+    key: params.property,
+  }),
+  multipleOf: ({ params, data }) => ({
+    rule: 'divisibleBy',
+    message: `Value not divisible by ${params.multipleOf}`,
+    target: params.multipleOf,
+    value: data,
+  }),
+  oneOf: combination('not_one_schema_valid'),
+  anyOf: combination('any_schemas_not_valid'),
+  not: combination('not_schema_valid'),
+}
+
+const describe: Describe = (error) =>
+  descriptions[error.keyword]?.(error) ?? combination(error.keyword)(error)
+
+// An alternative that failed is not an error of its own, only that all of them did.
+const insideCombination =
+  /(?<!\/(?:properties|patternProperties))\/(?:(?:anyOf|oneOf)\/\d+|not|contains|propertyNames)\//
+const isReported = ({ keyword, schemaPath }: ErrorObject) =>
+  keyword !== 'if' && !insideCombination.test(schemaPath)
+
+const flawRules: Record<Flaw['kind'], [string, Problem]> = {
+  depth: ['maxDepth', { message: `Value is nested more than ${maxDepth} levels deep`, target: maxDepth }],
+  text: ['invalid', { message: 'Text must not contain NUL or unpaired surrogate characters' }],
+  number: ['invalid', { message: 'Number is out of range' }],
+}
+
+const hide = (problem: Problem): Problem => {
+  const { value: _value, cause: _cause, ...rest } = problem
+  return rest
+}
+
+const echoed = (problem: Problem): Problem => {
+  const shown: Problem = { ...problem }
+  for (const field of ['value', 'cause'] as const) {
+    if (!(field in shown)) continue
+    const echo = echoOf(shown[field])
+    if (echo === undefined) delete shown[field]
+    else shown[field] = echo
+  }
+  return shown
+}
+
+const reportedPaths = 500
+
+/** Gathers problems by path: the first 500, since answers have to stay bounded. */
+export const createProblemReport = (flawedKeys: ReadonlySet<Segment>) => {
+  const paths = new Map<string, Record<string, Problem>>()
+  const failingKeys = new Set(flawedKeys)
+  let hasFailedWhole = false
+
+  const add = (place: readonly Segment[], rule: string, problem: Problem) => {
+    if (place[0] === undefined) hasFailedWhole = true
+    else failingKeys.add(place[0])
+    const path = dottedPath(place)
+    const rules = paths.get(path)
+    if (rules) rules[rule] ??= problem
+    else if (paths.size < reportedPaths) paths.set(path, { [rule]: problem })
+  }
+
+  return {
+    addFlaw({ path, kind }: Flaw) {
+      add(path, ...flawRules[kind])
+    },
+
+    addError(error: ErrorObject) {
+      if (!isReported(error)) return
+      const { rule, key, ...problem } = describe(error)
+      const place = key === undefined ? segmentsOf(error) : [...segmentsOf(error), key]
+      const isSecret = rule !== 'required' && place.some(isSecretKey)
+      add(place, rule, isSecret ? hide(problem) : echoed(problem))
+    },
+
+    problems: (): Problems => Object.fromEntries(paths),
+
+    /** The value without its failing top-level keys; nothing of it when it failed as a whole. */
+    soundPart(value: unknown): object {
+      if (hasFailedWhole || typeof value !== 'object' || value === null) return {}
+      return Object.fromEntries(Object.entries(value).filter(([key]) => !failingKeys.has(key)))
+    },
+  }
+}

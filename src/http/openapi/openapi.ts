@@ -1,0 +1,397 @@
+import type { TSchema } from 'typebox'
+import type { FailureKind } from '../../lib/failure.ts'
+import { catalogue } from '../answer/failures.ts'
+import type { Route } from '../route.ts'
+
+// The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
+
+type Json = Record<string, unknown>
+
+const isObject = (value: unknown): value is Json =>
+  value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const mapValues = (object: Json, change: (value: unknown, key: string) => unknown): Json =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
+
+const pascal = (title: string) =>
+  title
+    .split(/[^A-Za-z0-9]+/)
+    .filter(Boolean)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('')
+
+const isObjectSchema = (schema: Json) => isObject(schema.properties)
+
+// Repeating less than this costs no more than referring to it.
+const worthSharing = 250
+
+/** How often each large object schema stands in the routes, by its text. */
+const countShapes = (schemas: readonly TSchema[]) => {
+  const counts = new Map<string, number>()
+  const count = (schema: unknown) => {
+    if (Array.isArray(schema)) return schema.forEach(count)
+    if (!isObject(schema)) return
+    if (isObjectSchema(schema)) {
+      const shape = JSON.stringify(schema)
+      if (shape.length >= worthSharing) counts.set(shape, (counts.get(shape) ?? 0) + 1)
+    }
+    Object.values(schema).forEach(count)
+  }
+  schemas.forEach(count)
+  return counts
+}
+
+/** Schemas with a title, and large ones that repeat, stand once under `components` and are referred to. */
+const createComponents = (schemas: readonly TSchema[]) => {
+  const counts = countShapes(schemas)
+  const names = new Map<string, string>()
+  const taken = new Map<string, Json>()
+
+  const freshName = (wish: string) => {
+    const name = pascal(wish)
+    const isTaken = (candidate: string) => taken.has(candidate) || candidate in envelopes
+    if (!isTaken(name)) return name
+    let number = 2
+    while (isTaken(`${name}${number}`)) number += 1
+    return `${name}${number}`
+  }
+
+  const inline = (schema: unknown, place: string): unknown => {
+    if (Array.isArray(schema)) return schema.map((inner) => refer(inner, place))
+    if (!isObject(schema)) return schema
+    return mapValues(schema, (inner, key) =>
+      key === 'properties' && isObject(inner)
+        ? mapValues(inner, (property, name) => refer(property, name))
+        : refer(inner, place),
+    )
+  }
+
+  const nameOf = (schema: Json, shape: string, place: string) => {
+    if (typeof schema.title === 'string') return schema.title
+    return (counts.get(shape) ?? 0) > 1 ? place : undefined
+  }
+
+  const refer = (schema: unknown, place: string): unknown => {
+    if (!isObject(schema) || !(isObjectSchema(schema) || typeof schema.title === 'string')) {
+      return inline(schema, place)
+    }
+    const shape = JSON.stringify(schema)
+    const wish = nameOf(schema, shape, place)
+    if (wish === undefined) return inline(schema, place)
+    const known = names.get(shape)
+    const name = known ?? freshName(wish)
+    if (known === undefined) {
+      names.set(shape, name)
+      taken.set(name, {})
+      taken.set(name, inline(schema, place) as Json)
+    }
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  return {
+    /** The schema as it stands at a place of the document; an untitled one that is shared is named after the place. */
+    refer: (schema: TSchema, place: string) => refer(schema, place) as Json,
+    all: () => Object.fromEntries([...taken].sort(([a], [b]) => (a < b ? -1 : 1))),
+  }
+}
+
+type Components = ReturnType<typeof createComponents>
+
+const text = (description: string) => ({ type: 'string', description })
+
+const envelopeFields = {
+  metadata: { type: 'object', description: 'Read-only facts about the record' },
+  request_id: text('The X-Request-ID of the request'),
+  node: text('The server that answered'),
+  timestamp: { type: 'string', format: 'date-time' },
+  version: text('Version of the server; only with credentials'),
+  auth_token: text('The token of the request, or the one just made'),
+  tokens: {
+    type: 'object',
+    description: 'Throttling tokens',
+    properties: { consumed: { type: 'integer' }, remaining: { type: 'integer' } },
+  },
+}
+
+const everEnveloped = ['status', 'data', 'metadata', 'request_id', 'node', 'timestamp']
+
+/** Schemas of the envelope, by the names that the rest of the document refers to. */
+const envelopes = {
+  Success: {
+    type: 'object',
+    required: everEnveloped,
+    properties: {
+      status: { const: 'success' },
+      data: { description: 'What was asked for' },
+      ...envelopeFields,
+      revision: text('Revision of the record; an md5 of lists'),
+      message: text('Only of queued actions'),
+    },
+  },
+  Page: {
+    allOf: [{ $ref: '#/components/schemas/Success' }],
+    properties: {
+      page_size: { type: 'integer', description: 'Rows in this page' },
+      start_key: text('Where this page begins'),
+      next_start_key: text('Where the next page begins; absent on the last one'),
+    },
+  },
+  Failure: {
+    type: 'object',
+    required: [...everEnveloped, 'error', 'message'],
+    properties: {
+      status: { const: 'error' },
+      data: { type: ['object', 'array'], description: 'What is wrong' },
+      ...envelopeFields,
+      error: text('The status'),
+      message: text('The kind of failure'),
+    },
+  },
+  ValidationFailure: {
+    allOf: [{ $ref: '#/components/schemas/Failure' }],
+    properties: {
+      data: {
+        type: 'object',
+        description: 'Dotted property path -> broken rule -> details',
+        additionalProperties: {
+          type: 'object',
+          additionalProperties: {
+            type: 'object',
+            required: ['message'],
+            properties: { message: { type: 'string' } },
+          },
+        },
+      },
+    },
+  },
+}
+
+const parameter = (name: string, description: string, schema: Json = { type: 'string' }) => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+})
+
+const listParameters = {
+  page_size: parameter('page_size', 'Rows in a page', { type: 'integer', minimum: 1 }),
+  start_key: parameter('start_key', 'The next_start_key of the page before'),
+  paginate: parameter('paginate', 'false answers with the whole list', { type: 'boolean' }),
+  descending: parameter('descending', 'Newest or last first, which is the default', { type: 'boolean' }),
+  fields: parameter('fields', 'JSON array of the fields to answer with'),
+  filters: {
+    name: 'filters',
+    in: 'query',
+    description:
+      'filter_{key}, filter_not_{key}, has_key, key_missing, has_value, missing_value, created_from, created_to, ' +
+      'modified_from, modified_to and the rest of the filters; all of them have to hold',
+    style: 'form',
+    explode: true,
+    schema: { type: 'object', additionalProperties: { type: 'string' } },
+  },
+}
+
+const listReferences = Object.keys(listParameters).map((name) => ({
+  $ref: `#/components/parameters/${name}`,
+}))
+
+const securitySchemes = {
+  token: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-Auth-Token',
+    description: 'What a sign-in answered with as auth_token',
+  },
+  bearer: { type: 'http', scheme: 'bearer' },
+  basic: {
+    type: 'http',
+    scheme: 'basic',
+    description: 'Account id as the user name, md5 of `username:password` as the password',
+  },
+}
+
+const anyCredential = Object.keys(securitySchemes).map((name) => ({ [name]: [] }))
+
+// Enough for every renderer of the catalogue: only status and message are read.
+const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
+
+const sampleOf = (kind: FailureKind) => catalogue[kind](sampleDetails as never)
+
+const kindsByStatus = () => {
+  const byStatus = new Map<number, string[]>()
+  for (const kind of Object.keys(catalogue) as FailureKind[]) {
+    const { status } = sampleOf(kind)
+    byStatus.set(status, [...(byStatus.get(status) ?? []), kind.replaceAll('_', ' ')])
+  }
+  return byStatus
+}
+
+const jsonContent = (schema: Json) => ({ 'application/json': { schema } })
+
+const failureResponses = () =>
+  Object.fromEntries(
+    [...kindsByStatus()].map(([status, kinds]) => [
+      `Failure${status}`,
+      {
+        description: [...new Set(kinds)].join(', '),
+        content: jsonContent({
+          $ref: `#/components/schemas/${status === 400 ? 'ValidationFailure' : 'Failure'}`,
+        }),
+      },
+    ]),
+  )
+
+/** The failures that a route may answer with because of what it takes. */
+const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
+  const kinds: FailureKind[] = ['validation_error', 'not_acceptable', 'datastore_unreachable']
+  if (spec.allow.needsToken) kinds.push('invalid_credentials', 'forbidden')
+  if (spec.allow.needsToken || spec.price) kinds.push('too_many_requests')
+  if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
+  if (path.includes('{')) kinds.push('bad_identifier')
+  if (method !== 'GET') kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type')
+  // Whatever moves what is counted may cost something.
+  if (method !== 'GET' && path.includes('{account_id}')) kinds.push('charges_not_accepted', 'billing_issue')
+  if (method !== 'GET' && path.endsWith('}')) kinds.push('precondition_failed')
+  return [...kinds, ...(spec.fails ?? [])]
+}
+
+const failures = (route: Route) => {
+  const statuses = new Set(failuresOf(route).map((kind) => sampleOf(kind).status))
+  return Object.fromEntries(
+    [...statuses].sort().map((status) => [status, { $ref: `#/components/responses/Failure${status}` }]),
+  )
+}
+
+const afterAccount = /^\/v2\/accounts\/\{account_id\}\/([^/{]+)/
+
+const tagOf = (path: string) => afterAccount.exec(path)?.[1] ?? path.split('/')[2] ?? ''
+
+const binary = { type: 'string', format: 'binary' }
+
+const answerSchema = ({ path, spec }: Route, components: Components) => {
+  const shape = components.refer(spec.answers, `${tagOf(path)} answer`)
+  const data = spec.list === true ? { type: 'array', items: shape } : shape
+  return {
+    allOf: [{ $ref: `#/components/schemas/${spec.list ? 'Page' : 'Success'}` }],
+    properties: { data },
+  }
+}
+
+const success = (route: Route, components: Components) => {
+  const { spec, method } = route
+  const content: Json = jsonContent(answerSchema(route, components))
+  if (spec.list) content['text/csv'] = { schema: { type: 'string' } }
+  for (const type of spec.produces ?? []) content[type] = { schema: binary }
+  return { [spec.status ?? (method === 'PUT' ? 201 : 200)]: { description: 'Success', content } }
+}
+
+/** What stands under `data`. A PATCH may leave out what the whole record needs. */
+const bodySchema = ({ method, path }: Route, body: TSchema, components: Components): Json => {
+  const shape = components.refer(body, `${tagOf(path)} body`)
+  if (method !== 'PATCH') return shape
+  return { type: 'object', description: 'Fields to change; null removes one', 'x-merged-into': shape }
+}
+
+const requestBody = (route: Route, components: Components) => {
+  const { method, spec } = route
+  if (method === 'GET' || (!spec.body && !spec.uploads && !spec.streams)) return {}
+  const content: Json = {}
+  if (spec.body) {
+    const data = bodySchema(route, spec.body, components)
+    content['application/json'] = { schema: { type: 'object', required: ['data'], properties: { data } } }
+  }
+  for (const type of [...(spec.uploads ?? []), ...(spec.streams ?? [])]) content[type] = { schema: binary }
+  return { requestBody: { required: method !== 'DELETE', content } }
+}
+
+const variablesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+
+const pathParameters = (routes: readonly Route[]) => {
+  const names = new Set(routes.flatMap(({ path }) => variablesIn(path)))
+  return Object.fromEntries(
+    [...names]
+      .sort()
+      .map((name) => [`path_${name}`, { name, in: 'path', required: true, schema: { type: 'string' } }]),
+  )
+}
+
+const parametersOf = ({ path, spec }: Route) => [
+  ...variablesIn(path).map((name) => ({ $ref: `#/components/parameters/path_${name}` })),
+  ...Object.entries(spec.query ?? {}).map(([name, description]) => parameter(name, description)),
+  ...(spec.list ? listReferences : []),
+]
+
+const operationId = ({ method, path }: Route) =>
+  `${method.toLowerCase()}${path
+    .split('/')
+    .slice(2)
+    .map((segment) => (segment.startsWith('{') ? `By${pascal(segment)}` : pascal(segment)))
+    .join('')}`
+
+const operation = (route: Route, components: Components, id: string) => {
+  const { path, spec } = route
+  const parameters = parametersOf(route)
+  return {
+    operationId: id,
+    tags: [tagOf(path)],
+    summary: spec.summary,
+    description: `Who may call: ${spec.allow.name}.`,
+    ...(spec.allow.needsToken ? {} : { security: [] }),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...requestBody(route, components),
+    responses: { ...success(route, components), ...failures(route) },
+  }
+}
+
+const description = `Every answer but files and CSV is an envelope with \`data\`. Bodies are envelopes too.
+HEAD is served wherever GET is, OPTIONS everywhere. A POST with \`verb\` in its query or envelope stands for that verb.
+PATCH merges objects and removes keys that are null; keys that begin with \`_\` or \`pvt_\` are the server's.`
+
+const pathsOf = (routes: readonly Route[], components: Components) => {
+  const paths: Record<string, Json> = {}
+  const ids = new Set<string>()
+  // Two spellings of one path would get one name.
+  const freshId = (route: Route): string => {
+    const id = operationId(route)
+    const fresh = ids.has(id) ? `${id}Alias` : id
+    ids.add(fresh)
+    return fresh
+  }
+  for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
+    paths[route.path] = {
+      ...paths[route.path],
+      [route.method.toLowerCase()]: operation(route, components, freshId(route)),
+    }
+  }
+  return paths
+}
+
+/** The document for these routes. */
+export const openApiOf = (routes: readonly Route[], version: string): Json => {
+  const components = createComponents(
+    routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
+  )
+  const paths = pathsOf(routes, components)
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Crosspoint',
+      version,
+      description,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    security: anyCredential,
+    paths,
+    components: {
+      schemas: { ...components.all(), ...envelopes },
+      parameters: { ...listParameters, ...pathParameters(routes) },
+      responses: failureResponses(),
+      securitySchemes,
+    },
+  }
+}
+
+/** Its text, as it is served, printed and committed. */
+export const openApiText = (routes: readonly Route[], version: string) =>
+  `${JSON.stringify(openApiOf(routes, version), null, 2)}\n`

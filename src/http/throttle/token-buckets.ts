@@ -1,0 +1,233 @@
+import type { Clock } from '../../lib/clock.ts'
+
+// Who pays how much for a request, and whether the bucket holds it. Runs on each request, so: no keys built by
+// joining texts, no timers. Buckets refill lazily; nothing runs between requests.
+
+export interface BucketSettings {
+  readonly maxTokens: number
+  readonly fillTokens: number
+  readonly fillMilliseconds: number
+  readonly inactivityMilliseconds: number
+}
+
+export interface Charge {
+  readonly allowed: boolean
+  /** What the request was charged: a refused login its whole price, though the bucket held less. */
+  readonly consumed: number
+  readonly remaining: number
+  /** 0 when allowed; else when the same request can pass at the earliest. */
+  readonly retryAfterSeconds: number
+}
+
+export interface TokenBuckets {
+  /** Takes the tokens, or refuses and takes nothing. */
+  consume(key: string, tokens: number, settings: BucketSettings): Charge
+  /** For logins: takes the tokens, or refuses and empties the bucket. */
+  consumeUntil(key: string, tokens: number, settings: BucketSettings): Charge
+  /** Takes a payment back; a bucket never holds more than its size. */
+  giveBack(key: string, tokens: number, settings: BucketSettings): void
+}
+
+interface Bucket {
+  tokens: number
+  /** End of the last whole fill period. */
+  filledAt: number
+  usedAt: number
+}
+
+/** `<client address>/<account id>`. Only resolved account ids: else each invented one opens a full bucket. */
+export const bucketKey = (address: string | undefined, accountId: string | undefined) =>
+  `${address ?? 'no_ip'}/${accountId ?? 'no_account'}`
+
+const refill = (bucket: Bucket, now: number, settings: BucketSettings) => {
+  // The clock may have been set back.
+  if (now < bucket.filledAt) bucket.filledAt = now
+  const periods = Math.floor((now - bucket.filledAt) / settings.fillMilliseconds)
+  bucket.filledAt += periods * settings.fillMilliseconds
+  bucket.tokens = Math.min(settings.maxTokens, bucket.tokens + periods * settings.fillTokens)
+}
+
+const fill = (bucket: Bucket, now: number, settings: BucketSettings) => {
+  bucket.tokens = settings.maxTokens
+  bucket.filledAt = now
+}
+
+const millisecondsUntil = (bucket: Bucket, tokens: number, now: number, settings: BucketSettings) => {
+  const missing = Math.min(tokens, settings.maxTokens) - bucket.tokens
+  const periods = Math.ceil(missing / settings.fillTokens)
+  const refilled = bucket.filledAt + periods * settings.fillMilliseconds - now
+  // A bucket that rests longer than this starts full again.
+  return Math.min(refilled, settings.inactivityMilliseconds + 1)
+}
+
+const refusal = (
+  bucket: Bucket,
+  consumed: number,
+  tokens: number,
+  now: number,
+  settings: BucketSettings,
+): Charge => ({
+  allowed: false,
+  consumed,
+  remaining: bucket.tokens,
+  retryAfterSeconds: Math.max(1, Math.ceil(millisecondsUntil(bucket, tokens, now, settings) / 1000)),
+})
+
+/** At most twice `capacity` buckets are kept; beyond that the longest unused ones are forgotten. */
+export const createTokenBuckets = ({
+  clock,
+  capacity = 50_000,
+}: {
+  clock: Clock
+  capacity?: number
+}): TokenBuckets => {
+  // Two generations instead of a sweep: what was not used since the last turn but one is dropped as a whole.
+  let recent = new Map<string, Bucket>()
+  let older = new Map<string, Bucket>()
+  let turnedAt = clock.now()
+
+  const turn = (now: number) => {
+    older = recent
+    recent = new Map()
+    turnedAt = now
+  }
+
+  const bringForward = (key: string, now: number, settings: BucketSettings): Bucket => {
+    if (recent.size >= capacity) turn(now)
+    const bucket = older.get(key) ?? { tokens: settings.maxTokens, filledAt: now, usedAt: now }
+    older.delete(key)
+    recent.set(key, bucket)
+    return bucket
+  }
+
+  const bucketOf = (key: string, now: number, settings: BucketSettings): Bucket => {
+    if (now - turnedAt > settings.inactivityMilliseconds) turn(now)
+    const bucket = recent.get(key) ?? bringForward(key, now, settings)
+    if (now - bucket.usedAt > settings.inactivityMilliseconds) fill(bucket, now, settings)
+    else refill(bucket, now, settings)
+    bucket.usedAt = now
+    return bucket
+  }
+
+  const take = (bucket: Bucket, tokens: number): Charge => {
+    const consumed = Math.max(0, tokens)
+    bucket.tokens -= consumed
+    return { allowed: true, consumed, remaining: bucket.tokens, retryAfterSeconds: 0 }
+  }
+
+  const isPayable = (bucket: Bucket, tokens: number) => tokens <= 0 || tokens <= bucket.tokens
+
+  return {
+    consume(key, tokens, settings) {
+      const now = clock.now()
+      const bucket = bucketOf(key, now, settings)
+      return isPayable(bucket, tokens) ? take(bucket, tokens) : refusal(bucket, 0, tokens, now, settings)
+    },
+    consumeUntil(key, tokens, settings) {
+      const now = clock.now()
+      const bucket = bucketOf(key, now, settings)
+      if (isPayable(bucket, tokens)) return take(bucket, tokens)
+      bucket.tokens = 0
+      return refusal(bucket, tokens, tokens, now, settings)
+    },
+    giveBack(key, tokens, settings) {
+      const bucket = bucketOf(key, clock.now(), settings)
+      bucket.tokens = Math.min(settings.maxTokens, bucket.tokens + tokens)
+    },
+  }
+}
+
+export interface CostQuestion {
+  /** `crossbar.token_costs`: a number, or numbers under the keys of the specification. */
+  tokenCosts: unknown
+  /** The account in the path. */
+  accountId?: string | undefined
+  /** The last resource name of the path. */
+  endpoint: string
+  method: string
+  /** The second price of a Quickcall. */
+  quickcall?: boolean
+  /** What the place costs without a setting: 1, a login 35, a free place 0. */
+  fallback: number
+}
+
+const childOf = (value: unknown, key: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined
+
+// Other keys may continue where a price is looked for: an object there is no price.
+const isCost = (value: unknown): value is number => typeof value === 'number' && value >= 0
+
+const costUnder = (costs: unknown, endpoint: string, method: string): number | undefined => {
+  const section = childOf(costs, endpoint)
+  const cost = childOf(section, method)
+  if (isCost(cost)) return cost
+  return isCost(section) ? section : undefined
+}
+
+const ordinaryCost = (costs: unknown, { accountId, endpoint, method }: CostQuestion) => {
+  if (accountId !== undefined) {
+    const account = childOf(costs, accountId)
+    const cost = costUnder(account, endpoint, method)
+    if (cost !== undefined) return cost
+    if (isCost(account)) return account
+  }
+  return costUnder(costs, endpoint, method)
+}
+
+// The specification says `devices`; servers of this API have read `quickcall`. Both count, the former first.
+const quickcallPaths = (method: string) => [
+  ['devices', method, 'quickcall'],
+  ['quickcall', method, 'quickcall'],
+  ['devices', 'quickcall'],
+  ['quickcall', 'quickcall'],
+]
+
+const quickcallCost = (costs: unknown, { accountId, method }: CostQuestion) => {
+  const anywhere = quickcallPaths(method)
+  const ofAccount =
+    accountId === undefined ? [] : [...anywhere, ['quickcall']].map((path) => [accountId, ...path])
+  return [...ofAccount, ...anywhere].map((path) => path.reduce(childOf, costs)).find(isCost)
+}
+
+/** The price of a request in tokens; 0 is free. */
+export const costOf = (question: CostQuestion): number => {
+  const { tokenCosts, fallback } = question
+  if (typeof tokenCosts === 'number') {
+    if (tokenCosts === 0 || fallback === 0) return 0
+    return Math.max(tokenCosts, fallback)
+  }
+  const cost = question.quickcall ? quickcallCost(tokenCosts, question) : ordinaryCost(tokenCosts, question)
+  return cost ?? fallback
+}
+
+const fillMilliseconds = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
+
+const isFillTime = (value: unknown): value is keyof typeof fillMilliseconds =>
+  typeof value === 'string' && Object.hasOwn(fillMilliseconds, value)
+
+const isPositive = (value: unknown): value is number =>
+  typeof value === 'number' && value > 0 && Number.isFinite(value)
+
+/**
+ * The settings in a `token_buckets` document. For each key the first usable value wins: of the application (in the
+ * default section, or beside it), of `default.default`, where servers of this API read the size, of `default`.
+ */
+export const bucketSettingsOf = (document: unknown, application: string): BucketSettings => {
+  const section = childOf(document, 'default')
+  const places = [
+    childOf(section, application),
+    childOf(document, application),
+    childOf(section, 'default'),
+    section,
+  ]
+  const firstOf = <T>(key: string, isUsable: (value: unknown) => value is T, standard: T): T =>
+    places.map((place) => childOf(place, key)).find(isUsable) ?? standard
+  return {
+    maxTokens: firstOf('max_bucket_tokens', isPositive, 100),
+    fillTokens: firstOf('tokens_fill_rate', isPositive, 10),
+    fillMilliseconds: fillMilliseconds[firstOf('tokens_fill_time', isFillTime, 'second')],
+    inactivityMilliseconds: firstOf('inactivity_timeout_s', isPositive, 600) * 1000,
+  }
+}

@@ -1,0 +1,50 @@
+import { isIPv4 } from 'node:net'
+import { type Cidr, formatAddress, isInCidr, parseAddress } from '../../lib/cidr.ts'
+
+export interface ClientAddressQuestion {
+  /** The other end of the socket; undefined when the socket is gone. */
+  peer: string | undefined
+  /** Header X-Forwarded-For; several headers joined with commas. */
+  forwardedFor: string | undefined
+  trustedProxies: readonly Cidr[]
+  /** Off: the operator vouches for every peer, so the header of any peer counts. */
+  checkProxies: boolean
+}
+
+// A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4, link-local peers with a zone.
+const canonicalPeer = (peer: string) => {
+  if (isIPv4(peer)) return peer
+  const address = parseAddress(peer.replace(/%.*$/, ''))
+  return address ? formatAddress(address) : peer
+}
+
+// Some proxies append the port: `1.2.3.4:5678`, `[2001:db8::1]:5678`.
+const parseHop = (hop: string) => {
+  const withPort = /^(?:\[([^\]]+)\]|([\d.]+))(?::\d+)?$/.exec(hop)
+  return parseAddress(withPort?.[1] ?? withPort?.[2] ?? hop)
+}
+
+const isTrusted = (text: string, trustedProxies: readonly Cidr[]) => {
+  const address = parseAddress(text)
+  return address !== undefined && trustedProxies.some((proxy) => isInCidr(address, proxy))
+}
+
+/**
+ * The address that a request is counted under: walking from the socket outwards, the first hop that is not a
+ * trusted proxy. What stands left of that hop, or left of a hop that is no address, is hearsay.
+ */
+export const clientAddress = (question: ClientAddressQuestion): string | undefined => {
+  const { peer, forwardedFor, trustedProxies, checkProxies } = question
+  if (peer === undefined) return undefined
+  let nearest = canonicalPeer(peer)
+  if (!forwardedFor || (checkProxies && !isTrusted(nearest, trustedProxies))) return nearest
+  const hops = forwardedFor.split(',').map((hop) => hop.trim())
+  for (const hop of hops.reverse()) {
+    if (hop === '') continue
+    const address = parseHop(hop)
+    if (!address) return nearest
+    nearest = formatAddress(address)
+    if (!trustedProxies.some((proxy) => isInCidr(address, proxy))) return nearest
+  }
+  return nearest
+}

@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Store } from '../../storage/store.ts'
+import type { Pages, PlainPage } from '../exchange.ts'
+
+const sendText = (response: ServerResponse, status: number, text: string) =>
+  response
+    .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
+    .end(`${text}\n`)
+
+/** A document that is made when it is first asked for. */
+const documentPage = (make: () => string): PlainPage => {
+  let bytes: Buffer | undefined
+  let etag = ''
+  return (request: IncomingMessage, response: ServerResponse) => {
+    bytes ??= Buffer.from(make())
+    etag ||= `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
+    const headers = { etag, 'content-type': 'application/json', 'access-control-allow-origin': '*' }
+    if (request.headers['if-none-match'] === etag) return void response.writeHead(304, headers).end()
+    response.writeHead(200, { ...headers, 'content-length': bytes.length })
+    response.end(request.method === 'HEAD' ? undefined : bytes)
+  }
+}
+
+interface PageTools {
+  store: Store
+  openApi: () => string
+  /** Pages for everything below a path, by that path with its last slash. */
+  below: Readonly<Record<string, PlainPage>>
+}
+
+/** Paths beside `/v2`: for load balancers and supervisors, the description of the API, and switches. */
+export const pagesOf = ({ store, openApi, below }: PageTools): Pages => {
+  const isReady = async () => {
+    try {
+      await store.all('SELECT 1 AS one')
+      return true
+    } catch {
+      // The reason is logged by requests that fail; here only yes or no is asked.
+      return false
+    }
+  }
+
+  const exact = new Map<string, PlainPage>([
+    ['/openapi.json', documentPage(openApi)],
+    ['/healthz', (_request, response) => void sendText(response, 200, 'ok')],
+    [
+      '/readyz',
+      async (_request, response) => {
+        const ready = await isReady()
+        sendText(response, ready ? 200 : 503, ready ? 'ready' : 'the store does not answer')
+      },
+    ],
+  ])
+  const prefixes = Object.entries(below)
+  return {
+    find: (path) => exact.get(path) ?? prefixes.find(([prefix]) => path.startsWith(prefix))?.[1],
+  }
+}

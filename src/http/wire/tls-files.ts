@@ -1,0 +1,177 @@
+import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { isAbsolute, join, resolve } from 'node:path'
+import { createSecureContext } from 'node:tls'
+import type { Problems } from '../../lib/failure.ts'
+import type { SettingsOf } from '../../settings/documents.ts'
+
+/** What a TLS listener is made of. */
+export interface Credentials {
+  cert: string
+  key: string
+  ca?: string
+  passphrase?: string
+  /** Differs whenever the content differs. */
+  digest: string
+}
+
+export type TlsSettings = Pick<
+  SettingsOf<'crossbar'>,
+  'use_ssl' | 'ssl_port' | 'ssl_cert' | 'ssl_key' | 'ssl_ca_cert' | 'ssl_password'
+>
+
+export type Inspection =
+  | { credentials: Credentials; problems?: never }
+  | { credentials?: never; problems: Problems }
+
+const fileKeys = ['ssl_cert', 'ssl_key', 'ssl_ca_cert'] as const
+type FileKey = (typeof fileKeys)[number]
+
+/** The settings that TLS follows. */
+export const tlsKeys = ['use_ssl', 'ssl_port', ...fileKeys, 'ssl_password'] as const
+
+// A certificate chain is a few kilobytes; whoever names a disk image made a mistake.
+const largestFile = 1_000_000
+
+class FileRefusal extends Error {
+  readonly rule: 'not_found' | 'invalid'
+
+  constructor(rule: 'not_found' | 'invalid', message: string) {
+    super(message)
+    this.rule = rule
+  }
+}
+
+/** The places where a path is looked for: as it is, then below the data directory. */
+const placesOf = (path: string, dataDir: string) =>
+  isAbsolute(path) ? [path] : [resolve(path), join(resolve(dataDir), path)]
+
+const statOf = async (path: string, dataDir: string) => {
+  for (const place of placesOf(path, dataDir)) {
+    try {
+      return { place, stats: await stat(place) }
+    } catch {
+      // The next place may have it.
+    }
+  }
+  return undefined
+}
+
+const readPem = async (path: string, dataDir: string) => {
+  const found = await statOf(path, dataDir)
+  if (!found) throw new FileRefusal('not_found', 'There is no such file, or it cannot be read')
+  if (!found.stats.isFile()) throw new FileRefusal('invalid', 'This is not a file')
+  if (found.stats.size > largestFile) throw new FileRefusal('invalid', 'The file is too large')
+  try {
+    return await readFile(found.place, 'utf8')
+  } catch {
+    throw new FileRefusal('not_found', 'There is no such file, or it cannot be read')
+  }
+}
+
+const parseCertificate = (pem: string) => {
+  try {
+    return new X509Certificate(pem)
+  } catch {
+    throw new FileRefusal('invalid', 'The file does not hold a PEM certificate')
+  }
+}
+
+const parseKey = (pem: string, passphrase: string | undefined): KeyObject => {
+  try {
+    // Without a phrase OpenSSL would ask for it on the terminal.
+    return createPrivateKey({ key: pem, passphrase: passphrase ?? '' })
+  } catch {
+    const isLocked = pem.includes('ENCRYPTED')
+    throw new FileRefusal(
+      'invalid',
+      isLocked ? 'ssl_password does not open this private key' : 'The file does not hold a PEM private key',
+    )
+  }
+}
+
+const parse = (key: FileKey, pem: string, settings: TlsSettings) =>
+  key === 'ssl_key' ? parseKey(pem, settings.ssl_password) : parseCertificate(pem)
+
+interface Files {
+  texts: Partial<Record<FileKey, string>>
+  parsed: Partial<Record<FileKey, X509Certificate | KeyObject>>
+  problems: Problems
+}
+
+const readFiles = async (settings: TlsSettings, dataDir: string): Promise<Files> => {
+  const files: Files = { texts: {}, parsed: {}, problems: {} }
+  for (const key of fileKeys) {
+    const path = settings[key]
+    if (path === undefined) continue
+    try {
+      const text = await readPem(path, dataDir)
+      files.texts[key] = text
+      files.parsed[key] = parse(key, text, settings)
+    } catch (error) {
+      if (!(error instanceof FileRefusal)) throw error
+      files.problems[key] = { [error.rule]: { message: error.message, cause: path } }
+    }
+  }
+  return files
+}
+
+const missing = (settings: TlsSettings): Problems => {
+  const problems: Problems = {}
+  for (const key of ['ssl_cert', 'ssl_key'] as const) {
+    if (settings.use_ssl && settings[key] === undefined) {
+      problems[key] = { required: { message: 'Field is required but missing', value: key } }
+    }
+  }
+  return problems
+}
+
+const mismatch = ({ parsed }: Files, settings: TlsSettings): Problems => {
+  const { ssl_cert: certificate, ssl_key: key } = parsed
+  if (!certificate || !key) return {}
+  if ((certificate as X509Certificate).checkPrivateKey(key as KeyObject)) return {}
+  return {
+    ssl_key: { invalid: { message: 'The private key does not belong to ssl_cert', cause: settings.ssl_key } },
+  }
+}
+
+/** OpenSSL has the last word: it refuses keys that are too weak, or a chain with a broken link. */
+const refusedByOpenssl = (credentials: Credentials, settings: TlsSettings): Problems => {
+  try {
+    createSecureContext(credentials)
+    return {}
+  } catch (error) {
+    const message = `TLS cannot use this certificate: ${(error as Error).message.slice(0, 200)}`
+    return { ssl_cert: { invalid: { message, cause: settings.ssl_cert } } }
+  }
+}
+
+const digestOf = (...texts: (string | undefined)[]) =>
+  createHash('sha256').update(JSON.stringify(texts)).digest('hex')
+
+/** Reads what the settings name: what a listener needs, or everything that is wrong with it. */
+export const inspectTls = async (settings: TlsSettings, dataDir: string): Promise<Inspection> => {
+  const files = await readFiles(settings, dataDir)
+  const problems = { ...missing(settings), ...files.problems, ...mismatch(files, settings) }
+  const { ssl_cert: cert, ssl_key: key, ssl_ca_cert: ca } = files.texts
+  if (Object.keys(problems).length > 0 || cert === undefined || key === undefined) return { problems }
+  const credentials: Credentials = {
+    cert,
+    key,
+    ...(ca === undefined ? {} : { ca }),
+    ...(settings.ssl_password === undefined ? {} : { passphrase: settings.ssl_password }),
+    digest: digestOf(cert, key, ca, settings.ssl_password),
+  }
+  const refused = refusedByOpenssl(credentials, settings)
+  return Object.keys(refused).length > 0 ? { problems: refused } : { credentials }
+}
+
+/** What changes when one of the files does, also when another one is moved into its place. */
+export const stampOf = async (settings: TlsSettings, dataDir: string) => {
+  const stamps = fileKeys.map(async (key) => {
+    const path = settings[key]
+    const found = path === undefined ? undefined : await statOf(path, dataDir)
+    return found ? `${found.place} ${found.stats.ino} ${found.stats.size} ${found.stats.mtimeMs}` : ''
+  })
+  return (await Promise.all(stamps)).join('\n')
+}

@@ -1,0 +1,247 @@
+import { Failure } from '../lib/failure.ts'
+import { describeError, type Log } from '../lib/log.ts'
+import type { ChangeSet } from '../storage/change-set.ts'
+import type { Statement } from '../storage/db.ts'
+import { retrying, type Store } from '../storage/store.ts'
+import type { Round } from './rounds.ts'
+import { createWorkStore, type Tried, type Work, type WorkQuery } from './store.ts'
+
+/** An errand that is carried out. Times in Unix milliseconds. */
+export type Errand<Payload> = Omit<Work, 'payload'> & { payload: Payload }
+
+/** What follows from an answer: how the errand stands now, and what is written together with that. */
+export type Conclusion<Payload = unknown> = {
+  /** The way forth, or the way back. Committed in one piece with the end of the errand. */
+  sets?: readonly ChangeSet[]
+  /** Rows that are no change of anybody's records. */
+  statements?: readonly Statement[]
+  /** In words for operators; never a secret. */
+  outcome?: string
+} & (
+  | {
+      state: 'done' | 'failed'
+      /** What is kept of the payload: nothing, unless it is said. */
+      keep?: Payload
+    }
+  | {
+      state: 'waiting'
+      /** When to ask again; after the usual pause when absent. */
+      dueAt?: number
+      payload?: Payload
+      /** The outside is not there at all: the others of the kind wait for the next round. */
+      isOutsideDown?: boolean
+    }
+)
+
+/** How errands of one kind are carried out. */
+export interface ErrandKind<Payload, Answer> {
+  kind: string
+  /** How often to look for what was not told of; what is committed anywhere is told of at once. */
+  everySeconds?: number
+  /** How many are carried out at the same time. */
+  atOnce?: number
+  /** False: what is asked for waits until it is switched on. */
+  isOn?(): Promise<boolean>
+  /**
+   * Asks the outside. What it asks carries a key made of the errand's id, so that asking again does no harm: nobody
+   * knows what became of an errand whose process died. What it throws is logged, and it is asked again after a pause.
+   */
+  ask(errand: Errand<Payload>, signal: AbortSignal): Promise<Answer>
+  /** What follows. Asks nobody; repeated after a lost race, with the errand as it is then. */
+  conclude(errand: Errand<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
+  /** Milliseconds before the next try, when `attempts` have been made. */
+  pauseMs?(attempts: number): number
+}
+
+export type Queue = ReturnType<typeof createQueue>
+
+interface Tools {
+  store: Store
+  log: Log
+}
+
+const firstPauseMs = 1000
+const longestPauseMs = 3_600_000
+
+const growingPause = (attempts: number) =>
+  Math.min(firstPauseMs * 2 ** Math.min(attempts - 1, 20), longestPauseMs)
+
+const perLook = 100
+const longestOutcome = 500
+const dayMs = 24 * 3_600_000
+
+const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
+
+/** What the outside said may hold anything. */
+const inOneLine = (text: string) =>
+  text
+    .replace(/\p{C}+/gu, ' ')
+    .trim()
+    .slice(0, longestOutcome)
+
+/**
+ * Everything that is asked of the outside, or done later. An errand is committed with what it follows from; it is
+ * carried out at least once, by one process at a time, and how it ended is one commit with what follows from that.
+ */
+export const createQueue = ({ store, log }: Tools) => {
+  const rows = createWorkStore(store)
+  const { clock } = store
+  const performers = new Map<string, (work: Work, signal: AbortSignal) => Promise<boolean>>()
+
+  const triedAs = (work: Work, conclusion: Conclusion, pauseMs: (attempts: number) => number): Tried => {
+    const now = clock.now()
+    const outcome = inOneLine(conclusion.outcome ?? '')
+    if (conclusion.state === 'waiting') {
+      const { dueAt = now + pauseMs(work.attempts + 1), payload } = conclusion
+      const text = payload === undefined ? work.payload : JSON.stringify(payload)
+      return { state: 'waiting', dueAt, outcome, finishedAt: 0, payload: text }
+    }
+    const payload = JSON.stringify(conclusion.keep ?? {})
+    return { state: conclusion.state, dueAt: 0, outcome, finishedAt: now, payload }
+  }
+
+  const commit = (statements: readonly Statement[], [first, ...others]: readonly ChangeSet[]) => {
+    if (!first) return store.writeUnrecorded(statements)
+    first.statements.unshift(...statements)
+    return store.commit(first, ...others)
+  }
+
+  /** How work of a kind is done: false when the outside is not there. */
+  const performerOf = <Payload, Answer>(kind: ErrandKind<Payload, Answer>) => {
+    const { pauseMs = growingPause } = kind
+
+    const errandOf = (work: Work): Errand<Payload> => ({
+      ...work,
+      payload: JSON.parse(work.payload) as Payload,
+    })
+
+    const settle = async (work: Work, conclusion: Conclusion<Payload>) => {
+      const tried = rows.tried(work, triedAs(work, conclusion, pauseMs))
+      await commit([tried, ...(conclusion.statements ?? [])], conclusion.sets ?? [])
+    }
+
+    /** Of several who know the answer one concludes; and what was asked for again meanwhile is carried out again. */
+    const conclude = (work: Work, answer: Answer): Promise<boolean> =>
+      retrying(async () => {
+        const current = await rows.find(kind.kind, work.id)
+        if (current?.state !== 'waiting' || current.marks !== work.marks) return true
+        const conclusion = await kind.conclude(errandOf(current), answer)
+        await settle(current, conclusion)
+        return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)
+      })
+
+    const postpone = async (work: Work, error: unknown) => {
+      const facts = { kind: kind.kind, id: work.id, account_id: work.accountId, error: describeError(error) }
+      log.write('error', 'an errand could not be carried out', facts)
+      const outcome = error instanceof Error ? error.message : String(error)
+      try {
+        await settle(work, { state: 'waiting', outcome })
+      } catch (late) {
+        if (!isConflict(late)) throw late
+      }
+    }
+
+    return async (work: Work, signal: AbortSignal): Promise<boolean> => {
+      try {
+        const answer = await kind.ask(errandOf(work), signal)
+        return await conclude(work, answer)
+      } catch (error) {
+        // Whoever stops the server ends what is under way: it is nobody's fault, and carried out by the next one.
+        if (!signal.aborted) await postpone(work, error)
+        return true
+      }
+    }
+  }
+
+  /** What is due, an account after the other: none has to wait until another one's are all done. */
+  const nextBatch = async (kind: string, after: string): Promise<{ batch: Work[]; last: string }> => {
+    const now = clock.now()
+    const accounts = await rows.accounts(kind, now, after, perLook)
+    const each = Math.max(1, Math.floor(perLook / Math.max(accounts.length, 1)))
+    const due = await Promise.all(accounts.map((accountId) => rows.due(kind, accountId, now, each)))
+    return { batch: due.flat(), last: accounts.at(-1) ?? '' }
+  }
+
+  const carryOutAll = async (
+    batch: readonly Work[],
+    perform: (work: Work) => Promise<boolean>,
+    { atOnce, signal }: { atOnce: number; signal: AbortSignal },
+  ) => {
+    const waiting = batch.values()
+    const failures: unknown[] = []
+    let isUp = true
+    const work = async () => {
+      for (const next of waiting) {
+        if (!isUp || signal.aborted) return
+        try {
+          if (!(await perform(next))) isUp = false
+        } catch (error) {
+          isUp = false
+          failures.push(error)
+        }
+      }
+    }
+    // What is under way is seen to its end, also when the store has failed.
+    await Promise.all(Array.from({ length: atOnce }, work))
+    if (failures.length > 0) throw failures[0]
+    return isUp
+  }
+
+  const passOver = async (kind: string, atOnce: number, signal: AbortSignal) => {
+    const perform = (work: Work) => performerFor(kind)(work, signal)
+    let after = ''
+    while (!signal.aborted) {
+      const { batch, last } = await nextBatch(kind, after)
+      if (batch.length === 0 && after === '') return
+      if (!(await carryOutAll(batch, perform, { atOnce, signal }))) return
+      after = last
+    }
+  }
+
+  const performerFor = (kind: string) => {
+    const performer = performers.get(kind)
+    if (!performer) throw new Error(`nobody carries out errands of the kind ${kind}`)
+    return performer
+  }
+
+  return {
+    /** The round in which errands of a kind are carried out. It bears the kind's name. */
+    round<Payload, Answer>(kind: ErrandKind<Payload, Answer>): Round {
+      const { everySeconds = 5, atOnce = 4 } = kind
+      const isOn = async () => (kind.isOn ? kind.isOn() : true)
+      if (performers.has(kind.kind)) throw new Error(`two kinds of errands are called ${kind.kind}`)
+      performers.set(kind.kind, performerOf(kind))
+      return {
+        name: kind.kind,
+        everySeconds,
+        due: async () => (await isOn()) && (await rows.isAnyDue(kind.kind, clock.now())),
+        async run(signal) {
+          if (await isOn()) await passOver(kind.kind, atOnce, signal)
+        },
+      }
+    },
+
+    /**
+     * Carries out an errand that was just committed, for somebody who waits for its end. It must not be due at once:
+     * else the round is at it too. Answers with how it stands then: it may still wait.
+     */
+    async now(kind: string, id: string, signal = new AbortController().signal): Promise<Work | undefined> {
+      const work = await rows.find(kind, id)
+      if (work?.state === 'waiting') await performerFor(kind)(work, signal)
+      return rows.find(kind, id)
+    },
+
+    find: rows.find,
+    page: (query: WorkQuery) => rows.page(query),
+
+    /** Has something that waits tried at once. */
+    hurry: (kind: string, id: string) => store.writeUnrecorded([rows.hurry(kind, id, clock.now())]),
+
+    /** Forgets what ended longer ago than operators want to know of. */
+    tidying: (daysKept: () => Promise<number>): Round => ({
+      name: 'work outcomes',
+      everySeconds: 3600,
+      run: async () => rows.forgetFinishedBefore(clock.now() - (await daysKept()) * dayMs),
+    }),
+  }
+}

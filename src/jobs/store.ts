@@ -1,0 +1,146 @@
+import { conflict } from '../storage/change-set.ts'
+import type { Row, Statement } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+
+/** `waiting` is to be carried out; the others have ended, and are kept for a while. */
+export type WorkState = 'waiting' | 'done' | 'failed'
+
+/** An errand as it stands. Times in Unix milliseconds. */
+export interface Work {
+  kind: string
+  id: string
+  accountId: string
+  subject: string
+  state: WorkState
+  dueAt: number
+  /** When it was asked for. */
+  since: number
+  /** How often the outside was asked. */
+  attempts: number
+  /** Moves whenever the errand is asked for again. */
+  marks: number
+  /** JSON text. */
+  payload: string
+  /** What came of it last, in words for operators. */
+  outcome: string
+  /** 0 while it waits. */
+  finishedAt: number
+}
+
+/** What an errand is after it was tried. */
+export interface Tried {
+  state: WorkState
+  dueAt: number
+  outcome: string
+  finishedAt: number
+  /** JSON text. */
+  payload: string
+}
+
+/** Which of the work operators look at, and behind which [kind, id]. */
+export interface WorkQuery {
+  kind?: string
+  state?: WorkState
+  accountId?: string
+  after?: readonly [string, string]
+  limit: number
+}
+
+const columns = `kind, id, account_id, subject, state, due_at, since, attempts, marks, payload, outcome, finished_at`
+
+const toWork = (row: Row): Work => ({
+  kind: row.kind as string,
+  id: row.id as string,
+  accountId: row.account_id as string,
+  subject: row.subject as string,
+  state: row.state as WorkState,
+  dueAt: row.due_at as number,
+  since: row.since as number,
+  attempts: row.attempts as number,
+  marks: row.marks as number,
+  payload: row.payload as string,
+  outcome: row.outcome as string,
+  finishedAt: row.finished_at as number,
+})
+
+// Jumps from account to account along the index: what it costs grows with the accounts that it names.
+const accountsWithWork = `SELECT account_id FROM (
+  WITH RECURSIVE turns (account_id, place) AS (
+    SELECT account_id, 1 FROM (
+      SELECT account_id FROM work WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 AND account_id > $3
+        ORDER BY account_id LIMIT 1) AS first_turn
+    UNION ALL
+    SELECT (SELECT w.account_id FROM work w
+        WHERE w.kind = $1 AND w.state = 'waiting' AND w.due_at <= $2 AND w.account_id > turns.account_id
+        ORDER BY w.account_id LIMIT 1), place + 1
+      FROM turns WHERE turns.account_id IS NOT NULL AND place < $4
+  ) SELECT account_id FROM turns) AS accounts
+  WHERE account_id IS NOT NULL`
+
+const dueOfAccount = `SELECT ${columns} FROM work AS w
+  WHERE kind = $1 AND state = 'waiting' AND account_id = $2 AND due_at <= $3
+    AND (subject = '' OR NOT EXISTS (SELECT 1 FROM work AS e
+      WHERE e.subject = w.subject AND e.subject <> '' AND e.state = 'waiting' AND e.sequence < w.sequence))
+  ORDER BY due_at, id LIMIT $4`
+
+/** The rows behind jobs/queue.ts. */
+export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
+  async find(kind: string, id: string): Promise<Work | undefined> {
+    const [row] = await all(`SELECT ${columns} FROM work WHERE kind = $1 AND id = $2`, [kind, id])
+    return row && toWork(row)
+  },
+
+  async isAnyDue(kind: string, now: number): Promise<boolean> {
+    const sql = "SELECT id FROM work WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 LIMIT 1"
+    return (await all(sql, [kind, now])).length > 0
+  },
+
+  /** Accounts that have something due, in the order of their ids, behind one of them. */
+  async accounts(kind: string, now: number, after: string, limit: number): Promise<string[]> {
+    const rows = await all(accountsWithWork, [kind, now, after, limit])
+    return rows.map((row) => row.account_id as string)
+  },
+
+  /** What is due of an account, and has nothing of its subject before it. */
+  async due(kind: string, accountId: string, now: number, limit: number): Promise<Work[]> {
+    return (await all(dueOfAccount, [kind, accountId, now, limit])).map(toWork)
+  },
+
+  /** Notes how a try ended; fails as a lost race when somebody else has, or when it was asked for again meanwhile. */
+  tried: ({ kind, id, marks }: Work, { state, dueAt, outcome, finishedAt, payload }: Tried): Statement => ({
+    sql: `UPDATE work SET state = $4, due_at = $5, attempts = attempts + 1, outcome = $6, finished_at = $7, payload = $8
+      WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'`,
+    params: [kind, id, marks, state, dueAt, outcome, finishedAt, payload],
+    expect: { rows: 1, orElse: conflict },
+  }),
+
+  /** Has it tried again at `dueAt`, whatever it waits for. */
+  hurry: (kind: string, id: string, dueAt: number): Statement => ({
+    sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting'",
+    params: [kind, id, dueAt],
+  }),
+
+  forgetFinishedBefore: (unixMs: number) =>
+    writeUnrecorded([
+      { sql: "DELETE FROM work WHERE state <> 'waiting' AND finished_at < $1", params: [unixMs] },
+    ]),
+
+  /** In the order of kinds and ids. */
+  async page({ kind, state, accountId, after, limit }: WorkQuery): Promise<Work[]> {
+    const params: (string | number)[] = [limit]
+    const conditions: string[] = []
+    const want = (text: (place: string) => string, value: string) => {
+      params.push(value)
+      conditions.push(text(`$${params.length}`))
+    }
+    if (kind !== undefined) want((place) => `kind = ${place}`, kind)
+    if (state !== undefined) want((place) => `state = ${place}`, state)
+    if (accountId !== undefined) want((place) => `account_id = ${place}`, accountId)
+    if (after) {
+      params.push(...after)
+      conditions.push(`(kind, id) > ($${params.length - 1}, $${params.length})`)
+    }
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
+    return (await all(`SELECT ${columns} FROM work ${where} ORDER BY kind, id LIMIT $1`, params)).map(toWork)
+  },
+})

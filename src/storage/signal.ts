@@ -1,0 +1,40 @@
+import type { ChangeSet } from './change-set.ts'
+
+/** What an area tells those who want to hear of it: something that is about to happen in a change set. */
+export interface Signal<Told> {
+  readonly name: string
+  /** Carries the type alone: it is never there. */
+  readonly told?: Told
+}
+
+/** The name is unique: two signals of one name would be heard as one. */
+export const signal = <Told>(name: string): Signal<Told> => ({ name })
+
+/** Adds to the change set whatever follows from what was told, or throws to refuse it. The outside is not asked. */
+export type Hear<Told> = (set: ChangeSet, told: Told) => Promise<void> | void
+
+/** Somebody who hears a signal. */
+export interface Hearing {
+  name: string
+  hear: Hear<unknown>
+}
+
+/**
+ * @example
+ * on(accountLeaving, (set, account) => files.removeWith(set, account))
+ */
+export const on = <Told>({ name }: Signal<Told>, hear: Hear<Told>): Hearing => ({
+  name,
+  // A signal of this name carries nothing else: `ChangeSet.tell` takes what the signal says.
+  hear: (set, told) => hear(set, told as Told),
+})
+
+/** Lets everything that change sets tell be heard, and what is told meanwhile too. */
+export const deliver = async (
+  sets: readonly ChangeSet[],
+  hearings: ReadonlyMap<string, readonly Hearing[]>,
+) => {
+  for (const set of sets)
+    for (let next = set.told.shift(); next; next = set.told.shift())
+      for (const { hear } of hearings.get(next.signal.name) ?? []) await hear(set, next.told)
+}

@@ -1,0 +1,248 @@
+// Errands (jobs/queue.ts): committed with what they follow from, carried out at least once, concluded once.
+import { beforeEach, expect, it } from 'vitest'
+import { type Conclusion, createQueue, type ErrandKind } from '../../src/jobs/queue.ts'
+import { failure } from '../../src/lib/failure.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import type { Errand } from '../../src/storage/errand.ts'
+import { createStore } from '../../src/storage/store.ts'
+import { createTestClock } from '../support/clock.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { createTestLog } from '../support/log.ts'
+
+interface Letter {
+  says: string
+}
+
+const accountOf = (name: string) => name.repeat(32)
+
+const kindOf = (
+  kind: string,
+  parts: Partial<ErrandKind<Letter, string>> & Pick<ErrandKind<Letter, string>, 'ask'>,
+): ErrandKind<Letter, string> => ({ kind, atOnce: 1, conclude: () => ({ state: 'done' }), ...parts })
+
+describeEngines('the work queue', (engine) => {
+  const clock = createTestClock()
+  const world = sharedBySuite(
+    async () => {
+      const { db, reopen, close } = await openTestDatabase(engine)
+      return { store: createStore(db, clock), other: createStore(reopen(), clock), close }
+    },
+    ({ close }) => close(),
+  )
+  let made = 0
+  let kind: string
+  let log: ReturnType<typeof createTestLog>
+
+  beforeEach(() => {
+    made += 1
+    kind = `kind ${made}`
+    log = createTestLog()
+  })
+
+  const noted = (id = 'x') =>
+    new ChangeSet({ requestId: 'test' }).record({
+      accountId: accountOf('a'),
+      kind: 'note',
+      id,
+      action: 'created',
+    })
+
+  const errand = (id: string, more: Partial<Errand<Letter>> = {}): Errand<Letter> => ({
+    kind,
+    id,
+    accountId: accountOf('a'),
+    payload: { says: id },
+    ...more,
+  })
+
+  const wanting = (...errands: Errand<Letter>[]) => {
+    const set = noted()
+    for (const one of errands) set.errand(one)
+    return world.store.commit(set)
+  }
+
+  const queueOn = (store = world.store) => createQueue({ store, log: log.log })
+  const run = async (of: ErrandKind<Letter, string>, queue = queueOn()) => {
+    await queue.round(of).run(new AbortController().signal, { sql: '', params: [] })
+    return queue
+  }
+
+  /** Carries out everything that is due, and answers with what was asked, in that order. */
+  const asked = async (parts: Partial<ErrandKind<Letter, string>> = {}) => {
+    const said: string[] = []
+    const ask: ErrandKind<Letter, string>['ask'] = async ({ payload }) => {
+      said.push(payload.says)
+      return 'yes'
+    }
+    await run(kindOf(kind, { ask, ...parts }))
+    return said
+  }
+
+  it('carries out what was committed, and nothing of what was not', async () => {
+    await wanting(errand('one'))
+    const refused = noted().errand(errand('never'))
+    refused.run("UPDATE work SET state = state WHERE kind = 'nobody'", [], {
+      rows: 1,
+      orElse: () => failure('datastore_conflict', {}),
+    })
+    await expect(world.store.commit(refused)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    expect(await asked()).toEqual(['one'])
+    expect(await asked()).toEqual([])
+  })
+
+  it('keeps how an errand ended, and nothing of what it said', async () => {
+    await wanting(errand('one'))
+    const queue = await run(
+      kindOf(kind, { ask: async () => 'yes', conclude: () => ({ state: 'failed', outcome: 'no\r\nroom' }) }),
+    )
+    expect(await queue.find(kind, 'one')).toEqual({
+      kind,
+      id: 'one',
+      accountId: accountOf('a'),
+      subject: '',
+      state: 'failed',
+      dueAt: 0,
+      since: clock.now(),
+      attempts: 1,
+      marks: 1,
+      payload: '{}',
+      outcome: 'no room',
+      finishedAt: clock.now(),
+    })
+  })
+
+  it('writes what follows from an answer in one piece with the end of the errand', async () => {
+    await wanting(errand('one'))
+    const conclude = (): Conclusion<Letter> => ({
+      state: 'done',
+      sets: [noted('after').errand(errand('two'))],
+    })
+    const said: string[] = []
+    const ask: ErrandKind<Letter, string>['ask'] = async ({ id }) => {
+      said.push(id)
+      return id
+    }
+    const queue = queueOn()
+    await run(
+      kindOf(kind, { ask, conclude: (_, id) => (id === 'one' ? conclude() : { state: 'done' }) }),
+      queue,
+    )
+    expect(said).toEqual(['one', 'two'])
+    expect(await queue.find(kind, 'two')).toMatchObject({ state: 'done' })
+  })
+
+  it('asks again after a pause that grows, and says why', async () => {
+    await wanting(errand('one'))
+    const dead = kindOf(kind, { ask: () => Promise.reject(new Error('nobody there')) })
+    const queue = await run(dead)
+    const first = await queue.find(kind, 'one')
+    expect(first).toMatchObject({
+      state: 'waiting',
+      attempts: 1,
+      outcome: 'nobody there',
+      dueAt: clock.now() + 1000,
+    })
+    expect(log.errors()).toHaveLength(1)
+    expect(await asked()).toEqual([])
+    clock.advance({ seconds: 1 })
+    await run(dead)
+    expect(await queue.find(kind, 'one')).toMatchObject({ attempts: 2, dueAt: clock.now() + 2000 })
+    clock.advance({ seconds: 2 })
+    expect(await asked()).toEqual(['one'])
+  })
+
+  it('waits until its time has come, and until it is switched on', async () => {
+    await wanting(errand('later', { dueAt: clock.now() + 5000 }), errand('now'))
+    expect(await asked({ isOn: async () => false })).toEqual([])
+    expect(await asked()).toEqual(['now'])
+    clock.advance({ seconds: 5 })
+    expect(await asked()).toEqual(['later'])
+  })
+
+  it('is one errand, however often it is asked for, with what was asked for last', async () => {
+    await wanting(errand('one'))
+    await wanting(errand('one', { payload: { says: 'again' }, dueAt: clock.now() + 1000 }))
+    await wanting(errand('two', { dueAt: clock.now() + 1000 }))
+    await wanting(errand('two', { payload: { says: 'soon' }, again: 'keep' }))
+    expect(await asked()).toEqual([])
+    clock.advance({ seconds: 1 })
+    expect((await asked()).sort()).toEqual(['again', 'soon'])
+  })
+
+  it('is carried out again when it was asked for again meanwhile', async () => {
+    await wanting(errand('one'))
+    const said: string[] = []
+    const ask: ErrandKind<Letter, string>['ask'] = async ({ payload }) => {
+      said.push(payload.says)
+      if (said.length === 1) await wanting(errand('one', { payload: { says: 'changed' } }))
+      return 'yes'
+    }
+    await run(kindOf(kind, { ask }))
+    expect(said).toEqual(['one', 'changed'])
+  })
+
+  it('carries out errands about one subject in the order in which they were asked for, whatever their times', async () => {
+    await wanting(errand('b', { subject: kind, dueAt: clock.now() + 1000 }))
+    await wanting(errand('a', { subject: kind }))
+    await wanting(errand('other'))
+    expect(await asked()).toEqual(['other'])
+    clock.advance({ seconds: 1 })
+    expect(await asked()).toEqual(['b', 'a'])
+  })
+
+  it('lets no account wait until all errands of another one are done', async () => {
+    const many = Array.from({ length: 300 }, (_, index) => errand(`many ${index}`))
+    await wanting(...many)
+    await wanting(errand('few', { accountId: accountOf('b') }))
+    const said = await asked()
+    expect(said).toHaveLength(301)
+    expect(said.indexOf('few')).toBeLessThan(101)
+  })
+
+  it('begins nothing more once the outside is not there', async () => {
+    await wanting(errand('one'), errand('two'))
+    const down = () => ({ state: 'waiting', isOutsideDown: true }) as const
+    expect(await asked({ conclude: down })).toHaveLength(1)
+    clock.advance({ seconds: 10 })
+    expect(await asked()).toHaveLength(2)
+  })
+
+  it('is concluded by one of two who know the answer', async () => {
+    await wanting(errand('one'))
+    const concluded: string[] = []
+    const others = queueOn(world.other)
+    const own = kindOf(kind, {
+      ask: async () => 'late',
+      conclude: (_, answer) => {
+        concluded.push(answer)
+        return { state: 'done' }
+      },
+    })
+    others.round({ ...own, ask: async () => 'early' })
+    await run({
+      ...own,
+      ask: async () => {
+        await others.now(kind, 'one')
+        return 'late'
+      },
+    })
+    expect(concluded).toEqual(['early'])
+  })
+
+  it('is carried out at once for somebody who waits for it', async () => {
+    await wanting(errand('one', { dueAt: clock.now() + 60_000 }))
+    const queue = queueOn()
+    queue.round(kindOf(kind, { ask: async () => 'yes' }))
+    expect(await queue.now(kind, 'one')).toMatchObject({ state: 'done' })
+    expect(await queue.now(kind, 'nothing')).toBeUndefined()
+  })
+
+  it('is forgotten some days after its end', async () => {
+    await wanting(errand('ended'), errand('waits', { dueAt: clock.now() + 10 * 24 * 3_600_000 }))
+    await asked()
+    const queue = queueOn()
+    clock.advance({ hours: 8 * 24 })
+    await queue.tidying(async () => 7).run(new AbortController().signal, { sql: '', params: [] })
+    expect((await queue.page({ kind, limit: 10 })).map(({ id }) => id)).toEqual(['waits'])
+  })
+})
