@@ -105,9 +105,12 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved 
     }
   }
 
-  /** A debit takes no more than is there, unless the account may pay later. */
-  const floorFor = async (account: AccountRecord, amount: number) =>
-    amount >= 0
+  /**
+   * Whoever stands above an account may take more than is there: it corrects. From its own account nobody does, unless
+   * that may pay later.
+   */
+  const floorFor = async ({ authAccountId }: Author, account: AccountRecord, amount: number) =>
+    amount >= 0 || account.id !== authAccountId || account.hidden.tree.length === 0
       ? undefined
       : {
           units: -(await overdraft(account)),
@@ -196,7 +199,7 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved 
       for (const one of concerned) {
         if (sign < 0) spent(set, one)
         moved(set, one)
-        ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(one, booking.amount)))
+        ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(author, one, booking.amount)))
       }
       await store.commit(set)
       return Promise.all(
