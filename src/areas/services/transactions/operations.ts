@@ -1,8 +1,8 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
-import { randomHex } from '../../../lib/ids.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { newId, randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Mail } from '../../../mail/mail.ts'
@@ -106,10 +106,13 @@ export const createTransactions = (tools: Tools) => {
 
   /** Adds a transaction to the change set of what wants it. From `dueAt` on the round looks after it. */
   const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt: number) => {
+    const now = clock.now()
     const transaction: Transaction = {
       accountId: account.id,
-      id: `${monthOf(clock.now())}-${randomHex(16)}`,
-      created: gregorianNow(clock),
+      id: `${monthOf(now)}-${randomHex(16)}`,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
       type: wanted.type,
       status: 'pending',
       amount: wanted.amount,
