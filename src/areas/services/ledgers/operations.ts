@@ -18,6 +18,7 @@ import {
   monthNumber,
   type SourceSum,
   sumsJson,
+  tooLarge,
 } from './rules.ts'
 import type { LedgerRequest } from './schema.ts'
 import { createLedgerStore, type EntryPage } from './store.ts'
@@ -58,6 +59,8 @@ const postedBy = (account: Booked, posting: Posting): Booking => {
 }
 
 const accountsPerRound = 200
+
+const requestFields = { amount: 'amount', quantity: 'usage.quantity' }
 
 const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 
@@ -162,12 +165,20 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved 
     /** Units that an account has. */
     balance: rows.balance,
 
-    /** Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. */
-    post(set: ChangeSet, account: Booked, posting: Posting): string {
+    /**
+     * Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. With `asked` it
+     * is refused when what it leaves could not be shown.
+     */
+    post(set: ChangeSet, account: Booked, posting: Posting, asked?: typeof requestFields): string {
       if (posting.amount < 0) spent(set, account)
       moved(set, account)
-      return rows.book(set, account.id, postedBy(account, posting), clock.now())
+      const restraint = asked && { tooLarge: tooLarge(asked) }
+      return rows.book(set, account.id, postedBy(account, posting), clock.now(), restraint)
     },
+
+    /** Refuses a sale that is about to be asked for, if it could not be booked: then the money would have moved. */
+    requireRoomForSale: (set: ChangeSet, accountId: string) =>
+      rows.requireRoomForSale(set, accountId, clock.now(), () => tooLarge(requestFields)('amount')),
 
     /** The same for many debits at once. One line of the audit log tells of all of them. */
     debitMany(set: ChangeSet, account: Booked, postings: readonly Posting[]) {
@@ -199,7 +210,9 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved 
       for (const one of concerned) {
         if (sign < 0) spent(set, one)
         moved(set, one)
-        ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(author, one, booking.amount)))
+        const floor = await floorFor(author, one, booking.amount)
+        const restraint = { tooLarge: tooLarge(requestFields), ...(floor ? { floor } : {}) }
+        ids.push(rows.book(set, one.id, booking, clock.now(), restraint))
       }
       await store.commit(set)
       return Promise.all(

@@ -1,3 +1,4 @@
+import { type Failure, invalid } from '../../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
@@ -59,6 +60,27 @@ export interface Entry {
   availableBefore: number
   details: EntryDetails
 }
+
+/**
+ * How far what somebody asks for may take a balance, in units either way, and a month's sums. What is beyond up to 2^53
+ * is left to what is owed without being asked for, so that nobody can fill a ledger to be charged no more.
+ */
+export const mostUnits = 9_000_000_000_000_000
+
+/** What would become too large to be shown exactly. */
+export type Excess = 'amount' | 'quantity'
+
+/** The 400 of a booking that cannot be shown: with the field of the request that is too much. */
+export const tooLarge =
+  (fields: Readonly<Record<Excess, string>>) =>
+  (excess: Excess): Failure => {
+    const isMoney = excess === 'amount'
+    const target = isMoney ? dollarsOfUnits(mostUnits) : mostUnits
+    const message = isMoney
+      ? `Balances and the sums of a month stay within ${target} dollars`
+      : `The quantities of a month stay within ${target}`
+    return invalid({ [fields[excess]]: { maximum: { message, target } } })
+  }
 
 /** Carries a month's balance into the next. It moves no money. */
 export const rolloverService = 'rollovers'
