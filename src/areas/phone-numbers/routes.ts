@@ -3,7 +3,7 @@ import { accountMember } from '../../auth/policies.ts'
 import { type Answer, ListAnswer, one } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
 import { either, list, open } from '../../lib/schema.ts'
 import { metadataOf, readOnlyOf } from './entity.ts'
 import type { NumberIdentity } from './identity.ts'
@@ -31,8 +31,6 @@ interface Tools {
 type NumberCall = Pick<Call, 'account' | 'actor' | 'author' | 'request'> & {
   path: { phone_number: string }
 }
-
-const isTrue = (value: unknown) => value === true || value === 'true'
 
 const stateFailures = [
   'number_not_found',

@@ -1,14 +1,10 @@
 import type { TSchema } from 'typebox'
 import type { FailureKind } from '../../lib/failure.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { catalogue } from '../answer/failures.ts'
 import type { Route } from '../route.ts'
 
 // The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
-
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const mapValues = (object: Json, change: (value: unknown, key: string) => unknown): Json =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
