@@ -145,6 +145,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     }),
     post(`${oneDevice}/sync`, {
       summary: 'Tell a device to fetch its settings again',
+      resource: 'devices',
       allow: accountMember,
       query: { reboot: 'true restarts the device' },
       subject,

@@ -168,24 +168,28 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
     }),
     put(`${oneNumber}/activate`, {
       summary: 'Put a phone number into service for the account',
+      resource: 'phone_numbers',
       ...creating,
-      bucket: 'crossbar.phone_numbers',
+      price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
       run: async (call) =>
         carryOut(call, await plan.activate(numbers.view(), { ...requestOf(call), fields: call.data })),
     }),
     put(`${oneNumber}/reserve`, {
       summary: 'Reserve a phone number for the account',
+      resource: 'phone_numbers',
       ...creating,
       run: async (call) => carryOut(call, await plan.reserve(numbers.view(), requestOf(call))),
     }),
     put(`${oneNumber}/port`, {
       summary: 'Create a phone number that is being ported in',
+      resource: 'phone_numbers',
       ...creating,
       run: async (call) =>
         carryOut(call, await plan.port(numbers.view(), { ...requestOf(call), fields: call.data })),
     }),
     get(`${oneNumber}/identify`, {
       summary: 'Tell which account a phone number belongs to',
+      resource: 'phone_numbers',
       allow: accountMember,
       answers: NumberOwner,
       fails: ['number_not_found', 'not_reconcilable', 'number_unassigned'],

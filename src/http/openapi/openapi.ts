@@ -241,7 +241,7 @@ const failureResponses = () =>
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   const kinds: FailureKind[] = ['validation_error', 'not_acceptable', 'datastore_unreachable']
   if (spec.allow.needsToken) kinds.push('invalid_credentials', 'forbidden')
-  if (spec.allow.needsToken || spec.price) kinds.push('too_many_requests')
+  if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push('too_many_requests')
   if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
   if (path.includes('{')) kinds.push('bad_identifier')
   if (method !== 'GET') kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type')

@@ -43,7 +43,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
     put(`${collection}/activate`, {
       summary: 'Put numbers into service for the account',
       ...taken,
-      bucket: 'crossbar.phone_numbers',
+      price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
       run: (call) =>
         apply(call, (view, request) => plan.activate(view, { ...request, fields: fieldsOf(call) }), 201),
     }),
