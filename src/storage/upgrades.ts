@@ -16,6 +16,7 @@ import { services } from './upgrades/0013-services.ts'
 import { transactions } from './upgrades/0014-transactions.ts'
 import { alerts } from './upgrades/0015-alerts.ts'
 import { work } from './upgrades/0016-work.ts'
+import { agreements } from './upgrades/0021-agreements.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -52,6 +53,7 @@ export const upgrades: readonly Upgrade[] = [
   transactions,
   alerts,
   work,
+  agreements,
 ]
 
 const dialects: Record<Database['engine'], Dialect> = {

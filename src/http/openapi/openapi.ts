@@ -246,7 +246,8 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   if (path.includes('{')) kinds.push('bad_identifier')
   if (method !== 'GET') kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type')
   // Whatever moves what is counted may cost something.
-  if (method !== 'GET' && path.includes('{account_id}')) kinds.push('charges_not_accepted', 'billing_issue')
+  if (method !== 'GET' && path.includes('{account_id}'))
+    kinds.push('charges_not_accepted', 'billing_issue', 'not_enough_credit')
   if (method !== 'GET' && path.endsWith('}')) kinds.push('precondition_failed')
   return [...kinds, ...(spec.fails ?? [])]
 }
