@@ -100,7 +100,7 @@ export const createServiceArea = (tools: Tools) => {
     createSettling({ books, audit, totals: quantities.folded, debit: debitActivations(ledgers, store) }),
   )
   const reconciliation = createReconciliation({ store, quantities, sources: counts })
-  const consent: Gate = createConsent({ books, standings })
+  const consent: Gate = createConsent({ books, standings, clock: store.clock })
   const routes: Route[] = [
     ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
     ...servicesRoutes(services, reconciliation),

@@ -1,4 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Author, ChangeSet, Count } from '../../storage/change-set.ts'
 import type { Gate } from '../../storage/store.ts'
@@ -27,7 +28,9 @@ interface Payer {
  * Stands before every write that moves counts, whatever area it comes from: who asks for it pays for it, so it is
  * priced with the plans of the authenticating account (reference 03 section 1.11). Whoever has no plans is never asked.
  */
-export const createConsent = ({ books, standings }: { books: Books; standings: Standings }): Gate => {
+export const createConsent = (tools: { books: Books; standings: Standings; clock: Clock }): Gate => {
+  const { books, standings, clock } = tools
+
   const isBelow = async ({ id }: AccountRecord, { accountId }: Count) =>
     (await books.account(accountId))?.hidden.tree.includes(id) === true
 
@@ -56,7 +59,7 @@ export const createConsent = ({ books, standings }: { books: Books; standings: S
       account.id,
       counts.map(({ delta, ...count }) => ({ ...count, own: delta, below: 0 })),
     )
-    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, after))
+    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, after), clock.now())
     if (!compared.some(raisesCharge)) return
     if (!author.acceptsCharges)
       throw failure('charges_not_accepted', { invoices: compared.map(comparedJson) })

@@ -72,7 +72,8 @@ export const createSettling = ({ books, audit, debit, totals }: Tools): Settle =
   ) => {
     const { account, lists, counted } = payer
     payer.counted = moved(counted, account.id, moves)
-    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, payer.counted))
+    const moment = (moves[0] as Move<Author>).at
+    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, payer.counted), moment)
     const named = { id: changed.id, name: changed.doc.name }
     const types = [changed.id === account.id ? ('account' as const) : ('cascade' as const)]
     await audit.add(set, { account, compared, changed: named, types })
