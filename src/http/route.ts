@@ -104,6 +104,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   prepare?(data: Json): Json
   /** The query parameters that the route reads beside those every route understands. */
   query?: QueryDescription
+  /** The same for wishes about the request, which may stand among the data and are no fields of the record. */
+  wishes?: QueryDescription
   /** Judges what a schema cannot say, so that all problems of a request come in one answer. */
   judge?(call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor }): Promise<Problems>
   /** The shape of `data` in the answer; of a row when the answer is a list. */

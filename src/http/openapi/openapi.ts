@@ -313,7 +313,9 @@ const pathParameters = (routes: readonly Route[]) => {
 
 const parametersOf = ({ path, spec }: Route) => [
   ...variablesIn(path).map((name) => ({ $ref: `#/components/parameters/path_${name}` })),
-  ...Object.entries(spec.query ?? {}).map(([name, description]) => parameter(name, description)),
+  ...Object.entries({ ...spec.query, ...spec.wishes }).map(([name, description]) =>
+    parameter(name, description),
+  ),
   ...(spec.list ? listReferences : []),
 ]
 
