@@ -13,7 +13,7 @@ const textOfPieces = (data: TxtData) =>
 
 const preferenceOf = (answer: Answer) => (answer.type === 'MX' ? (answer.data.preference ?? 0) : 0)
 
-/** A record as people write it (reference 04 section 2.3); undefined when it has another type. */
+/** A record as people write it; undefined when it has another type. */
 const textOf = (answer: Answer, wanted: LookedUpType): string | undefined => {
   if (answer.type !== wanted) return undefined
   switch (answer.type) {

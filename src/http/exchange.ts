@@ -98,7 +98,7 @@ export class Exchange {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  /** A value by name: in `data`, then in the envelope, then in the query (reference 01 section 1.2). */
+  /** A value by name: in `data`, then in the envelope, then in the query. */
   value(name: string): unknown {
     const { data, envelope } = this.body
     if (data !== undefined && !Array.isArray(data)) {

@@ -314,8 +314,8 @@ const execute: Step = async (exchange) => {
   await respond(exchange, result)
 }
 
-/** What happens to a request, in this order: the order decides which error wins (reference 01 section 1.1). */
-export const steps: readonly Step[] = [
+/** What happens to a request, in this order: the order decides which error wins. */
+const steps: readonly Step[] = [
   answerPreflight,
   cutPath,
   readSettings,

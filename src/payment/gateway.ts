@@ -1,4 +1,4 @@
-// What Crosspoint asks of whoever moves real money (reference 03 section 5). Money is in units, 10,000 to the dollar.
+// What Crosspoint asks of whoever moves real money. Money is in units, 10,000 to the dollar.
 
 /** A payment method that a gateway keeps. Both are the gateway's own ids. */
 export interface PaymentMeans {

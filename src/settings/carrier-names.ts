@@ -1,4 +1,4 @@
-/** Names of carriers as clients give and get them, in the order in which they are told (reference 02 section 2.7). */
+/** Names of carriers as clients give and get them, in the order in which they are told. */
 export const usableCarriers = [
   'bandwidth2',
   'bandwidth',

@@ -1,4 +1,4 @@
-// Reference 03 section 1.11 and reference 05 section 6: every area asks alike before something costs more.
+// Every area asks alike before something costs more.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, useWorld } from '../support/world.ts'

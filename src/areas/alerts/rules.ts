@@ -1,7 +1,7 @@
 import type { Problems } from '../../lib/failure.ts'
 import type { Alert, AlertRow } from './schema.ts'
 
-// Who sees an alert (reference 03 section 4.1). Recipients are written [type, value]; clients may write the pair the
+// Who sees an alert. Recipients are written [type, value]; clients may write the pair the
 // other way round, as the specification prints it.
 
 type Audience = 'users' | 'admins'
@@ -122,7 +122,7 @@ export const isOnlyFor = (alert: Alert, accountId: string) =>
 const present = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
-/** A row of the list: flat, and once more under `value` (reference 03 section 4.2). */
+/** A row of the list: flat, and once more under `value`. */
 export const rowOf = (
   id: string,
   alert: Omit<Alert, 'to'>,

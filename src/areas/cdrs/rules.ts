@@ -82,7 +82,7 @@ const recordings = ({ media_recordings: text }: Leg): readonly unknown[] | null 
   return Array.isArray(value) ? value : [value]
 }
 
-/** The columns of rows and CSV files, in their order (reference 04 section 1.3). */
+/** The columns of rows and CSV files, in their order. */
 const sheet = {
   id: (leg: Leg) => leg.id,
   call_id: (leg: Leg) => callIdOf(leg.id),

@@ -33,7 +33,7 @@ export interface Counts {
   failed: number | undefined
 }
 
-/** As what a task ends that was not stopped (reference 02 section 1.5). */
+/** As what a task ends that was not stopped. */
 export const finalStatus = ({ total, succeeded, failed }: Counts): TaskStatus => {
   if (succeeded === undefined || failed === undefined) return 'internal_error'
   if (total === undefined) {

@@ -62,7 +62,7 @@ export const privilegeProblems = (
 const smartPbx = (doc: UserDoc) =>
   Object.entries((doc.smartpbx ?? {}) as object).flatMap(([name, value]) => (isEnabled(value) ? [name] : []))
 
-/** What is switched on for a user, by the names that list rows carry (reference 01 section 4.3). */
+/** What is switched on for a user, by the names that list rows carry. */
 export const featuresOf = (doc: UserDoc): string[] => {
   const features: [string, boolean][] = [
     ['hotdesk', isEnabled(doc.hotdesk)],

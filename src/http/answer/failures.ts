@@ -24,7 +24,7 @@ const numberFailure =
     return { status, message: data.error, data }
   }
 
-/** The error catalogue of reference 01 section 1.4. A kind without a line here does not compile. */
+/** The error catalogue. A kind without a line here does not compile. */
 export const catalogue: Renderers = {
   validation_error: ({ problems, metadata }) => ({
     status: 400,

@@ -144,7 +144,7 @@ const mayBeFull = (settings: ListSettings, module: string | undefined) =>
   settings.allow_fetch_full_docs ||
   (module !== undefined && settings.allowed_modules_fetch_full_docs[module] === true)
 
-/** Reads the paging, ordering and filtering parameters of reference 01 sections 1.7 and 1.8. */
+/** Reads the paging, ordering and filtering parameters of a list. */
 export const planList = (
   query: URLSearchParams,
   value: (name: string) => unknown,

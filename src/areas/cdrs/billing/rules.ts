@@ -3,7 +3,7 @@ import type { CdrRow } from '../columns.ts'
 import { chargeOf, type Leg, payersOf } from '../intake/rules.ts'
 import type { Cdr } from '../schema.ts'
 
-// Who pays for a call, at which price, and what the ledger says of it (reference 03 sections 2.5 and 2.6).
+// Who pays for a call, at which price, and what the ledger says of it.
 
 /** The fields of a rate that price a call. Money in dollars. */
 export interface PricingRate {
