@@ -50,7 +50,7 @@ const mostBasic = 5_000
 const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
 /** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
-export type Pledge = () => Promise<() => void>
+type Pledge = () => Promise<() => void>
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 

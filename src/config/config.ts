@@ -17,7 +17,7 @@ export interface Config {
   logLevel: LogLevel
 }
 
-export interface Setting {
+interface Setting {
   name: string
   fallback: string | undefined
   meaning: string

@@ -2,7 +2,7 @@ import type { Answer, DecodedPacket, TxtData } from 'dns-packet'
 import { sameName } from './exchange.ts'
 
 /** What is looked up. Other types have no text form here. */
-export const lookedUpTypes = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'NS', 'SRV', 'TXT'] as const
+const lookedUpTypes = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'NS', 'SRV', 'TXT'] as const
 export type LookedUpType = (typeof lookedUpTypes)[number]
 
 const bare = (name: string) => (name === '.' ? name : name.replace(/\.$/, ''))
@@ -52,7 +52,7 @@ const aliasOf = (answers: readonly Answer[], name: string) => {
   return undefined
 }
 
-export interface Found {
+interface Found {
   records: string[]
   /** Where an alias leads to, when the answer does not say what is there. */
   alias: string | undefined

@@ -24,7 +24,7 @@ export interface Pages {
 }
 
 /** What a token restriction is judged by. */
-export interface RestrictionQuestion {
+interface RestrictionQuestion {
   actor: Actor
   account: AccountRecord | undefined
   endpoint: string

@@ -222,7 +222,7 @@ const planListing: Step = (exchange) => {
   exchange.listPlan = planList(query, (name) => exchange.value(name), crossbar, route.spec.module)
 }
 
-export const authorOf = (exchange: Exchange): Author => {
+const authorOf = (exchange: Exchange): Author => {
   const { actor } = exchange
   const author: Author = {
     requestId: exchange.id,

@@ -26,7 +26,7 @@ export const usableCarriers = [
   'ziron',
 ] as const
 
-export type CarrierName = (typeof usableCarriers)[number]
+type CarrierName = (typeof usableCarriers)[number]
 
 /** The name under which a number keeps its carrier. The two `reserved` modules only search. */
 export type CarrierModule = `knm_${CarrierName | 'reserved' | 'reserved_reseller'}`

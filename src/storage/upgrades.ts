@@ -16,7 +16,7 @@ import { services } from './upgrades/0013-services.ts'
 import { transactions } from './upgrades/0014-transactions.ts'
 import { alerts } from './upgrades/0015-alerts.ts'
 
-export interface Dialect {
+interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
   key: string
   /** For tables of small rows: kept in the order of the primary key alone, where the engine can. */

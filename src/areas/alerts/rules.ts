@@ -7,7 +7,7 @@ import type { Alert, AlertRow } from './schema.ts'
 type Audience = 'users' | 'admins'
 
 /** A recipient in one spelling. */
-export type Key =
+type Key =
   | readonly [type: 'all' | 'resellers', value: Audience]
   | readonly [type: 'user', value: string]
   | readonly [type: string, value: string]

@@ -18,7 +18,7 @@ export const noWishes = {
   authz_resource_types: [],
 } satisfies Limits
 
-export type WholeLimits = Required<Limits>
+type WholeLimits = Required<Limits>
 
 export const withDefaults = (limits: Limits | undefined): WholeLimits => ({ ...noWishes, ...limits })
 

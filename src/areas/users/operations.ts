@@ -37,7 +37,7 @@ import {
 } from './store.ts'
 
 /** What users own of one type, kept by another area. */
-export interface OwnedObjects {
+interface OwnedObjects {
   /** Adds the removal of all that a user owns to a change set. `afterwards` is to be called when that is stored. */
   removeOwned(
     set: ChangeSet,
@@ -47,7 +47,7 @@ export interface OwnedObjects {
 }
 
 /** One thing that went with its owner. */
-export interface RemovedObject {
+interface RemovedObject {
   type: ObjectType
   id: string
   status: 'success'

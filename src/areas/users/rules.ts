@@ -77,15 +77,7 @@ export const featuresOf = (doc: UserDoc): string[] => {
 }
 
 /** What users own, by the names that `object_types` takes. */
-export const objectTypes = [
-  'phone_numbers',
-  'callflow',
-  'vmbox',
-  'device',
-  'conference',
-  'faxbox',
-  'media',
-] as const
+const objectTypes = ['phone_numbers', 'callflow', 'vmbox', 'device', 'conference', 'faxbox', 'media'] as const
 export type ObjectType = (typeof objectTypes)[number]
 
 const isObjectType = (value: unknown): value is ObjectType => objectTypes.includes(value as ObjectType)

@@ -2,7 +2,7 @@ import type { Failure, FailureDetails, FailureKind } from '../../lib/failure.ts'
 import { describeNumberFailure, type NumberFailureKind } from '../../lib/number-failure.ts'
 
 /** What a failure looks like on the wire. */
-export interface FailureAnswer {
+interface FailureAnswer {
   status: number
   message: string
   data: unknown

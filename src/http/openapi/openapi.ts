@@ -365,7 +365,7 @@ const pathsOf = (routes: readonly Route[], components: Components) => {
 }
 
 /** The document for these routes. */
-export const openApiOf = (routes: readonly Route[], version: string): Json => {
+const openApiOf = (routes: readonly Route[], version: string): Json => {
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
   )

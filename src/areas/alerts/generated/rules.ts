@@ -8,7 +8,7 @@ const daysBefore = 60
 const secondsBefore = daysBefore * 86_400
 
 /** What is known of an account's money. Money in units. */
-export interface Finances {
+interface Finances {
   accountId: string
   balance: number
   /** Below it the balance is low; undefined: the account has not said. */

@@ -13,7 +13,7 @@ export class PhonebookError extends Error {
   }
 }
 
-export interface PhonebookSearch {
+interface PhonebookSearch {
   country: string
   prefix: string
   quantity: number

@@ -3,7 +3,7 @@ import { dollarsText, type MicroUnits, microUnitsOfUnits, parseDecimal } from '.
 // What a call costs. Prices are in units (10,000 to the dollar); a price per minute may have decimals of a unit.
 
 /** How the time of a call is counted and priced. */
-export interface CallTerms {
+interface CallTerms {
   /** Units per minute, up to six decimals. */
   rateUnitsPerMinute: number | string
   /** Seconds; absent or 0 means 60. */
