@@ -18,7 +18,7 @@ import { alerts } from './upgrades/0015-alerts.ts'
 import { work } from './upgrades/0016-work.ts'
 import { agreements } from './upgrades/0021-agreements.ts'
 
-export interface Dialect {
+interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
   key: string
   /** For tables of small rows: kept in the order of the primary key alone, where the engine can. */

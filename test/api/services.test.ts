@@ -1,4 +1,4 @@
-// Reference 03 section 7.2: what accounts are sold, what they are asked before it costs more, and who changed what.
+// What accounts are sold, what they are asked before it costs more, and who changed what.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Person, TestAccount } from '../support/world.ts'

@@ -1,4 +1,4 @@
-// Reference 03 section 7.1: every line of its tables, and what holds for all price lists.
+// What each manner of pricing costs, line by line, and what holds for all price lists.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {

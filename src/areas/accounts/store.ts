@@ -57,8 +57,6 @@ const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.na
 const moveTally =
   "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
 
-export type AccountStore = ReturnType<typeof createAccountStore>
-
 /** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
 export const createAccountStore = (store: Store) => {
   const collection = createCollection<AccountDoc, AccountHidden>(store, {
