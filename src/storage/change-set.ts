@@ -2,8 +2,9 @@ import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
-import { type Append, type AppendTable, cacheKey, type Statement, type Value, type Write } from './db.ts'
+import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import type { KeyClaim } from './idempotency.ts'
+import { integer, optional, table, text } from './table.ts'
 
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
@@ -52,37 +53,35 @@ const insertClaim = `INSERT INTO claims (account_id, name, value, holder_account
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
-const auditLog: AppendTable = {
-  name: 'audit_log',
-  columns: {
-    account_id: 'text',
-    id: 'text',
-    at: 'integer',
-    action: 'text',
-    kind: 'text',
-    record_id: 'text',
-    author: 'text',
-    before_doc: 'text',
-    after_doc: 'text',
-  },
-}
-const outbox: AppendTable = {
-  name: 'outbox',
-  columns: { account_id: 'text', id: 'text', at: 'integer', event: 'text', kind: 'text', record_id: 'text' },
-}
-const quantityMoves: AppendTable = {
-  name: 'quantity_moves',
-  columns: {
-    account_id: 'text',
-    id: 'text',
-    at: 'integer',
-    category: 'text',
-    item: 'text',
-    own: 'integer',
-    below: 'integer',
-    author: 'text',
-  },
-}
+const auditLog = table('audit_log', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  action: text(),
+  kind: text(),
+  recordId: text(),
+  author: text(),
+  beforeDoc: optional(text()),
+  afterDoc: optional(text()),
+})
+const outbox = table('outbox', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  event: text(),
+  kind: text(),
+  recordId: text(),
+})
+const quantityMoves = table('quantity_moves', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  category: text(),
+  item: text(),
+  own: integer(),
+  below: integer(),
+  author: text(),
+})
 
 /** A count of what an account has, that a change moves: see areas/services/quantities. */
 export interface Count {
@@ -112,6 +111,11 @@ export class ChangeSet {
   /** Adds a statement. `expect` decides races: see Statement. */
   run(sql: string, params: readonly Value[], expect?: Statement['expect']) {
     this.statements.push(expect ? { sql, params, expect } : { sql, params })
+    return this
+  }
+
+  add(...statements: readonly Statement[]) {
+    this.statements.push(...statements)
     return this
   }
 
@@ -159,11 +163,11 @@ export const conflict = () => failure('datastore_conflict', {})
 
 const feedOf = (change: Change, id: string, at: number, author: string): Append[] => {
   const { accountId, kind, id: recordId, action } = change
-  const before = maskSecrets(change.before) ?? null
-  const after = maskSecrets(change.after) ?? null
+  const place = { accountId, id, at, kind, recordId }
+  const [beforeDoc, afterDoc] = [maskSecrets(change.before), maskSecrets(change.after)]
   return [
-    { table: auditLog, values: [accountId, id, at, action, kind, recordId, author, before, after] },
-    { table: outbox, values: [accountId, id, at, eventNames[action], kind, recordId] },
+    auditLog.append({ ...place, action, author, beforeDoc, afterDoc }),
+    outbox.append({ ...place, event: eventNames[action] }),
   ]
 }
 
@@ -184,10 +188,9 @@ const movesOf = (sets: readonly ChangeSet[], textOf: (author: Author) => string,
     }
   }
   return [...byAuthor].flatMap(([author, moves]) =>
-    Array.from(moves.values(), ({ accountId, category, item, delta }) => ({
-      table: quantityMoves,
-      values: [accountId, newId(at), at, category, item, delta, 0, author],
-    })),
+    Array.from(moves.values(), ({ delta, ...counted }) =>
+      quantityMoves.append({ ...counted, id: newId(at), at, own: delta, below: 0, author }),
+    ),
   )
 }
 

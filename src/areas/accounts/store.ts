@@ -45,7 +45,7 @@ const treeSql = ({ direct, after, descending }: TreePage) => {
   const side = descending ? '<' : '>'
   const order = descending ? 'DESC' : 'ASC'
   const keyset = after ? `AND (t.sort_key, t.account_id) ${side} ($3, $4)` : ''
-  return `SELECT ${recordColumns('r.')} FROM account_tree t
+  return `SELECT ${recordColumns('r')} FROM account_tree t
     JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
     WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${keyset}
     ORDER BY t.sort_key ${order}, t.account_id ${order} LIMIT $2`

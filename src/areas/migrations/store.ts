@@ -183,7 +183,7 @@ export const createMigrationStore = (store: Store) => {
       }
       if (!includesDescendants) return []
       const rows = await store.scan(
-        `SELECT ${recordColumns('r.')} FROM account_tree t
+        `SELECT ${recordColumns('r')} FROM account_tree t
           JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
           WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id LIMIT $3`,
         [accountId, place, limit],

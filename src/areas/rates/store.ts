@@ -27,7 +27,7 @@ const byPrefixes = `SELECT ${recordColumns()} FROM records
   ORDER BY sort_key, id`
 
 // CROSS keeps SQLite from going through all rates instead of through the pairs.
-const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r.')}
+const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r')}
   FROM ${words.pairs('$1')} CROSS JOIN records r
   WHERE r.account_id = $2 AND r.kind = '${rateKind}' AND r.owner_id <> '' AND r.owner_id = pairs.a
     AND r.sort_key = pairs.b`

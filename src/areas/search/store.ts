@@ -52,7 +52,7 @@ const accountQuery = (field: AccountField, page: SearchPage): Query => {
   const params: Query['params'] = [page.accountId]
   const range = rangeOf([column, 't.account_id'], page, params)
   return {
-    sql: `SELECT ${column} AS found_by, ${recordColumns('r.')} FROM account_tree t
+    sql: `SELECT ${column} AS found_by, ${recordColumns('r')} FROM account_tree t
       JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
       WHERE t.ancestor_id = $1 AND ${range}`,
     params,
@@ -63,7 +63,7 @@ const claimQuery = (claim: string, page: SearchPage): Query => {
   const params: Query['params'] = [page.accountId, claim]
   const range = rangeOf(['c.value'], page, params)
   return {
-    sql: `SELECT c.value AS found_by, ${recordColumns('r.')} FROM claims c
+    sql: `SELECT c.value AS found_by, ${recordColumns('r')} FROM claims c
       JOIN records r ON r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id
       WHERE c.account_id = $1 AND c.name = $2 AND ${range}`,
     params,
