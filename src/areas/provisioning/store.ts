@@ -1,25 +1,19 @@
 import { type ChangeSet, conflict } from '../../storage/change-set.ts'
-import type { Row } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
+import { integer, type RowOf, table, text } from '../../storage/table.ts'
+
+const queue = table('provisionings', {
+  accountId: text(),
+  deviceId: text(),
+  mac: text('mac_address'),
+  /** Failures since the service took it last. */
+  failures: integer(),
+  /** Moves with every change of the phone: what was told is done with only if nothing has changed since. */
+  marks: integer(),
+})
 
 /** A phone of which the service has to be told. */
-export interface Waiting {
-  accountId: string
-  deviceId: string
-  mac: string
-  /** Failures since the service took it last. */
-  failures: number
-  /** Moves with every change of the phone: what was told is done with only if nothing has changed since. */
-  marks: number
-}
-
-const toWaiting = (row: Row): Waiting => ({
-  accountId: row.account_id as string,
-  deviceId: row.device_id as string,
-  mac: row.mac_address as string,
-  failures: row.failures as number,
-  marks: row.marks as number,
-})
+export type Waiting = RowOf<typeof queue>
 
 const sameMarks = 'account_id = $1 AND device_id = $2 AND marks = $3'
 const decided = { rows: 1, orElse: conflict }
@@ -36,12 +30,12 @@ export const createProvisioningStore = ({ all }: Store) => ({
     ),
 
   async due(nowUnixMs: number, limit: number): Promise<Waiting[]> {
-    const rows = await all(
-      `SELECT account_id, device_id, mac_address, failures, marks FROM provisionings
-        WHERE due_at <= $1 ORDER BY due_at LIMIT $2`,
-      [nowUnixMs, limit],
+    return queue.list(
+      await all(`SELECT ${queue.columns} FROM provisionings WHERE due_at <= $1 ORDER BY due_at LIMIT $2`, [
+        nowUnixMs,
+        limit,
+      ]),
     )
-    return rows.map(toWaiting)
   },
 
   done: (set: ChangeSet, { accountId, deviceId, marks }: Waiting) =>

@@ -1,21 +1,18 @@
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
-import type { Row, Statement } from '../../../storage/db.ts'
+import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, type RowOf, table, text } from '../../../storage/table.ts'
+
+const watch = table('balance_watch', {
+  accountId: text(),
+  /** Moves with every cause to look: what was looked at is put away only if nothing has happened since. */
+  marks: integer(),
+  /** Unix milliseconds; 0: nobody was told that the balance is low. */
+  mailedAt: integer(),
+})
 
 /** An account whose balance is to be looked at. */
-export interface Watched {
-  accountId: string
-  /** Moves with every cause to look: what was looked at is put away only if nothing has happened since. */
-  marks: number
-  /** Unix milliseconds; 0: nobody was told that the balance is low. */
-  mailedAt: number
-}
-
-const toWatched = (row: Row): Watched => ({
-  accountId: row.account_id as string,
-  marks: row.marks as number,
-  mailedAt: row.mailed_at as number,
-})
+export type Watched = RowOf<typeof watch>
 
 export const createWatchStore = ({ all }: Store) => ({
   /** Has the balance looked at from `dueAt` on. */
@@ -27,11 +24,12 @@ export const createWatchStore = ({ all }: Store) => ({
     ),
 
   async due(nowUnixMs: number, limit: number): Promise<Watched[]> {
-    const rows = await all(
-      'SELECT account_id, marks, mailed_at FROM balance_watch WHERE due_at <= $1 ORDER BY due_at LIMIT $2',
-      [nowUnixMs, limit],
+    return watch.list(
+      await all(`SELECT ${watch.columns} FROM balance_watch WHERE due_at <= $1 ORDER BY due_at LIMIT $2`, [
+        nowUnixMs,
+        limit,
+      ]),
     )
-    return rows.map(toWatched)
   },
 
   /** The balance is not low, or nobody wants to know: nothing is left of it. */

@@ -5,6 +5,7 @@ import { createCollection } from '../../../storage/collection.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, json, type RowOf, table, text } from '../../../storage/table.ts'
 
 /** A reset id that was mailed: it is stored only as its digest. */
 interface Reset {
@@ -30,20 +31,22 @@ export const createResetStore = (store: Store) =>
     claims: ({ hidden }) => hidden.resets.map(({ hash }) => ({ ...resetClaim(hash), orElse: conflict })),
   })
 
-/** A request for a way back in that nobody has looked at yet. */
-export interface WaitingRequest<Request> {
-  id: string
-  request: Request
-  author: Author
-  tries: number
-}
+const requestsOf = <Request>() =>
+  table('recovery_requests', {
+    id: text(),
+    request: json<Request>(),
+    author: json<Author>(),
+    tries: integer(),
+  })
 
-const insertSql = 'INSERT INTO recovery_requests (id, request, author, tries) VALUES ($1, $2, $3, 0)'
-const selectSql =
-  'SELECT id, request, author, tries FROM recovery_requests WHERE id > $1 ORDER BY id LIMIT $2'
+/** A request for a way back in that nobody has looked at yet. */
+export type WaitingRequest<Request> = RowOf<ReturnType<typeof requestsOf<Request>>>
 
 /** Requests that wait to be looked at, oldest first. */
 export const createRequestRows = <Request>({ all, writeUnrecorded, clock }: Store) => {
+  const requests = requestsOf<Request>()
+  const insert = requests.insert()
+
   const removal = (id: string): Statement => ({
     sql: 'DELETE FROM recovery_requests WHERE id = $1',
     params: [id],
@@ -53,18 +56,15 @@ export const createRequestRows = <Request>({ all, writeUnrecorded, clock }: Stor
 
   return {
     add: (author: Author, request: Request) =>
-      writeUnrecorded([
-        { sql: insertSql, params: [newId(clock.now()), JSON.stringify(request), JSON.stringify(author)] },
-      ]),
+      writeUnrecorded([insert({ id: newId(clock.now()), request, author, tries: 0 })]),
 
     async after(id: string, limit: number): Promise<WaitingRequest<Request>[]> {
-      const rows = await all(selectSql, [id, limit])
-      return rows.map((row) => ({
-        id: row.id as string,
-        request: JSON.parse(row.request as string) as Request,
-        author: JSON.parse(row.author as string) as Author,
-        tries: row.tries as number,
-      }))
+      return requests.list(
+        await all(`SELECT ${requests.columns} FROM recovery_requests WHERE id > $1 ORDER BY id LIMIT $2`, [
+          id,
+          limit,
+        ]),
+      )
     },
 
     async isAny() {
