@@ -162,6 +162,7 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     }),
     authenticate: createAuthenticate({ store, tokens, settings, admitsPassword: areas.login.admitsPassword }),
     isUnrestricted: areas.restrictions.isUnrestricted,
+    resellerOf: areas.accounts.resellerOf,
     throttle: createThrottle(settings, clock),
     idempotency,
     settings,

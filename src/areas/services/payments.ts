@@ -48,7 +48,7 @@ export const createPayments = (tools: Tools) => {
   const tokens = createPaymentTokens(tools)
   const routes: Route[] = [
     ...transactionRoutes({ transactions, manual, billing, ledgers, services, settings, clock: store.clock }),
-    ...topupRoutes(topups),
+    ...topupRoutes(topups, services.sellerOf),
     ...paymentTokenRoutes(tokens),
     ...synchronizationRoutes(synchronization),
   ]

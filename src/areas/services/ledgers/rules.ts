@@ -1,3 +1,4 @@
+import { unixOfGregorian } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 
@@ -64,6 +65,15 @@ export const rolloverId = (month: number) => `${month}-ledgers_monthly_rollover`
 export const monthNumber = (unixMilliseconds: number) => Number(monthOf(unixMilliseconds))
 
 export const monthBefore = (month: number) => (month % 100 === 1 ? month - 89 : month - 1)
+
+/** The month whose first second this is (Gregorian seconds), if it is one. */
+export const monthBeginningAt = (gregorianSeconds: number): number | undefined => {
+  const unix = unixOfGregorian(gregorianSeconds)
+  const at = new Date(unix * 1000)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1) === at.getTime()
+    ? monthNumber(at.getTime())
+    : undefined
+}
 
 /** The book against which an account's book moves. */
 export const counterBook = (service: string) =>
@@ -133,3 +143,12 @@ export const csvRow = (entry: Entry) => {
     ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata_${key}`, value])),
   }
 }
+
+/**
+ * Who may take more of an account's money than there is: those who stand above it, and the server by itself. What a
+ * customer starts takes no more than is there, or than the customer may pay later.
+ */
+export const mayOverdraw = (
+  { authAccountId }: { authAccountId?: string },
+  { hidden: { tree } }: { hidden: { tree: readonly string[] } },
+) => authAccountId === undefined || tree.includes(authAccountId) || tree.length === 0

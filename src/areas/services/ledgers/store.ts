@@ -34,6 +34,14 @@ export interface EntryPage {
   long: boolean
 }
 
+/** A time whose entries are added up. Gregorian seconds, both inclusive. */
+export interface SumWindow {
+  from: number
+  to: number
+  /** The month that begins with the time, like 202611; undefined when the time begins within a month. */
+  opening: number | undefined
+}
+
 const entryShape = {
   id: 'text',
   source_service: 'text',
@@ -277,15 +285,19 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       return (await (long ? scan(sql, params) : all(sql, params))).map(toEntry)
     },
 
-    /** What each source comes to in some time. */
-    async sums(accountId: string, from: number, to: number): Promise<SourceSum[]> {
+    /**
+     * What each source comes to in some time. A balance that was carried over counts only where the time begins: in
+     * the `opening` month. Later ones carry what is in that time anyway.
+     */
+    async sums(accountId: string, { from, to, opening }: SumWindow): Promise<SourceSum[]> {
       const rows = await scan(
         `SELECT source_service, min(for_account_id) AS for_account_id, CAST(sum(amount) AS BIGINT) AS amount,
             min(usage_type) AS usage_type, CAST(sum(usage_quantity) AS BIGINT) AS usage_quantity,
             min(usage_unit) AS usage_unit
           FROM ledger_entries WHERE account_id = $1 AND created BETWEEN $2 AND $3
+            AND (source_service <> '${rolloverService}' OR month = $4)
           GROUP BY source_service ORDER BY source_service`,
-        [accountId, from, to],
+        [accountId, from, to, opening ?? 0],
       )
       return rows.map(toSum)
     },

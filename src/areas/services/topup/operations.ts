@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { Failure, failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
@@ -38,6 +38,10 @@ type TopupTrigger = 'manual' | 'automatic'
 
 const roundAuthor: Author = { requestId: 'topup' }
 const perLook = 100
+const ownCreditIsOff = {
+  message: 'no bookkeeper charges this account: only its reseller can add money to it',
+  reason: 'topup_without_gateway',
+}
 
 export type Topups = ReturnType<typeof createTopups>
 
@@ -58,6 +62,9 @@ export const createTopups = (tools: Tools) => {
     module: 'topup',
     bookkeeper,
   })
+
+  /** Whether accounts may give themselves money that nobody is charged for. */
+  const isOwnCreditOn = async () => (await settings.of('services')).own_topup_without_gateway
 
   /** The built-in bookkeeper charges nobody: it gives credit. */
   const credit = (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
@@ -86,7 +93,8 @@ export const createTopups = (tools: Tools) => {
     const now = clock.now()
     const bookkeeper = await bookkeepers.of(account)
     const gateway = bookkeepers.gateway(bookkeeper)
-    if (!gateway || !(await gateway.isReady(bookkeeper.vendor_id))) {
+    const isCreditOff = gateway?.capabilities.charges === false && !(await isOwnCreditOn())
+    if (!gateway || isCreditOff || !(await gateway.isReady(bookkeeper.vendor_id))) {
       log.write('warn', 'an account cannot be topped up', { account_id: account.id, type: bookkeeper.type })
       return store.writeUnrecorded([rows.putAway(check, now + pauseMs)])
     }
@@ -160,11 +168,17 @@ export const createTopups = (tools: Tools) => {
       if (!sameTopup(before?.doc.topup, after.doc.topup)) rows.check(set, after.id, clock.now())
     },
 
-    /** By hand. Units. */
-    async byHand(author: Author, account: AccountRecord, amount: number): Promise<ToppedUp> {
+    /** By hand. Units. Where nobody is charged it is whoever sells to the account that says what it has. */
+    async byHand(
+      author: Author,
+      account: AccountRecord,
+      amount: number,
+      maySell: () => Promise<boolean>,
+    ): Promise<ToppedUp> {
       const bookkeeper = await bookkeepers.of(account)
       if (canCharge(bookkeeper))
         return entryOf(await transactions.carryOut(author, account, wantedOf(bookkeeper, amount, 'manual')))
+      if (!((await isOwnCreditOn()) || (await maySell()))) throw failure('forbidden', ownCreditIsOff)
       const set = new ChangeSet(author)
       const id = credit(set, account, amount, 'manual')
       await store.commit(set)
