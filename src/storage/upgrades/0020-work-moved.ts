@@ -1,0 +1,39 @@
+import type { Dialect, Upgrade } from '../upgrades.ts'
+
+interface Moved {
+  kind: string
+  from: string
+  /** SQL expressions. Times in Unix milliseconds. */
+  id: string
+  accountId: string
+  dueAt: string
+  since?: string
+  attempts: string
+  payload: string
+}
+
+const move = ({ kind, from, id, accountId, dueAt, since = dueAt, attempts, payload }: Moved) =>
+  `INSERT INTO work
+    (kind, id, account_id, subject, sequence, state, due_at, since, attempts, marks, payload, outcome, finished_at)
+  SELECT '${kind}', ${id}, ${accountId}, '', 0, 'waiting', ${dueAt}, ${since}, ${attempts}, 1, ${payload}, '', 0
+    FROM ${from}`
+
+const provisionings = ({ json }: Dialect) => [
+  move({
+    kind: 'provisioning',
+    from: 'provisionings',
+    id: 'device_id',
+    accountId: 'account_id',
+    dueAt: 'due_at',
+    attempts: 'failures',
+    payload: json({ mac: 'mac_address' }),
+  }),
+  'DROP TABLE provisionings',
+]
+
+/** What waited in tables of its own waits in the one work queue. */
+export const workMoved: Upgrade = {
+  number: 20,
+  title: 'mails, payments and what else waits are moved into the work queue',
+  statements: (dialect) => [...provisionings(dialect)],
+}
