@@ -31,9 +31,23 @@ const provisionings = ({ json }: Dialect) => [
   'DROP TABLE provisionings',
 ]
 
+// The ids of requests begin with the time at which they were made; they are due at once.
+const recoveryRequests = () => [
+  move({
+    kind: 'password_recovery',
+    from: 'recovery_requests',
+    id: 'id',
+    accountId: "'system'",
+    dueAt: '0',
+    attempts: 'tries',
+    payload: `'{"request":' || request || ',"author":' || author || '}'`,
+  }),
+  'DROP TABLE recovery_requests',
+]
+
 /** What waited in tables of its own waits in the one work queue. */
 export const workMoved: Upgrade = {
   number: 20,
   title: 'mails, payments and what else waits are moved into the work queue',
-  statements: (dialect) => [...provisionings(dialect)],
+  statements: (dialect) => [...provisionings(dialect), ...recoveryRequests()],
 }
