@@ -1,6 +1,6 @@
 import { unixOfGregorian } from '../../lib/gregorian.ts'
+import type { Outcome } from '../../mail/store.ts'
 import type { Row } from '../../storage/db.ts'
-import type { Outcome } from '../../storage/letters.ts'
 import type { Store } from '../../storage/store.ts'
 
 /** What came of one attempt to deliver a letter. */

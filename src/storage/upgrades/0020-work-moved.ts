@@ -45,9 +45,30 @@ const recoveryRequests = () => [
   'DROP TABLE recovery_requests',
 ]
 
+const letters = ({ json }: Dialect) => [
+  move({
+    kind: 'mail',
+    from: 'letters',
+    id: 'id',
+    accountId: 'account_id',
+    dueAt: 'due_at',
+    since: 'created',
+    attempts: 'tries',
+    payload: json({
+      notice: 'notice',
+      recipient: 'recipient',
+      messageId: 'message_id',
+      sealed: 'sealed',
+      created: 'created',
+      goodUntil: 'good_until',
+    }),
+  }),
+  'DROP TABLE letters',
+]
+
 /** What waited in tables of its own waits in the one work queue. */
 export const workMoved: Upgrade = {
   number: 20,
   title: 'mails, payments and what else waits are moved into the work queue',
-  statements: (dialect) => [...provisionings(dialect), ...recoveryRequests()],
+  statements: (dialect) => [...provisionings(dialect), ...recoveryRequests(), ...letters(dialect)],
 }
