@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Authenticate, Credential } from '../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { Clock } from '../lib/clock.ts'
+import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -108,8 +109,7 @@ export class Exchange {
   }
 
   isTrue(name: string) {
-    const value = this.value(name)
-    return value === true || value === 'true'
+    return isTrue(this.value(name))
   }
 }
 

@@ -17,6 +17,7 @@ import { transactions } from './upgrades/0014-transactions.ts'
 import { alerts } from './upgrades/0015-alerts.ts'
 import { work } from './upgrades/0016-work.ts'
 import { workMoved } from './upgrades/0020-work-moved.ts'
+import { agreements } from './upgrades/0021-agreements.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -56,6 +57,7 @@ export const upgrades: readonly Upgrade[] = [
   alerts,
   work,
   workMoved,
+  agreements,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -244,13 +244,14 @@ describeEngines('services', (engine) => {
     expect(summary.invoices[0].items[0].rate).toBe(7)
   })
 
-  it('charge the activation of what is added once, however often counts are settled', async () => {
+  it('charge the activation of what is added once, with what is added', async () => {
     const { account, admin } = await customer(perDevice(4, { activation_charge: 12.5 }))
+    await world.credit(account, 40)
     for (const name of ['one', 'two', 'three'])
       expect((await addPhone(admin, account, { name, accept_charges: true })).status).toBe(201)
+    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: 2.5 })
     await settle()
-    await settle()
-    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: -37.5 })
+    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: 2.5 })
     const entries = (await admin.get(`${account.path}/ledgers/services`)).data as unknown as Json[]
     expect(entries.map(({ amount }) => amount)).toEqual([-12.5, -12.5, -12.5])
     const audit = (await admin.get(`${account.path}/services/audit`)).data as unknown as Json[]

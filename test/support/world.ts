@@ -255,6 +255,12 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
     unchecked: ({ token }: Person) => clientWithToken(transport.send, token),
     /** Sets keys in the `default` section of a settings document. */
     configure,
+    /** Dollars that an account has from now on. */
+    async credit(account: TestAccount, amount: number) {
+      const source = { service: 'payments', id: `credit ${account.id}` }
+      const usage = { type: 'credit', quantity: 1, unit: 'payment' }
+      must(await operator.put(`${account.path}/ledgers/credit`, { source, usage, amount }))
+    },
     /** Lets everything be mailed that waits for it. */
     async deliverMail() {
       await server.rounds.runNow('password_recovery')

@@ -166,6 +166,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/children`, {
       summary: 'List direct sub-accounts',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -173,6 +174,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/descendants`, {
       summary: 'List all accounts below',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -180,6 +182,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/siblings`, {
       summary: 'List the accounts beside an account, itself included',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -192,6 +195,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/parents`, {
       summary: 'List the accounts above, top first, as far as the caller may see',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -199,6 +203,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/tree`, {
       summary: 'List the accounts above, top first, as far as the caller may see',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -206,6 +211,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/api_key`, {
       summary: 'Read the API key',
+      resource: 'accounts',
       // Whoever holds the key acts as an admin: an ordinary user must not learn it.
       allow: accountAdmin,
       answers: ApiKey,
@@ -213,6 +219,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     put(`${anAccount}/api_key`, {
       summary: 'Make a new API key',
+      resource: 'accounts',
       allow: accountAdminPerson,
       answers: ApiKey,
       run: async ({ author, account }) => ({
@@ -221,6 +228,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     post(`${anAccount}/move`, {
       summary: 'Move an account, with all below it, under another parent',
+      resource: 'accounts',
       allow: ancestorOnly,
       body: Move,
       answers: AccountAnswer,
@@ -234,6 +242,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     put(`${anAccount}/reseller`, {
       summary: 'Promote an account to reseller',
+      resource: 'accounts',
       allow: superduper,
       answers: AccountAnswer,
       fails: ['account_has_descendants'],
@@ -242,6 +251,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     del(`${anAccount}/reseller`, {
       summary: 'Demote a reseller',
+      resource: 'accounts',
       allow: superduper,
       answers: AccountAnswer,
       fails: ['account_has_descendants'],

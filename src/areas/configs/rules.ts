@@ -1,9 +1,6 @@
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { isSecretKey } from '../../lib/secrets.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const hideIn = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(hideIn)

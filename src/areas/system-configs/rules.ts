@@ -1,6 +1,6 @@
 import { parseNetwork } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isSettingsName } from '../../settings/names.ts'
@@ -8,9 +8,6 @@ import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
 
 const defaultSection = 'default'
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 export const sectionIn = (doc: SettingsDoc, section: string): Json | undefined =>
   Object.hasOwn(doc, section) ? doc[section] : undefined

@@ -1,15 +1,9 @@
 import { failure } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
+import type { Question } from '../../lib/question.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow, StoredRecord } from '../../storage/records.ts'
-import {
-  compileFields,
-  type FieldPicker,
-  type Filter,
-  filterOf,
-  type Question,
-  questionsOf,
-} from './filters.ts'
+import { compileFields, type FieldPicker, type Filter, filterOf, questionsOf } from './filters.ts'
 
 /** Where a row stands in its list: [sort key, id]. */
 export type Cursor = readonly [string, string]
@@ -136,7 +130,6 @@ const pageSizeOf = (value: unknown, fallback: number) => {
   return size
 }
 
-const isTrue = (value: unknown) => value === true || value === 'true'
 const isFalse = (value: unknown) => value === false || value === 'false'
 
 const chunkSizeCheck = (value: unknown) => {

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -22,9 +22,6 @@ const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
 /** The same judgement for areas that learn their schema from the request. */
 export const createValidate = (settings: Settings) => async (schema: TSchema, data: unknown) =>
   validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** Consent to charges may stand in the data, of which it is no part. */
 const withoutConsent = (data: object) => {

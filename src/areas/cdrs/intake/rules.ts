@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Problems } from '../../../lib/failure.ts'
 import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../rates/pricing/rules.ts'
 import { type CdrRow, columns } from '../columns.ts'
@@ -55,8 +55,7 @@ export const withoutSecrets = (record: Json): Json => {
   const kept: Json = { ...cleaned(record) }
   for (const key of ['custom_channel_vars', 'custom_application_vars']) {
     const inner = kept[key]
-    if (typeof inner === 'object' && inner !== null && !Array.isArray(inner))
-      kept[key] = cleaned(inner as Json)
+    if (isObject(inner)) kept[key] = cleaned(inner)
   }
   return kept
 }

@@ -1,4 +1,4 @@
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../outgoing/client.ts'
 import type { Settings } from '../../../settings/settings.ts'
 
@@ -30,9 +30,6 @@ interface Question {
 
 const timeoutMs = 10_000
 const maxBytes = 8_000_000
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A path below a configured address, which may end with a slash. */
 const under = (base: string, ...parts: string[]) =>

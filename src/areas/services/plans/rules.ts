@@ -1,12 +1,10 @@
 import type { Problems } from '../../../lib/failure.ts'
+import { isObject } from '../../../lib/json.ts'
 import { decimalsOf } from '../../../lib/money.ts'
 
 const moneyKeys = new Set(['rate', 'flat_rate', 'activation_charge'])
 const tierKeys = new Set(['rates', 'flat_rates'])
 const mostDecimals = 4
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const tooFine = (path: string, value: unknown): Problems => {
   if (typeof value !== 'number' || (decimalsOf(value) ?? 0) <= mostDecimals) return {}
