@@ -137,10 +137,12 @@ export const createQueue = ({ store, log }: Tools) => {
     return { state: conclusion.state, dueAt: 0, outcome, finishedAt: now, payload }
   }
 
-  const commit = (statements: readonly Statement[], [first, ...others]: readonly ChangeSet[]) => {
-    if (!first) return store.writeUnrecorded(statements)
-    first.statements.unshift(...statements)
-    return store.commit(first, ...others)
+  const commit = (statements: readonly Statement[], sets: readonly ChangeSet[]) => {
+    const [last] = sets.slice(-1)
+    if (!last) return store.writeUnrecorded(statements)
+    // Behind what else is written, as in the writes that ask for errands: nobody holds what the other one waits for.
+    last.statements.push(...statements)
+    return store.commit(...sets)
   }
 
   /** How work of a kind is done: false when the outside is not there. */
