@@ -66,9 +66,31 @@ const letters = ({ json }: Dialect) => [
   'DROP TABLE letters',
 ]
 
+// What stays is when somebody was told, and when an account was topped up.
+const balanceWatch = [
+  move({
+    kind: 'low_balance',
+    from: 'balance_watch',
+    id: 'account_id',
+    accountId: 'account_id',
+    dueAt: 'due_at',
+    attempts: '0',
+    payload: "'{}'",
+  }),
+  'DELETE FROM balance_watch WHERE mailed_at = 0',
+  'DROP INDEX balance_watch_due',
+  'ALTER TABLE balance_watch DROP COLUMN due_at',
+  'ALTER TABLE balance_watch DROP COLUMN marks',
+]
+
 /** What waited in tables of its own waits in the one work queue. */
 export const workMoved: Upgrade = {
   number: 20,
   title: 'mails, payments and what else waits are moved into the work queue',
-  statements: (dialect) => [...provisionings(dialect), ...recoveryRequests(), ...letters(dialect)],
+  statements: (dialect) => [
+    ...provisionings(dialect),
+    ...recoveryRequests(),
+    ...letters(dialect),
+    ...balanceWatch,
+  ],
 }
