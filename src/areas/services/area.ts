@@ -1,4 +1,5 @@
 import type { Route } from '../../http/route.ts'
+import type { Queue } from '../../jobs/queue.ts'
 import type { Round, Rounds } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Mail } from '../../mail/mail.ts'
@@ -32,6 +33,7 @@ interface Tools {
   quantities: QuantityBook
   gateways: Gateways
   mail: Mail
+  queue: Queue
   rounds: Rounds
   log: Log
   overdraft: Overdraft

@@ -66,6 +66,20 @@ const letters = ({ json }: Dialect) => [
   'DROP TABLE letters',
 ]
 
+const serviceSyncs = ({ json }: Dialect) => [
+  move({
+    kind: 'synchronization',
+    from: 'service_syncs',
+    id: "account_id || '/' || bookkeeper",
+    accountId: 'account_id',
+    dueAt: 'due_at',
+    since: 'since',
+    attempts: 'attempts',
+    payload: json({ bookkeeper: 'bookkeeper' }),
+  }),
+  'DROP TABLE service_syncs',
+]
+
 // What stays is when somebody was told, and when an account was topped up.
 const balanceWatch = [
   move({
@@ -91,6 +105,7 @@ export const workMoved: Upgrade = {
     ...provisionings(dialect),
     ...recoveryRequests(),
     ...letters(dialect),
+    ...serviceSyncs(dialect),
     ...balanceWatch,
   ],
 }
