@@ -97,6 +97,23 @@ const balanceWatch = [
   'ALTER TABLE balance_watch DROP COLUMN marks',
 ]
 
+const openTransactions = [
+  move({
+    kind: 'transactions',
+    from: "transactions WHERE status IN ('pending', 'unknown')",
+    id: 'id',
+    accountId: 'account_id',
+    dueAt: 'due_at',
+    // From Gregorian seconds.
+    since: '(created - 62167219200) * 1000',
+    attempts: 'attempts',
+    payload: "'{}'",
+  }),
+  'DROP INDEX transactions_open',
+  'ALTER TABLE transactions DROP COLUMN due_at',
+  'ALTER TABLE transactions DROP COLUMN attempts',
+]
+
 /** What waited in tables of its own waits in the one work queue. */
 export const workMoved: Upgrade = {
   number: 20,
@@ -107,5 +124,6 @@ export const workMoved: Upgrade = {
     ...letters(dialect),
     ...serviceSyncs(dialect),
     ...balanceWatch,
+    ...openTransactions,
   ],
 }
