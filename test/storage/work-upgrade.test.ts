@@ -114,4 +114,60 @@ describeEngines('what waits in an older store', (engine) => {
       },
     ])
   })
+
+  it('are bookkeepers that have to be told', async () => {
+    const bookkeeper = '["http","vendor","id"]'
+    const row = { account_id: accountId, bookkeeper, due_at: 9000, since: 3000, attempts: 2, marks: 4 }
+    expect(await moved({ service_syncs: [row] })).toEqual([
+      {
+        ...waiting,
+        kind: 'synchronization',
+        id: `${accountId}/${bookkeeper}`,
+        due_at: 9000,
+        since: 3000,
+        attempts: 2,
+        payload: { bookkeeper },
+      },
+    ])
+  })
+
+  it('are balances to be looked at, and who was told stays known', async () => {
+    const rows = [
+      { account_id: accountId, due_at: 9000, mailed_at: 0, marks: 4 },
+      { account_id: 'b', due_at: 8000, mailed_at: 7000, marks: 4 },
+    ]
+    const look = { ...waiting, kind: 'low_balance', attempts: 0, payload: {} }
+    expect(await moved({ balance_watch: rows })).toEqual([
+      { ...look, id: accountId, due_at: 9000, since: 9000 },
+      { ...look, account_id: 'b', id: 'b', due_at: 8000, since: 8000 },
+    ])
+    expect(await db.all('SELECT * FROM balance_watch')).toEqual([{ account_id: 'b', mailed_at: 7000 }])
+  })
+
+  it('are accounts to be topped up, and when they were stays known', async () => {
+    const rows = [
+      { account_id: accountId, due_at: 9000, last_at: 0, marks: 4 },
+      { account_id: 'b', due_at: 0, last_at: 7000, marks: 4 },
+    ]
+    expect(await moved({ topups: rows })).toEqual([
+      { ...waiting, kind: 'topup', id: accountId, due_at: 9000, since: 9000, attempts: 0, payload: {} },
+    ])
+    expect(await db.all('SELECT * FROM topups')).toEqual([{ account_id: 'b', last_at: 7000 }])
+  })
+
+  it('are transactions of which nobody knows yet how they ended', async () => {
+    const facts = { type: 'sale', amount: 50, refunded: 0, bookkeeper_type: 'http', doc: '{}' }
+    const row = { account_id: accountId, created: 62_167_219_203, due_at: 9000, attempts: 2, ...facts }
+    const rows = ['pending', 'unknown', 'completed', 'failed'].map((status) => ({
+      ...row,
+      id: status,
+      status,
+    }))
+    const open = { ...waiting, kind: 'transactions', due_at: 9000, since: 3000, attempts: 2, payload: {} }
+    expect(await moved({ transactions: rows })).toEqual([
+      { ...open, id: 'pending' },
+      { ...open, id: 'unknown' },
+    ])
+    expect(await db.all('SELECT count(*) AS transactions FROM transactions')).toEqual([{ transactions: 4 }])
+  })
 })

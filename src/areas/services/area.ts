@@ -1,6 +1,6 @@
 import type { Route } from '../../http/route.ts'
 import type { Queue } from '../../jobs/queue.ts'
-import type { Round, Rounds } from '../../jobs/rounds.ts'
+import type { Round } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Gateways } from '../../payment/gateways.ts'
@@ -34,7 +34,6 @@ interface Tools {
   gateways: Gateways
   mail: Mail
   queue: Queue
-  rounds: Rounds
   log: Log
   overdraft: Overdraft
   /** Called whenever an account's balance changes, with the change set in which it does. */

@@ -97,6 +97,22 @@ const balanceWatch = [
   'ALTER TABLE balance_watch DROP COLUMN marks',
 ]
 
+const topups = [
+  move({
+    kind: 'topup',
+    from: 'topups WHERE due_at > 0',
+    id: 'account_id',
+    accountId: 'account_id',
+    dueAt: 'due_at',
+    attempts: '0',
+    payload: "'{}'",
+  }),
+  'DELETE FROM topups WHERE last_at = 0',
+  'DROP INDEX topups_due',
+  'ALTER TABLE topups DROP COLUMN due_at',
+  'ALTER TABLE topups DROP COLUMN marks',
+]
+
 const openTransactions = [
   move({
     kind: 'transactions',
@@ -124,6 +140,7 @@ export const workMoved: Upgrade = {
     ...letters(dialect),
     ...serviceSyncs(dialect),
     ...balanceWatch,
+    ...topups,
     ...openTransactions,
   ],
 }
