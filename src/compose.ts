@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { freeswitchPage } from './areas/cdrs/freeswitch/routes.ts'
 import { type Areas, createAreas } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
@@ -10,7 +11,6 @@ import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame } from './http/exchange.ts'
-import { freeswitchPage, freeswitchPrefix } from './http/ingest.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
@@ -151,7 +151,8 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     pages: pagesOf({
       store,
       openApi: () => openApiText(areas.routes, version),
-      below: { [freeswitchPrefix]: freeswitchPage({ ingest: areas.freeswitch, store, log }) },
+      posted: [freeswitchPage(areas.freeswitch)],
+      log,
     }),
     authenticate: createAuthenticate({ store, tokens, settings, admitsPassword: areas.login.admitsPassword }),
     isUnrestricted: areas.restrictions.isUnrestricted,

@@ -1,4 +1,4 @@
-// Reference 03 section 7.2: what accounts are sold, what they are asked before it costs more, and who changed what.
+// What accounts are sold, what they are asked before it costs more, and who changed what.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Person, TestAccount } from '../support/world.ts'
@@ -139,13 +139,14 @@ describeEngines('services', (engine) => {
             quantity: 1,
             billable: 1,
             rate: 1,
-            prorate: { additions: true, removals: true },
+            prorate: { additions: false, removals: false },
             taxes: [],
             total: 1,
             changes: { type: 'modified', difference: { quantity: 1, billable: 1 } },
           },
         ],
         activation_charges: [],
+        prorations: [],
         taxes: [],
         summary: { today: 0, recurring: 1 },
         plan: perDevice(1),

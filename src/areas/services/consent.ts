@@ -124,7 +124,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (moves.length === 0) return
     const after = moved(counted, account.id, moves)
     payer.counted = after
-    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, after))
+    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, after), clock.now())
     if (!compared.some(isChanged)) return
     payer.isConcerned = true
     if (!request.isCorrection) await ask(payer, request, compared)

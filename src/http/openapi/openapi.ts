@@ -314,7 +314,9 @@ const pathParameters = (routes: readonly Route[]) => {
 
 const parametersOf = ({ path, spec }: Route) => [
   ...variablesIn(path).map((name) => ({ $ref: `#/components/parameters/path_${name}` })),
-  ...Object.entries(spec.query ?? {}).map(([name, description]) => parameter(name, description)),
+  ...Object.entries({ ...spec.query, ...spec.wishes }).map(([name, description]) =>
+    parameter(name, description),
+  ),
   ...(spec.list ? listReferences : []),
 ]
 
@@ -364,7 +366,7 @@ const pathsOf = (routes: readonly Route[], components: Components) => {
 }
 
 /** The document for these routes. */
-export const openApiOf = (routes: readonly Route[], version: string): Json => {
+const openApiOf = (routes: readonly Route[], version: string): Json => {
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
   )
