@@ -166,7 +166,7 @@ export class ChangeSet {
   /** Has something done after the commit, and only if there is one. */
   errand<Payload>(errand: Errand<Payload>) {
     this.errands.push(errand)
-    this.stale.push(workKey(errand.kind))
+    if (errand.dueAt === undefined) this.stale.push(workKey(errand.kind))
     return this
   }
 

@@ -264,7 +264,7 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
     },
     /** Lets everything be mailed that waits for it. */
     async deliverMail() {
-      await server.rounds.runNow('password recovery')
+      await server.rounds.runNow('password_recovery')
       await server.rounds.runNow('mail')
     },
     /** The store's content without logs, to show that nothing changed. */

@@ -1,9 +1,7 @@
 import { unixOfGregorian } from '../../lib/gregorian.ts'
-import type { Outcome } from '../../storage/letters.ts'
+import { outcomes } from '../../mail/store.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, keyset, oneOf, type RowOf, table, text } from '../../storage/table.ts'
-
-const outcomes = ['delivered', 'deferred', 'given_up'] satisfies Outcome[]
 
 const attempts = table('mail_attempts', {
   id: text(),

@@ -1,5 +1,6 @@
 import type { Route } from '../../http/route.ts'
-import type { Round, Rounds } from '../../jobs/rounds.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Round } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Gateways } from '../../payment/gateways.ts'
@@ -32,7 +33,7 @@ interface Tools {
   quantities: QuantityBook
   gateways: Gateways
   mail: Mail
-  rounds: Rounds
+  queue: Queue
   log: Log
   overdraft: Overdraft
   /** Called whenever an account's balance changes, with the change set in which it does. */
