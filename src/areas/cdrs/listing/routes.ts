@@ -8,7 +8,7 @@ import type { Place } from '../reading/rules.ts'
 import { csvHeader, csvLineOf, filterableOf, pickableOf, type RowView, rowTextOf } from '../rules.ts'
 import type { LegBatch, LineView, Reading, Scope } from '../store.ts'
 
-// Legs and interactions as lists: pages, rows, filters and CSV lines for http/listing.ts.
+// Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
 
 /** What is listed. */
 interface Source {
