@@ -78,6 +78,8 @@ describeEngines('ledgers', (engine) => {
           path: `${account.path}/ledgers/credit`,
         },
       },
+      created: gregorian(world.clock.now()),
+      created_ms: world.clock.now() + 62_167_219_200_000,
     })
     expect(await total(account)).toBe(2.6)
     const read = await world.ross.get(`${account.path}/ledgers/X/${answer.data.id}`)
@@ -252,6 +254,8 @@ describeEngines('ledgers', (engine) => {
         amount: 12.5,
         description: 'Balance of 202601',
         audit: { available_units: 125_000 },
+        created: gregorian(world.clock.now()),
+        created_ms: world.clock.now() + 62_167_219_200_000,
       },
     ])
     await operator.put(`${account.path}/ledgers/credit`, entry(1))

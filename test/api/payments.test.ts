@@ -90,6 +90,8 @@ describeEngines('payments', (engine) => {
         period: { start: gregorian(world.clock.now()) },
         executor: { trigger: 'manual', module: 'topup' },
         audit: { available_units: 0 },
+        created: gregorian(world.clock.now()),
+        created_ms: expect.any(Number),
       },
     })
     expect(await total(account)).toBe(25)
@@ -145,6 +147,7 @@ describeEngines('payments', (engine) => {
         }),
         ledger_id: data.ledger.id,
         created: gregorian(world.clock.now()),
+        created_ms: world.clock.now() + 62_167_219_200_000,
       },
       ledger: expect.objectContaining({
         source: { service: 'payments', id: data.transaction.id },
@@ -179,6 +182,7 @@ describeEngines('payments', (engine) => {
         ledger_id: data.ledger.id,
         bookkeeper: { type: 'http', status: 'succeeded' },
         created: gregorian(world.clock.now()),
+        created_ms: world.clock.now() + 62_167_219_200_000,
       },
     ])
   })

@@ -67,10 +67,10 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
           descending,
           long,
         }),
-      cursor: ({ created, id }) => [timeKey(created), id],
+      cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
       row: (entry) => JSON.stringify(entryJson(entry)),
       flat: csvRow,
-      record: (entry) => ({ ...entryJson(entry), created: entry.created }),
+      record: entryJson,
     }
   }
 

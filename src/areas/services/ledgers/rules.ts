@@ -1,4 +1,4 @@
-import { unixOfGregorian } from '../../../lib/gregorian.ts'
+import { gregorianMilliseconds, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 
@@ -48,6 +48,10 @@ export interface Entry {
   id: string
   /** Gregorian seconds. */
   created: number
+  /** Unix milliseconds. */
+  madeAt: number
+  /** Its place among the entries of the account, in the order in which they moved the balance. */
+  ordinal: number
   source: Source
   usage: Usage
   amount: number
@@ -79,7 +83,8 @@ export const monthBeginningAt = (gregorianSeconds: number): number | undefined =
 export const counterBook = (service: string) =>
   service === 'payments' ? 'cash' : service === rolloverService ? 'previous month' : `revenue: ${service}`
 
-export const entryJson = ({ id, source, usage, amount, availableBefore, details }: Entry) => {
+export const entryJson = (entry: Entry) => {
+  const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
   const { audit, ...rest } = details
   return {
     id,
@@ -88,6 +93,8 @@ export const entryJson = ({ id, source, usage, amount, availableBefore, details 
     usage,
     amount: dollarsOfUnits(amount),
     audit: { ...audit, available_units: availableBefore },
+    created,
+    created_ms: gregorianMilliseconds(madeAt),
   }
 }
 
@@ -128,7 +135,8 @@ export const sumsJson = (sums: readonly SourceSum[]) => {
 
 /** The row of a CSV, with the headings of people who keep books. Metadata have a column each. */
 export const csvRow = (entry: Entry) => {
-  const { id, source, usage, amount, description, period, metadata = {} } = entryJson(entry)
+  const { id, source, usage, amount, created, created_ms, ...details } = entryJson(entry)
+  const { description, period, metadata = {} } = details
   return {
     id,
     'Source ID': source.id,
@@ -138,6 +146,8 @@ export const csvRow = (entry: Entry) => {
     'Usage Unit': usage.unit,
     Amount: amount,
     Description: description,
+    Created: created,
+    'Created Milliseconds': created_ms,
     'Start Time': period?.start,
     'End Time': period?.end,
     ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata_${key}`, value])),

@@ -1,8 +1,8 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
-import { randomHex } from '../../../lib/ids.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { newId, randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Mail } from '../../../mail/mail.ts'
@@ -107,10 +107,13 @@ export const createTransactions = (tools: Tools) => {
 
   /** Adds a transaction to the change set of what wants it. It is carried out at once, unless somebody else will until `dueAt`. */
   const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
+    const now = clock.now()
     const transaction: Transaction = {
       accountId: account.id,
-      id: `${monthOf(clock.now())}-${randomHex(16)}`,
-      created: gregorianNow(clock),
+      id: `${monthOf(now)}-${randomHex(16)}`,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
       type: wanted.type,
       status: 'pending',
       amount: wanted.amount,

@@ -1,5 +1,5 @@
 import type { Problems } from '../../../lib/failure.ts'
-import { unixOfGregorian } from '../../../lib/gregorian.ts'
+import { gregorianMilliseconds, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { decimalsOf, dollarsOfUnits, mostDollars } from '../../../lib/money.ts'
 import type { Order, Outcome, PaymentMeans } from '../../../payment/gateway.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
@@ -47,6 +47,10 @@ export interface Transaction {
   id: string
   /** Gregorian seconds. */
   created: number
+  /** Orders what was made in one second. */
+  place: string
+  /** Unix milliseconds. */
+  madeAt: number
   type: TransactionType
   status: TransactionStatus
   /** Units, never negative. */
@@ -66,7 +70,7 @@ const signedDollars = ({ type, amount }: Transaction) => dollarsOfUnits(type ===
 
 /** The record as clients read it. */
 export const transactionJson = (transaction: Transaction) => {
-  const { id, created, type, refunded, doc } = transaction
+  const { id, created, madeAt, type, refunded, doc } = transaction
   const { means, sale, result, bookkeeper, ...rest } = doc
   return {
     id,
@@ -79,12 +83,13 @@ export const transactionJson = (transaction: Transaction) => {
     ...(sale ? { refund_of: sale.id } : {}),
     ...(refunded > 0 ? { refunded: dollarsOfUnits(refunded) } : {}),
     created,
+    created_ms: gregorianMilliseconds(madeAt),
   }
 }
 
 /** The row of a list. */
 export const transactionRow = (transaction: Transaction) => {
-  const { id, created, doc } = transaction
+  const { id, created, madeAt, doc } = transaction
   const { description, executor, metadata, result, ledger_id } = doc
   return {
     id,
@@ -101,6 +106,7 @@ export const transactionRow = (transaction: Transaction) => {
       ...(result?.message === undefined ? {} : { message: result.message }),
     },
     created,
+    created_ms: gregorianMilliseconds(madeAt),
   }
 }
 

@@ -21,12 +21,14 @@ export interface Settlement {
   doc: TransactionDoc
 }
 
-const columns = 'account_id, id, created, type, status, amount, refunded, doc'
+const columns = 'account_id, id, created, place, made_at, type, status, amount, refunded, doc'
 
 const toTransaction = (row: Row): Transaction => ({
   accountId: row.account_id as string,
   id: row.id as string,
   created: row.created as number,
+  place: row.place as string,
+  madeAt: row.made_at as number,
   type: row.type as TransactionType,
   status: row.status as TransactionStatus,
   amount: row.amount as number,
@@ -38,12 +40,16 @@ export type TransactionStore = ReturnType<typeof createTransactionStore>
 
 export const createTransactionStore = ({ all, scan }: Store) => ({
   insert(set: ChangeSet, transaction: Transaction) {
-    const { accountId, id, created, type, status, amount, doc } = transaction
+    const { accountId, id, created, place, madeAt, type, status, amount, doc } = transaction
     set
       .run(
-        `INSERT INTO transactions (account_id, id, created, type, status, amount, refunded, bookkeeper_type, doc)
-          VALUES ($1, $2, $3, $4, $5, $6, 0, $7, $8)`,
-        [accountId, id, created, type, status, amount, doc.bookkeeper.type, JSON.stringify(doc)],
+        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
+            bookkeeper_type, doc)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)`,
+        [
+          ...[accountId, id, created, place, madeAt, type, status, amount],
+          ...[doc.bookkeeper.type, JSON.stringify(doc)],
+        ],
       )
       .record({ accountId, kind: 'transaction', id, action: 'created' })
   },
@@ -104,7 +110,7 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       `SELECT ${columns} FROM transactions
         WHERE account_id = $1 AND type = 'sale' AND status = 'completed' AND bookkeeper_type = $2
           AND amount - refunded >= $3
-        ORDER BY created DESC, id DESC LIMIT 1`,
+        ORDER BY created DESC, place DESC LIMIT 1`,
       [accountId, bookkeeperType, amount],
     )
     return row && toTransaction(row)
@@ -114,10 +120,10 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
     const { accountId, from, to, after, limit, descending, long } = page
     const side = descending ? '<' : '>'
     const order = descending ? 'DESC' : 'ASC'
-    const keyset = after ? `AND (created, id) ${side} ($5, $6)` : ''
+    const keyset = after ? `AND (created, place) ${side} ($5, $6)` : ''
     const sql = `SELECT ${columns} FROM transactions
       WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
-      ORDER BY created ${order}, id ${order} LIMIT $4`
+      ORDER BY created ${order}, place ${order} LIMIT $4`
     const params = [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])]
     return (await (long ? scan(sql, params) : all(sql, params))).map(toTransaction)
   },
