@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { freeswitchPage } from './areas/cdrs/freeswitch/routes.ts'
 import { type Areas, createAreas } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
@@ -10,7 +11,6 @@ import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame } from './http/exchange.ts'
-import { freeswitchPage, freeswitchPrefix } from './http/ingest.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
@@ -27,7 +27,7 @@ import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { carryBySmtp, carryToFolder } from './mail/carriers.ts'
-import { createMail, waitingKey } from './mail/mail.ts'
+import { createMail } from './mail/mail.ts'
 import { createPost, postRounds } from './mail/post.ts'
 import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
@@ -86,12 +86,6 @@ const followTls = (db: Database, tls: TlsListener) => {
 const followWork = (db: Database, rounds: Rounds) =>
   db.onStale((keys) => {
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
-  })
-
-/** Letters go at once, whichever process they were written in. */
-const followMail = (db: Database, rounds: Rounds) =>
-  db.onStale((keys) => {
-    if (keys !== 'everything' && keys.includes(waitingKey)) rounds.nudge('mail')
   })
 
 /** Configuration in, running server out. Nothing stays open when the start fails. */
@@ -157,7 +151,8 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     pages: pagesOf({
       store,
       openApi: () => openApiText(areas.routes, version),
-      below: { [freeswitchPrefix]: freeswitchPage({ ingest: areas.freeswitch, store, log }) },
+      posted: [freeswitchPage(areas.freeswitch)],
+      log,
     }),
     authenticate: createAuthenticate({ store, tokens, settings, admitsPassword: areas.login.admitsPassword }),
     isUnrestricted: areas.restrictions.isUnrestricted,
@@ -179,11 +174,10 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const { smtpUrl, dataDir } = config
   const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
   const post = createPost({ store, keyring, settings, senders: areas.senders, carrier, log })
-  for (const round of [...areas.rounds, ...postRounds(post)]) rounds.add(round)
+  for (const round of [...areas.rounds, ...postRounds(post, queue)]) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()
   followWork(db, rounds)
-  followMail(db, rounds)
   return {
     host: config.host,
     port,

@@ -3,6 +3,7 @@ import type { Authenticate, Credential } from '../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { ResellerOf } from '../auth/policies.ts'
 import type { Clock } from '../lib/clock.ts'
+import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -24,7 +25,7 @@ export interface Pages {
 }
 
 /** What a token restriction is judged by. */
-export interface RestrictionQuestion {
+interface RestrictionQuestion {
   actor: Actor
   account: AccountRecord | undefined
   endpoint: string
@@ -99,7 +100,7 @@ export class Exchange {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  /** A value by name: in `data`, then in the envelope, then in the query (reference 01 section 1.2). */
+  /** A value by name: in `data`, then in the envelope, then in the query. */
   value(name: string): unknown {
     const { data, envelope } = this.body
     if (data !== undefined && !Array.isArray(data)) {
@@ -110,8 +111,7 @@ export class Exchange {
   }
 
   isTrue(name: string) {
-    const value = this.value(name)
-    return value === true || value === 'true'
+    return isTrue(this.value(name))
   }
 }
 

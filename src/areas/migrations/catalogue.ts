@@ -2,7 +2,7 @@ import type { StepwiseWork } from '../../jobs/steps.ts'
 import type { Migration } from './operations.ts'
 
 /** What does the work, each in the area that it is about. */
-export interface MigrationWork {
+interface MigrationWork {
   renewSignInKeys: StepwiseWork
   recount: StepwiseWork
   normaliseNumbers: StepwiseWork

@@ -99,6 +99,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
     ...providerRoutes(onAccount, accountAdmin),
     get(userQrCode, {
       summary: "The QR code of a user's second factor, until its first code was shown",
+      resource: 'users',
       allow: userOrAdmin,
       subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
       answers: anyObject(),
@@ -110,6 +111,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
     }),
     del(userQrCode, {
       summary: 'Forget the second factor of a user who lost it',
+      resource: 'users',
       allow: accountAdminPerson,
       subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
       answers: anyObject(),

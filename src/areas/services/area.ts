@@ -1,7 +1,6 @@
-import type { AccountRecord } from '../../auth/identity.ts'
 import type { Route } from '../../http/route.ts'
-import type { Round, Rounds } from '../../jobs/rounds.ts'
-import { gregorianNow } from '../../lib/gregorian.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Round } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Gateways } from '../../payment/gateways.ts'
@@ -14,18 +13,16 @@ import { serviceAuditRoutes } from './audit/routes.ts'
 import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
 import { createConsent } from './consent.ts'
-import { type Booked, createLedgers, type Ledgers, type Overdraft } from './ledgers/operations.ts'
+import { type Booked, createLedgers, type Overdraft } from './ledgers/operations.ts'
 import { ledgerRoutes } from './ledgers/routes.ts'
 import { createServices } from './operations.ts'
 import { createPayments } from './payments.ts'
 import { createPlans } from './plans/operations.ts'
 import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
-import type { Activation } from './pricing/invoices.ts'
 import type { QuantityBook } from './quantities/operations.ts'
 import { type CountSource, createReconciliation } from './reconciliation.ts'
 import { servicesRoutes } from './routes.ts'
-import { createSettling } from './settling.ts'
 import { createStandings } from './standing.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
 
@@ -36,7 +33,7 @@ interface Tools {
   quantities: QuantityBook
   gateways: Gateways
   mail: Mail
-  rounds: Rounds
+  queue: Queue
   log: Log
   overdraft: Overdraft
   /** Called whenever an account's balance changes, with the change set in which it does. */
@@ -44,26 +41,6 @@ interface Tools {
   /** Where what accounts have is counted from. */
   counts: readonly CountSource[]
 }
-
-/** Books what is charged once for what was added, a line of the ledger for each item. */
-const debitActivations =
-  (ledgers: Ledgers, store: Store) =>
-  async (set: ChangeSet, account: AccountRecord, activations: readonly Activation[]) => {
-    for (const { category, item, name, billable, total } of activations) {
-      const id = `${set.author.requestId}/${category}/${item}`
-      ledgers.post(set, account, {
-        source: { service: 'services', id },
-        usage: { type: category, quantity: billable, unit: item },
-        amount: -total,
-        identity: ['activation', account.id, id],
-        details: {
-          description: `Activation of ${billable} ${name}`,
-          period: { start: gregorianNow(store.clock) },
-          executor: { trigger: 'services_update', module: 'services' },
-        },
-      })
-    }
-  }
 
 /** Everything about what accounts are sold and what they pay, put together. */
 export const createServiceArea = (tools: Tools) => {
@@ -96,11 +73,8 @@ export const createServiceArea = (tools: Tools) => {
     isDirty: synchronization.isDirty,
   })
   const payments = createPayments({ ...tools, books, bookkeepers, ledgers, audit, services, synchronization })
-  quantities.settleBy(
-    createSettling({ books, audit, totals: quantities.folded, debit: debitActivations(ledgers, store) }),
-  )
   const reconciliation = createReconciliation({ store, quantities, sources: counts })
-  const consent: Gate = createConsent({ books, standings })
+  const consent: Gate = createConsent({ store, books, quantities, standings, audit, ledgers })
   const routes: Route[] = [
     ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
     ...servicesRoutes(services, reconciliation),

@@ -93,7 +93,7 @@ export const createServices = (tools: Tools) => {
       priceAccount((await priceBook.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
     const [had, has] = [await priced(before?.doc ?? {}), await priced(doc)]
     requireSize(had, has, type === 'manual' ? '' : 'plan.')
-    const compared = compareInvoices(had, has)
+    const compared = compareInvoices(had, has, store.clock.now())
     const changed = { id: account.id, name: account.doc.name }
     await audit.add(set, { account, compared, changed, types: [type] })
     await store.commit(set)
@@ -138,6 +138,7 @@ export const createServices = (tools: Tools) => {
       reseller_id: await sellerOf(account),
       ...(doc.bookkeeper ? { bookkeeper: doc.bookkeeper } : {}),
       ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
+      ...(doc.tax ? { tax: doc.tax } : {}),
       dirty: await isDirty(account.id),
       status: doc.status ?? 'good_standing',
       ...standingJson(doc),
@@ -209,6 +210,7 @@ export const createServices = (tools: Tools) => {
       if (change.overrides) after.overrides = combined(doc.overrides, change.overrides as PlanDoc, manner)
       if (change.bookkeeper) after.bookkeeper = change.bookkeeper
       if (change.ratedeck) after.ratedeck = change.ratedeck
+      if (change.tax) after.tax = combined(doc.tax, change.tax, manner)
       if (change.billing_id !== undefined) after.billing_id = change.billing_id
       return view(account, await save(author, account, before, after, { held }))
     },
@@ -292,7 +294,8 @@ export const createServices = (tools: Tools) => {
       const removed = new Set(change.delete ?? [])
       const quoted = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
       const overrides = (change.overrides ?? doc.overrides ?? {}) as PlanDoc
-      const priced = { ...doc, plans: quoted, overrides }
+      const tax = change.tax ?? doc.tax ?? {}
+      const priced = { ...doc, plans: quoted, overrides, tax }
       const { lists } = await priceBook.draft(account, priced)
       const counts = { ...(await quantities.of(account.id)), manual: doc.manual ?? {} }
       requireSize([], priceAccount(lists, counts), 'plan.')

@@ -1,6 +1,7 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import type { Route } from '../../http/route.ts'
-import type { Round, Rounds } from '../../jobs/rounds.ts'
+import type { Queue } from '../../jobs/queue.ts'
+import type { Round } from '../../jobs/rounds.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -32,7 +33,7 @@ interface Tools {
   services: Services
   synchronization: Synchronization
   mail: Mail
-  rounds: Rounds
+  queue: Queue
   log: Log
 }
 
@@ -40,10 +41,10 @@ export type Payments = ReturnType<typeof createPayments>
 
 /** How money comes in: by hand, by itself, and every month. */
 export const createPayments = (tools: Tools) => {
-  const { bookkeepers, ledgers, services, settings, synchronization, rounds, store } = tools
+  const { bookkeepers, ledgers, services, settings, synchronization, store } = tools
   const transactions = createTransactions(tools)
   const manual = createManualTransactions({ transactions, bookkeepers })
-  const topups = createTopups({ ...tools, transactions, nudge: () => rounds.nudge('transactions') })
+  const topups = createTopups({ ...tools, transactions })
   const billing = createBilling({ ...tools, transactions })
   const tokens = createPaymentTokens(tools)
   const routes: Route[] = [

@@ -4,6 +4,7 @@ import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, hasProblems, invalid } from '../../lib/failure.ts'
+import { isTrue } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Manner, Services } from './operations.ts'
 import { moneyProblems } from './plans/rules.ts'
@@ -26,14 +27,14 @@ const base = '/v2/accounts/{account_id}/services'
 type Asked = Pick<Call, 'envelope' | 'request'>
 
 const mannerOf = ({ envelope, request }: Asked): Manner =>
-  request.method === 'PATCH' || envelope.merge === true || envelope.merge === 'true' ? 'merge' : 'replace'
+  request.method === 'PATCH' || isTrue(envelope.merge) ? 'merge' : 'replace'
 
 /** Who pays is the account's own affair; what it is sold is the reseller's. */
 const assertMaySell = async (
   { actor, account, data }: Call<string, ServicesChange>,
   resellerOf: ResellerOf,
 ) => {
-  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck'] as const
+  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck', 'tax'] as const
   const isSold = keys.some((key) => key in data)
   if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) throw failure('forbidden', {})
 }
@@ -59,8 +60,7 @@ export const servicesRoutes = (services: Services, reconciliation: Reconciliatio
   const plansFor = async ({ account, request }: Pick<Call, 'account' | 'request'>) => {
     const { seller, collection } = await services.sold(account)
     const listing = collectionListing(collection, seller)
-    const wantsWhole = request.value('details') === true || request.value('details') === 'true'
-    if (!wantsWhole) return new ListAnswer(listing)
+    if (!isTrue(request.value('details'))) return new ListAnswer(listing)
     const whole: Listing<never> = {
       ...(listing as Listing<never>),
       page: (page) => listing.page({ ...page, whole: true }) as Promise<never[]>,

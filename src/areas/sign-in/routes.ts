@@ -53,7 +53,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/user_auth', {
     summary: 'Sign in with the digest of a user name and password',
     allow: anyone,
-    price: 'user_auth_tokens',
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
     answers: LoginResult,
     fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
@@ -62,7 +62,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/multi_factor/qrcode', {
     summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
     allow: anyone,
-    price: 'user_auth_tokens',
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
     answers: Enrolment,
     produces: ['image/png'],
@@ -95,7 +95,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/api_auth', {
     summary: 'Sign in with an API key',
     allow: anyone,
-    price: 'api_auth_tokens',
+    price: { is: 'signIn', setting: 'api_auth_tokens' },
     body: ApiAuth,
     answers: LoginResult,
     fails: ['bad_identifier_list', 'validation_error'],

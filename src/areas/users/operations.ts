@@ -11,7 +11,8 @@ import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/fai
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
-import { addressOf, type CreationNotice, type Mail } from '../../mail/mail.ts'
+import type { CreationNotice } from '../../mail/creation-notice.ts'
+import { addressOf, type Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
@@ -36,7 +37,7 @@ import {
 } from './store.ts'
 
 /** What users own of one type, kept by another area. */
-export interface OwnedObjects {
+interface OwnedObjects {
   /** Adds the removal of all that a user owns to a change set. `afterwards` is to be called when that is stored. */
   removeOwned(
     set: ChangeSet,
@@ -46,7 +47,7 @@ export interface OwnedObjects {
 }
 
 /** One thing that went with its owner. */
-export interface RemovedObject {
+interface RemovedObject {
   type: ObjectType
   id: string
   status: 'success'
@@ -104,7 +105,7 @@ export const createUsers = ({ store, settings, mail, owned, attached, passwordRu
 
   const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
     if (secrets.password === undefined && secrets.credentials === undefined) return {}
-    const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const account = await records.find(accountId, accountKind, accountId)
     const { should_enforce_strength: isEnforced } = account ? await passwordRules(account) : {}
     return isEnforced === true ? strengthProblems(secrets) : {}
   }

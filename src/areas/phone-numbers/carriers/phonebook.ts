@@ -1,4 +1,4 @@
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../outgoing/client.ts'
 import type { Settings } from '../../../settings/settings.ts'
 
@@ -13,7 +13,7 @@ export class PhonebookError extends Error {
   }
 }
 
-export interface PhonebookSearch {
+interface PhonebookSearch {
   country: string
   prefix: string
   quantity: number
@@ -31,9 +31,6 @@ interface Question {
 const timeoutMs = 10_000
 const maxBytes = 8_000_000
 
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
 /** A path below a configured address, which may end with a slash. */
 const under = (base: string, ...parts: string[]) =>
   [base.replace(/\/+$/, ''), ...parts.map(encodeURIComponent)].join('/')
@@ -42,7 +39,7 @@ const under = (base: string, ...parts: string[]) =>
 const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
 
 /**
- * The HTTP inventory of reference 02 section 2.8. All it says is JSON, and only what comes with HTTP status 200 and
+ * A number inventory that is asked over HTTP. All it says is JSON, and only what comes with HTTP status 200 and
  * status `success` is believed.
  */
 export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {

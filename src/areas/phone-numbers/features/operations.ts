@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { NumberFacts } from '../draft.ts'
 import { isLocal } from '../rules.ts'
@@ -40,9 +40,6 @@ interface FeatureLists {
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const listOf = (settings: Json, key: 'allow' | 'deny') => {
   const list = isObject(settings.features) ? settings.features[key] : undefined

@@ -1,4 +1,4 @@
-import { type AccountRecord, accountKind, type UserDoc, userKind } from '../../../auth/identity.ts'
+import { type AccountRecord, accountKind, userKind } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId, randomHex } from '../../../lib/ids.ts'
@@ -49,7 +49,7 @@ export const createServiceAudit = (tools: {
 
   const agent = async ({ authAccountId, authUserId }: Author) => {
     if (authAccountId === undefined || authUserId === undefined) return undefined
-    const user = await records.find<UserDoc>(authAccountId, userKind, authUserId)
+    const user = await records.find(authAccountId, userKind, authUserId)
     return {
       type: 'user' as const,
       type_id: authUserId,

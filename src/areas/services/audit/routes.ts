@@ -16,7 +16,7 @@ const base = '/v2/accounts/{account_id}/services'
 const AuditRow = open({ id: must(anyText()), status: must(anyText()) })
 const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice: must(anyObject()) })
 
-// A year at most: reference 03 section 1.8.
+// A year at most.
 const longestSummarySeconds = 366 * 86_400
 const usualSummarySeconds = 31 * 86_400
 

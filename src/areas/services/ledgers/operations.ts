@@ -14,6 +14,7 @@ import {
   type Entry,
   type EntryDetails,
   entryJson,
+  mayOverdraw,
   monthBeginningAt,
   monthNumber,
   type SourceSum,
@@ -61,6 +62,8 @@ const postedBy = (account: Booked, posting: Posting): Booking => {
 const accountsPerRound = 200
 
 const requestFields = { amount: 'amount', quantity: 'usage.quantity' }
+// What is agreed to has no amount of its own.
+const consentFields = { amount: 'accept_charges', quantity: 'accept_charges' }
 
 const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 
@@ -112,8 +115,8 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved 
    * Whoever stands above an account may take more than is there: it corrects. From its own account nobody does, unless
    * that may pay later.
    */
-  const floorFor = async ({ authAccountId }: Author, account: AccountRecord, amount: number) =>
-    amount >= 0 || account.id !== authAccountId || account.hidden.tree.length === 0
+  const floorFor = async (author: Author, account: AccountRecord, amount: number) =>
+    amount >= 0 || mayOverdraw(author, account)
       ? undefined
       : {
           units: -(await overdraft(account)),
@@ -180,7 +183,24 @@ export const createLedgers = ({ store, accounts, audit, overdraft, spent, moved 
     requireRoomForSale: (set: ChangeSet, accountId: string) =>
       rows.requireRoomForSale(set, accountId, clock.now(), () => tooLarge(requestFields)('amount')),
 
-    /** The same for many debits at once. One line of the audit log tells of all of them. */
+    /**
+     * Takes what somebody has agreed to, or gives back: all of it or nothing. Whoever has not enough, and may not pay
+     * later, is refused with `not_enough_credit`: see `mayOverdraw`. Zero amounts leave no trace.
+     */
+    async charge(set: ChangeSet, account: AccountRecord, postings: readonly Posting[]): Promise<void> {
+      const moving = postings.filter(({ amount }) => amount !== 0)
+      if (moving.length === 0) return
+      const amount = moving.reduce((sum, posting) => sum + posting.amount, 0)
+      if (amount < 0) spent(set, account)
+      moved(set, account)
+      const bookings = moving.map((posting) => postedBy(account, posting))
+      const floor = await floorFor(set.author, account, amount)
+      const restraint = { tooLarge: tooLarge(consentFields), ...(floor ? { floor } : {}) }
+      for (const id of rows.bookMany(set, account.id, bookings, clock.now(), restraint))
+        set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
+    },
+
+    /** Adds many debits at once, which may overdraw. One line of the audit log tells of all of them. */
     debitMany(set: ChangeSet, account: Booked, postings: readonly Posting[]) {
       spent(set, account)
       moved(set, account)

@@ -287,8 +287,11 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     const keyOf = ({ source, about }: Booking) => JSON.stringify([source.service, about.id])
     for (const same of Map.groupBy(bookings, keyOf).values())
       addSum(set, accountId, month, sumOf(same as [Booking, ...Booking[]]))
-    if (restraint)
-      for (const booking of bookings) requireShowable(set, accountId, month, booking, restraint.tooLarge)
+    if (restraint) {
+      const alike = ({ source, amount }: Booking) => JSON.stringify([source.service, amount < 0])
+      for (const [booking] of Map.groupBy(bookings, alike).values())
+        requireShowable(set, accountId, month, booking as Booking, restraint.tooLarge)
+    }
     return ids
   }
 
@@ -310,10 +313,8 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
         .run(holdBalance(`${balanceWithOpenSales} <= ${mostUnits}`), [accountId], { rows: 1, orElse })
     },
 
-    /** The same for many bookings of one account. The change set has to say what they are. */
-    bookMany(set: ChangeSet, accountId: string, bookings: readonly Booking[], at: number) {
-      bookAll(set, accountId, bookings, at)
-    },
+    /** The same for many bookings of one account. Answers with their ids; the change set has to say what they are. */
+    bookMany: bookAll,
 
     async balance(accountId: string): Promise<number> {
       const [row] = await all(

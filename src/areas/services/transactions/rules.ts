@@ -57,7 +57,6 @@ export interface Transaction {
   amount: number
   /** Units of a sale that were given back, or are about to be. */
   refunded: number
-  attempts: number
   doc: TransactionDoc
 }
 
@@ -150,13 +149,6 @@ const statuses = {
 } as const
 
 export const statusAfter = ({ status }: Outcome): TransactionStatus => statuses[status]
-
-const firstPauseMs = 1000
-const longestPauseMs = 3_600_000
-
-/** How long to wait before a gateway is asked again what became of a movement, or is told again. */
-export const pauseAfter = (attempts: number) =>
-  Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs)
 
 // Gateways forget their keys after a day. What none of them has heard of by then is not sent again.
 const longestResendMs = 24 * 3_600_000

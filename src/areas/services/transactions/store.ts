@@ -18,12 +18,10 @@ export interface TransactionPage {
 /** A transaction as it is to be after a gateway was asked. */
 export interface Settlement {
   status: TransactionStatus
-  /** Unix milliseconds at which it is to be looked at again, if it is open. */
-  dueAt: number
   doc: TransactionDoc
 }
 
-const columns = 'account_id, id, created, place, made_at, type, status, amount, refunded, attempts, doc'
+const columns = 'account_id, id, created, place, made_at, type, status, amount, refunded, doc'
 
 const toTransaction = (row: Row): Transaction => ({
   accountId: row.account_id as string,
@@ -35,23 +33,22 @@ const toTransaction = (row: Row): Transaction => ({
   status: row.status as TransactionStatus,
   amount: row.amount as number,
   refunded: row.refunded as number,
-  attempts: row.attempts as number,
   doc: JSON.parse(row.doc as string) as TransactionDoc,
 })
 
 export type TransactionStore = ReturnType<typeof createTransactionStore>
 
-export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) => ({
-  /** `dueAt`: when to look at it, in case whoever asked the gateway died over it. */
-  insert(set: ChangeSet, transaction: Transaction, dueAt: number) {
+export const createTransactionStore = ({ all, scan }: Store) => ({
+  insert(set: ChangeSet, transaction: Transaction) {
     const { accountId, id, created, place, madeAt, type, status, amount, doc } = transaction
     set
       .run(
-        `INSERT INTO transactions (account_id, id, created, type, status, amount, refunded, bookkeeper_type,
-          attempts, due_at, doc, place, made_at) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, 0, $8, $9, $10, $11)`,
+        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
+            bookkeeper_type, doc)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)`,
         [
-          ...[accountId, id, created, type, status, amount, doc.bookkeeper.type, dueAt, JSON.stringify(doc)],
-          ...[place, madeAt],
+          ...[accountId, id, created, place, madeAt, type, status, amount],
+          ...[doc.bookkeeper.type, JSON.stringify(doc)],
         ],
       )
       .record({ accountId, kind: 'transaction', id, action: 'created' })
@@ -60,32 +57,21 @@ export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) =>
   /** To stand before everything that follows from how it ended: of two who know that, one books it. */
   takeTurn: (set: ChangeSet, { accountId, id }: Transaction) =>
     set.run(
-      `UPDATE transactions SET attempts = attempts + 1
+      `UPDATE transactions SET status = status
         WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
       [accountId, id],
       { rows: 1, orElse: conflict },
     ),
 
-  settle: (set: ChangeSet, { accountId, id }: Transaction, { status, dueAt, doc }: Settlement) =>
+  settle: (set: ChangeSet, { accountId, id }: Transaction, { status, doc }: Settlement) =>
     set
-      .run('UPDATE transactions SET status = $3, due_at = $4, doc = $5 WHERE account_id = $1 AND id = $2', [
+      .run('UPDATE transactions SET status = $3, doc = $4 WHERE account_id = $1 AND id = $2', [
         accountId,
         id,
         status,
-        dueAt,
         JSON.stringify(doc),
       ])
       .record({ accountId, kind: 'transaction', id, action: 'edited' }),
-
-  /** It is looked at again later, and nothing else is known of it. */
-  postpone: ({ accountId, id }: Transaction, dueAt: number) =>
-    writeUnrecorded([
-      {
-        sql: `UPDATE transactions SET due_at = $3, attempts = attempts + 1
-          WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
-        params: [accountId, id, dueAt],
-      },
-    ]),
 
   /** Sets part of a sale aside for a refund: never more than was taken. */
   reserve: (set: ChangeSet, { accountId, id }: Transaction, amount: number) =>
@@ -140,15 +126,5 @@ export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) =>
       ORDER BY created ${order}, place ${order} LIMIT $4`
     const params = [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])]
     return (await (long ? scan(sql, params) : all(sql, params))).map(toTransaction)
-  },
-
-  /** Open transactions that are to be looked at, those that wait longest first. */
-  async due(nowUnixMs: number, limit: number): Promise<Transaction[]> {
-    const rows = await all(
-      `SELECT ${columns} FROM transactions WHERE status IN ('pending', 'unknown') AND due_at <= $1
-        ORDER BY due_at LIMIT $2`,
-      [nowUnixMs, limit],
-    )
-    return rows.map(toTransaction)
   },
 })
