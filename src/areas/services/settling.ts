@@ -2,24 +2,16 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
-import type { Activation } from './pricing/invoices.ts'
 import { compareInvoices, priceAccount } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
 import type { PriceList } from './pricing/merge.ts'
 import type { Settle } from './quantities/operations.ts'
 import { type Move, moved, type Quantities } from './quantities/rules.ts'
-
-/** Takes what is added once from the account's money, in the change set that settles it. */
-export type DebitActivations = (
-  set: ChangeSet,
-  account: AccountRecord,
-  activations: readonly Activation[],
-) => Promise<void>
+import { activated } from './signals.ts'
 
 interface Tools {
   books: Books
   audit: ServiceAudit
-  debit: DebitActivations
   /** The folded totals of an account: those before the moves that are being settled. */
   totals(accountId: string): Promise<{ account: Quantities; cascade: Quantities }>
 }
@@ -35,7 +27,7 @@ interface Payer {
  * Turns moves of counts into audit entries and charges, one request after another, in the order in which they
  * happened. It is part of the fold, whose transaction does all of it once or not at all.
  */
-export const createSettling = ({ books, audit, debit, totals }: Tools): Settle => {
+export const createSettling = ({ books, audit, totals }: Tools): Settle => {
   const open = async (account: AccountRecord): Promise<Payer | undefined> => {
     const { lists } = await books.terms(account)
     if (lists.length === 0) return undefined
@@ -76,11 +68,8 @@ export const createSettling = ({ books, audit, debit, totals }: Tools): Settle =
     const named = { id: changed.id, name: changed.doc.name }
     const types = [changed.id === account.id ? ('account' as const) : ('cascade' as const)]
     await audit.add(set, { account, compared, changed: named, types })
-    await debit(
-      set,
-      account,
-      compared.flatMap(({ activations }) => activations),
-    )
+    const activations = compared.flatMap((invoice) => invoice.activations)
+    if (activations.length > 0) set.tell(activated, { account, activations })
   }
 
   /** What one request moved: a change set, empty when nobody's invoice changes by it. */
@@ -102,6 +91,6 @@ export const createSettling = ({ books, audit, debit, totals }: Tools): Settle =
     const sets: ChangeSet[] = []
     for (const request of Map.groupBy(moves, ({ author }) => author.requestId).values())
       sets.push(await settleRequest(request, payersOf))
-    return sets.filter(({ changes }) => changes.length > 0)
+    return sets.filter(({ changes, told }) => changes.length + told.length > 0)
   }
 }

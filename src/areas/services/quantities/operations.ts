@@ -20,36 +20,6 @@ export type QuantityBook = ReturnType<typeof createQuantityBook>
 export const createQuantityBook = ({ store }: { store: Store }) => {
   const rows = createQuantityStore(store)
 
-  let settle: Settle = async () => []
-
-  /** Who stands above each of some accounts; nobody above those that are gone. */
-  const treesOf = async (accountIds: readonly string[]) => {
-    const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
-    const trees = accounts.map((account) => (account as AccountRecord | undefined)?.hidden.tree ?? [])
-    return new Map(accountIds.map((id, index) => [id, trees[index] as readonly string[]]))
-  }
-
-  const foldOnce = async (guard: Statement) => {
-    await store.fence()
-    const terms = { guard, treeVersion: await treeVersion(store) }
-    const moves = await rows.waiting(movesPerFold)
-    if (moves.length === 0) return false
-    const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
-    const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
-    await rows.fold(moves, sums, terms, await settle(moves))
-    return moves.length === movesPerFold
-  }
-
-  const round: Round = {
-    name: 'quantities',
-    everySeconds: 2,
-    due: async () => (await rows.waiting(1)).length > 0,
-    async run(signal, guard) {
-      // An account that moves or goes at the same moment makes a fold look again.
-      while ((await retrying(() => foldOnce(guard))) && !signal.aborted);
-    },
-  }
-
   return {
     /** The account's own counts, and those of all accounts below it. */
     async of(accountId: string) {
@@ -86,13 +56,38 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     async months(accountId: string): Promise<MonthCount[]> {
       return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
     },
+  }
+}
 
-    /** Who settles needs the counts, and is needed by the fold: it comes second. */
-    settleBy(settling: Settle) {
-      settle = settling
+/** The round that adds what has moved to the totals of the accounts above, and settles it. */
+export const createFolding = ({ store, settle }: { store: Store; settle: Settle }): Round => {
+  const rows = createQuantityStore(store)
+
+  /** Who stands above each of some accounts; nobody above those that are gone. */
+  const treesOf = async (accountIds: readonly string[]) => {
+    const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
+    const trees = accounts.map((account) => (account as AccountRecord | undefined)?.hidden.tree ?? [])
+    return new Map(accountIds.map((id, index) => [id, trees[index] as readonly string[]]))
+  }
+
+  const foldOnce = async (guard: Statement) => {
+    await store.fence()
+    const terms = { guard, treeVersion: await treeVersion(store) }
+    const moves = await rows.waiting(movesPerFold)
+    if (moves.length === 0) return false
+    const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
+    const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
+    await rows.fold(moves, sums, terms, await settle(moves))
+    return moves.length === movesPerFold
+  }
+
+  return {
+    name: 'quantities',
+    everySeconds: 2,
+    due: async () => (await rows.waiting(1)).length > 0,
+    async run(signal, guard) {
+      // An account that moves or goes at the same moment makes a fold look again.
+      while ((await retrying(() => foldOnce(guard))) && !signal.aborted);
     },
-
-    /** Adds what has moved to the totals of the accounts above. */
-    round,
   }
 }

@@ -22,13 +22,21 @@ export type TellBookkeepers = (
 ) => Promise<void>
 
 /** The first half: what changes invoices comes before bookkeepers are known. */
-export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): TellBookkeepers => {
+export const createTelling = ({ store, settings }: { store: Store; settings: Settings }) => {
   const rows = createSyncStore(store)
-  return async (set, { id }, bookkeepers) => {
+
+  const tell: TellBookkeepers = async (set, { id }, bookkeepers) => {
     const { sync_buffer_period: seconds } = await settings.of('services')
     const now = store.clock.now()
     for (const bookkeeper of bookkeepers.filter(hasToBeTold))
       rows.queue(set, id, bookkeeperKey(bookkeeper), now + seconds * 1000, now)
+  }
+
+  return {
+    tell,
+
+    /** Whether a bookkeeper does not know yet how things are. */
+    isDirty: async (accountId: string) => (await rows.of(accountId)).length > 0,
   }
 }
 
@@ -156,9 +164,6 @@ export const createSynchronization = ({ store, tell: queue, books, bookkeepers, 
   return {
     round,
     leaving,
-
-    /** Whether a bookkeeper does not know yet how things are. */
-    isDirty: async (accountId: string) => (await rows.of(accountId)).length > 0,
 
     /** Tells every bookkeeper of an account now. One that does not listen is told again later. */
     async now(account: AccountRecord) {
