@@ -12,7 +12,6 @@ import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame } from './http/exchange.ts'
-import { freeswitchPage, freeswitchPrefix } from './http/ingest.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
@@ -164,7 +163,7 @@ const putTogether = async (
   })
   const { offers: areas, routes } = assembled
   const firstAdmin = await makeMaster(areas, store, config)
-  await areas.cdrs.freeswitch.prepare(startAuthor)
+  await assembled.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)
   const idempotency = createIdempotency({ store, keyring, settings, clock })
   rounds.add(idempotency.round)
@@ -173,7 +172,8 @@ const putTogether = async (
     pages: pagesOf({
       store,
       openApi: () => openApiText(routes, version),
-      below: { [freeswitchPrefix]: freeswitchPage({ ingest: areas.cdrs.freeswitch, store, log }) },
+      posted: assembled.posted,
+      log,
     }),
     authenticate: createAuthenticate({
       store,

@@ -3,6 +3,7 @@ import type { Keyring } from '../auth/keyring.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Dns } from '../dns/dns.ts'
 import type { Route } from '../http/route.ts'
+import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Afterwards } from '../jobs/afterwards.ts'
 import type { Leases } from '../jobs/leases.ts'
 import type { ErrandKind, Queue } from '../jobs/queue.ts'
@@ -13,6 +14,7 @@ import type { Log } from '../lib/log.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Outgoing } from '../outgoing/client.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { Author } from '../storage/change-set.ts'
 import type { Hearing } from '../storage/signal.ts'
 import type { Gate, Store } from '../storage/store.ts'
 import type { MediaSwitch } from '../switch/media-switch.ts'
@@ -63,6 +65,8 @@ export interface Collected {
 /** What an area adds to the server beside what it offers to other areas. */
 export interface Contributions extends Partial<Collected> {
   routes?: readonly Route[]
+  /** What machines post to, beside the API. */
+  posted?: readonly PostedPage[]
   /** What it does by itself, now and then. */
   rounds?: readonly Round[]
   /** How its errands are carried out. */
@@ -71,6 +75,8 @@ export interface Contributions extends Partial<Collected> {
   hears?: readonly Hearing[]
   /** What judges everything that is to be written. */
   gates?: readonly Gate[]
+  /** What has to be in the store before anybody asks. */
+  prepare?(author: Author): Promise<void>
   /** Ends what is under way in this process. */
   stop?(): Promise<void>
 }

@@ -1,5 +1,7 @@
 import type { Route } from '../http/route.ts'
+import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Round } from '../jobs/rounds.ts'
+import type { Author } from '../storage/change-set.ts'
 import type { Area, AreaTools, Collected, Contributions, OffersOf } from './area.ts'
 
 const nothing: Collected = { counts: [], taskActions: [], migrations: {}, schemas: {} }
@@ -39,8 +41,10 @@ export interface Assembled<List extends readonly Area[]> {
   /** What they offer, by name. */
   offers: OffersOf<List>
   routes: readonly Route[]
+  posted: readonly PostedPage[]
   /** Everything that is done now and then; errands among it. */
   rounds: readonly Round[]
+  prepare(author: Author): Promise<void>
   stop(): Promise<void>
 }
 
@@ -75,6 +79,10 @@ export const assemble = <const List extends readonly Area[]>(
     offers: Object.fromEntries(Array.from(offers, ([{ name }, offer]) => [name, offer])) as OffersOf<List>,
     routes: all.flatMap(({ routes = [] }) => routes),
     rounds: all.flatMap(({ rounds = [], errands = [] }) => [...rounds, ...errands.map(queue.round)]),
+    posted: all.flatMap(({ posted = [] }) => posted),
+    async prepare(author) {
+      for (const { prepare } of all) await prepare?.(author)
+    },
     async stop() {
       for (const { stop } of all) await stop?.()
     },

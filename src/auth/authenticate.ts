@@ -32,7 +32,7 @@ const fromAuthorization = (header: string): Credential => {
   return { kind: 'token', token: /^bearer$/i.test(scheme) ? value : header }
 }
 
-/** The first hit of reference 01 section 2.1. A browser that holds no token sends the text `undefined`. */
+/** The first credential that is found counts, in this order. A browser that holds no token sends the text `undefined`. */
 export const findCredential = ({ headers, envelope, query }: Places): Credential | undefined => {
   const token = text(headers['x-auth-token']) ?? text(envelope.auth_token) ?? query.get('auth_token')
   if (token) return { kind: 'token', token }
@@ -50,7 +50,7 @@ const mostBasic = 5_000
 const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
 /** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
-export type Pledge = () => Promise<() => void>
+type Pledge = () => Promise<() => void>
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 

@@ -24,7 +24,7 @@ export interface Pages {
 }
 
 /** What a token restriction is judged by. */
-export interface RestrictionQuestion {
+interface RestrictionQuestion {
   actor: Actor
   account: AccountRecord | undefined
   endpoint: string
@@ -98,7 +98,7 @@ export class Exchange {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  /** A value by name: in `data`, then in the envelope, then in the query (reference 01 section 1.2). */
+  /** A value by name: in `data`, then in the envelope, then in the query. */
   value(name: string): unknown {
     const { data, envelope } = this.body
     if (data !== undefined && !Array.isArray(data)) {

@@ -222,7 +222,7 @@ const planListing: Step = (exchange) => {
   exchange.listPlan = planList(query, (name) => exchange.value(name), crossbar, route.spec.module)
 }
 
-export const authorOf = (exchange: Exchange): Author => {
+const authorOf = (exchange: Exchange): Author => {
   const { actor } = exchange
   const author: Author = {
     requestId: exchange.id,
@@ -314,8 +314,8 @@ const execute: Step = async (exchange) => {
   await respond(exchange, result)
 }
 
-/** What happens to a request, in this order: the order decides which error wins (reference 01 section 1.1). */
-export const steps: readonly Step[] = [
+/** What happens to a request, in this order: the order decides which error wins. */
+const steps: readonly Step[] = [
   answerPreflight,
   cutPath,
   readSettings,

@@ -5,7 +5,6 @@ import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { CommittedChange } from '../storage/idempotency.ts'
-import type { Answer, FileAnswer, ListAnswer, StreamAnswer } from './answer/answers.ts'
 import type { Price } from './throttle/price.ts'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
@@ -15,7 +14,7 @@ type Variables<Path extends string> = Path extends `${string}{${infer Name}}${in
   : never
 
 /** The path's variables by name, decoded: `'/v2/accounts/{account_id}'` gives `{ account_id: string }`. */
-export type PathOf<Path extends string> = { readonly [Name in Variables<Path>]: string }
+type PathOf<Path extends string> = { readonly [Name in Variables<Path>]: string }
 
 /** The words of a path: `'/v2/accounts/{account_id}'` gives `'v2' | 'accounts'`. */
 type WordsOf<Path extends string> = Path extends `${infer Head}/${infer Tail}`
@@ -85,7 +84,7 @@ export interface Subject {
 }
 
 /** A description of query parameters for OpenAPI: name -> text. */
-export type QueryDescription = Readonly<Record<string, string>>
+type QueryDescription = Readonly<Record<string, string>>
 
 interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
@@ -104,6 +103,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   prepare?(data: Json): Json
   /** The query parameters that the route reads beside those every route understands. */
   query?: QueryDescription
+  /** The same for wishes about the request, which may stand among the data and are no fields of the record. */
+  wishes?: QueryDescription
   /** Judges what a schema cannot say, so that all problems of a request come in one answer. */
   judge?(call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor }): Promise<Problems>
   /** The shape of `data` in the answer; of a row when the answer is a list. */
@@ -148,8 +149,6 @@ export interface Route {
   run: (call: never) => unknown
   again: ((call: never, changes: readonly CommittedChange[]) => Promise<unknown>) | undefined
 }
-
-export type RouteResult = Answer | FileAnswer | ListAnswer | StreamAnswer | unknown
 
 const placeOfResource = (path: string, declared: string | undefined) => {
   const segments = path.split('/').slice(1)

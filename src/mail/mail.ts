@@ -23,9 +23,6 @@ export interface Order<Id extends NoticeId> {
   goodForSeconds?: number
 }
 
-/** Whether somebody is told by mail of what is made. */
-export type CreationNotice = 'mail' | 'none'
-
 export interface Mail {
   /**
    * Adds the letters of a notice to the change set of what it tells about: they are sent if, and only if, that is

@@ -23,7 +23,7 @@ interface Tools {
 }
 
 /** Takes what waits to the mail server. */
-export interface Post {
+interface Post {
   isAnyDue(): Promise<boolean>
   /** Resolves when nothing is due any more, or the mail server is not there, or `signal` is aborted. */
   deliverDue(signal: AbortSignal): Promise<void>

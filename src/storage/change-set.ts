@@ -82,7 +82,6 @@ const quantityMoves: AppendTable = {
     item: 'text',
     own: 'integer',
     below: 'integer',
-    author: 'text',
   },
 }
 
@@ -92,6 +91,22 @@ export interface Count {
   category: string
   item: string
   delta: number
+}
+
+/** An account that leaves its place in the tree with all that it, and those below it, have. */
+export interface Transfer {
+  accountId: string
+  /** Those who stood above it, top first. */
+  from: readonly string[]
+  /** Those who will; undefined when the account is removed. */
+  to: readonly string[] | undefined
+}
+
+/** An account that begins. */
+export interface Newcomer {
+  name: string
+  /** Those who stand above it, top first. */
+  tree: readonly string[]
 }
 
 const eventNames = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_deleted' } as const
@@ -107,6 +122,11 @@ export class ChangeSet {
   readonly stale: string[] = []
   readonly counts: Count[] = []
   readonly errands: Errand[] = []
+  /** Accounts that begin here, by id: nobody can look up yet who stands above them. */
+  readonly newcomers = new Map<string, Newcomer>()
+  readonly transfers: Transfer[] = []
+  /** Counts are put right: nobody asked for more than there was, and nobody pays for it at once. */
+  isCorrection = false
   /** What is still to be heard before the change set is committed. */
   readonly told: { signal: Signal<unknown>; told: unknown }[] = []
 
@@ -152,6 +172,25 @@ export class ChangeSet {
     return this
   }
 
+  /** Lets a gate try again: what it answers with takes back everything that was added since. */
+  checkpoint(): () => void {
+    const lists: unknown[][] = [
+      this.changes,
+      this.statements,
+      this.stale,
+      this.counts,
+      this.errands,
+      this.told,
+    ]
+    const copies = lists.map((list) => [...list])
+    return () => {
+      for (const [index, list] of lists.entries()) {
+        list.length = 0
+        for (const one of copies[index] ?? []) list.push(one)
+      }
+    }
+  }
+
   claim(claim: Claim, holder: ClaimHolder, orElse: () => Failure = conflict) {
     return this.run(
       insertClaim,
@@ -185,32 +224,24 @@ const feedOf = (change: Change, id: string, at: number, author: string): Append[
   ]
 }
 
-/** What many changes of one author in one write add to a count is one move, and what they take away another. */
-const movesOf = (sets: readonly ChangeSet[], textOf: (author: Author) => string, at: number): Append[] => {
-  const byAuthor = new Map<string, Map<string, Count>>()
-  for (const { author, counts } of sets) {
-    if (counts.length === 0) continue
-    const text = textOf(author)
-    const moves = byAuthor.get(text) ?? new Map<string, Count>()
-    byAuthor.set(text, moves)
-    for (const count of counts) {
-      const { accountId, category, item, delta } = count
-      const key = `${accountId}\n${category}\n${item}\n${delta > 0}`
-      const move = moves.get(key)
-      if (move) move.delta += delta
-      else moves.set(key, { ...count })
-    }
+/** What the changes of one write add to a count is one move, and what they take away another. */
+const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
+  const moves = new Map<string, Count>()
+  for (const count of sets.flatMap(({ counts }) => counts)) {
+    const { accountId, category, item, delta } = count
+    const key = `${accountId}\n${category}\n${item}\n${delta > 0}`
+    const move = moves.get(key)
+    if (move) move.delta += delta
+    else moves.set(key, { ...count })
   }
-  return [...byAuthor].flatMap(([author, moves]) =>
-    Array.from(moves.values(), ({ accountId, category, item, delta }) => ({
-      table: quantityMoves,
-      values: [accountId, newId(at), at, category, item, delta, 0, author],
-    })),
-  )
+  return Array.from(moves.values(), ({ accountId, category, item, delta }) => ({
+    table: quantityMoves,
+    values: [accountId, newId(at), at, category, item, delta, 0],
+  }))
 }
 
 /** An author as it is kept: without the hold on a key, which ends with the request. */
-export const authorText = (author: Author) => JSON.stringify(author)
+const authorText = (author: Author) => JSON.stringify(author)
 
 /** The JSON texts of authors, of whom the sets of one write mostly share one. */
 const createAuthorTexts = () => {
@@ -261,7 +292,7 @@ export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
   const feed = sets.flatMap(({ author, changes }) =>
     changes.flatMap((change) => feedOf(change, newId(at), at, textOf(author))),
   )
-  const moves = movesOf(sets, textOf, at)
+  const moves = movesOf(sets, at)
   return {
     statements: [
       ...sets.flatMap(({ statements }) => statements),

@@ -21,7 +21,7 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   /** The list row without its id; undefined values are left out. */
   row(doc: Doc, hidden: Hidden): object
   claims?(record: StoredRecord<Doc, Hidden>): HeldClaim[]
-  /** What the record counts as in the account's services: [category, item] each (reference 03 section 1.5). */
+  /** What the record counts as in the account's services: [category, item] each. */
   counts?(doc: Doc): readonly (readonly [category: string, item: string])[]
   /** What an auditor is shown of the private half when it changes: facts as they are, secrets as fingerprints. */
   audited?(hidden: Hidden): object

@@ -1,7 +1,7 @@
 import type { Statement, Value } from './db.ts'
 
 /** The columns of rows, with their types. */
-export type RowShape = Readonly<Record<string, 'text' | 'integer'>>
+type RowShape = Readonly<Record<string, 'text' | 'integer'>>
 
 /** A statement that is to happen once for each of many rows. */
 export interface RowStatement<Shape extends RowShape = RowShape> {

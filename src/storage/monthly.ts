@@ -2,13 +2,13 @@ import { type ChangeSet, systemScope } from './change-set.ts'
 import { cacheKey, type Database, type Row, type Value } from './db.ts'
 
 /** A month as a number, `202611`. */
-export type Month = number
+type Month = number
 
 /** A stored row by column. */
-export type MonthlyRow = Readonly<Record<string, string | number | null>>
+type MonthlyRow = Readonly<Record<string, string | number | null>>
 
 /** Months from the first to the last, both included. */
-export interface MonthRange {
+interface MonthRange {
   first: Month
   last: Month
 }

@@ -276,7 +276,7 @@ export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object
     .record({ ...holderOf(record), action: 'created', after: record.docText })
 
 /** What the audit entry of a replacement tells: JSON texts. */
-export interface Audited {
+interface Audited {
   before: string
   after: string
 }

@@ -16,8 +16,9 @@ import { services } from './upgrades/0013-services.ts'
 import { transactions } from './upgrades/0014-transactions.ts'
 import { alerts } from './upgrades/0015-alerts.ts'
 import { work } from './upgrades/0016-work.ts'
+import { agreements } from './upgrades/0021-agreements.ts'
 
-export interface Dialect {
+interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
   key: string
   /** For tables of small rows: kept in the order of the primary key alone, where the engine can. */
@@ -52,6 +53,7 @@ export const upgrades: readonly Upgrade[] = [
   transactions,
   alerts,
   work,
+  agreements,
 ]
 
 const dialects: Record<Database['engine'], Dialect> = {

@@ -1,4 +1,4 @@
-// Reference 03 sections 4 and 7.3: what people are told, by somebody or by the state of their account.
+// What people are told, by somebody or by the state of their account.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'

@@ -1,4 +1,4 @@
-// Reference 03 sections 2.4 to 2.6: what a call costs when its record comes in, who pays it, and what was included.
+// What a call costs when its record comes in, who pays it, and what was included.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'

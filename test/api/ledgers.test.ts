@@ -1,4 +1,4 @@
-// Reference 03 sections 2.2, 3 and 7.3: money that accounts are given and that is taken from them.
+// Money that accounts are given and that is taken from them.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'

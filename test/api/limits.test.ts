@@ -1,4 +1,4 @@
-// Reference 03 sections 2.4 and 7.3: how many calls accounts may have, and what is included in their plans.
+// How many calls accounts may have, and what is included in their plans.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { TestAccount } from '../support/world.ts'

@@ -1,4 +1,4 @@
-// Reference 04 section 2.5: how notices are worded and sent, by account, reseller and system.
+// How notices are worded and sent, by account, reseller and system.
 import { expect, it } from 'vitest'
 import { noticeIds } from '../../src/mail/notices.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'

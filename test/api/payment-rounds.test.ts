@@ -1,4 +1,4 @@
-// Reference 03 sections 1.10, 1.12 and 5: what happens by itself. Top-ups, monthly bills, and telling bookkeepers.
+// What happens by itself. Top-ups, monthly bills, and telling bookkeepers.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperCall, type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'

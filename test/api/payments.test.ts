@@ -1,4 +1,4 @@
-// Reference 03 sections 1.10, 2.3 and 5: money that moves at the operator's own billing system, and top-ups.
+// Money that moves at the operator's own billing system, and top-ups.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'

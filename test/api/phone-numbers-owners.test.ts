@@ -1,4 +1,4 @@
-// Reference 02 sections 1.7, 2.10 and 2.2: what happens to numbers when something else changes.
+// What happens to numbers when something else changes.
 import { expect, it } from 'vitest'
 import { NumberRecord } from '../../src/areas/phone-numbers/store.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -81,7 +81,7 @@ describeEngines('states that end by themselves', (engine) => {
   const stored = (number: string) => world.server.areas.phoneNumbers.numbers.findAnywhere(number)
   const day = () => world.server.rounds.runNow('phone-numbers')
 
-  it('[46] an aged number is available after 90 days', async () => {
+  it('an aged number is available after 90 days', async () => {
     await world.configure('number_manager', { should_age: true })
     const number = next()
     await world.operator.delete(await makeNumber(world, world.acme, number, { carrier_name: 'inventory' }))

@@ -1,4 +1,4 @@
-// Reference 03 section 4.3: phones are handed to the operator's provisioning service, and admins hear of it when it
+// Phones are handed to the operator's provisioning service, and admins hear of it when it
 // does not take them.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-// Reference 01 section 2.3: a way back in by mail.
+// A way back in by mail.
 import { expect, it } from 'vitest'
 import { mailsIn, mailsTo, textOf } from '../support/outbox.ts'
 import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world.ts'

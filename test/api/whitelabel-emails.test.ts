@@ -1,4 +1,4 @@
-// The specification's email verification; reference 04 sections 2.4, 8 (cases 36 to 40) and 9.
+// The specification's email verification.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, expect, it } from 'vitest'
 import { createTestClock } from '../support/clock.ts'

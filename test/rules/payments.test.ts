@@ -1,4 +1,4 @@
-// What decides about money that moves: reference 03 sections 1.10 and 5.
+// What decides about money that moves.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Reference 03 section 1.5: how many items of each category accounts have, and have below them.
+// How many items of each category accounts have, and have below them.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Quantities } from '../../src/areas/services/quantities/rules.ts'

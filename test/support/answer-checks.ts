@@ -38,6 +38,7 @@ const generalFailures: readonly FailureKind[] = [
   'datastore_unreachable',
   'charges_not_accepted',
   'billing_issue',
+  'not_enough_credit',
   'idempotency_conflict',
 ]
 

@@ -1,4 +1,4 @@
-// A small number inventory that speaks the contract of reference 02 section 2.8, and can be made to misbehave.
+// A small number inventory that answers as a carrier's would, and can be made to misbehave.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -229,6 +229,7 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
   const operator = await signInOperator(server, send)
   const make = createMakers(server, send, operator)
   const people = await populate(make, operator)
+  const nextCredit = tally()
   // What was counted before is settled first: its audit entries and charges are not those of what comes now.
   const snapshot = async () => {
     const waiting = await server.store.all('SELECT id FROM quantity_moves LIMIT 1')
@@ -255,6 +256,12 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
     unchecked: ({ token }: Person) => clientWithToken(transport.send, token),
     /** Sets keys in the `default` section of a settings document. */
     configure,
+    /** Dollars that an account has from now on. */
+    async credit(account: TestAccount, amount: number) {
+      const source = { service: 'payments', id: `credit ${nextCredit()}` }
+      const usage = { type: 'credit', quantity: 1, unit: 'payment' }
+      must(await operator.put(`${account.path}/ledgers/credit`, { source, usage, amount }))
+    },
     /** Lets everything be mailed that waits for it. */
     async deliverMail() {
       await server.rounds.runNow('password recovery')

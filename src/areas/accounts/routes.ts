@@ -9,12 +9,12 @@ import {
 } from '../../auth/policies.ts'
 import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../http/answer/listing.ts'
-import { creationNotice, creationQuery, withoutCreationWish } from '../../http/creation-notice.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
+import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Accounts, Privileged } from './operations.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
 import { accountJson, accountReadOnlyValues, childRow, descendantRow, type ReadOnlyValues } from './views.ts'
@@ -110,8 +110,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: "Create a sub-account of the caller's account",
       allow: anyToken,
       ...writing,
-      query: creationQuery,
-      prepare: (data) => prepare(withoutCreationWish(data)),
+      wishes: creationWishes,
       judge: ({ data }) => accounts.judge(data),
       run: (call) => create(call, call.actor.account),
     }),
@@ -132,8 +131,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: 'Create a sub-account',
       allow: accountMember,
       ...writing,
-      query: creationQuery,
-      prepare: (data) => prepare(withoutCreationWish(data)),
+      wishes: creationWishes,
       judge: ({ data }) => accounts.judge(data),
       run: (call) => create(call, call.account),
     }),

@@ -57,8 +57,6 @@ const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.na
 const moveTally =
   "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
 
-export type AccountStore = ReturnType<typeof createAccountStore>
-
 /** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
 export const createAccountStore = (store: Store) => {
   const collection = createCollection<AccountDoc, AccountHidden>(store, {
@@ -133,6 +131,7 @@ export const createAccountStore = (store: Store) => {
     /** A new account below `parent`, which must not have moved or gone meanwhile. */
     insert(set: ChangeSet, account: AccountRecord, parent: AccountRecord | undefined) {
       collection.insert(set, account)
+      set.newcomers.set(account.id, { name: account.doc.name, tree: account.hidden.tree })
       if (parent) hold(set, parent)
       plant(set, account)
       count(set, account.hidden.tree, 1)
@@ -164,6 +163,7 @@ export const createAccountStore = (store: Store) => {
       collection.remove(set, account)
       set.run('DELETE FROM records WHERE account_id = $1', [account.id], { rows: 0, orElse: conflict })
       set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
+      set.transfers.push({ accountId: account.id, from: account.hidden.tree, to: undefined })
       removeQuantities(set, account.id, parentOf(account), store.clock.now())
       uproot(set, account)
       count(set, account.hidden.tree, -1)
@@ -181,7 +181,10 @@ export const createAccountStore = (store: Store) => {
       if (newParent.id !== before.id) hold(set, newParent)
       collection.replace(set, before, after)
       const parents = { from: parentOf(before), to: newParent.id }
-      if (parents.from !== parents.to) moveQuantities(set, before.id, parents, store.clock.now())
+      if (parents.from !== parents.to) {
+        set.transfers.push({ accountId: before.id, from: before.hidden.tree, to: after.hidden.tree })
+        moveQuantities(set, before.id, parents, store.clock.now())
+      }
       for (const [old, moved] of descendants) {
         set.run(
           "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",

@@ -6,6 +6,7 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { ratesArea } from '../rates/area.ts'
 import { createCallBilling } from './billing/operations.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
+import { freeswitchPage } from './freeswitch/routes.ts'
 import { createIntake } from './intake/operations.ts'
 import { cdrIntakeRoutes } from './intake/routes.ts'
 import { createCdrMonths } from './months/operations.ts'
@@ -34,8 +35,10 @@ export const cdrsArea = area({
     const months = createCdrMonths({ ...tools, intake })
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake })
     return {
-      offers: { intake, months, freeswitch },
+      offers: { intake, months },
       routes: [...cdrIntakeRoutes(intake), ...cdrRoutes({ cdrs, stats: createCallStats(tools), store })],
+      posted: [freeswitchPage(freeswitch)],
+      prepare: freeswitch.prepare,
       rounds: [months.retention],
       taskActions: createCdrTasks({ cdrs, clock: store.clock }),
       migrations: {

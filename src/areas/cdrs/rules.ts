@@ -21,7 +21,7 @@ export interface RowView {
 }
 
 /** When the leg began, in Gregorian seconds: `timestamp` is when it ended. */
-export const startOf = ({ created, duration_seconds }: Leg) => created - (duration_seconds ?? 0)
+const startOf = ({ created, duration_seconds }: Leg) => created - (duration_seconds ?? 0)
 
 // Years 1 to 9999: what all readers, and both stores, write alike.
 const firstUnixSecond = -62_135_596_800
@@ -82,7 +82,7 @@ const recordings = ({ media_recordings: text }: Leg): readonly unknown[] | null 
   return Array.isArray(value) ? value : [value]
 }
 
-/** The columns of rows and CSV files, in their order (reference 04 section 1.3). */
+/** The columns of rows and CSV files, in their order. */
 const sheet = {
   id: (leg: Leg) => leg.id,
   call_id: (leg: Leg) => callIdOf(leg.id),
@@ -206,9 +206,9 @@ export const cellCareOf = (leg: Leg): Pick<CdrRow, 'csv_quoted' | 'csv_guarded'>
   return { csv_quoted: quoted, csv_guarded: guarded }
 }
 
-export const callIdOf = (cdrId: string) => cdrId.slice(7)
+const callIdOf = (cdrId: string) => cdrId.slice(7)
 
-export const interactionIdOf = ({ interaction_time: time, interaction_key: key }: Leg) => `${time}-${key}`
+const interactionIdOf = ({ interaction_time: time, interaction_key: key }: Leg) => `${time}-${key}`
 
 const isPrivate = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
 

@@ -8,7 +8,7 @@ const hideIn = (value: unknown): unknown => {
 }
 
 /** What of another account's values may be shown: passwords and keys stay with their owner. */
-export const withoutSecrets = (values: Json): Json =>
+const withoutSecrets = (values: Json): Json =>
   Object.fromEntries(
     Object.entries(values)
       .filter(([key]) => !isSecretKey(key))

@@ -45,12 +45,12 @@ interface Proposal {
 }
 
 /** Whether a device is registered, where it can be. */
-export interface Registration {
+interface Registration {
   registrable: boolean
   registered?: boolean
 }
 
-export interface DeviceStatus extends Registration {
+interface DeviceStatus extends Registration {
   device_id: string
 }
 

@@ -86,7 +86,7 @@ export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc |
 }
 
 /** Who a device is to SIP, as far as names may be held only once. */
-export interface SipIdentity {
+interface SipIdentity {
   username: string
   /** Only where it is not the account's. */
   realm: string | undefined

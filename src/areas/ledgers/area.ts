@@ -3,8 +3,8 @@ import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { limitsArea } from '../limits/area.ts'
 import { servicesArea } from '../services/area.ts'
-import { activated } from '../services/signals.ts'
-import { debitActivations } from './activations.ts'
+import { chargesAgreed } from '../services/signals.ts'
+import { postingOf } from './charges.ts'
 import { createLedgers } from './operations.ts'
 import { ledgerRoutes } from './routes.ts'
 
@@ -18,7 +18,12 @@ export const ledgersArea = area({
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
       rounds: [ledgers.round],
-      hears: [on(activated, debitActivations(ledgers, store.clock))],
+      hears: [
+        on(chargesAgreed, (set, { account, due, mayOverdraw }) => {
+          const postings = due.map((line) => postingOf(line, set.author.requestId, store.clock.now()))
+          return ledgers.charge(set, account, postings, { mayOverdraw })
+        }),
+      ],
     }
   },
 })

@@ -155,7 +155,27 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
       return rows.book(set, account.id, postedBy(account, posting), clock.now())
     },
 
-    /** The same for many debits at once. One line of the audit log tells of all of them. */
+    /**
+     * Takes what somebody has agreed to, or gives back: all of it or nothing. Whoever has not enough, and may not pay
+     * later, is refused with `not_enough_credit`, unless `mayOverdraw`. Zero amounts leave no trace.
+     */
+    async charge(
+      set: ChangeSet,
+      account: AccountRecord,
+      postings: readonly Posting[],
+      { mayOverdraw }: { mayOverdraw: boolean },
+    ): Promise<void> {
+      const moving = postings.filter(({ amount }) => amount !== 0)
+      if (moving.length === 0) return
+      const amount = moving.reduce((sum, posting) => sum + posting.amount, 0)
+      set.tell(balanceMoved, { account, isSpent: amount < 0 })
+      const bookings = moving.map((posting) => postedBy(account, posting))
+      const floor = mayOverdraw ? undefined : await floorFor(account, amount)
+      for (const id of rows.bookMany(set, account.id, bookings, clock.now(), floor))
+        set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
+    },
+
+    /** Adds many debits at once, which may overdraw. One line of the audit log tells of all of them. */
     debitMany(set: ChangeSet, account: Booked, postings: readonly Posting[]) {
       set.tell(balanceMoved, { account, isSpent: true })
       const bookings = postings.map((posting) => postedBy(account, posting))

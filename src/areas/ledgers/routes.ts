@@ -21,6 +21,8 @@ const base = '/v2/accounts/{account_id}/ledgers'
 const availableLedgers = [
   { name: 'per-minute-voip', friendly_name: 'Per Minute VoIP', markup_type: ['percentage'] },
   { name: 'services', friendly_name: 'Services' },
+  { name: 'prorations', friendly_name: 'Prorations' },
+  { name: 'taxes', friendly_name: 'Taxes' },
   { name: 'payments', friendly_name: 'Payments' },
   { name: 'rollovers', friendly_name: 'Rollovers' },
 ]

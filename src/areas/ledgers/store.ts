@@ -241,10 +241,8 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       return id
     },
 
-    /** The same for many bookings of one account. The change set has to say what they are. */
-    bookMany(set: ChangeSet, accountId: string, bookings: readonly Booking[], at: number) {
-      bookAll(set, accountId, bookings, at)
-    },
+    /** The same for many bookings of one account. Answers with their ids; the change set has to say what they are. */
+    bookMany: bookAll,
 
     async balance(accountId: string): Promise<number> {
       const [row] = await all('SELECT units FROM ledger_balances WHERE account_id = $1', [accountId])

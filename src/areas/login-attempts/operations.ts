@@ -16,7 +16,7 @@ export interface Visit {
   headers: Record<string, string>
 }
 
-export interface Attempt {
+interface Attempt {
   account: AccountRecord
   user: UserRecord | undefined
   type: AttemptType

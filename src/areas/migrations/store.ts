@@ -6,7 +6,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Performer, Reach } from './rules.ts'
 
 /** The account that a run is in the middle of. */
-export interface HalfDone {
+interface HalfDone {
   accountId: string
   position: string
   changed: number
@@ -38,7 +38,7 @@ export interface Run extends Reach, Counters {
   halfDone: HalfDone | undefined
 }
 
-export type NewRun = Pick<
+type NewRun = Pick<
   Run,
   | 'accountId'
   | 'id'
@@ -52,14 +52,14 @@ export type NewRun = Pick<
 >
 
 /** How a run stands after a commit. */
-export interface Advance {
+interface Advance {
   counted: Counters
   place: string
   halfDone: HalfDone | undefined
   at: number
 }
 
-export interface Performed {
+interface Performed {
   runId: string
   at: number
   performer: Performer

@@ -19,7 +19,7 @@ export interface AttemptEntry {
   signedBy: string
 }
 
-export interface AttemptPage {
+interface AttemptPage {
   accountId: string
   /** Gregorian seconds, both inclusive. */
   from: number

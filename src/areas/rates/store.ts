@@ -6,7 +6,7 @@ import type { Store } from '../../storage/store.ts'
 import { leadingParts } from './rules.ts'
 import type { Rate } from './schema.ts'
 
-export const rateKind = 'rate'
+const rateKind = 'rate'
 
 export type RateStored = StoredRecord<Rate, object>
 
@@ -45,8 +45,6 @@ const allDecks = `SELECT id FROM (WITH RECURSIVE decks(id) AS (
   SELECT id FROM decks WHERE id IS NOT NULL) found ORDER BY id`
 
 const toRate = (row: Row) => toRecord(row) as StoredRecord<object, object> as RateStored
-
-export type RateStore = ReturnType<typeof createRateStore>
 
 /** The rates of all decks. They belong to no account but to the system, as its settings do. */
 export const createRateStore = (store: Store) => {

@@ -70,8 +70,6 @@ const claimQuery = (claim: string, page: SearchPage): Query => {
   }
 }
 
-export type SearchStore = ReturnType<typeof createSearchStore>
-
 /** Index reads: what begins with a prefix, in the order of the index. */
 export const createSearchStore = (store: Store) => {
   const read = async ({ sql, params }: Query, long: boolean | undefined): Promise<Hit[]> => {

@@ -14,9 +14,8 @@ import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
 import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
-import { createFolding, createQuantityBook } from './quantities/operations.ts'
+import { createQuantityBook } from './quantities/operations.ts'
 import { servicesRoutes } from './routes.ts'
-import { createSettling } from './settling.ts'
 import { createStandings } from './standing.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
 import { synchronizationRoutes } from './synchronization/routes.ts'
@@ -52,7 +51,6 @@ export const servicesArea = area({
       audit,
       isDirty: telling.isDirty,
     })
-    const settle = createSettling({ books, audit, totals: quantities.folded })
     return {
       offers: { services, quantities, books, bookkeepers, standings, audit },
       routes: [
@@ -62,9 +60,9 @@ export const servicesArea = area({
         ...paymentTokenRoutes(createPaymentTokens({ store, books, bookkeepers })),
         ...synchronizationRoutes(synchronization),
       ],
-      rounds: [createFolding({ store, settle }), synchronization.round],
+      rounds: [quantities.round, synchronization.round],
       hears: [on(accountLeaving, synchronization.leaving.removeWith)],
-      gates: [createConsent({ books, standings })],
+      gates: [createConsent({ store, books, quantities, standings, audit })],
       taskActions: createServiceTasks(accounts, quantities),
     }
   },

@@ -31,7 +31,7 @@ const mannerOf = ({ envelope, request }: Asked): Manner =>
 /** Who pays is the account's own affair; what it is sold is the reseller's. */
 const assertMaySell = ({ actor, account, data }: Call<string, ServicesChange>) => {
   const { billing_id: _, ...sold } = data
-  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck'] as const
+  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck', 'tax'] as const
   if (keys.some((key) => key in sold) && !resellerOnly.allows(actor, account, {}))
     throw failure('forbidden', {})
 }

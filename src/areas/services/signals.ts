@@ -1,12 +1,14 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { signal } from '../../storage/signal.ts'
-import type { Activation } from './pricing/invoices.ts'
+import type { DueLine } from './pricing/due.ts'
 
-/** Whose invoices charge something once, and for what. */
-export interface Activated {
+/** What an account pays at once, or is given back, for what a change set moves. */
+export interface AgreedCharges {
   account: AccountRecord
-  activations: readonly Activation[]
+  due: readonly DueLine[]
+  /** Whoever may not is refused when it has not enough. */
+  mayOverdraw: boolean
 }
 
-/** An account has more of what is charged once, when it is added. */
-export const activated = signal<Activated>('activated')
+/** Somebody who was asked, or need not be, pays for what changes here. */
+export const chargesAgreed = signal<AgreedCharges>('charges agreed')

@@ -13,7 +13,7 @@ export const sectionIn = (doc: SettingsDoc, section: string): Json | undefined =
   Object.hasOwn(doc, section) ? doc[section] : undefined
 
 /** What holds where a section says nothing: the schema's defaults, under a node also the default section. */
-export const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
+const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
   section === defaultSection ? defaults : mergeSections(defaults, sectionIn(doc, defaultSection))
 
 /** A section as it holds, with everything below it. */

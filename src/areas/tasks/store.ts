@@ -9,7 +9,7 @@ import type { Store } from '../../storage/store.ts'
 import { createPartStore, type Part } from './parts/store.ts'
 import type { TaskStatus, Waiting } from './rules.ts'
 
-export interface TaskDoc {
+interface TaskDoc {
   account_id: string
   auth_account_id: string
   category: string
@@ -29,7 +29,7 @@ export interface TaskDoc {
   parameters?: Json
 }
 
-export interface TaskHidden {
+interface TaskHidden {
   /** Who made the task: it runs with the rights of its account and user. */
   author: Author
   authMethod: AuthMethod
@@ -58,7 +58,7 @@ export const keyOf = ({ accountId, id }: TaskRecord): TaskKey => ({ accountId, t
  * Where the work stands. `uploading`: the input arrives, there is no record yet. `removed`: nobody sees the task any
  * more, its parts are yet to go.
  */
-export type RunState = 'uploading' | 'pending' | 'executing' | 'ended' | 'removed'
+type RunState = 'uploading' | 'pending' | 'executing' | 'ended' | 'removed'
 
 export interface Run {
   state: RunState

@@ -11,7 +11,8 @@ import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/fai
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
-import { addressOf, type CreationNotice, type Mail } from '../../mail/mail.ts'
+import type { CreationNotice } from '../../mail/creation-notice.ts'
+import { addressOf, type Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
@@ -37,7 +38,7 @@ import {
 } from './store.ts'
 
 /** What users own of one type, kept by another area. */
-export interface OwnedObjects {
+interface OwnedObjects {
   /** Adds the removal of all that a user owns to a change set. `afterwards` is to be called when that is stored. */
   removeOwned(
     set: ChangeSet,
@@ -47,7 +48,7 @@ export interface OwnedObjects {
 }
 
 /** One thing that went with its owner. */
-export interface RemovedObject {
+interface RemovedObject {
   type: ObjectType
   id: string
   status: 'success'

@@ -2,9 +2,9 @@ import type { UserRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { collectionListing } from '../../http/answer/listing.ts'
-import { creationNotice, creationQuery, withoutCreationWish } from '../../http/creation-notice.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
+import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Devices } from '../devices/operations.ts'
 import type { Users } from './operations.ts'
 import { objectTypesIn } from './rules.ts'
@@ -55,8 +55,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       answers: UserAnswer,
       fails: ['validation_error'],
       judge: ({ path, data, actor }) => users.judge(path.account_id, data, undefined, actor),
-      query: creationQuery,
-      prepare: withoutCreationWish,
+      wishes: creationWishes,
       run: async ({ author, account, data, request }) => {
         const user = await users.create(author, account, data, creationNotice(request))
         return made(user, await shown(user))

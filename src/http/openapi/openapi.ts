@@ -246,7 +246,8 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   if (path.includes('{')) kinds.push('bad_identifier')
   if (method !== 'GET') kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type')
   // Whatever moves what is counted may cost something.
-  if (method !== 'GET' && path.includes('{account_id}')) kinds.push('charges_not_accepted', 'billing_issue')
+  if (method !== 'GET' && path.includes('{account_id}'))
+    kinds.push('charges_not_accepted', 'billing_issue', 'not_enough_credit')
   if (method !== 'GET' && path.endsWith('}')) kinds.push('precondition_failed')
   return [...kinds, ...(spec.fails ?? [])]
 }
@@ -313,7 +314,9 @@ const pathParameters = (routes: readonly Route[]) => {
 
 const parametersOf = ({ path, spec }: Route) => [
   ...variablesIn(path).map((name) => ({ $ref: `#/components/parameters/path_${name}` })),
-  ...Object.entries(spec.query ?? {}).map(([name, description]) => parameter(name, description)),
+  ...Object.entries({ ...spec.query, ...spec.wishes }).map(([name, description]) =>
+    parameter(name, description),
+  ),
   ...(spec.list ? listReferences : []),
 ]
 
@@ -363,7 +366,7 @@ const pathsOf = (routes: readonly Route[], components: Components) => {
 }
 
 /** The document for these routes. */
-export const openApiOf = (routes: readonly Route[], version: string): Json => {
+const openApiOf = (routes: readonly Route[], version: string): Json => {
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
   )

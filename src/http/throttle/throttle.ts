@@ -16,7 +16,7 @@ import {
 const application = 'crossbar'
 
 /** What a request is charged by. */
-export interface Fare {
+interface Fare {
   clientAddress: string
   /** The resolved account in the path. */
   accountId: string | undefined

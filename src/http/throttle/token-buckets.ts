@@ -20,7 +20,7 @@ export interface Charge {
   readonly retryAfterSeconds: number
 }
 
-export interface TokenBuckets {
+interface TokenBuckets {
   /** Takes the tokens, or refuses and takes nothing. */
   consume(key: string, tokens: number, settings: BucketSettings): Charge
   /** For logins: takes the tokens, or refuses and empties the bucket. */
@@ -138,7 +138,7 @@ export const createTokenBuckets = ({
   }
 }
 
-export interface CostQuestion {
+interface CostQuestion {
   /** `crossbar.token_costs`: a number, or numbers under the keys of the specification. */
   tokenCosts: unknown
   /** The account in the path. */

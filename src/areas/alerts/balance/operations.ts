@@ -27,8 +27,6 @@ interface Watchable {
   doc: NoticedDoc
 }
 
-export type BalanceWatch = ReturnType<typeof createBalanceWatch>
-
 /** Tells the admins of an account by mail that its balance is low: once for each time it becomes so, and once a day. */
 export const createBalanceWatch = ({ store, accounts, mail, balance, awaitsTopup }: Tools) => {
   const rows = createWatchStore(store)

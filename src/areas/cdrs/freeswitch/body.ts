@@ -1,6 +1,6 @@
 import { isObject, type Json } from '../../../lib/json.ts'
 
-// What mod_json_cdr posts, in each of its encodings (reference 04 section 1.9): plain JSON, or a form whose one field
+// What mod_json_cdr posts, in each of its encodings: plain JSON, or a form whose one field
 // `cdr` is the JSON percent-encoded or in base64; on top of that the values of `variables` may be percent-encoded one
 // by one (`encode-values`, which is on unless it is switched off).
 

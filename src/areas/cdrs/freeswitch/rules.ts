@@ -14,7 +14,7 @@ import {
   textOf,
 } from './reader.ts'
 
-// How a leg that FreeSWITCH tells of becomes a record (reference 04 section 1.9): for each field the first variable
+// How a leg that FreeSWITCH tells of becomes a record: for each field the first variable
 // that is there.
 
 export interface SwitchLeg {

@@ -34,7 +34,7 @@ interface Tools {
 }
 
 /** Where calls are paid for: `here`, or they are history that was paid for before it came here. */
-export type Paid = 'here' | 'elsewhere'
+type Paid = 'here' | 'elsewhere'
 
 interface TakeManner {
   /** Hears of every batch. */

@@ -17,8 +17,6 @@ export const legKeyOf = ({ accountId, callId }: LegName) => `${accountId}/${call
 
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
-export type IntakeStore = ReturnType<typeof createIntakeStore>
-
 export const createIntakeStore = (store: Store) => {
   const storedIn = (month: number, rows: readonly CdrRow[]) =>
     store.cdrs.read({ first: month, last: month }, (from) =>

@@ -138,5 +138,3 @@ interface Found {
   found_time: number
   found_key: string
 }
-
-export type InteractionStore = ReturnType<typeof createInteractionStore>

@@ -5,8 +5,6 @@ import { type CdrRow, storedColumns } from '../columns.ts'
 const rowsPerRead = 2000
 const start: readonly [string, number, string] = ['', 0, '']
 
-export type CdrMonthStore = ReturnType<typeof createCdrMonthStore>
-
 export const createCdrMonthStore = (store: Store) => ({
   months: store.cdrs.months,
   drop: store.cdrs.drop,

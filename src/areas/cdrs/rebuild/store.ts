@@ -36,8 +36,6 @@ const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
       AND dimension IN (${dimensions.map((name) => `'${name}'`).join(', ')})
     GROUP BY account_id, dimension, group_value, day`
 
-export type RebuildStore = ReturnType<typeof createRebuildStore>
-
 export const createRebuildStore = (store: Store) => {
   const spanOf = ({ tables }: Period) => ({ first: Math.min(...tables), last: Math.max(...tables) })
 

@@ -1,4 +1,4 @@
-// Numbers as rows of a CSV (reference 02 section 1.6): what a row shows of a number, and what its cells ask for.
+// Numbers as rows of a CSV: what a row shows of a number, and what its cells ask for.
 
 import type { Failure } from '../../../lib/failure.ts'
 import { isObject } from '../../../lib/json.ts'

@@ -13,7 +13,7 @@ export class PhonebookError extends Error {
   }
 }
 
-export interface PhonebookSearch {
+interface PhonebookSearch {
   country: string
   prefix: string
   quantity: number
@@ -39,7 +39,7 @@ const under = (base: string, ...parts: string[]) =>
 const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
 
 /**
- * The HTTP inventory of reference 02 section 2.8. All it says is JSON, and only what comes with HTTP status 200 and
+ * A number inventory that is asked over HTTP. All it says is JSON, and only what comes with HTTP status 200 and
  * status `success` is believed.
  */
 export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {

@@ -1,4 +1,4 @@
-// What numbers can do, which numbers may, and when it is switched on (reference 02 section 2.5).
+// What numbers can do, which numbers may, and when it is switched on.
 import { isObject } from '../../../lib/json.ts'
 import type { NumberState } from '../rules.ts'
 

@@ -3,7 +3,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Classifier, compileNumbering, type Numbering } from './rules.ts'
 
 /** A number, how it was given, and the classifier that fits it. */
-export interface Classification extends Partial<Classifier> {
+interface Classification extends Partial<Classifier> {
   number: string
   e164: string
   name?: string

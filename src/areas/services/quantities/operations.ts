@@ -1,24 +1,48 @@
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { monthOf } from '../../../lib/time-key.ts'
-import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { treeVersion } from '../../../storage/quantities.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
-import { type MonthCount, type Move, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
+import { type MonthCount, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
 
 // A fold holds up other writers of the embedded store for some ten milliseconds.
 const movesPerFold = 2000
-
-/** Says what has to be written beside the totals when moves are folded: who pays what for them. */
-export type Settle = (moves: readonly Move<Author>[]) => Promise<ChangeSet[]>
 
 export type QuantityBook = ReturnType<typeof createQuantityBook>
 
 /** How many items of each category accounts have: exact at every moment, whatever is still to be folded. */
 export const createQuantityBook = ({ store }: { store: Store }) => {
   const rows = createQuantityStore(store)
+
+  /** Who stands above each of some accounts; nobody above those that are gone. */
+  const treesOf = async (accountIds: readonly string[]) => {
+    const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
+    const trees = accounts.map((account) => (account as AccountRecord | undefined)?.hidden.tree ?? [])
+    return new Map(accountIds.map((id, index) => [id, trees[index] as readonly string[]]))
+  }
+
+  const foldOnce = async (guard: Statement) => {
+    await store.fence()
+    const terms = { guard, treeVersion: await treeVersion(store) }
+    const moves = await rows.waiting(movesPerFold)
+    if (moves.length === 0) return false
+    const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
+    const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
+    await rows.fold(moves, sums, terms)
+    return moves.length === movesPerFold
+  }
+
+  const round: Round = {
+    name: 'quantities',
+    everySeconds: 2,
+    due: async () => (await rows.waiting(1)).length > 0,
+    async run(signal, guard) {
+      // An account that moves or goes at the same moment makes a fold look again.
+      while ((await retrying(() => foldOnce(guard))) && !signal.aborted);
+    },
+  }
 
   return {
     /** The account's own counts, and those of all accounts below it. */
@@ -43,51 +67,12 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
         .reduce((sum, { own, below }) => sum + own + below, 0)
     },
 
-    /** The totals that the next fold begins with. */
-    async folded(accountId: string) {
-      const rowsOf = await rows.folded(accountId)
-      return {
-        account: quantitiesBy(rowsOf, ({ own }) => own),
-        cascade: quantitiesBy(rowsOf, ({ below }) => below),
-      }
-    },
-
     /** What the account had itself at the beginning and the end of each month. */
     async months(accountId: string): Promise<MonthCount[]> {
       return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
     },
-  }
-}
 
-/** The round that adds what has moved to the totals of the accounts above, and settles it. */
-export const createFolding = ({ store, settle }: { store: Store; settle: Settle }): Round => {
-  const rows = createQuantityStore(store)
-
-  /** Who stands above each of some accounts; nobody above those that are gone. */
-  const treesOf = async (accountIds: readonly string[]) => {
-    const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
-    const trees = accounts.map((account) => (account as AccountRecord | undefined)?.hidden.tree ?? [])
-    return new Map(accountIds.map((id, index) => [id, trees[index] as readonly string[]]))
-  }
-
-  const foldOnce = async (guard: Statement) => {
-    await store.fence()
-    const terms = { guard, treeVersion: await treeVersion(store) }
-    const moves = await rows.waiting(movesPerFold)
-    if (moves.length === 0) return false
-    const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
-    const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
-    await rows.fold(moves, sums, terms, await settle(moves))
-    return moves.length === movesPerFold
-  }
-
-  return {
-    name: 'quantities',
-    everySeconds: 2,
-    due: async () => (await rows.waiting(1)).length > 0,
-    async run(signal, guard) {
-      // An account that moves or goes at the same moment makes a fold look again.
-      while ((await retrying(() => foldOnce(guard))) && !signal.aborted);
-    },
+    /** Adds what has moved to the totals of the accounts above. */
+    round,
   }
 }

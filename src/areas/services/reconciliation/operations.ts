@@ -48,11 +48,12 @@ export const createReconciliation = ({ store, quantities, sources }: Tools) => {
     return findWrong(accountId, attempt + 1)
   }
 
-  /** What puts the counts right. Nobody is asked for consent: what is there is there. */
+  /** What puts the counts right. Nobody is asked for consent, nor charged: what is there is there. */
   const plan = async (author: Author, account: AccountRecord): Promise<Step> => {
     const wrong = await findWrong(account.id)
     if (wrong.length === 0) return { sets: [], changed: 0 }
-    const set = new ChangeSet({ ...author, acceptsCharges: true })
+    const set = new ChangeSet(author)
+    set.isCorrection = true
     for (const { category, item, delta } of wrong) set.count(account.id, category, item, delta)
     set.record({ accountId: account.id, kind: 'quantities', id: account.id, action: 'edited' })
     return { sets: [set], changed: wrong.length }

@@ -7,13 +7,13 @@ import type { StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 
 /** A reset id that was mailed: it is stored only as its digest. */
-export interface Reset {
+interface Reset {
   hash: string
   /** Gregorian seconds. */
   expires: number
 }
 
-export interface ResetHidden {
+interface ResetHidden {
   resets: readonly Reset[]
 }
 

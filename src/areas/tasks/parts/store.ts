@@ -3,7 +3,7 @@ import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { TaskKey } from '../store.ts'
 
-export type PartName = 'in.csv' | 'out' | 'failed'
+type PartName = 'in.csv' | 'out' | 'failed'
 
 export interface Part {
   number: number

@@ -28,8 +28,6 @@ interface Tools {
   emails: SenderEmails
 }
 
-export type BrandSenders = ReturnType<typeof createBrandSenders>
-
 /** Whose mail comes from which address, and what it is signed with. */
 export const createBrandSenders = ({ store, whitelabels, emails }: Tools) => {
   /** The account, then those above it, the nearest first. */
