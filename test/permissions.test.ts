@@ -174,7 +174,7 @@ it('is who may call what, as reviewed', async () => {
   const columns = Object.keys(callers)
   const lines: string[] = []
   try {
-    for (const route of world.server.areas.routes) {
+    for (const route of world.server.routes) {
       const outcomes: string[] = []
       for (const client of Object.values(callers)) {
         const answer = await call(client, route, ids, own)
@@ -203,7 +203,7 @@ it('is who may call what, as reviewed', async () => {
 
 it('lets nobody without credentials call a route that asks for them', async () => {
   const ids = await idsOf()
-  for (const route of world.server.areas.routes.filter(({ spec }) => spec.allow.needsToken)) {
+  for (const route of world.server.routes.filter(({ spec }) => spec.allow.needsToken)) {
     const answer = await call(world.anonymous, route, ids, {})
     expect([401, nameOf(route)]).toEqual([answer.status, nameOf(route)])
   }

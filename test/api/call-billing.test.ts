@@ -216,7 +216,7 @@ describeEngines('calls', (engine) => {
     async function* history() {
       yield [{ line: 1, record: leg }]
     }
-    const report = await world.server.areas.intake.take({ requestId: 'test' }, history(), {
+    const report = await world.server.areas.cdrs.intake.take({ requestId: 'test' }, history(), {
       paid: 'elsewhere',
     })
     expect(report.accepted).toBe(1)

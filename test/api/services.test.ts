@@ -320,8 +320,8 @@ describeEngines('services', (engine) => {
     const { account } = await customer()
     await world.device(account)
     await settle()
-    const before = await world.server.areas.quantities.of(account.id)
-    const above = await world.server.areas.quantities.of(world.reseller.id)
+    const before = await world.server.areas.services.quantities.of(account.id)
+    const above = await world.server.areas.services.quantities.of(world.reseller.id)
     await world.server.store.writeUnrecorded([
       {
         sql: "UPDATE quantities SET own = own + 5 WHERE account_id = $1 AND item = 'sip_device'",
@@ -333,8 +333,8 @@ describeEngines('services', (engine) => {
       },
     ])
     expect((await world.ross.post(`${account.path}/services/reconciliation`, {})).data).toEqual({})
-    expect(await world.server.areas.quantities.of(account.id)).toEqual(before)
-    expect(await world.server.areas.quantities.of(world.reseller.id)).toEqual(above)
+    expect(await world.server.areas.services.quantities.of(account.id)).toEqual(before)
+    expect(await world.server.areas.services.quantities.of(world.reseller.id)).toEqual(above)
     const refused = await world.unchanged(() =>
       world.ada.post(`${world.acme.path}/services/reconciliation`, {}),
     )

@@ -1,8 +1,8 @@
 import { csvLine, isFormula, needsQuotes } from '../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
-import { splitObject } from './json-text.ts'
 import { type CdrRow, callIdOf, columns, interactionIdOf, startOf } from './columns.ts'
+import { splitObject } from './json-text.ts'
 import type { Place } from './reading/rules.ts'
 import {
   type CellValue,

@@ -4,9 +4,8 @@ import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
-import { agreedPostings } from './charges.ts'
-import type { Ledgers } from './ledgers/operations.ts'
 import { type CountMove, movesOfSets, type Request } from './moves.ts'
+import { dueToday } from './pricing/due.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -20,6 +19,7 @@ import type { Counted } from './pricing/items.ts'
 import type { PriceList } from './pricing/merge.ts'
 import type { QuantityBook } from './quantities/operations.ts'
 import { moved } from './quantities/rules.ts'
+import { chargesAgreed } from './signals.ts'
 import type { Standings } from './standing.ts'
 import { createTurnStore } from './store.ts'
 import { createQueueing } from './turns.ts'
@@ -30,7 +30,6 @@ interface Tools {
   quantities: QuantityBook
   standings: Standings
   audit: ServiceAudit
-  ledgers: Ledgers
 }
 
 /** An account whose plans price something that moves, and what it has at each step. */
@@ -56,7 +55,7 @@ const amountOf = (compared: readonly ComparedInvoice[]) =>
  * priced for the same place one is priced anew. Accounts without plans are not even looked at twice.
  */
 export const createConsent = (tools: Tools): Gate => {
-  const { store, books, standings, audit, ledgers, quantities } = tools
+  const { store, books, standings, audit, quantities } = tools
   const { clock } = store
   const turns = createTurnStore(store)
   const taking = createQueueing()
@@ -126,8 +125,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (!request.isCorrection) await ask(payer, request, compared)
     await tell(request, payer, { moves, compared })
     if (request.isCorrection) return
-    const postings = agreedPostings(compared, request.author.requestId, clock.now())
-    await ledgers.charge(request.set, account, postings)
+    request.set.tell(chargesAgreed, { account, due: compared.flatMap(dueToday) })
   }
 
   const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {

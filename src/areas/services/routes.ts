@@ -10,7 +10,6 @@ import type { Manner, Services } from './operations.ts'
 import { moneyProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
 import type { PlanDoc } from './pricing/plan.ts'
-import type { Reconciliation } from './reconciliation.ts'
 import { editable } from './rules.ts'
 import {
   PlanAssignment,
@@ -56,7 +55,7 @@ const assertMoney = ({ plan }: { plan?: unknown }) => {
   if (hasProblems(problems)) throw invalid(problems)
 }
 
-export const servicesRoutes = (services: Services, reconciliation: Reconciliation): Route[] => {
+export const servicesRoutes = (services: Services): Route[] => {
   const plansFor = async ({ account, request }: Pick<Call, 'account' | 'request'>) => {
     const { seller, collection } = await services.sold(account)
     const listing = collectionListing(collection, seller)
@@ -142,15 +141,6 @@ export const servicesRoutes = (services: Services, reconciliation: Reconciliatio
       judge: judgeOverrides,
       answers: Summary,
       run: ({ account, data }) => services.quote(account, data),
-    }),
-    post(`${base}/reconciliation`, {
-      summary: 'Count anew what an account has, and put its quantities right',
-      allow: ownReseller,
-      answers: anyObject(),
-      run: async ({ author, account }) => {
-        await reconciliation.reconcile(author, account)
-        return {}
-      },
     }),
     get(`${base}/manual`, {
       summary: 'Read the counts that are set by hand',

@@ -1,6 +1,5 @@
 import type { Problems } from '../../lib/failure.ts'
-import { dollarsOfUnits, unitsOfDollars } from '../../lib/money.ts'
-import { mostUnits } from './ledgers/rules.ts'
+import { dollarsOfUnits, mostUnits, unitsOfDollars } from '../../lib/money.ts'
 import type { PaymentTokens } from './payment-tokens/rules.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
