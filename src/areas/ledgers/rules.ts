@@ -26,7 +26,6 @@ export interface EntryDetails {
   period?: Period
   metadata?: Record<string, unknown>
   executor?: { trigger: string; module: string }
-  draft?: boolean
   account?: { id: string; name: string }
   audit?: object
 }
