@@ -29,7 +29,7 @@ import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { carryBySmtp, carryToFolder } from './mail/carriers.ts'
-import { createMail, waitingKey } from './mail/mail.ts'
+import { createMail } from './mail/mail.ts'
 import { createPost, postRounds } from './mail/post.ts'
 import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
@@ -92,12 +92,6 @@ const followTls = (db: Database, tls: TlsListener) => {
 const followWork = (db: Database, rounds: Rounds) =>
   db.onStale((keys) => {
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
-  })
-
-/** Letters go at once, whichever process they were written in. */
-const followMail = (db: Database, rounds: Rounds) =>
-  db.onStale((keys) => {
-    if (keys !== 'everything' && keys.includes(waitingKey)) rounds.nudge('mail')
   })
 
 /** Configuration in, running server out. Nothing stays open when the start fails. */
@@ -182,6 +176,7 @@ const putTogether = async (
       admitsPassword: areas.signIn.admitsPassword,
     }),
     isUnrestricted: areas.tokenRestrictions.isUnrestricted,
+    resellerOf: areas.accounts.resellerOf,
     throttle: createThrottle(settings, clock),
     idempotency,
     settings,
@@ -199,11 +194,10 @@ const putTogether = async (
   const { smtpUrl, dataDir } = config
   const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
   const post = createPost({ store, keyring, settings, senders: areas.whitelabel.senders, carrier, log })
-  for (const round of [...assembled.rounds, ...postRounds(post)]) rounds.add(round)
+  for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()
   followWork(db, rounds)
-  followMail(db, rounds)
   return {
     host: config.host,
     port,

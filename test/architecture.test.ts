@@ -64,7 +64,7 @@ const allowed: [path: string, text: string][] = [
   ['src/areas/a/store.ts', 'sql`SELECT id FROM records`'],
   ['src/areas/a/plans/store.ts', 'sql`SELECT id FROM records`'],
   ['src/jobs/store.ts', 'sql`SELECT id FROM work`'],
-  ['src/mail/store.ts', 'sql`DELETE FROM letters`'],
+  ['src/mail/store.ts', 'sql`DELETE FROM mail_attempts`'],
   ['src/storage/sqlite.ts', "import { DatabaseSync } from 'node:sqlite'\ndb.exec('DELETE FROM records')"],
   ['src/areas/a/operations.ts', "import type { B } from '../b/operations.ts'"],
   ['src/areas/a/operations.ts', "import { type B } from '../b/operations.ts'"],

@@ -68,8 +68,8 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
   const known = new Map<string, BasicEntry>()
 
   const recordsOf = async (accountId: string, userId: string) => {
-    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
-    const user = (await store.records.find(accountId, userKind, userId)) as UserRecord | undefined
+    const account = await store.records.find(accountId, accountKind, accountId)
+    const user = await store.records.find(accountId, userKind, userId)
     return { account, user }
   }
 
@@ -82,13 +82,13 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
   const lookUp = async (account: AccountRecord, method: DigestMethod, digest: string) => {
     const place = { accountId: account.id, salt: account.hidden.signInSalt }
     const holder = await keyHolder(store.records, place, method, digest)
-    return holder && ((await store.records.find(account.id, userKind, holder.id)) as UserRecord | undefined)
+    return holder && (await store.records.find(account.id, userKind, holder.id))
   }
 
   const check = async (value: string): Promise<BasicEntry | undefined> => {
     const [, accountId, digest] = basicText.exec(Buffer.from(value, 'base64').toString('latin1')) ?? []
     if (!accountId || !digest || !isId(accountId) || !isDigest(digest.toLowerCase())) return undefined
-    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const account = await store.records.find(accountId, accountKind, accountId)
     if (!account) return undefined
     const { basic_auth_type: method } = await settings.of('crossbar')
     const user = await lookUp(account, method, digest)

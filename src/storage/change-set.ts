@@ -2,10 +2,11 @@ import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
-import { type Append, type AppendTable, cacheKey, type Statement, type Value, type Write } from './db.ts'
+import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
 import type { KeyClaim } from './idempotency.ts'
 import type { Signal } from './signal.ts'
+import { integer, optional, table, text } from './table.ts'
 
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
@@ -54,36 +55,34 @@ const insertClaim = `INSERT INTO claims (account_id, name, value, holder_account
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
-const auditLog: AppendTable = {
-  name: 'audit_log',
-  columns: {
-    account_id: 'text',
-    id: 'text',
-    at: 'integer',
-    action: 'text',
-    kind: 'text',
-    record_id: 'text',
-    author: 'text',
-    before_doc: 'text',
-    after_doc: 'text',
-  },
-}
-const outbox: AppendTable = {
-  name: 'outbox',
-  columns: { account_id: 'text', id: 'text', at: 'integer', event: 'text', kind: 'text', record_id: 'text' },
-}
-const quantityMoves: AppendTable = {
-  name: 'quantity_moves',
-  columns: {
-    account_id: 'text',
-    id: 'text',
-    at: 'integer',
-    category: 'text',
-    item: 'text',
-    own: 'integer',
-    below: 'integer',
-  },
-}
+const auditLog = table('audit_log', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  action: text(),
+  kind: text(),
+  recordId: text(),
+  author: text(),
+  beforeDoc: optional(text()),
+  afterDoc: optional(text()),
+})
+const outbox = table('outbox', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  event: text(),
+  kind: text(),
+  recordId: text(),
+})
+const quantityMoves = table('quantity_moves', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  category: text(),
+  item: text(),
+  own: integer(),
+  below: integer(),
+})
 
 /** A count of what an account has, that a change moves: see areas/services/quantities. */
 export interface Count {
@@ -140,6 +139,11 @@ export class ChangeSet {
     return this
   }
 
+  add(...statements: readonly Statement[]) {
+    this.statements.push(...statements)
+    return this
+  }
+
   /** Declares what is being done. A change set without a change cannot be committed. */
   record(change: Change) {
     this.changes.push(change)
@@ -162,7 +166,7 @@ export class ChangeSet {
   /** Has something done after the commit, and only if there is one. */
   errand<Payload>(errand: Errand<Payload>) {
     this.errands.push(errand)
-    this.stale.push(workKey(errand.kind))
+    if (errand.dueAt === undefined) this.stale.push(workKey(errand.kind))
     return this
   }
 
@@ -216,11 +220,11 @@ export const conflict = () => failure('datastore_conflict', {})
 
 const feedOf = (change: Change, id: string, at: number, author: string): Append[] => {
   const { accountId, kind, id: recordId, action } = change
-  const before = maskSecrets(change.before) ?? null
-  const after = maskSecrets(change.after) ?? null
+  const place = { accountId, id, at, kind, recordId }
+  const [beforeDoc, afterDoc] = [maskSecrets(change.before), maskSecrets(change.after)]
   return [
-    { table: auditLog, values: [accountId, id, at, action, kind, recordId, author, before, after] },
-    { table: outbox, values: [accountId, id, at, eventNames[action], kind, recordId] },
+    auditLog.append({ ...place, action, author, beforeDoc, afterDoc }),
+    outbox.append({ ...place, event: eventNames[action] }),
   ]
 }
 
@@ -234,10 +238,9 @@ const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
     if (move) move.delta += delta
     else moves.set(key, { ...count })
   }
-  return Array.from(moves.values(), ({ accountId, category, item, delta }) => ({
-    table: quantityMoves,
-    values: [accountId, newId(at), at, category, item, delta, 0],
-  }))
+  return Array.from(moves.values(), ({ delta, ...counted }) =>
+    quantityMoves.append({ ...counted, id: newId(at), at, own: delta, below: 0 }),
+  )
 }
 
 /** An author as it is kept: without the hold on a key, which ends with the request. */

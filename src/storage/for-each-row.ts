@@ -25,7 +25,7 @@ export const sqliteForEachRow = ({ shape, rows, params, sql, orElse }: RowStatem
   const expect = { rows: 1, orElse }
   return rows.map((row) => ({
     sql: text,
-    params: [...params, ...names.map((name) => row[name] as Value)],
+    params: [...params, ...names.map((name) => row[name] ?? null)],
     expect,
   }))
 }

@@ -79,6 +79,8 @@ describeEngines('calls', (engine) => {
       },
       executor: { trigger: 'automatic', module: 'cdrs' },
       audit: { available_units: 0 },
+      created: nowOf(world),
+      created_ms: world.clock.now() + 62_167_219_200_000,
     })
     expect(await total(account)).toBe(-0.0132)
   })

@@ -418,7 +418,7 @@ describeEngines('notifications', (engine) => {
     const resetId = /recovery=([0-9a-f]+)/.exec(textOf(mail ?? ''))?.[1] ?? 'none'
     expect(resetId).toHaveLength(137)
     const tables = await Promise.all(
-      ['letters', 'mail_attempts', 'recovery_requests', 'records', 'audit_log'].map((name) =>
+      ['work', 'mail_attempts', 'records', 'audit_log'].map((name) =>
         world.server.store.all(`SELECT * FROM ${name}`),
       ),
     )

@@ -64,7 +64,8 @@ describeEngines('phones', (engine) => {
       { operation: 'update', ...place, device: { name: 'Hall' } },
       { operation: 'remove', ...place },
     ])
-    expect(await world.server.store.all('SELECT device_id FROM provisionings')).toEqual([])
+    const left = await world.server.store.all('SELECT state, payload FROM work WHERE id = $1', [made.id])
+    expect(left).toEqual([{ state: 'done', payload: '{}' }])
   })
 
   it('that are no such phones concern nobody', async () => {

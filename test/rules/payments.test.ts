@@ -6,7 +6,6 @@ import { lowBalanceThreshold, topupDue } from '../../src/areas/payments/topup/ru
 import {
   coinProblems,
   maySend,
-  pauseAfter,
   raisedToCoin,
   type Transaction,
 } from '../../src/areas/payments/transactions/rules.ts'
@@ -83,11 +82,6 @@ describe('an amount', () => {
 })
 
 describe('a transaction of which nobody knows', () => {
-  it('is looked at after growing pauses, at least once in an hour', () => {
-    expect([0, 1, 2].map(pauseAfter)).toEqual([1000, 2000, 4000])
-    expect(pauseAfter(1000)).toBe(3_600_000)
-  })
-
   it('is sent again for a day', () => {
     const made = { created: 62_167_219_200 } as Transaction
     expect(maySend(made, day - 1)).toBe(true)

@@ -381,6 +381,6 @@ describe('the code', () => {
   it('writes in one place', () => {
     expect(pathsWith(/\bdb\.write\(/)).toEqual(['src/storage/store.ts'])
     expect(pathsWith(/\bwriteOf\(/)).toEqual(['src/storage/store.ts'])
-    expect(pathsWith(/(INSERT INTO |name: ')(audit_log|outbox)/)).toEqual(['src/storage/change-set.ts'])
+    expect(pathsWith(/(INSERT INTO |table\(')(audit_log|outbox)/)).toEqual(['src/storage/change-set.ts'])
   })
 })

@@ -4,8 +4,9 @@ import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { moveQuantities, removeQuantities } from '../../storage/quantities.ts'
-import { deleteRecord, recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
+import { deleteRecord, recordColumns, sortKeyOf, toRecords } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { keyset } from '../../storage/table.ts'
 
 export const nameTaken = (name: unknown) => ({
   name: { unique: { message: 'Account name already in use', cause: name } },
@@ -42,13 +43,11 @@ export interface TreePage {
 }
 
 const treeSql = ({ direct, after, descending }: TreePage) => {
-  const side = descending ? '<' : '>'
-  const order = descending ? 'DESC' : 'ASC'
-  const keyset = after ? `AND (t.sort_key, t.account_id) ${side} ($3, $4)` : ''
-  return `SELECT ${recordColumns('r.')} FROM account_tree t
+  const { behind, order } = keyset(['t.sort_key', 't.account_id'], descending)
+  return `SELECT ${recordColumns('r')} FROM account_tree t
     JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
-    WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${keyset}
-    ORDER BY t.sort_key ${order}, t.account_id ${order} LIMIT $2`
+    WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${after ? `AND ${behind(3)}` : ''}
+    ORDER BY ${order} LIMIT $2`
 }
 
 /** What the tree orders accounts by, and what search finds them by. */
@@ -108,7 +107,7 @@ export const createAccountStore = (store: Store) => {
   const readTree = async (page: TreePage) => {
     const params = [page.ancestorId, page.limit, ...(page.after ?? [])]
     const rows = await (page.long ? store.scan(treeSql(page), params) : store.all(treeSql(page), params))
-    return rows.map(toRecord) as AccountRecord[]
+    return toRecords(accountKind, rows)
   }
 
   return {

@@ -185,7 +185,8 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     for (const stretch of await stretchesFrom(scope, after, descending)) {
       const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
       items.push(...(await readPart({ ...part, until: undefined }, limit - items.length, long)))
-      if (items.length === limit) return { items, next: placeOf(items.at(-1) as CdrRow) }
+      const final = items.at(-1)
+      if (final && items.length === limit) return { items, next: placeOf(final) }
     }
     return { items, next: undefined }
   }

@@ -19,9 +19,9 @@ export const ledgersArea = area({
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
       rounds: [ledgers.round],
       hears: [
-        on(chargesAgreed, (set, { account, due, mayOverdraw }) => {
+        on(chargesAgreed, (set, { account, due }) => {
           const postings = due.map((line) => postingOf(line, set.author.requestId, store.clock.now()))
-          return ledgers.charge(set, account, postings, { mayOverdraw })
+          return ledgers.charge(set, account, postings)
         }),
       ],
     }

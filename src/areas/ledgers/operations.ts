@@ -14,6 +14,8 @@ import {
   type Entry,
   type EntryDetails,
   entryJson,
+  mayOverdraw,
+  monthBeginningAt,
   monthNumber,
   type SourceSum,
   sumsJson,
@@ -95,9 +97,12 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
     }
   }
 
-  /** A debit takes no more than is there, unless the account may pay later. */
-  const floorFor = async (account: AccountRecord, amount: number) =>
-    amount >= 0
+  /**
+   * Whoever stands above an account may take more than is there: it corrects. From its own account nobody does, unless
+   * that may pay later.
+   */
+  const floorFor = async (author: Author, account: AccountRecord, amount: number) =>
+    amount >= 0 || mayOverdraw(author, account)
       ? undefined
       : {
           units: -(await overdraft(account)),
@@ -157,20 +162,15 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
 
     /**
      * Takes what somebody has agreed to, or gives back: all of it or nothing. Whoever has not enough, and may not pay
-     * later, is refused with `not_enough_credit`, unless `mayOverdraw`. Zero amounts leave no trace.
+     * later, is refused with `not_enough_credit`: see `mayOverdraw`. Zero amounts leave no trace.
      */
-    async charge(
-      set: ChangeSet,
-      account: AccountRecord,
-      postings: readonly Posting[],
-      { mayOverdraw }: { mayOverdraw: boolean },
-    ): Promise<void> {
+    async charge(set: ChangeSet, account: AccountRecord, postings: readonly Posting[]): Promise<void> {
       const moving = postings.filter(({ amount }) => amount !== 0)
       if (moving.length === 0) return
       const amount = moving.reduce((sum, posting) => sum + posting.amount, 0)
       set.tell(balanceMoved, { account, isSpent: amount < 0 })
       const bookings = moving.map((posting) => postedBy(account, posting))
-      const floor = mayOverdraw ? undefined : await floorFor(account, amount)
+      const floor = await floorFor(set.author, account, amount)
       for (const id of rows.bookMany(set, account.id, bookings, clock.now(), floor))
         set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
     },
@@ -203,7 +203,7 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
       const ids: string[] = []
       for (const one of concerned) {
         set.tell(balanceMoved, { account: one, isSpent: sign < 0 })
-        ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(one, booking.amount)))
+        ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(author, one, booking.amount)))
       }
       await store.commit(set)
       return Promise.all(
@@ -220,7 +220,7 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
 
     /** Source -> what it comes to, from one time to another in Gregorian seconds. */
     sums: async (accountId: string, from: number, to: number) =>
-      sumsJson(await rows.sums(accountId, from, to)),
+      sumsJson(await rows.sums(accountId, { from, to, opening: monthBeginningAt(from) })),
 
     /** A month's book, and the same by account. */
     async summary(accountId: string, monthText: string) {

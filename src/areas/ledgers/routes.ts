@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { accountMember, resellerOnly } from '../../auth/policies.ts'
+import { accountMember, ownReseller } from '../../auth/policies.ts'
 import { answer, ListAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { timeWindow } from '../../http/answer/time-window.ts'
@@ -67,10 +67,10 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
           descending,
           long,
         }),
-      cursor: ({ created, id }) => [timeKey(created), id],
+      cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
       row: (entry) => JSON.stringify(entryJson(entry)),
       flat: csvRow,
-      record: (entry) => ({ ...entryJson(entry), created: entry.created }),
+      record: entryJson,
     }
   }
 
@@ -112,7 +112,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
     )
 
   const booking = {
-    allow: resellerOnly,
+    allow: ownReseller,
     body: LedgerRequest,
     judge: amountProblems,
     answers: anyObject(),

@@ -1,3 +1,4 @@
+import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../lib/money.ts'
 import { monthOf } from '../../lib/time-key.ts'
 
@@ -47,6 +48,10 @@ export interface Entry {
   id: string
   /** Gregorian seconds. */
   created: number
+  /** Unix milliseconds. */
+  madeAt: number
+  /** Its place among the entries of the account, in the order in which they moved the balance. */
+  ordinal: number
   source: Source
   usage: Usage
   amount: number
@@ -65,11 +70,21 @@ export const monthNumber = (unixMilliseconds: number) => Number(monthOf(unixMill
 
 export const monthBefore = (month: number) => (month % 100 === 1 ? month - 89 : month - 1)
 
+/** The month whose first second this is (Gregorian seconds), if it is one. */
+export const monthBeginningAt = (gregorianSeconds: number): number | undefined => {
+  const unix = unixOfGregorian(gregorianSeconds)
+  const at = new Date(unix * 1000)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1) === at.getTime()
+    ? monthNumber(at.getTime())
+    : undefined
+}
+
 /** The book against which an account's book moves. */
 export const counterBook = (service: string) =>
   service === 'payments' ? 'cash' : service === rolloverService ? 'previous month' : `revenue: ${service}`
 
-export const entryJson = ({ id, source, usage, amount, availableBefore, details }: Entry) => {
+export const entryJson = (entry: Entry) => {
+  const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
   const { audit, ...rest } = details
   return {
     id,
@@ -78,6 +93,8 @@ export const entryJson = ({ id, source, usage, amount, availableBefore, details 
     usage,
     amount: dollarsOfUnits(amount),
     audit: { ...audit, available_units: availableBefore },
+    created,
+    created_ms: gregorianMilliseconds(madeAt),
   }
 }
 
@@ -118,7 +135,8 @@ export const sumsJson = (sums: readonly SourceSum[]) => {
 
 /** The row of a CSV, with the headings of people who keep books. Metadata have a column each. */
 export const csvRow = (entry: Entry) => {
-  const { id, source, usage, amount, description, period, metadata = {} } = entryJson(entry)
+  const { id, source, usage, amount, created, created_ms, ...details } = entryJson(entry)
+  const { description, period, metadata = {} } = details
   return {
     id,
     'Source ID': source.id,
@@ -128,8 +146,19 @@ export const csvRow = (entry: Entry) => {
     'Usage Unit': usage.unit,
     Amount: amount,
     Description: description,
+    Created: created,
+    'Created Milliseconds': created_ms,
     'Start Time': period?.start,
     'End Time': period?.end,
     ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata_${key}`, value])),
   }
 }
+
+/**
+ * Who may take more of an account's money than there is: those who stand above it, and the server by itself. What a
+ * customer starts takes no more than is there, or than the customer may pay later.
+ */
+export const mayOverdraw = (
+  { authAccountId }: { authAccountId?: string },
+  { hidden: { tree } }: { hidden: { tree: readonly string[] } },
+) => authAccountId === undefined || tree.includes(authAccountId) || tree.length === 0

@@ -36,6 +36,8 @@ export const LedgerEntry = open({
   metadata: anyObject(),
   draft: flag(),
   audit: anyObject(),
+  created: gregorian('When it was booked'),
+  created_ms: integer({ description: 'The same in Gregorian milliseconds' }),
 })
 
 export const Amount = open({ amount: must(number({ description: 'Dollars' })) })

@@ -34,6 +34,14 @@ export interface EntryPage {
   long: boolean
 }
 
+/** A time whose entries are added up. Gregorian seconds, both inclusive. */
+export interface SumWindow {
+  from: number
+  to: number
+  /** The month that begins with the time, like 202611; undefined when the time begins within a month. */
+  opening: number | undefined
+}
+
 const entryShape = {
   id: 'text',
   source_service: 'text',
@@ -46,23 +54,25 @@ const entryShape = {
   doc: 'text',
   // What the balance has moved by since before the entry.
   moved: 'integer',
+  // How many entries come after it.
+  behind: 'integer',
 } as const
 
 const insertEntries = (given: string) => `INSERT INTO ledger_entries
     (account_id, id, created, month, source_service, source_id, amount, usage_type, usage_quantity, usage_unit,
-      for_account_id, available_before, doc)
+      for_account_id, available_before, doc, ordinal, made_at)
   SELECT account_id, given.id, CAST($2 AS BIGINT), CAST($3 AS INTEGER), given.source_service, given.source_id,
       given.amount, given.usage_type, given.usage_quantity, given.usage_unit, given.for_account_id,
-      units - given.moved, given.doc
+      units - given.moved, given.doc, entries - given.behind, CAST($4 AS BIGINT)
     FROM ledger_balances, ${given} WHERE account_id = $1
   ON CONFLICT DO NOTHING`
 
 // Only of balances of earlier months: whoever comes second in a month finds nothing to carry over.
 const insertRollover = `INSERT INTO ledger_entries
     (account_id, id, created, month, source_service, source_id, amount, usage_type, usage_quantity, usage_unit,
-      for_account_id, available_before, doc)
+      for_account_id, available_before, doc, ordinal, made_at)
   SELECT account_id, CAST($2 AS TEXT), CAST($3 AS BIGINT), CAST($4 AS INTEGER), '${rolloverService}', CAST($5 AS TEXT),
-      units, 'month', 1, 'month', account_id, units, CAST($6 AS TEXT)
+      units, 'month', 1, 'month', account_id, units, CAST($6 AS TEXT), entries + 1, CAST($7 AS BIGINT)
     FROM ledger_balances WHERE account_id = $1 AND month < $4 AND units <> 0
   ON CONFLICT DO NOTHING`
 
@@ -93,7 +103,7 @@ const insertLegs = (given: string) => `INSERT INTO ledger_postings (account_id, 
   SELECT CAST($1 AS TEXT), given.entry_id, given.book, given.amount FROM ${given} WHERE true ON CONFLICT DO NOTHING`
 
 const entryColumns =
-  'id, created, source_service, source_id, amount, usage_type, usage_quantity, usage_unit, available_before, doc'
+  'id, created, made_at, ordinal, source_service, source_id, amount, usage_type, usage_quantity, usage_unit, available_before, doc'
 
 const usageOf = (row: Row) => ({
   type: row.usage_type as string,
@@ -104,6 +114,8 @@ const usageOf = (row: Row) => ({
 const toEntry = (row: Row): Entry => ({
   id: row.id as string,
   created: row.created as number,
+  madeAt: row.made_at as number,
+  ordinal: row.ordinal as number,
   source: { service: row.source_service as string, id: row.source_id as string },
   usage: usageOf(row),
   amount: row.amount as number,
@@ -139,35 +151,32 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
         month,
         String(monthBefore(month)),
         JSON.stringify(details),
+        at,
       ])
       .run(insertRolloverLeg('account', ''), [accountId, id, month])
       .run(insertRolloverLeg(counterBook(rolloverService), '-'), [accountId, id, month])
       .run(sumRollover, [accountId, month])
-      .run('UPDATE ledger_balances SET month = $2 WHERE account_id = $1 AND month < $2', [accountId, month])
+      .run(
+        'UPDATE ledger_balances SET month = $2, entries = entries + 1 WHERE account_id = $1 AND month < $2',
+        [accountId, month],
+      )
   }
 
-  const moveBalance = (set: ChangeSet, accountId: string, amount: number, floor: Floor | undefined) => {
-    if (!floor)
-      return set.run(
-        'UPDATE ledger_balances SET units = units + $2 WHERE account_id = $1',
-        [accountId, amount],
-        {
-          rows: 1,
-          orElse: bookedAlready,
-        },
-      )
-    return set.run(
-      'UPDATE ledger_balances SET units = units + $2 WHERE account_id = $1 AND units + $2 >= $3',
-      [accountId, amount, floor.units],
-      { rows: 1, orElse: floor.orElse },
-    )
+  const moveBalance = (set: ChangeSet, accountId: string, bookings: readonly Booking[], floor?: Floor) => {
+    const move = 'UPDATE ledger_balances SET units = units + $2, entries = entries + $3 WHERE account_id = $1'
+    const params = [accountId, totalOf(bookings), bookings.length]
+    return floor
+      ? set.run(`${move} AND units + $2 >= $4`, [...params, floor.units], { rows: 1, orElse: floor.orElse })
+      : set.run(move, params, { rows: 1, orElse: bookedAlready })
   }
 
   /** Adds entries and their legs, in the order in which they move the balance. Answers with the ids of the entries. */
   const addEntries = (set: ChangeSet, accountId: string, bookings: readonly Booking[], at: number) => {
     const month = monthNumber(at)
     let moved = totalOf(bookings)
+    let behind = bookings.length
     const entries = bookings.map(({ source, usage, amount, identity, about, details }) => {
+      behind -= 1
       const entry = {
         id: `${month}-${identity}`,
         source_service: source.service,
@@ -179,6 +188,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
         for_account_id: about.id,
         doc: JSON.stringify(details),
         moved,
+        behind,
       }
       moved -= amount
       return entry
@@ -187,7 +197,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       { entry_id: id, book: 'account', amount },
       { entry_id: id, book: counterBook(source_service), amount: -amount },
     ])
-    const params = [accountId, gregorianOfUnix(at / 1000), month]
+    const params = [accountId, gregorianOfUnix(at / 1000), month, at]
     set.statements.push(
       ...words.forEachRow({
         shape: entryShape,
@@ -223,7 +233,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
   ): readonly string[] => {
     const month = monthNumber(at)
     openMonth(set, accountId, month, at)
-    moveBalance(set, accountId, totalOf(bookings), floor)
+    moveBalance(set, accountId, bookings, floor)
     const ids = addEntries(set, accountId, bookings, at)
     const keyOf = ({ source, about }: Booking) => JSON.stringify([source.service, about.id])
     for (const same of Map.groupBy(bookings, keyOf).values())
@@ -269,23 +279,34 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     }: EntryPage): Promise<Entry[]> {
       const side = descending ? '<' : '>'
       const order = descending ? 'DESC' : 'ASC'
-      const keyset = after ? `AND (created, id) ${side} ($6, $7)` : ''
-      const params = [accountId, service, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])]
+      const keyset = after ? `AND (created, ordinal) ${side} ($6, $7)` : ''
+      const params = [
+        accountId,
+        service,
+        from,
+        to,
+        limit,
+        ...(after ? [Number(after[0]), Number(after[1]) || 0] : []),
+      ]
       const sql = `SELECT ${entryColumns} FROM ledger_entries
         WHERE account_id = $1 AND source_service = $2 AND created BETWEEN $3 AND $4 ${keyset}
-        ORDER BY created ${order}, id ${order} LIMIT $5`
+        ORDER BY created ${order}, ordinal ${order} LIMIT $5`
       return (await (long ? scan(sql, params) : all(sql, params))).map(toEntry)
     },
 
-    /** What each source comes to in some time. */
-    async sums(accountId: string, from: number, to: number): Promise<SourceSum[]> {
+    /**
+     * What each source comes to in some time. A balance that was carried over counts only where the time begins: in
+     * the `opening` month. Later ones carry what is in that time anyway.
+     */
+    async sums(accountId: string, { from, to, opening }: SumWindow): Promise<SourceSum[]> {
       const rows = await scan(
         `SELECT source_service, min(for_account_id) AS for_account_id, CAST(sum(amount) AS BIGINT) AS amount,
             min(usage_type) AS usage_type, CAST(sum(usage_quantity) AS BIGINT) AS usage_quantity,
             min(usage_unit) AS usage_unit
           FROM ledger_entries WHERE account_id = $1 AND created BETWEEN $2 AND $3
+            AND (source_service <> '${rolloverService}' OR month = $4)
           GROUP BY source_service ORDER BY source_service`,
-        [accountId, from, to],
+        [accountId, from, to, opening ?? 0],
       )
       return rows.map(toSum)
     },

@@ -18,12 +18,12 @@ export const paymentsArea = area({
   name: 'payments',
   needs: { services: servicesArea, ledgers: ledgersArea },
   create(tools, { services: sold, ledgers }) {
-    const { settings, rounds, store } = tools
+    const { settings, store } = tools
     const { services, bookkeepers } = sold
     const money = { ...tools, ...sold, ledgers }
     const transactions = createTransactions(money)
     const manual = createManualTransactions({ transactions, bookkeepers })
-    const topups = createTopups({ ...money, transactions, nudge: () => rounds.nudge('transactions') })
+    const topups = createTopups({ ...money, transactions })
     const billing = createBilling({ ...money, transactions })
     return {
       offers: {
@@ -47,7 +47,7 @@ export const paymentsArea = area({
           settings,
           clock: store.clock,
         }),
-        ...topupRoutes(topups),
+        ...topupRoutes(topups, services.sellerOf),
       ],
       rounds: [transactions.round, topups.round, billing.round],
       hears: [

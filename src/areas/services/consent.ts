@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
-import type { Author, ChangeSet } from '../../storage/change-set.ts'
+import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
@@ -47,10 +47,6 @@ const mostTries = 100
 
 const amountOf = (compared: readonly ComparedInvoice[]) =>
   compared.reduce((sum, invoice) => sum + Math.max(0, riseOf(invoice)) + invoice.today, 0)
-
-/** What a customer starts takes no more than is there; who stands above the payer, or nobody, may overdraw. */
-const mayOverdraw = ({ authAccountId }: Author, { hidden: { tree } }: AccountRecord) =>
-  authAccountId === undefined || tree.includes(authAccountId) || tree.length === 0
 
 /**
  * Stands before every write that moves counts, whatever area it comes from. Whoever pays for what moves is found,
@@ -129,8 +125,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (!request.isCorrection) await ask(payer, request, compared)
     await tell(request, payer, { moves, compared })
     if (request.isCorrection) return
-    const due = compared.flatMap(dueToday)
-    request.set.tell(chargesAgreed, { account, due, mayOverdraw: mayOverdraw(request.author, account) })
+    request.set.tell(chargesAgreed, { account, due: compared.flatMap(dueToday) })
   }
 
   const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {

@@ -6,8 +6,6 @@ import type { DueLine } from './pricing/due.ts'
 export interface AgreedCharges {
   account: AccountRecord
   due: readonly DueLine[]
-  /** Whoever may not is refused when it has not enough. */
-  mayOverdraw: boolean
 }
 
 /** Somebody who was asked, or need not be, pays for what changes here. */

@@ -107,7 +107,7 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
 
   const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
     if (secrets.password === undefined && secrets.credentials === undefined) return {}
-    const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const account = await records.find(accountId, accountKind, accountId)
     const { should_enforce_strength: isEnforced } = account ? await passwordRules(account) : {}
     return isEnforced === true ? strengthProblems(secrets) : {}
   }

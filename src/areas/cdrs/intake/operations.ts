@@ -1,4 +1,4 @@
-import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { accountKind } from '../../../auth/identity.ts'
 import { hasProblems, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, newId } from '../../../lib/ids.ts'
@@ -67,8 +67,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
   const legs = createIntakeStore(store)
   const now = () => gregorianNow(store.clock)
 
-  const accountOf = (accountId: string) =>
-    store.records.find(accountId, accountKind, accountId) as Promise<AccountRecord | undefined>
+  const accountOf = (accountId: string) => store.records.find(accountId, accountKind, accountId)
 
   /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
   const judge = async (given: unknown): Promise<Leg | Verdict> => {

@@ -76,7 +76,7 @@ export const createBilling = (tools: Tools) => {
       module: 'services',
       bookkeeper,
     } as const
-    return transactions.open(set, account, wanted, clock.now())
+    return transactions.open(set, account, wanted)
   }
 
   const bill = async (account: AccountRecord, invoice: Invoice, month: number) => {

@@ -1,9 +1,9 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { asksNobody, type Conclusion, type ErrandKind, type Queue } from '../../../jobs/queue.ts'
+import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { randomHex } from '../../../lib/ids.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
+import type { Log } from '../../../lib/log.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -16,7 +16,7 @@ import type { Bookkeeper } from '../../services/pricing/plan.ts'
 import type { Transactions, Wanted } from '../transactions/operations.ts'
 import { raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import { pauseMs, sameTopup, type TopupDoc, topupDescription, topupDue } from './rules.ts'
-import { createTopupStore, type TopupCheck } from './store.ts'
+import { createTopupStore } from './store.ts'
 
 interface Tools {
   store: Store
@@ -25,7 +25,7 @@ interface Tools {
   bookkeepers: Bookkeepers
   ledgers: Ledgers
   transactions: Transactions
-  nudge(): void
+  queue: Queue
   log: Log
 }
 
@@ -38,13 +38,17 @@ export interface ToppedUp {
 type TopupTrigger = 'manual' | 'automatic'
 
 const roundAuthor: Author = { requestId: 'topup' }
-const perLook = 100
+const ownCreditIsOff = {
+  message: 'no bookkeeper charges this account: only its reseller can add money to it',
+  reason: 'topup_without_gateway',
+}
+const kindName = 'topup'
 
 export type Topups = ReturnType<typeof createTopups>
 
 /** Money that is added to accounts, by hand or when there is little left. */
 export const createTopups = (tools: Tools) => {
-  const { store, settings, books, bookkeepers, ledgers, transactions, nudge, log } = tools
+  const { store, settings, books, bookkeepers, ledgers, transactions, queue, log } = tools
   const rows = createTopupStore(store)
   const { clock } = store
 
@@ -59,6 +63,9 @@ export const createTopups = (tools: Tools) => {
     module: 'topup',
     bookkeeper,
   })
+
+  /** Whether accounts may give themselves money that nobody is charged for. */
+  const isOwnCreditOn = async () => (await settings.of('services')).own_topup_without_gateway
 
   /** The built-in bookkeeper charges nobody: it gives credit. */
   const credit = (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
@@ -83,89 +90,91 @@ export const createTopups = (tools: Tools) => {
   }
 
   /** Everything that an automatic top-up is goes into one set: the claim, and the credit or the open transaction. */
-  const topUp = async (check: TopupCheck, account: AccountRecord, amount: number) => {
+  const topUp = async (
+    account: AccountRecord,
+    amount: number,
+    lastAt: number,
+  ): Promise<Conclusion<object>> => {
     const now = clock.now()
+    const tomorrow = { state: 'waiting', dueAt: now + pauseMs } as const
     const bookkeeper = await bookkeepers.of(account)
     const gateway = bookkeepers.gateway(bookkeeper)
-    if (!gateway || !(await gateway.isReady(bookkeeper.vendor_id))) {
+    const isCreditOff = gateway?.capabilities.charges === false && !(await isOwnCreditOn())
+    if (!gateway || isCreditOff || !(await gateway.isReady(bookkeeper.vendor_id))) {
       log.write('warn', 'an account cannot be topped up', { account_id: account.id, type: bookkeeper.type })
-      return store.writeUnrecorded([rows.putAway(check, now + pauseMs)])
+      return { ...tomorrow, outcome: `the bookkeeper ${bookkeeper.type} is not set up` }
     }
     const set = new ChangeSet(roundAuthor)
-    rows.claim(set, check, now, now + pauseMs)
+    rows.claim(set, account.id, lastAt, now)
     if (gateway.capabilities.charges) {
       const { currency } = await settings.of('services')
       const coins = raisedToCoin(amount, gateway.smallestUnits(currency))
-      await transactions.open(set, account, wantedOf(bookkeeper, coins, 'automatic'), now)
+      await transactions.open(set, account, wantedOf(bookkeeper, coins, 'automatic'))
     } else credit(set, account, amount, 'automatic')
-    await store.commit(set)
-    nudge()
+    return { ...tomorrow, outcome: 'topped up', sets: [set] }
   }
 
-  const decide = async (check: TopupCheck, account: AccountRecord | undefined) => {
+  const decide = async (account: AccountRecord | undefined, balance: number, lastAt: number) => {
     const { enable: isEnabled } = await settings.of('topup')
-    const balance = await ledgers.balance(check.accountId)
     const topup = account?.doc.topup as TopupDoc | undefined
-    return topupDue({ isEnabled, topup, balance, lastAt: check.lastAt, now: clock.now() })
+    return topupDue({ isEnabled, topup, balance, lastAt, now: clock.now() })
   }
 
-  const look = async (check: TopupCheck) => {
-    const account = await books.account(check.accountId)
-    const decision = await decide(check, account)
-    if (typeof decision === 'number' && account) return topUp(check, account, decision)
-    log.write('debug', 'an account is not topped up', { account_id: check.accountId, reason: decision })
-    const nextAt = decision === 'topup_daily_limit' ? check.lastAt + pauseMs : 0
-    await store.writeUnrecorded([rows.putAway(check, nextAt)])
-  }
+  const isOn = async () => (await settings.of('topup')).enable
 
-  /** What another process, or a debit in between, was faster with is looked at again. */
-  const lookSafely = async (check: TopupCheck) => {
-    try {
-      await look(check)
-    } catch (error) {
-      if (error instanceof Failure && error.kind === 'datastore_conflict') return
-      const { accountId: account_id } = check
-      log.write('error', 'an account could not be topped up', { account_id, error: describeError(error) })
-      await store.writeUnrecorded([rows.putAway(check, clock.now() + pauseMs)])
-    }
-  }
-
-  const round: Round = {
-    name: 'topup',
-    everySeconds: 5,
+  const kind: ErrandKind<object, undefined> = {
+    kind: kindName,
+    atOnce: 1,
     // While it is switched off, accounts wait: at most once each.
-    due: async () => (await settings.of('topup')).enable && (await rows.due(clock.now(), 1)).length > 0,
-    async run(signal) {
-      while (!signal.aborted && (await settings.of('topup')).enable) {
-        const due = await rows.due(clock.now(), perLook)
-        for (const check of due) if (!signal.aborted) await lookSafely(check)
-        if (due.length < perLook) return
-      }
+    isOn,
+    ask: asksNobody,
+    async conclude({ accountId }) {
+      const account = await books.account(accountId)
+      const lastAt = await rows.lastAt(accountId)
+      const decision = await decide(account, await ledgers.balance(accountId), lastAt)
+      if (typeof decision === 'number' && account) return topUp(account, decision, lastAt)
+      const outcome = String(decision)
+      log.write('debug', 'an account is not topped up', { account_id: accountId, reason: outcome })
+      return decision === 'topup_daily_limit'
+        ? { state: 'waiting', dueAt: lastAt + pauseMs, outcome }
+        : { state: 'done', outcome }
     },
   }
 
+  /** Not told of: balances move with every call. */
+  const look = (set: ChangeSet, accountId: string) =>
+    set.errand({ kind: kindName, id: accountId, accountId, dueAt: clock.now(), payload: {} })
+
   return {
-    round,
+    round: queue.round(kind),
 
     /** Whether an account's balance is still to be looked at: it may be topped up any moment. */
-    awaits: async (accountId: string) =>
-      (await settings.of('topup')).enable && (await rows.isDue(accountId, clock.now())),
+    async awaits(accountId: string) {
+      const check = await queue.find(kindName, accountId)
+      return check?.state === 'waiting' && check.dueAt <= clock.now() && (await isOn())
+    },
 
     /** Has the balance looked at, because it became less in this change set. Accounts that want no top-up cost nothing. */
     spent(set: ChangeSet, { id, doc }: Booked) {
-      if (doc.topup !== undefined) rows.check(set, id, clock.now())
+      if (doc.topup !== undefined) look(set, id)
     },
 
     /** The same because the account was told something else about top-ups. */
     changed(set: ChangeSet, before: AccountRecord | undefined, after: AccountRecord) {
-      if (!sameTopup(before?.doc.topup, after.doc.topup)) rows.check(set, after.id, clock.now())
+      if (!sameTopup(before?.doc.topup, after.doc.topup)) look(set, after.id)
     },
 
-    /** By hand. Units. */
-    async byHand(author: Author, account: AccountRecord, amount: number): Promise<ToppedUp> {
+    /** By hand. Units. Where nobody is charged it is whoever sells to the account that says what it has. */
+    async byHand(
+      author: Author,
+      account: AccountRecord,
+      amount: number,
+      maySell: () => Promise<boolean>,
+    ): Promise<ToppedUp> {
       const bookkeeper = await bookkeepers.of(account)
       if (canCharge(bookkeeper))
         return entryOf(await transactions.carryOut(author, account, wantedOf(bookkeeper, amount, 'manual')))
+      if (!((await isOwnCreditOn()) || (await maySell()))) throw failure('forbidden', ownCreditIsOff)
       const set = new ChangeSet(author)
       const id = credit(set, account, amount, 'manual')
       await store.commit(set)

@@ -1,4 +1,4 @@
-import { accountAdmin } from '../../../auth/policies.ts'
+import { accountAdmin, ownReseller, type ResellerOf } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { type Call, post, type Route } from '../../../http/route.ts'
 import { unitsOfDollars } from '../../../lib/money.ts'
@@ -24,17 +24,20 @@ const toppedUp = ({ transaction, ledger }: Done) => {
 
 const booked = new Set(['transaction', 'ledger'])
 
-export const topupRoutes = (topups: Topups): Route[] => [
+export const topupRoutes = (topups: Topups, resellerOf: ResellerOf): Route[] => [
   post(base, {
-    summary: 'Add money to an account: charged where its bookkeeper charges, else as a credit',
+    summary:
+      'Add money to an account: charged where its bookkeeper charges, else as a credit of its reseller',
     allow: accountAdmin,
     body: TopupRequest,
     judge: async ({ data }: { data: { amount?: unknown } }) =>
       amountProblems(data.amount, { required: 'Field is required but missing' }),
     answers: ToppedUp,
     fails: moneyFailures,
-    run: async ({ author, account, data }: Call<typeof base, TopupRequest>) =>
-      toppedUp(await topups.byHand(author, account, unitsOfDollars(data.amount as number))),
+    run: async ({ author, actor, account, path, data }: Call<typeof base, TopupRequest>) => {
+      const maySell = async () => ownReseller.allows(actor, account, path, resellerOf)
+      return toppedUp(await topups.byHand(author, account, unitsOfDollars(data.amount as number), maySell))
+    },
     again: async ({ path }: Pick<Call<typeof base>, 'path'>, changes: readonly CommittedChange[]) => {
       const { kind = '', id = '' } = changes.find((change) => booked.has(change.kind)) ?? {}
       return toppedUp(await topups.again(path.account_id, kind, id))

@@ -1,15 +1,15 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
-import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
-import { randomHex } from '../../../lib/ids.ts'
+import type { ErrandKind, Queue } from '../../../jobs/queue.ts'
+import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { newId, randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import { type Absent, declined, type Gateway, type Outcome, unknown } from '../../../payment/gateway.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { ServiceAudit } from '../../services/audit/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
@@ -20,7 +20,8 @@ import {
   isOpen,
   maySend,
   orderOf,
-  pauseAfter,
+  resultOf,
+  statusAfter,
   type Transaction,
   type TransactionDoc,
   type TransactionType,
@@ -51,6 +52,7 @@ interface Tools {
   ledgers: Ledgers
   audit: ServiceAudit
   mail: Mail
+  queue: Queue
   log: Log
 }
 
@@ -58,8 +60,7 @@ const roundAuthor: Author = { requestId: 'transactions' }
 
 const transactionId = /^\d{6}-[0-9a-f]+$/
 
-const perLook = 50
-const atOnce = 5
+const kindName = 'transactions'
 // Beyond what a gateway may take, before another process has a look.
 const graceMs = 1000
 
@@ -70,7 +71,7 @@ export type Transactions = ReturnType<typeof createTransactions>
  * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
  */
 export const createTransactions = (tools: Tools) => {
-  const { store, settings, bookkeepers, audit, log } = tools
+  const { store, settings, bookkeepers, audit, queue, log } = tools
   const rows = createTransactionStore(store)
   const settlement = createSettlement({ ...tools, rows })
   const { clock } = store
@@ -104,34 +105,29 @@ export const createTransactions = (tools: Tools) => {
     }
   }
 
-  /** Adds a transaction to the change set of what wants it. From `dueAt` on the round looks after it. */
-  const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt: number) => {
+  /** Adds a transaction to the change set of what wants it. It is carried out at once, unless somebody else will until `dueAt`. */
+  const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
+    const now = clock.now()
     const transaction: Transaction = {
       accountId: account.id,
-      id: `${monthOf(clock.now())}-${randomHex(16)}`,
-      created: gregorianNow(clock),
+      id: `${monthOf(now)}-${randomHex(16)}`,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
       type: wanted.type,
       status: 'pending',
       amount: wanted.amount,
       refunded: 0,
-      attempts: 0,
       doc: await docOf(set.author, account, wanted),
     }
     if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
-    rows.insert(set, transaction, dueAt)
+    rows.insert(set, transaction)
+    const { accountId, id } = transaction
+    set.errand({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
     return transaction
   }
 
-  /** Of several who know the outcome one books it; the others find it booked. */
-  const settle = (author: Author, { accountId, id }: Transaction, outcome: Outcome): Promise<Transaction> =>
-    retrying(async () => {
-      const current = await rows.get(accountId, id)
-      if (!isOpen(current)) return current
-      await store.commit(await settlement(author, current, outcome))
-      return rows.get(accountId, id)
-    })
-
-  const ask = async <T extends Outcome | Absent>(call: () => Promise<T>): Promise<T | Outcome> => {
+  const safely = async <T extends Outcome | Absent>(call: () => Promise<T>): Promise<T | Outcome> => {
     try {
       return await call()
     } catch (error) {
@@ -142,57 +138,43 @@ export const createTransactions = (tools: Tools) => {
 
   const send = (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
     const order = orderOf(transaction)
-    if (order.kind === 'refund') return ask(() => gateway.refund(order))
+    if (order.kind === 'refund') return safely(() => gateway.refund(order))
     if (gateway.capabilities.tokens && !order.means)
       return Promise.resolve(declined('no_payment_token', 'no payment method available'))
-    return ask(() => gateway.charge(order))
+    return safely(() => gateway.charge(order))
   }
 
   const findOut = async (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
-    const found = await ask(() => gateway.lookup(orderOf(transaction)))
+    const found = await safely(() => gateway.lookup(orderOf(transaction)))
     if (found.status !== 'absent') return found
     return maySend(transaction, clock.now())
       ? send(gateway, transaction)
       : declined('never_arrived', 'the bookkeeper never heard of it')
   }
 
-  /** Finds out how an open transaction ended, and books it. */
-  const clear = async (transaction: Transaction) => {
-    const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
-    const outcome = gateway ? await findOut(gateway, transaction) : unknown('there is no such bookkeeper')
-    return settle(roundAuthor, transaction, outcome)
-  }
+  /** Transactions that requests of this process wait for: no gateway was asked for them before. */
+  const begun = new Map<string, Author>()
 
-  /** What is wrong with one transaction must not keep the others open. */
-  const clearSafely = async (transaction: Transaction) => {
-    try {
-      await clear(transaction)
-    } catch (error) {
-      const { accountId: account_id, id } = transaction
-      log.write('error', 'a transaction stays open', { account_id, id, error: describeError(error) })
-      await rows.postpone(transaction, clock.now() + pauseAfter(transaction.attempts))
-    }
-  }
+  const ends = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
 
-  const clearAll = async (transactions: readonly Transaction[], signal: AbortSignal) => {
-    const waiting = [...transactions]
-    const work = async () => {
-      for (let next = waiting.shift(); next && !signal.aborted; next = waiting.shift())
-        await clearSafely(next)
-    }
-    await Promise.all(Array.from({ length: atOnce }, work))
-  }
-
-  const round: Round = {
-    name: 'transactions',
+  const kind: ErrandKind<object, Outcome> = {
+    kind: kindName,
     everySeconds: 1,
-    due: async () => (await rows.due(clock.now(), 1)).length > 0,
-    async run(signal) {
-      while (!signal.aborted) {
-        const due = await rows.due(clock.now(), perLook)
-        await clearAll(due, signal)
-        if (due.length < perLook) return
-      }
+    atOnce: 5,
+
+    async ask({ accountId, id }) {
+      const transaction = await rows.get(accountId, id)
+      const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
+      if (!gateway) return unknown('there is no such bookkeeper')
+      return begun.has(id) ? send(gateway, transaction) : findOut(gateway, transaction)
+    },
+
+    async conclude({ accountId, id }, answer) {
+      const transaction = await rows.get(accountId, id)
+      if (!isOpen(transaction)) return { state: 'done' }
+      const { status, reason = '', message = '' } = resultOf(answer)
+      const set = await settlement(begun.get(id) ?? roundAuthor, transaction, answer)
+      return { state: ends[statusAfter(answer)], outcome: `${status} ${reason} ${message}`, sets: [set] }
     },
   }
 
@@ -208,24 +190,20 @@ export const createTransactions = (tools: Tools) => {
     const patience = (await gateway.patienceMs(wanted.bookkeeper.vendor_id)) + graceMs
     const transaction = await open(set, account, wanted, clock.now() + patience)
     await store.commit(set)
-    return perform(author, gateway, transaction)
-  }
-
-  /** From here on nothing may fail as a lost race: the request would be carried out once more. */
-  const perform = async (author: Author, gateway: Gateway, transaction: Transaction) => {
+    // From here on the request is no part of it: nothing may be carried out once more for its key.
     const { idempotency: _, ...plainAuthor } = author
-    const outcome = await send(gateway, transaction)
+    begun.set(transaction.id, plainAuthor)
     try {
-      return await settle(plainAuthor, transaction, outcome)
-    } catch (error) {
-      if (!(error instanceof Failure) || error.kind !== 'datastore_conflict') throw error
-      return rows.get(transaction.accountId, transaction.id)
+      await queue.now(kindName, transaction.id)
+    } finally {
+      begun.delete(transaction.id)
     }
+    return rows.get(account.id, transaction.id)
   }
 
   return {
     open,
-    round,
+    round: queue.round(kind),
     carryOut,
 
     async get(accountId: string, id: string): Promise<Transaction> {
@@ -235,8 +213,8 @@ export const createTransactions = (tools: Tools) => {
 
     /** The same after a look at how it ended: for whoever asks again because an answer was lost. */
     async cleared(accountId: string, id: string): Promise<Transaction> {
-      const transaction = await rows.get(accountId, id)
-      return isOpen(transaction) ? clear(transaction) : transaction
+      if (isOpen(await rows.get(accountId, id))) await queue.now(kindName, id)
+      return rows.get(accountId, id)
     },
 
     page: (page: TransactionPage) => rows.page(page),

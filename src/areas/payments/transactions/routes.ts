@@ -76,7 +76,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
   const listing = (accountId: string, window: TimeWindow): Listing<Transaction> => ({
     page: ({ after, limit, descending, long }) =>
       transactions.page({ accountId, ...window, ...(after ? { after } : {}), limit, descending, long }),
-    cursor: ({ created, id }) => [timeKey(created), id],
+    cursor: ({ created, place }) => [timeKey(created), place],
     row: (transaction) => JSON.stringify(transactionRow(transaction)),
     record: transactionJson,
   })

@@ -1,5 +1,5 @@
 import type { Problems } from '../../../lib/failure.ts'
-import { unixOfGregorian } from '../../../lib/gregorian.ts'
+import { gregorianMilliseconds, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { decimalsOf, dollarsOfUnits, mostDollars } from '../../../lib/money.ts'
 import type { Order, Outcome, PaymentMeans } from '../../../payment/gateway.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
@@ -47,13 +47,16 @@ export interface Transaction {
   id: string
   /** Gregorian seconds. */
   created: number
+  /** Orders what was made in one second. */
+  place: string
+  /** Unix milliseconds. */
+  madeAt: number
   type: TransactionType
   status: TransactionStatus
   /** Units, never negative. */
   amount: number
   /** Units of a sale that were given back, or are about to be. */
   refunded: number
-  attempts: number
   doc: TransactionDoc
 }
 
@@ -67,7 +70,7 @@ const signedDollars = ({ type, amount }: Transaction) => dollarsOfUnits(type ===
 
 /** The record as clients read it. */
 export const transactionJson = (transaction: Transaction) => {
-  const { id, created, type, refunded, doc } = transaction
+  const { id, created, madeAt, type, refunded, doc } = transaction
   const { means, sale, result, bookkeeper, ...rest } = doc
   return {
     id,
@@ -80,12 +83,13 @@ export const transactionJson = (transaction: Transaction) => {
     ...(sale ? { refund_of: sale.id } : {}),
     ...(refunded > 0 ? { refunded: dollarsOfUnits(refunded) } : {}),
     created,
+    created_ms: gregorianMilliseconds(madeAt),
   }
 }
 
 /** The row of a list. */
 export const transactionRow = (transaction: Transaction) => {
-  const { id, created, doc } = transaction
+  const { id, created, madeAt, doc } = transaction
   const { description, executor, metadata, result, ledger_id } = doc
   return {
     id,
@@ -102,6 +106,7 @@ export const transactionRow = (transaction: Transaction) => {
       ...(result?.message === undefined ? {} : { message: result.message }),
     },
     created,
+    created_ms: gregorianMilliseconds(madeAt),
   }
 }
 
@@ -144,13 +149,6 @@ const statuses = {
 } as const
 
 export const statusAfter = ({ status }: Outcome): TransactionStatus => statuses[status]
-
-const firstPauseMs = 1000
-const longestPauseMs = 3_600_000
-
-/** How long to wait before a gateway is asked again what became of a movement, or is told again. */
-export const pauseAfter = (attempts: number) =>
-  Math.min(firstPauseMs * 2 ** Math.min(attempts, 20), longestPauseMs)
 
 // Gateways forget their keys after a day. What none of them has heard of by then is not sent again.
 const longestResendMs = 24 * 3_600_000

@@ -7,7 +7,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
-import { pauseAfter, resultOf, statusAfter, type Transaction, type TransactionDoc } from './rules.ts'
+import { resultOf, statusAfter, type Transaction, type TransactionDoc } from './rules.ts'
 import type { TransactionStore } from './store.ts'
 
 interface Tools {
@@ -77,7 +77,7 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
     const status = statusAfter(outcome)
     const doc: TransactionDoc = { ...transaction.doc, result: resultOf(outcome) }
     if (status === 'completed') doc.ledger_id = post(set, transaction)
-    rows.settle(set, transaction, { status, dueAt: clock.now() + pauseAfter(transaction.attempts), doc })
+    rows.settle(set, transaction, { status, doc })
     if (status !== 'completed' && status !== 'failed') return set
     if (status === 'failed' && doc.sale)
       rows.unreserve(set, transaction.accountId, doc.sale.id, transaction.amount)

@@ -18,36 +18,38 @@ export interface TransactionPage {
 /** A transaction as it is to be after a gateway was asked. */
 export interface Settlement {
   status: TransactionStatus
-  /** Unix milliseconds at which it is to be looked at again, if it is open. */
-  dueAt: number
   doc: TransactionDoc
 }
 
-const columns = 'account_id, id, created, type, status, amount, refunded, attempts, doc'
+const columns = 'account_id, id, created, place, made_at, type, status, amount, refunded, doc'
 
 const toTransaction = (row: Row): Transaction => ({
   accountId: row.account_id as string,
   id: row.id as string,
   created: row.created as number,
+  place: row.place as string,
+  madeAt: row.made_at as number,
   type: row.type as TransactionType,
   status: row.status as TransactionStatus,
   amount: row.amount as number,
   refunded: row.refunded as number,
-  attempts: row.attempts as number,
   doc: JSON.parse(row.doc as string) as TransactionDoc,
 })
 
 export type TransactionStore = ReturnType<typeof createTransactionStore>
 
-export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) => ({
-  /** `dueAt`: when to look at it, in case whoever asked the gateway died over it. */
-  insert(set: ChangeSet, transaction: Transaction, dueAt: number) {
-    const { accountId, id, created, type, status, amount, doc } = transaction
+export const createTransactionStore = ({ all, scan }: Store) => ({
+  insert(set: ChangeSet, transaction: Transaction) {
+    const { accountId, id, created, place, madeAt, type, status, amount, doc } = transaction
     set
       .run(
-        `INSERT INTO transactions (account_id, id, created, type, status, amount, refunded, bookkeeper_type,
-          attempts, due_at, doc) VALUES ($1, $2, $3, $4, $5, $6, 0, $7, 0, $8, $9)`,
-        [accountId, id, created, type, status, amount, doc.bookkeeper.type, dueAt, JSON.stringify(doc)],
+        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
+            bookkeeper_type, doc)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)`,
+        [
+          ...[accountId, id, created, place, madeAt, type, status, amount],
+          ...[doc.bookkeeper.type, JSON.stringify(doc)],
+        ],
       )
       .record({ accountId, kind: 'transaction', id, action: 'created' })
   },
@@ -55,32 +57,21 @@ export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) =>
   /** To stand before everything that follows from how it ended: of two who know that, one books it. */
   takeTurn: (set: ChangeSet, { accountId, id }: Transaction) =>
     set.run(
-      `UPDATE transactions SET attempts = attempts + 1
+      `UPDATE transactions SET status = status
         WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
       [accountId, id],
       { rows: 1, orElse: conflict },
     ),
 
-  settle: (set: ChangeSet, { accountId, id }: Transaction, { status, dueAt, doc }: Settlement) =>
+  settle: (set: ChangeSet, { accountId, id }: Transaction, { status, doc }: Settlement) =>
     set
-      .run('UPDATE transactions SET status = $3, due_at = $4, doc = $5 WHERE account_id = $1 AND id = $2', [
+      .run('UPDATE transactions SET status = $3, doc = $4 WHERE account_id = $1 AND id = $2', [
         accountId,
         id,
         status,
-        dueAt,
         JSON.stringify(doc),
       ])
       .record({ accountId, kind: 'transaction', id, action: 'edited' }),
-
-  /** It is looked at again later, and nothing else is known of it. */
-  postpone: ({ accountId, id }: Transaction, dueAt: number) =>
-    writeUnrecorded([
-      {
-        sql: `UPDATE transactions SET due_at = $3, attempts = attempts + 1
-          WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
-        params: [accountId, id, dueAt],
-      },
-    ]),
 
   /** Sets part of a sale aside for a refund: never more than was taken. */
   reserve: (set: ChangeSet, { accountId, id }: Transaction, amount: number) =>
@@ -119,7 +110,7 @@ export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) =>
       `SELECT ${columns} FROM transactions
         WHERE account_id = $1 AND type = 'sale' AND status = 'completed' AND bookkeeper_type = $2
           AND amount - refunded >= $3
-        ORDER BY created DESC, id DESC LIMIT 1`,
+        ORDER BY created DESC, place DESC LIMIT 1`,
       [accountId, bookkeeperType, amount],
     )
     return row && toTransaction(row)
@@ -129,21 +120,11 @@ export const createTransactionStore = ({ all, scan, writeUnrecorded }: Store) =>
     const { accountId, from, to, after, limit, descending, long } = page
     const side = descending ? '<' : '>'
     const order = descending ? 'DESC' : 'ASC'
-    const keyset = after ? `AND (created, id) ${side} ($5, $6)` : ''
+    const keyset = after ? `AND (created, place) ${side} ($5, $6)` : ''
     const sql = `SELECT ${columns} FROM transactions
       WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
-      ORDER BY created ${order}, id ${order} LIMIT $4`
+      ORDER BY created ${order}, place ${order} LIMIT $4`
     const params = [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])]
     return (await (long ? scan(sql, params) : all(sql, params))).map(toTransaction)
-  },
-
-  /** Open transactions that are to be looked at, those that wait longest first. */
-  async due(nowUnixMs: number, limit: number): Promise<Transaction[]> {
-    const rows = await all(
-      `SELECT ${columns} FROM transactions WHERE status IN ('pending', 'unknown') AND due_at <= $1
-        ORDER BY due_at LIMIT $2`,
-      [nowUnixMs, limit],
-    )
-    return rows.map(toTransaction)
   },
 })

@@ -1,4 +1,4 @@
-import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { accountKind } from '../../../auth/identity.ts'
 import type { Senders, Signing } from '../../../mail/senders.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Whitelabels } from '../operations.ts'
@@ -32,7 +32,7 @@ interface Tools {
 export const createBrandSenders = ({ store, whitelabels, emails }: Tools) => {
   /** The account, then those above it, the nearest first. */
   const chainOf = async (accountId: string): Promise<string[]> => {
-    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const account = await store.records.find(accountId, accountKind, accountId)
     return account ? [accountId, ...account.hidden.tree.toReversed()] : []
   }
 
