@@ -1,5 +1,6 @@
+import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
-import { dollarsOfUnits } from '../../lib/money.ts'
+import { dollarsOfUnits, mostUnits } from '../../lib/money.ts'
 import { monthOf } from '../../lib/time-key.ts'
 import type { Counting } from '../services/agreed.ts'
 
@@ -64,6 +65,21 @@ export interface Entry {
   availableBefore: number
   details: EntryDetails
 }
+
+/** What would become too large to be shown exactly. */
+export type Excess = 'amount' | 'quantity'
+
+/** The 400 of a booking that cannot be shown: with the field of the request that is too much. */
+export const tooLarge =
+  (fields: Readonly<Record<Excess, string>>) =>
+  (excess: Excess): Failure => {
+    const isMoney = excess === 'amount'
+    const target = isMoney ? dollarsOfUnits(mostUnits) : mostUnits
+    const message = isMoney
+      ? `Balances and the sums of a month stay within ${target} dollars`
+      : `The quantities of a month stay within ${target}`
+    return invalid({ [fields[excess]]: { maximum: { message, target } } })
+  }
 
 /** Carries a month's balance into the next. It moves no money. */
 export const rolloverService = 'rollovers'
