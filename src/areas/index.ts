@@ -108,6 +108,8 @@ import { createBrandFiles } from './whitelabel/files/operations.ts'
 import { brandFileRoutes } from './whitelabel/files/routes.ts'
 import { createWhitelabels } from './whitelabel/operations.ts'
 import { whitelabelRoutes } from './whitelabel/routes.ts'
+import { createWorkDesk } from './work/operations.ts'
+import { workRoutes } from './work/routes.ts'
 
 /** What areas are made of. */
 export interface AreaTools {
@@ -318,6 +320,7 @@ export const createAreas = (tools: AreaTools) => {
     ...allotmentRoutes({ allotments, limits }),
     ...alertRoutes(alerts),
     ...migrationRoutes(migrations),
+    ...workRoutes(createWorkDesk(tools)),
     ...aboutRoutes(),
   ]
   // What areas have to do by themselves, now and then.
