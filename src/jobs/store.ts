@@ -33,6 +33,8 @@ const work = table('work', {
 /** An errand as it stands. Times in Unix milliseconds. */
 export type Work = RowOf<typeof work>
 
+type Marked = Pick<Work, 'kind' | 'id' | 'marks'>
+
 /** What an errand is after it was tried. */
 export interface Tried {
   state: WorkState
@@ -112,7 +114,7 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
   },
 
   /** Notes how a try ended; fails as a lost race when somebody else has, or when it was asked for again meanwhile. */
-  tried: ({ kind, id, marks }: Work, { state, dueAt, outcome, finishedAt, payload }: Tried): Statement => ({
+  tried: ({ kind, id, marks }: Marked, { state, dueAt, outcome, finishedAt, payload }: Tried): Statement => ({
     sql: `UPDATE work SET state = $4, due_at = $5, attempts = attempts + 1, outcome = $6, finished_at = $7, payload = $8
       WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'`,
     params: [kind, id, marks, state, dueAt, outcome, finishedAt, payload],
@@ -120,7 +122,7 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
   }),
 
   /** Ends it without a trace; fails like `tried`. */
-  forget: ({ kind, id, marks }: Work): Statement => ({
+  forget: ({ kind, id, marks }: Marked): Statement => ({
     sql: "DELETE FROM work WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'",
     params: [kind, id, marks],
     expect: { rows: 1, orElse: conflict },
