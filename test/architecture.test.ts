@@ -68,6 +68,7 @@ const allowed: [path: string, text: string][] = [
   ['src/storage/sqlite.ts', "import { DatabaseSync } from 'node:sqlite'\ndb.exec('DELETE FROM records')"],
   ['src/areas/a/operations.ts', "import type { B } from '../b/operations.ts'"],
   ['src/areas/a/operations.ts', "import { type B } from '../b/operations.ts'"],
+  ['src/areas/a/operations.ts', "import type { Asked } from '../b/questions.ts'"],
   ['src/areas/a/plans/operations.ts', "import { price } from '../rules.ts'"],
   ['src/areas/a/operations.ts', "import { createB } from '../b/area.ts'"],
   ['src/areas/a/schema.ts', "import { Limits } from '../b/schema.ts'"],

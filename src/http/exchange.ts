@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Authenticate, Credential } from '../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
+import type { ResellerOf } from '../auth/policies.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
@@ -39,6 +40,7 @@ export interface Frame {
   authenticate: Authenticate
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
+  resellerOf: ResellerOf
   throttle: Throttle
   idempotency: Idempotency
   settings: Settings

@@ -178,7 +178,8 @@ const authorize: Step = async (exchange) => {
   if (!(await frame.isUnrestricted(question))) {
     throw failure('forbidden', { cause: 'access denied by token restrictions' })
   }
-  if (!route.spec.allow.allows(actor, account, variables)) throw failure('forbidden', {})
+  if (!(await route.spec.allow.allows(actor, account, variables, frame.resellerOf)))
+    throw failure('forbidden', {})
 }
 
 const mayBeKeyed = new Set(['PUT', 'POST'])

@@ -200,3 +200,12 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 export type Collection<Doc extends object, Hidden extends object> = ReturnType<
   typeof createCollection<Doc, Hidden>
 >
+
+/** Reads of a collection, for those who may not write it. */
+export const readsOf = <Doc extends object, Hidden extends object>({
+  find,
+  get,
+  page,
+  rows,
+  counted,
+}: Collection<Doc, Hidden>) => ({ find, get, page, rows, counted })

@@ -137,9 +137,9 @@ describeEngines('histories of services', (engine) => {
         await settle()
         const { amount } = (await world.ross.get(`${account.path}/ledgers/total`)).data
         expect(inUnits(amount)).toBe(expected)
-        const { recount } = world.server.areas.serviceArea.reconciliation
+        const { recount } = world.server.areas.reconciliation
         expect(await recount(account.id)).toEqual(
-          (await world.server.areas.quantities.of(account.id)).account,
+          (await world.server.areas.services.quantities.of(account.id)).account,
         )
         const uneven = await world.server.store.all(
           'SELECT entry_id FROM ledger_postings GROUP BY account_id, entry_id HAVING sum(amount) <> 0',

@@ -79,6 +79,8 @@ describeEngines('calls', (engine) => {
       },
       executor: { trigger: 'automatic', module: 'cdrs' },
       audit: { available_units: 0 },
+      created: nowOf(world),
+      created_ms: world.clock.now() + 62_167_219_200_000,
     })
     expect(await total(account)).toBe(-0.0132)
   })
@@ -214,7 +216,7 @@ describeEngines('calls', (engine) => {
     async function* history() {
       yield [{ line: 1, record: leg }]
     }
-    const report = await world.server.areas.intake.take({ requestId: 'test' }, history(), {
+    const report = await world.server.areas.cdrs.intake.take({ requestId: 'test' }, history(), {
       paid: 'elsewhere',
     })
     expect(report.accepted).toBe(1)

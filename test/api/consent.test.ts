@@ -75,9 +75,9 @@ describeEngines('consent to charges', (engine) => {
       await admin.put(`${path}/${encodeURIComponent(number)}`, {})
     await admin.put(`${account.path}/whitelabel`, { company_name: 'Brand' })
     await world.device(account)
-    const { account: counted } = await world.server.areas.quantities.of(account.id)
+    const { account: counted } = await world.server.areas.services.quantities.of(account.id)
     expect(counted).toMatchObject({ branding: { whitelabel: 1 }, number_carriers: { knm_local: 2 } })
-    expect(await world.server.areas.serviceArea.reconciliation.recount(account.id)).toEqual(counted)
+    expect(await world.server.areas.reconciliation.recount(account.id)).toEqual(counted)
   })
 
   it('is asked when a change makes something dearer, and not when it makes it cheaper', async () => {

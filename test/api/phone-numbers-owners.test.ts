@@ -104,8 +104,8 @@ describeEngines('numbers that age in an account', (engine) => {
     const fields = { create_with_state: 'aging', carrier_name: 'inventory' }
     await world.operator.put(`${world.acme.path}/phone_numbers/collection`, { numbers: texts, ...fields })
     await world.configure('number_manager', { aging_expiry_d: 1 })
-    const { phoneNumbers, quantities } = world.server.areas
-    expect(await quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(250)
+    const { phoneNumbers, services } = world.server.areas
+    expect(await services.quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(250)
     world.clock.advance(days(2))
     await world.server.rounds.runNow('phone-numbers')
     const found = await phoneNumbers.numbers.store.findSeveral(texts)
@@ -113,7 +113,7 @@ describeEngines('numbers that age in an account', (engine) => {
       texts.map(() => ({ accountId: '', state: 'available' })),
     )
     expect(await phoneNumbers.numbers.store.countOf(world.acme.id, 10)).toBe(0)
-    expect(await quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(0)
+    expect(await services.quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(0)
   })
 })
 

@@ -370,7 +370,7 @@ describeEngines('sender addresses', (engine) => {
   })
 
   it('tell whose mail comes from where, and what it is signed with', async () => {
-    const { senders } = world.server.areas
+    const { senders } = world.server.areas.whitelabel
     const { account, admin, email, path } = await place({ dkim_selector: 'sel' })
     const below = await world.account(account)
     const domain = `${account.id.slice(-8)}.brand.test`

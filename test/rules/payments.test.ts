@@ -2,6 +2,13 @@
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { lowBalanceThreshold, topupDue } from '../../src/areas/payments/topup/rules.ts'
+import {
+  coinProblems,
+  maySend,
+  raisedToCoin,
+  type Transaction,
+} from '../../src/areas/payments/transactions/rules.ts'
 import {
   defaultToken,
   type PaymentTokens,
@@ -11,13 +18,6 @@ import {
 } from '../../src/areas/services/payment-tokens/rules.ts'
 import { standingAfter } from '../../src/areas/services/rules.ts'
 import { bookkeeperKey, bookkeeperOfKey } from '../../src/areas/services/synchronization/rules.ts'
-import { lowBalanceThreshold, topupDue } from '../../src/areas/services/topup/rules.ts'
-import {
-  coinProblems,
-  maySend,
-  raisedToCoin,
-  type Transaction,
-} from '../../src/areas/services/transactions/rules.ts'
 import { signatureOf } from '../../src/payment/signature.ts'
 import { smallestUnits, stripeAmount } from '../../src/payment/stripe-amounts.ts'
 import { stripeLibrary } from '../../src/payment/stripe-library.ts'

@@ -239,7 +239,7 @@ const callRoute = (by: Client, route: Route, { ids, systemIds, samples }: Stage,
 
 /** The routes that write; the one that ends all sessions comes last. */
 const writingRoutes = ({ server }: World) => {
-  const writing = server.areas.routes.filter(({ method }) => method !== 'GET')
+  const writing = server.routes.filter(({ method }) => method !== 'GET')
   const isLast = (route: Route) => nameOf(route) === 'PUT /v2/auth'
   return [...writing.filter((route) => !isLast(route)), ...writing.filter(isLast)]
 }

@@ -8,7 +8,7 @@ import { describeEngines, type TestAccount, useWorld } from '../support/world.ts
 
 describeEngines('quantities', (engine) => {
   const world = useWorld(engine)
-  const book = () => world.server.areas.quantities
+  const book = () => world.server.areas.services.quantities
   const fold = () => world.server.rounds.runNow('quantities')
 
   const totals = async ({ id }: Pick<TestAccount, 'id'>) => ({ ...(await book().of(id)) })

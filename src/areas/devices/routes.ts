@@ -31,7 +31,7 @@ const syncFails = ['no_media_switch'] as const
 
 export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   const subject = ({ path }: { path: { account_id: string; device_id: string } }) =>
-    devices.collection.get(path.account_id, path.device_id)
+    devices.get(path.account_id, path.device_id)
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
@@ -49,7 +49,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   }
 
   const listed = ({ account, request }: Scope, ownerId?: string) => {
-    const listing = collectionListing(devices.collection, account.id, ownerId)
+    const listing = collectionListing(devices, account.id, ownerId)
     return isTrue(request.value('with_status')) ? withStatus(listing, account) : new ListAnswer(listing)
   }
 

@@ -45,7 +45,7 @@ const price: Price = { is: 'call', extra: { action: 'quickcall', under: ['device
 
 export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Records): Route[] => {
   const ofDevice = async ({ visitor, account, path }: Asked<{ account_id: string; device_id: string }>) => {
-    const device = await devices.collection.find(path.account_id, path.device_id)
+    const device = await devices.find(path.account_id, path.device_id)
     await quickcalls.assertMayCall(visitor, account, device)
     if (!device) throw failure('bad_identifier', { cause: path.device_id })
     return { devices: [device] }

@@ -43,7 +43,6 @@ const allDecks = `SELECT id FROM (WITH RECURSIVE decks(id) AS (
     SELECT (${firstDeck(' AND owner_id > decks.id')}) FROM decks WHERE decks.id IS NOT NULL)
   SELECT id FROM decks WHERE id IS NOT NULL) found ORDER BY id`
 
-
 /** The rates of all decks. They belong to no account but to the system, as its settings do. */
 export const createRateStore = (store: Store) => {
   const collection = createCollection<Rate, object>(store, {

@@ -1,12 +1,11 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
-import type { Author, ChangeSet } from '../../storage/change-set.ts'
+import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
-import { agreedPostings } from './charges.ts'
-import type { Ledgers } from './ledgers/operations.ts'
 import { type CountMove, movesOfSets, type Request } from './moves.ts'
+import { dueToday } from './pricing/due.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -20,6 +19,7 @@ import type { Counted } from './pricing/items.ts'
 import type { PriceList } from './pricing/merge.ts'
 import type { QuantityBook } from './quantities/operations.ts'
 import { moved } from './quantities/rules.ts'
+import { chargesAgreed } from './signals.ts'
 import type { Standings } from './standing.ts'
 import { createTurnStore } from './store.ts'
 import { createQueueing } from './turns.ts'
@@ -30,7 +30,6 @@ interface Tools {
   quantities: QuantityBook
   standings: Standings
   audit: ServiceAudit
-  ledgers: Ledgers
 }
 
 /** An account whose plans price something that moves, and what it has at each step. */
@@ -49,10 +48,6 @@ const mostTries = 100
 const amountOf = (compared: readonly ComparedInvoice[]) =>
   compared.reduce((sum, invoice) => sum + Math.max(0, riseOf(invoice)) + invoice.today, 0)
 
-/** What a customer starts takes no more than is there; who stands above the payer, or nobody, may overdraw. */
-const mayOverdraw = ({ authAccountId }: Author, { hidden: { tree } }: AccountRecord) =>
-  authAccountId === undefined || tree.includes(authAccountId) || tree.length === 0
-
 /**
  * Stands before every write that moves counts, whatever area it comes from. Whoever pays for what moves is found,
  * priced before and after, asked if it is the one who wants it, and charged what was agreed to: its audit entries and
@@ -60,7 +55,7 @@ const mayOverdraw = ({ authAccountId }: Author, { hidden: { tree } }: AccountRec
  * priced for the same place one is priced anew. Accounts without plans are not even looked at twice.
  */
 export const createConsent = (tools: Tools): Gate => {
-  const { store, books, standings, audit, ledgers, quantities } = tools
+  const { store, books, standings, audit, quantities } = tools
   const { clock } = store
   const turns = createTurnStore(store)
   const taking = createQueueing()
@@ -130,10 +125,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (!request.isCorrection) await ask(payer, request, compared)
     await tell(request, payer, { moves, compared })
     if (request.isCorrection) return
-    const postings = agreedPostings(compared, request.author.requestId, clock.now())
-    await ledgers.charge(request.set, account, postings, {
-      mayOverdraw: mayOverdraw(request.author, account),
-    })
+    request.set.tell(chargesAgreed, { account, due: compared.flatMap(dueToday) })
   }
 
   const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {

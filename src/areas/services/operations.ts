@@ -175,6 +175,7 @@ export const createServices = (tools: Tools) => {
 
   return {
     find: (account: AccountRecord) => services.find(account.id),
+    sellerOf,
 
     hasPlans: async (account: AccountRecord) => Object.keys((await docOf(account)).plans ?? {}).length > 0,
 

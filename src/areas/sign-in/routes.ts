@@ -75,7 +75,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
     summary: 'Act as a user',
     allow: impersonator,
-    subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
+    subject: ({ path }) => users.get(path.account_id, path.user_id),
     answers: LoginResult,
     fails: ['action_required', 'invalid_action', 'bad_identifier', 'validation_error'],
     run: async (call) => {
@@ -160,7 +160,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/accounts/{account_id}/users/{user_id}/auth', {
     summary: 'End all sessions of a user',
     allow: userOrAdmin,
-    subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
+    subject: ({ path }) => users.get(path.account_id, path.user_id),
     answers: anyObject(),
     fails: ['action_required', 'invalid_action', 'bad_identifier'],
     run: async (call) => {

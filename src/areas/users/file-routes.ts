@@ -29,7 +29,7 @@ const photoFile = ({ contentType, bytes }: Image, wanted: string) => {
 /** What of a user is no JSON: photo and vCard. */
 export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
   const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
-    users.collection.get(path.account_id, path.user_id)
+    users.get(path.account_id, path.user_id)
 
   return [
     get(photo, {

@@ -14,10 +14,10 @@ import type { Json } from '../../lib/json.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
 import { addressOf, type Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
-import { holderOf } from '../../storage/records.ts'
+import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
+import type { AccountConfigs } from '../configs/operations.ts'
 import {
   insecure,
   type ObjectType,
@@ -27,6 +27,7 @@ import {
   separate,
   strengthProblems,
 } from './rules.ts'
+import { userLeaving } from './signals.ts'
 import {
   createUserStore,
   hotdeskClaim,
@@ -66,17 +67,18 @@ interface Tools {
   mail: Mail
   /** A type that stands not here is one of which nobody owns anything. */
   owned: Partial<Record<ObjectType, OwnedObjects>>
-  /** What is kept of a user under the user's id, and goes with the user. */
-  attached: readonly Attached[]
-  /** What the account, its reseller or the system asks of passwords. */
-  passwordRules(account: AccountRecord): Promise<Json>
+  configs: Pick<AccountConfigs, 'read' | 'subject'>
 }
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, settings, mail, owned, attached, passwordRules }: Tools) => {
+export const createUsers = ({ store, settings, mail, owned, configs }: Tools) => {
   const users = createUserStore(store)
   const { records, clock } = store
+
+  /** What the account, its reseller or the system asks of passwords. */
+  const passwordRules = async (account: AccountRecord) =>
+    configs.read(await configs.subject(account, 'auth.password'))
 
   const isTaken = async (claim: Claim, own: UserRecord | undefined) => {
     const holder = await records.claimant(claim)
@@ -183,7 +185,7 @@ export const createUsers = ({ store, settings, mail, owned, attached, passwordRu
   }
 
   return {
-    collection: users,
+    ...readsOf(users),
 
     /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
     async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
@@ -232,7 +234,7 @@ export const createUsers = ({ store, settings, mail, owned, attached, passwordRu
       if (hasProblems(problems)) throw invalid(problems)
       const set = new ChangeSet(author)
       users.remove(set, user)
-      for (const { removeWith } of attached) await removeWith(set, holderOf(user))
+      set.tell(userLeaving, user)
       const removed: RemovedObject[] = []
       const following: (() => Promise<void>)[] = []
       for (const type of objectTypes) {

@@ -15,7 +15,7 @@ const oneUser = `${onAccount}/{user_id}` as const
 
 export const userRoutes = (users: Users, devices: Devices): Route[] => {
   const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
-    users.collection.get(path.account_id, path.user_id)
+    users.get(path.account_id, path.user_id)
 
   const shown = async (user: UserRecord) => {
     const expiry = await users.passwordExpiry(user)
@@ -46,7 +46,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       allow: accountMember,
       answers: UserRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(users.collection, path.account_id)),
+      run: ({ path }) => new ListAnswer(collectionListing(users, path.account_id)),
     }),
     put(onAccount, {
       summary: 'Create a user',

@@ -286,7 +286,7 @@ const recordJson = (record: StoredRecord<object, object>): Json => ({
 
 /** The list of one collection of an account, or of the part that one user owns. */
 export const collectionListing = <Doc extends object, Hidden extends object>(
-  collection: Collection<Doc, Hidden>,
+  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows'>,
   accountId: string,
   ownerId?: string,
 ): PlainListing<ListRow> => ({

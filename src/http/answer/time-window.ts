@@ -58,7 +58,7 @@ export const lenientTimeWindow: WindowReader = windowBy(readableBoundOf)
 
 /** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
 export const timeListing = <Doc extends object, Hidden extends object>(
-  collection: Collection<Doc, Hidden>,
+  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows'>,
   { accountId, ownerId }: { accountId: string; ownerId?: string },
   { from, to }: TimeWindow,
 ): Listing<ListRow> => {

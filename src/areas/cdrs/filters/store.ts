@@ -5,7 +5,7 @@ import { columns } from '../columns.ts'
 import type { Mark } from '../reading/store.ts'
 
 // Filters on fields that have a column of their own, as conditions of the query. Each means exactly what the same
-// question means when it is asked of the document (http/answer/filters.ts): test/storage/cdr-filters.test.ts compares them.
+// question means when it is asked of the document (http/answer/filters.ts): test/storage/cdr-reading.test.ts compares them.
 
 /** A field as SQL sees it. `column` is undefined for what is never absent. */
 interface Field {

@@ -5,10 +5,11 @@ import type { CdrRow } from '../columns.ts'
 import { askedOf, ownerAskedFor } from '../filters/rules.ts'
 import type { Cdrs } from '../operations.ts'
 import type { Place } from '../reading/rules.ts'
-import { csvHeader, csvLineOf, filterableOf, pickableOf, type RowView, rowTextOf } from '../rules.ts'
+import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
+import type { RowView } from '../sheet/columns.ts'
 import type { LegBatch, LineView, Reading, Scope } from '../store.ts'
 
-// Legs and interactions as lists: pages, rows, filters and CSV lines for http/listing.ts.
+// Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
 
 /** What is listed. */
 interface Source {

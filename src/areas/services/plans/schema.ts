@@ -16,7 +16,7 @@ import {
   text,
 } from '../../../lib/schema.ts'
 
-// The plan document of reference 03 section 1.3. Keys it does not name are kept.
+// The plan document. Keys it does not name are kept.
 
 const dollars = (description: string) => number({ minimum: 0, maximum: mostDollars, description })
 const count = (description: string, minimum = 0) => integer({ minimum, maximum: 1_000_000_000, description })

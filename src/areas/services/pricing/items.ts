@@ -34,7 +34,7 @@ const units = (dollars: number | undefined) => unitsOfDollars(dollars ?? 0)
 const sumBut = (items: Readonly<Record<string, number>>, exceptions: readonly string[]) =>
   Object.entries(items).reduce((sum, [item, count]) => (exceptions.includes(item) ? sum : sum + count), 0)
 
-/** How many there are of what an item plan counts (reference 03 sections 1.4 and 1.5). */
+/** How many there are of what an item plan counts. */
 export const quantityOf = (counted: Counted, category: string, item: string, plan: ItemPlan): number => {
   const from = plan.quantity?.category ?? category
   const name = plan.quantity?.name ?? item

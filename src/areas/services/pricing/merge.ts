@@ -2,7 +2,7 @@ import { mergePatch } from '../../../lib/json-merge.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc } from './plan.ts'
 import type { TaxStanding } from './taxes.ts'
 
-// How several plans of an account become one price list for each bookkeeper: reference 03 section 1.6.
+// How several plans of an account become one price list for each bookkeeper.
 
 /** A plan as it is assigned to an account. */
 export interface AssignedPlan {

@@ -1,7 +1,7 @@
 import type { OperatorLimits } from '../../../lib/limit-shapes.ts'
 import type { Tax } from './taxes.ts'
 
-// The plan document of reference 03 section 1.3: what a reseller charges for what.
+// The plan document: what a reseller charges for what.
 
 /** Tier -> dollars: the smallest tier that is not below the quantity holds for all of it. */
 export type Tiers = Readonly<Record<string, number>>

@@ -120,7 +120,7 @@ export const createRecovery = (tools: Tools) => {
     /** A session for the reset id of a mail. The user has to choose a password; every other reset id ends with this. */
     async redeem(visit: Visit, resetId: string): Promise<Session> {
       const found = await resets.find(resetId)
-      const user = found && (await users.collection.find(found.record.accountId, found.record.id))
+      const user = found && (await users.find(found.record.accountId, found.record.id))
       if (!user || user.doc.enabled === false) throw unknownReset(resetId)
       if (found.isExpired) {
         throw failure('forbidden', { reason: 'reset id expired', cause: String(found.expires) })
