@@ -77,7 +77,7 @@ describeEngines('the work', (engine) => {
       if (page.next_start_key === undefined) break
       page = await list({ ...filter, start_key: page.next_start_key })
     }
-    expect(seen).toEqual(ids)
+    expect(seen).toEqual(ids.toReversed())
   })
 
   it('is tried again when an operator asks for it, and only while it waits', async () => {
@@ -87,7 +87,12 @@ describeEngines('the work', (engine) => {
     expect((await world.operator.post(`${path}/retry`)).status).toBe(200)
     await world.server.rounds.runNow('provisioning')
     const { data } = await world.operator.get(path)
-    expect(data).toMatchObject({ state: 'done', attempts: 2, outcome: '200 no room', finished: gregorianNow() })
+    expect(data).toMatchObject({
+      state: 'done',
+      attempts: 2,
+      outcome: '200 no room',
+      finished: gregorianNow(),
+    })
     expect(data).not.toHaveProperty('due')
     const late = await world.unchanged(() => world.operator.post(`${path}/retry`))
     expect(late).toFailWith(404, 'bad_identifier', { message: 'bad identifier', cause: ids[0] })
