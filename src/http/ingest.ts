@@ -39,7 +39,7 @@ const send = (response: ServerResponse, status: number, content: object) => {
 
 const secretIn = ({ url = '' }: IncomingMessage) => {
   // FreeSWITCH appends `?uuid=` even where a query stands already: everything behind the first mark is left alone.
-  const path = url.split('?', 1)[0] as string
+  const path = url.replace(/\?.*/s, '')
   const rest = path.slice(freeswitchPrefix.length).replace(/\/$/, '')
   return /^[A-Za-z0-9._~-]+$/.test(rest) ? rest : undefined
 }

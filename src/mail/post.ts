@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Keyring } from '../auth/keyring.ts'
 import type { Round } from '../jobs/rounds.ts'
+import { messageOf } from '../lib/error-facts.ts'
 import { newId } from '../lib/ids.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -145,7 +146,7 @@ export const createPost = ({ store, keyring, settings, senders, carrier, log }: 
     try {
       return await pack(letter)
     } catch (error) {
-      const reason = `it could not be written: ${(error as Error).message}`
+      const reason = `it could not be written: ${messageOf(error)}`
       await refused(letter, undefined, { isFinal: false, reason })
       return undefined
     }

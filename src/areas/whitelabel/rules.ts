@@ -1,6 +1,6 @@
 import { invalid, type Problems } from '../../lib/failure.ts'
 import { hostNameOf } from '../../lib/host-name.ts'
-import type { Json } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import type { Whitelabel } from './schema.ts'
 
 // A link is shown to everybody who visits the domain: none may be a script, nor look to a browser like one.
@@ -21,11 +21,7 @@ const linkPaths = [
 ]
 
 const textAt = (data: unknown, path: string): string | undefined => {
-  let value = data
-  for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-    value = (value as Json)[key]
-  }
+  const value = memberOf(data, ...path.split('.'))
   return typeof value === 'string' ? value : undefined
 }
 

@@ -108,7 +108,7 @@ export const createRecovery = (tools: Tools) => {
      */
     async request(author: Author, request: Request) {
       await waiting.add(author, request)
-      const pauseMs = (randomKey(1)[0] as number) * 2
+      const pauseMs = randomKey(1).readUInt8() * 2
       afterwards.run('a password recovery', async () => rounds.nudge(roundName), pauseMs)
     },
 
