@@ -251,8 +251,9 @@ const createWriter = (
   }
 
   const pump = () => {
-    while (queue.length > 0 && idle.length > 0) {
-      const lane = idle.pop() as Link
+    while (queue.length > 0) {
+      const lane = idle.pop()
+      if (!lane) return
       runBatch(lane, takeBatch()).finally(() => {
         idle.push(lane)
         if (queue.length > 0) pump()

@@ -127,8 +127,8 @@ export const openSqlite = (file: string): Database => {
 const createFence = (connection: DatabaseSync, processId: string, announce: StaleListener) => {
   const dataVersion = connection.prepare('PRAGMA data_version')
   const foreignCommits = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
-  const readVersion = () => (dataVersion.get() as { data_version: number }).data_version
-  const readForeign = () => (foreignCommits.get(processId) as { sum: number }).sum
+  const readVersion = () => Number(dataVersion.get()?.data_version)
+  const readForeign = () => Number(foreignCommits.get(processId)?.sum)
   let version = readVersion()
   let foreign = readForeign()
   let looking: Promise<void> | undefined
