@@ -127,9 +127,7 @@ const isPublic = (exchange: Exchange) => exchange.route?.spec.allow.needsToken =
 const findAccount: Step = async (exchange) => {
   const { account_id: id } = exchange.variables
   if (id === undefined || !isId(id)) return
-  exchange.account = (await exchange.frame.store.records.find(id, accountKind, id)) as
-    | AccountRecord
-    | undefined
+  exchange.account = await exchange.frame.store.records.find(id, accountKind, id)
 }
 
 const resourceOf = ({ route, segments }: Exchange) => {

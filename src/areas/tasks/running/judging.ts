@@ -72,9 +72,10 @@ export const judge = async (
   const results = good.length > 0 ? await action.run(good, context) : []
   if (results.length !== good.length) throw new Error('the action did not give a result for each row')
   const verdicts: Verdict[] = []
-  let next = 0
+  const ordered = results.values()
   for (const { row, refusal } of checks) {
-    const result = refusal ? refusal.result : (results[next++] as RowResult)
+    const result = refusal?.result ?? ordered.next().value
+    if (!result) break
     if (result.outcome === 'stop') return { verdicts, stopped: true, crash: undefined }
     verdicts.push(refusal ?? { row, result, isLast: false })
   }
