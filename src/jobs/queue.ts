@@ -198,6 +198,8 @@ export const createQueue = ({ store, log }: Tools) => {
     }
   }
 
+  const hurry = (kind: string, id: string) => store.writeUnrecorded([rows.hurry(kind, id, clock.now())])
+
   const performerFor = (kind: string) => {
     const performer = performers.get(kind)
     if (!performer) throw new Error(`nobody carries out errands of the kind ${kind}`)
@@ -223,11 +225,17 @@ export const createQueue = ({ store, log }: Tools) => {
 
     /**
      * Carries out an errand that was just committed, for somebody who waits for its end. It must not be due at once:
-     * else the round is at it too. Answers with how it stands then: it may still wait.
+     * else the round is at it too. Answers with how it stands then: it may still wait, and it does while something of
+     * its subject comes before it.
      */
     async now(kind: string, id: string, signal = new AbortController().signal): Promise<Work | undefined> {
       const work = await rows.find(kind, id)
-      if (work?.state === 'waiting') await performerFor(kind)(work, signal)
+      if (work?.state !== 'waiting') return work
+      if (await rows.isBehind(work)) {
+        await hurry(kind, id)
+        return work
+      }
+      await performerFor(kind)(work, signal)
       return rows.find(kind, id)
     },
 
@@ -235,7 +243,7 @@ export const createQueue = ({ store, log }: Tools) => {
     page: (query: WorkQuery) => rows.page(query),
 
     /** Has something that waits tried at once. */
-    hurry: (kind: string, id: string) => store.writeUnrecorded([rows.hurry(kind, id, clock.now())]),
+    hurry,
 
     /** Forgets what ended longer ago than operators want to know of. */
     tidying: (daysKept: () => Promise<number>): Round => ({
