@@ -326,7 +326,7 @@ export const createAreas = (tools: AreaTools) => {
     quantities.round,
     recovery.round,
     numberSearch.tidying,
-    phoneNumbers.upkeep.round,
+    ...phoneNumbers.rounds,
     migrations.round,
     ...tasks.rounds,
     ...serviceArea.rounds,

@@ -1,5 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import type { Call, Route } from '../../http/route.ts'
+import type { Queue } from '../../jobs/queue.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
@@ -24,6 +25,7 @@ import { createNumberUpkeep } from './upkeep/operations.ts'
 
 interface Tools {
   store: Store
+  queue: Queue
   settings: Settings
   accounts: Accounts
   configs: AccountConfigs
@@ -38,14 +40,20 @@ const deviceKind = 'device'
 
 /** Everything that the area has, put together. */
 export const createPhoneNumberArea = (tools: Tools) => {
-  const { store, settings, accounts, configs, carriers, search, quantities, provider } = tools
+  const { store, queue, settings, accounts, configs, carriers, search, quantities, provider } = tools
   const findAccount = (id: string) => accounts.find(id)
   const resellerSettings = async (account: AccountRecord) =>
     configs.own(await accounts.resellerOf(account), 'number_manager')
   const planning = createNumberPlanning(settings)
-  const features = createNumberFeatures({ settings, provider, findAccount, resellerSettings })
+  const features = createNumberFeatures({
+    clock: store.clock,
+    settings,
+    provider,
+    findAccount,
+    resellerSettings,
+  })
   const desk = { offered: search.offered, of: carriers.of }
-  const numbers = createNumbers({ store, settings, planning, features, desk, findAccount })
+  const numbers = createNumbers({ store, queue, settings, planning, features, provider, desk, findAccount })
   const identity = createNumberIdentity({ numbers, findAccount })
   const findDevice = (accountId: string, id: string) => store.records.find(accountId, deviceKind, id)
   const upkeep = createNumberUpkeep({ store, settings, numbers, findDevice })
@@ -79,5 +87,7 @@ export const createPhoneNumberArea = (tools: Tools) => {
     porting,
     mobile: createMobileNumbers(numbers),
     routes,
+    /** What the area does by itself, now and then. */
+    rounds: [upkeep.round, ...numbers.errands.rounds],
   }
 }
