@@ -420,4 +420,37 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
       `name ${number} undefined`,
     ])
   })
+
+  it('marks an address that could not be registered, and tries it anew when it is given again', async () => {
+    const number = next()
+    const path = await remote(number)
+    const closed = { ...address, street_address: '1 Closed' }
+    expect((await world.ada.patch(path, { e911: closed })).data.e911.status).toBe('PROVISIONED')
+    expect(await taken()).toEqual([`judge ${number}`, `register ${number} 1 Closed`])
+    const { data } = await world.ada.get(path)
+    expect(data).toMatchObject({ e911: { ...closed, status: 'ERROR' }, features: ['e911'] })
+    await world.ada.patch(path, { my: 1, e911: data.e911 })
+    expect(await taken()).toEqual([`judge ${number}`, `register ${number} 1 Closed`])
+  })
+
+  it('is told again, under the same key, what it did not hear', async () => {
+    const number = next()
+    const path = await remote(number)
+    const { registrar } = provider
+    const heard: string[] = []
+    const removeAddress = async (_subscriber: object, key: string) => {
+      heard.push(key)
+      if (heard.length === 1) throw new Error('nobody listens')
+    }
+    await world.ada.patch(path, { e911: address })
+    await taken()
+    Object.assign(world.server.areas.phoneNumbers.provider, { registrar: { ...registrar, removeAddress } })
+    await world.ada.patch(path, { e911: null })
+    await taken()
+    world.clock.advance({ seconds: 2 })
+    await taken()
+    Object.assign(world.server.areas.phoneNumbers.provider, { registrar })
+    expect(heard).toEqual([heard[0], heard[0]])
+    expect(world.takeErrors()).toHaveLength(1)
+  })
 })

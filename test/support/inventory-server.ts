@@ -14,11 +14,15 @@ export interface InventoryRequest {
   body: any
 }
 
-/** `mute`: it is done, and the answer is lost; `breaks`: nothing is done. `holds`: it is done, and answered later. */
+/**
+ * `mute`: it is done, and the answer is lost; `breaks`: nothing is done. `holds`: it is done, and answered later;
+ * `ponders`: it is done later.
+ */
 type Manner =
   | 'works'
   | 'mute'
   | 'holds'
+  | 'ponders'
   | 'hangs'
   | 'breaks'
   | 'floods'
@@ -100,6 +104,11 @@ export const startInventory = async () => {
     requests.push(asked)
     const misdeed = misdeeds[state.manner]
     if (misdeed) return misdeed(response, `${url}/elsewhere`)
+    if (state.manner === 'ponders') {
+      await new Promise<void>((resolve) => state.held.push(resolve))
+      // Whoever asked may be gone.
+      if (response.destroyed) return
+    }
     const data = replyTo(asked)
     if (state.manner === 'mute') return void response.destroy()
     if (state.manner === 'holds') await new Promise<void>((resolve) => state.held.push(resolve))
@@ -133,7 +142,7 @@ export const startInventory = async () => {
         )
       state.answers.set('PUT /numbers/US/order', all).set('POST /numbers/US/release', all)
     },
-    /** Answers what was held. */
+    /** Goes on with what was held. */
     letGo() {
       for (const answer of state.held.splice(0)) answer()
     },
