@@ -1,5 +1,5 @@
 // A reseller sells seats at a price that falls with their number. The customer sees what a change would cost before it
-// does, agrees, owes, is told so, tops up, and can read why it paid what it paid.
+// does, agrees, owes, is told so, pays, and can read why it paid what it paid.
 //
 //   CROSSPOINT_ADMIN_PASSWORD='the password that was shown' node examples/reseller-billing.mjs
 
@@ -126,9 +126,9 @@ const owed = await until((amount) => amount < 0, balance)
 const [warning] = await warnings()
 console.log(`${warning.title}: ${dollars(warning.metadata.available)}. (The ledger says ${dollars(owed)}.)`)
 
-await call('POST', `${account}/services/topup`, ann, { amount: 25 })
+await call('POST', `${account}/services/topup`, rita, { amount: 25 })
 const left = await until((amount) => amount > 0, balance)
-console.log(`Ann tops up: ${dollars(left)} are left, ${(await warnings()).length} warnings.`)
+console.log(`Ann pays Rita, who tops her up: ${dollars(left)} are left, ${(await warnings()).length} warnings.`)
 
 const ledgers = (await call('GET', `${account}/ledgers`, ann)).data
 for (const [source, { amount }] of Object.entries(ledgers).toSorted())

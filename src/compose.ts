@@ -1,7 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { type Areas, createAreas } from './areas/index.ts'
+import type { Area } from './areas/area.ts'
+import { assemble } from './areas/assemble.ts'
+import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
 import { createKeyring } from './auth/keyring.ts'
@@ -10,11 +12,11 @@ import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame } from './http/exchange.ts'
-import { freeswitchPage, freeswitchPrefix } from './http/ingest.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
 import { openApiText } from './http/openapi/openapi.ts'
+import type { Route } from './http/route.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
 import { pagesOf } from './http/wire/pages.ts'
 import { createHandler, createPlainServer, drain, listen } from './http/wire/server.ts'
@@ -27,7 +29,7 @@ import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { carryBySmtp, carryToFolder } from './mail/carriers.ts'
-import { createMail, waitingKey } from './mail/mail.ts'
+import { createMail } from './mail/mail.ts'
 import { createPost, postRounds } from './mail/post.ts'
 import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
@@ -50,6 +52,7 @@ export interface RunningServer {
   firstAdmin: FirstAdmin | undefined
   /** The parts behind the listener, for whoever shares the process with it. */
   areas: Areas
+  routes: readonly Route[]
   store: Store
   rounds: Rounds
   stop(): Promise<void>
@@ -59,6 +62,9 @@ interface World {
   clock: Clock
   log: Log
 }
+
+/** The areas of the server, and further ones. */
+type List = readonly [...typeof everything, ...Area[]]
 
 /** Lets servers on other machines join the store. */
 const handOutKey = async (db: Database, store: Store, serverKey: Buffer, log: Log) => {
@@ -88,20 +94,18 @@ const followWork = (db: Database, rounds: Rounds) =>
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
   })
 
-/** Letters go at once, whichever process they were written in. */
-const followMail = (db: Database, rounds: Rounds) =>
-  db.onStale((keys) => {
-    if (keys !== 'everything' && keys.includes(waitingKey)) rounds.nudge('mail')
-  })
-
 /** Configuration in, running server out. Nothing stays open when the start fails. */
-export const startServer = async (config: Config, world: World): Promise<RunningServer> => {
+export const startServer = async (
+  config: Config,
+  world: World,
+  list: List = everything,
+): Promise<RunningServer> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const db = config.databaseUrl
     ? openPostgres(config.databaseUrl)
     : openSqlite(join(config.dataDir, 'crosspoint.db'))
   try {
-    return await assemble(config, world, db)
+    return await putTogether(config, world, db, list)
   } catch (error) {
     await db.close()
     throw error
@@ -109,7 +113,12 @@ export const startServer = async (config: Config, world: World): Promise<Running
 }
 
 /** The only place that knows all parts. */
-const assemble = async (config: Config, { clock, log }: World, db: Database): Promise<RunningServer> => {
+const putTogether = async (
+  config: Config,
+  { clock, log }: World,
+  db: Database,
+  list: List,
+): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
   const store = createStore(db, clock)
   const node = `crosspoint@${hostname()}`
@@ -127,7 +136,7 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const rounds = createRounds({ leases, store, clock, log })
   const queue = createQueue({ store, log })
   const mail = createMail({ store, keyring, nudge: () => rounds.nudge('mail') })
-  const areas = createAreas({
+  const assembled = assemble(list, {
     store,
     settings,
     keyring,
@@ -146,21 +155,28 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     log,
     mediaSwitch: noMediaSwitch,
   })
-  store.guard(areas.serviceArea.consent)
+  const { offers: areas, routes } = assembled
   const firstAdmin = await makeMaster(areas, store, config)
-  await areas.freeswitch.prepare(startAuthor)
+  await assembled.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)
   const idempotency = createIdempotency({ store, keyring, settings, clock })
   rounds.add(idempotency.round)
   const frame: Frame = {
-    router: createRouter(areas.routes),
+    router: createRouter(routes),
     pages: pagesOf({
       store,
-      openApi: () => openApiText(areas.routes, version),
-      below: { [freeswitchPrefix]: freeswitchPage({ ingest: areas.freeswitch, store, log }) },
+      openApi: () => openApiText(routes, version),
+      posted: assembled.posted,
+      log,
     }),
-    authenticate: createAuthenticate({ store, tokens, settings, admitsPassword: areas.login.admitsPassword }),
-    isUnrestricted: areas.restrictions.isUnrestricted,
+    authenticate: createAuthenticate({
+      store,
+      tokens,
+      settings,
+      admitsPassword: areas.signIn.admitsPassword,
+    }),
+    isUnrestricted: areas.tokenRestrictions.isUnrestricted,
+    resellerOf: areas.accounts.resellerOf,
     throttle: createThrottle(settings, clock),
     idempotency,
     settings,
@@ -177,12 +193,11 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   await followTls(db, tls)
   const { smtpUrl, dataDir } = config
   const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
-  const post = createPost({ store, keyring, settings, senders: areas.senders, carrier, log })
-  for (const round of [...areas.rounds, ...postRounds(post)]) rounds.add(round)
+  const post = createPost({ store, keyring, settings, senders: areas.whitelabel.senders, carrier, log })
+  for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()
   followWork(db, rounds)
-  followMail(db, rounds)
   return {
     host: config.host,
     port,
@@ -191,12 +206,13 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     },
     firstAdmin,
     areas,
+    routes,
     store,
     rounds,
     async stop() {
       await Promise.all([drain(server), tls.stop()])
       await rounds.stop()
-      await areas.tasks.stop()
+      await assembled.stop()
       await afterwards.settle()
       await leases.stop()
       post.close()

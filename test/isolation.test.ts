@@ -163,7 +163,7 @@ describeEngines('an account and the accounts that are not below it', (engine) =>
     attacks = (await all(world)).attacks
   })
 
-  const routes = () => world.server.areas.routes
+  const routes = () => world.server.routes
 
   const call = (
     by: Client,
@@ -374,7 +374,7 @@ describe('ids of somebody else in a body', () => {
     for (const attack of attacks) {
       const { by, home, victim, title } = attack
       const before = await rowsOf(world, victim)
-      for (const route of world.server.areas.routes) {
+      for (const route of world.server.routes) {
         if (route.method === 'GET' || (!isIn(route) && route.spec.allow.needsToken === false)) continue
         for (const lure of lures(attack)) {
           const { data, options } = requestFor(route)

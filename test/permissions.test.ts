@@ -15,13 +15,14 @@ const file = new URL('expected/permissions.txt', import.meta.url)
 
 const world = useWorld('sqlite')
 
-const personas = () => ({
+const personas = (wes: Client) => ({
   nobody: world.anonymous,
   'api key': world.acmeKey,
   uli: world.uli,
   ada: world.ada,
   rex: world.rex,
   ross: world.ross,
+  wes,
   operator: world.operator,
 })
 
@@ -29,13 +30,22 @@ const head = [
   'Who may call what: every route, called on the account Acme and its records.',
   '',
   'nobody    without credentials          rex       admin of Rival, an account beside Acme',
-  'api key   the API key of Acme          ross      admin of the reseller above both',
-  'uli       user of Acme, the one in     operator  admin of the master account',
-  '          the path                     ada       admin of Acme',
+  'api key   the API key of Acme          ross      admin of the reseller of both',
+  'uli       user of Acme, the one in     wes       admin of the reseller above that one',
+  '          the path                     operator  admin of the master account',
+  'ada       admin of Acme',
   '',
   'yes: it was done. (404) and the like: allowed, but refused for another reason. 401, 403: not allowed.',
   '',
 ]
+
+/** An admin of a reseller that comes between the master account and the reseller of Acme. */
+const wholesaler = async () => {
+  const wholesale = await world.account(world.master, { name: 'Wholesale', realm: 'wholesale.test' })
+  await world.operator.put(`${wholesale.path}/reseller`, {})
+  await world.operator.post(`${world.reseller.path}/move`, { to: wholesale.id })
+  return world.admin(wholesale, { username: 'wes' })
+}
 
 /** The records of Acme, and of the system, that stand in paths. */
 const idsOf = async () => {
@@ -159,13 +169,14 @@ const call = async (client: Client, route: Route, ids: Ids, own: Samples) => {
 it('is who may call what, as reviewed', async () => {
   const ids = await idsOf()
   const own = await samples()
+  const callers = personas(await wholesaler())
   const store = createRewind(join(world.place.dataDir, 'crosspoint.db'))
-  const columns = Object.keys(personas())
+  const columns = Object.keys(callers)
   const lines: string[] = []
   try {
-    for (const route of world.server.areas.routes) {
+    for (const route of world.server.routes) {
       const outcomes: string[] = []
-      for (const client of Object.values(personas())) {
+      for (const client of Object.values(callers)) {
         const answer = await call(client, route, ids, own)
         expect(answer.status, `${nameOf(route)}: ${answer.text}`).not.toBe(429)
         outcomes.push(outcomeOf(answer.status))
@@ -192,7 +203,7 @@ it('is who may call what, as reviewed', async () => {
 
 it('lets nobody without credentials call a route that asks for them', async () => {
   const ids = await idsOf()
-  for (const route of world.server.areas.routes.filter(({ spec }) => spec.allow.needsToken)) {
+  for (const route of world.server.routes.filter(({ spec }) => spec.allow.needsToken)) {
     const answer = await call(world.anonymous, route, ids, {})
     expect([401, nameOf(route)]).toEqual([answer.status, nameOf(route)])
   }

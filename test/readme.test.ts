@@ -97,7 +97,7 @@ it('tells the story of a reseller who sells seats', async () => {
     'Phone 4 would cost $5.00 today and $29.00 a month.',
     'Ann agrees.',
     'Balance below threshold: -$5.00. (The ledger says -$5.00.)',
-    'Ann tops up: $20.00 are left, 0 warnings.',
+    'Ann pays Rita, who tops her up: $20.00 are left, 0 warnings.',
     '  payments: $25.00',
     '  services: -$5.00',
     'The audit says: 4 phones added, 0 removed, 4 in all.',

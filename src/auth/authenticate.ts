@@ -32,7 +32,7 @@ const fromAuthorization = (header: string): Credential => {
   return { kind: 'token', token: /^bearer$/i.test(scheme) ? value : header }
 }
 
-/** The first hit of reference 01 section 2.1. A browser that holds no token sends the text `undefined`. */
+/** The first credential that is found counts, in this order. A browser that holds no token sends the text `undefined`. */
 export const findCredential = ({ headers, envelope, query }: Places): Credential | undefined => {
   const token = text(headers['x-auth-token']) ?? text(envelope.auth_token) ?? query.get('auth_token')
   if (token) return { kind: 'token', token }
@@ -50,7 +50,7 @@ const mostBasic = 5_000
 const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
 /** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
-export type Pledge = () => Promise<() => void>
+type Pledge = () => Promise<() => void>
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
@@ -68,8 +68,8 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
   const known = new Map<string, BasicEntry>()
 
   const recordsOf = async (accountId: string, userId: string) => {
-    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
-    const user = (await store.records.find(accountId, userKind, userId)) as UserRecord | undefined
+    const account = await store.records.find(accountId, accountKind, accountId)
+    const user = await store.records.find(accountId, userKind, userId)
     return { account, user }
   }
 
@@ -82,13 +82,13 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
   const lookUp = async (account: AccountRecord, method: DigestMethod, digest: string) => {
     const place = { accountId: account.id, salt: account.hidden.signInSalt }
     const holder = await keyHolder(store.records, place, method, digest)
-    return holder && ((await store.records.find(account.id, userKind, holder.id)) as UserRecord | undefined)
+    return holder && (await store.records.find(account.id, userKind, holder.id))
   }
 
   const check = async (value: string): Promise<BasicEntry | undefined> => {
     const [, accountId, digest] = basicText.exec(Buffer.from(value, 'base64').toString('latin1')) ?? []
     if (!accountId || !digest || !isId(accountId) || !isDigest(digest.toLowerCase())) return undefined
-    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const account = await store.records.find(accountId, accountKind, accountId)
     if (!account) return undefined
     const { basic_auth_type: method } = await settings.of('crossbar')
     const user = await lookUp(account, method, digest)

@@ -37,8 +37,8 @@ export type DigestMethod = (typeof digestMethods)[number]
 
 export const isDigest = (text: string) => /^[0-9a-f]{32}$|^[0-9a-f]{40}$/.test(text)
 
-/** The digest of reference 01 section 2.3: of the lower-cased user name, a colon and the password. */
-export const digestOf = (method: DigestMethod, username: string, password: string) =>
+/** The digest that people sign in with: of the lower-cased user name, a colon and the password. */
+const digestOf = (method: DigestMethod, username: string, password: string) =>
   createHash(method === 'md5' ? 'md5' : 'sha1')
     .update(`${username.toLowerCase()}:${password}`)
     .digest('hex')

@@ -1,5 +1,5 @@
 import { failure } from '../lib/failure.ts'
-import type { StoredRecord } from '../storage/records.ts'
+import { kind, type RecordOf } from '../storage/records.ts'
 
 /** What every area may know of an account. The whole shape of `doc` is the accounts area's affair. */
 export interface AccountDoc {
@@ -52,11 +52,11 @@ export interface UserHidden {
   hasAvatar?: boolean
 }
 
-export type AccountRecord = StoredRecord<AccountDoc, AccountHidden>
-export type UserRecord = StoredRecord<UserDoc, UserHidden>
+export const accountKind = kind<AccountDoc, AccountHidden>('account')
+export const userKind = kind<UserDoc, UserHidden>('user')
 
-export const accountKind = 'account'
-export const userKind = 'user'
+export type AccountRecord = RecordOf<typeof accountKind>
+export type UserRecord = RecordOf<typeof userKind>
 
 /** Users have no owner: that column says who is an admin, so that the admins of an account are an index read. */
 export const adminsAmongUsers = 'admin'

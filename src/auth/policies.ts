@@ -1,20 +1,39 @@
 import { type AccountRecord, type Actor, isAccountAdmin, isSuperduper, isWithin } from './identity.ts'
 
+/** Whose customer an account is: the id of the nearest reseller above it, else of the master account. */
+export type ResellerOf = (account: AccountRecord) => Promise<string>
+
+type Path = Readonly<Record<string, string>>
+
 /** Who may call a route. The account is the one in the path, when the path has one. */
 export interface Policy {
   name: string
   /** False only for routes that answer without credentials. */
   needsToken: boolean
-  allows(actor: Actor, account: AccountRecord | undefined, path: Readonly<Record<string, string>>): boolean
+  allows(
+    actor: Actor,
+    account: AccountRecord | undefined,
+    path: Path,
+    resellerOf: ResellerOf,
+  ): boolean | Promise<boolean>
 }
 
-const withToken = (name: string, allows: Policy['allows']): Policy => ({ name, needsToken: true, allows })
+/** A policy that needs to look nothing up. */
+export interface PlainPolicy extends Policy {
+  allows(actor: Actor, account: AccountRecord | undefined, path: Path): boolean
+}
+
+const withToken = (name: string, allows: PlainPolicy['allows']): PlainPolicy => ({
+  name,
+  needsToken: true,
+  allows,
+})
 
 const sees = (actor: Actor, account: AccountRecord | undefined) =>
   isSuperduper(actor) || (account !== undefined && isWithin(actor, account))
 
 /** No credentials asked for; a bad token is ignored. */
-export const anyone: Policy = { name: 'anyone', needsToken: false, allows: () => true }
+export const anyone: PlainPolicy = { name: 'anyone', needsToken: false, allows: () => true }
 
 /** Any valid token, whatever its account. */
 export const anyToken = withToken('any token', () => true)
@@ -23,7 +42,7 @@ export const anyToken = withToken('any token', () => true)
 export const accountMember = withToken('account or ancestor', sees)
 
 /** As accountMember; somebody without credentials may, where the record in the path says so. */
-export const accountMemberOrInvited: Policy = {
+export const accountMemberOrInvited: PlainPolicy = {
   name: 'account or ancestor, or anyone where the record allows it',
   needsToken: false,
   allows: sees,
@@ -55,15 +74,19 @@ export const ancestorOnly = withToken(
   (actor, account) => isSuperduper(actor) || account?.hidden.tree.includes(actor.accountId) === true,
 )
 
-/** A reseller above the account in the path, or a superduper account. */
-export const resellerOnly = withToken(
-  'reseller above the account',
-  (actor, account) =>
-    isSuperduper(actor) ||
-    (account !== undefined &&
-      actor.account.hidden.isReseller &&
-      account.hidden.tree.includes(actor.accountId)),
-)
+/**
+ * The account's own reseller, the nearest one above it, or a superduper account. A reseller further up deals with the
+ * reseller below it, not with that one's customers.
+ */
+export const ownReseller: Policy = {
+  name: 'the reseller of the account',
+  needsToken: true,
+  allows: async (actor, account, _path, resellerOf) => {
+    if (isSuperduper(actor)) return true
+    const isAbove = account?.hidden.tree.includes(actor.accountId) === true
+    return isAbove && (await resellerOf(account)) === actor.accountId
+  },
+}
 
 /** An admin (an API key counts as one) of a reseller that is the account or stands above it: who answers for the brand. */
 export const resellerAdmin = withToken(

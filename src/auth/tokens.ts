@@ -165,14 +165,8 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
   const subjects = async (claims: TokenClaims) => {
     const [identity, account, user] = await Promise.all([
       system(),
-      store.records.find(claims.account_id, accountKind, claims.account_id) as Promise<
-        AccountRecord | undefined
-      >,
-      claims.owner_id
-        ? (store.records.find(claims.account_id, userKind, claims.owner_id) as Promise<
-            UserRecord | undefined
-          >)
-        : undefined,
+      store.records.find(claims.account_id, accountKind, claims.account_id),
+      claims.owner_id ? store.records.find(claims.account_id, userKind, claims.owner_id) : undefined,
     ])
     if (!account || (claims.owner_id && !user)) throw refused()
     return { system: identity, account, user }

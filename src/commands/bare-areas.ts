@@ -1,4 +1,6 @@
-import { type AreaTools, createAreas } from '../areas/index.ts'
+import type { AreaTools } from '../areas/area.ts'
+import { assemble } from '../areas/assemble.ts'
+import { areas } from '../areas/index.ts'
 
 // Making areas only hands the parts on; none is used before an operation asks for it.
 const unused: never = new Proxy(() => unused, {
@@ -26,4 +28,4 @@ const nothing: AreaTools = {
 }
 
 /** The areas without a server around them. Only operations that need no more than these tools may be used. */
-export const bareAreas = (tools: Partial<AreaTools> = {}) => createAreas({ ...nothing, ...tools })
+export const bareAreas = (tools: Partial<AreaTools> = {}) => assemble(areas, { ...nothing, ...tools })

@@ -47,14 +47,14 @@ type Tools = ReturnType<typeof toolsOf>
 const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store']) => {
   const settings = createSettings(store.records, 'command')
   const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
-  const { intake, cdrMonths: months } = bareAreas({
+  const { offers } = bareAreas({
     store,
     settings,
     log,
     validate: createValidate(settings),
   })
   const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }
-  return { intake, months, author }
+  return { ...offers.cdrs, author }
 }
 
 const isGzipped = async (file: string) => {

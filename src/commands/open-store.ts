@@ -7,7 +7,7 @@ import { openSqlite } from '../storage/sqlite.ts'
 import { createStore, type Store } from '../storage/store.ts'
 import { upgradeStorage } from '../storage/upgrades.ts'
 
-export interface OpenStore {
+interface OpenStore {
   store: Store
   close(): Promise<void>
 }

@@ -1,6 +1,6 @@
 import type { WriteStream } from 'node:tty'
 
-export interface Progress {
+interface Progress {
   show(done: number, text: string): void
   end(): void
 }

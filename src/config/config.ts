@@ -17,13 +17,13 @@ export interface Config {
   logLevel: LogLevel
 }
 
-export interface Setting {
+interface Setting {
   name: string
   fallback: string | undefined
   meaning: string
 }
 
-/** The settings of contract.md; `serve --help` prints this table. */
+/** What the environment may set; `serve --help` prints this table. */
 export const settingsTable: readonly Setting[] = [
   { name: 'CROSSPOINT_HOST', fallback: '127.0.0.1', meaning: 'address of the plain HTTP listener' },
   {

@@ -8,12 +8,12 @@ import type { ServerAddress } from './servers.ts'
 // One question to one name server. Whoever answers is believed only if the answer comes from the address and port
 // that was asked, to the port that asked, with the random id and the very question.
 
-export interface Question {
+interface Question {
   name: string
   type: RecordType
 }
 
-export type DnsFaultKind = 'silent' | 'unreachable' | 'malformed' | 'refused' | 'no_name'
+type DnsFaultKind = 'silent' | 'unreachable' | 'malformed' | 'refused' | 'no_name'
 
 /** Why a question got no answer. The message is for people who set up DNS records. */
 export class DnsFault extends Error {

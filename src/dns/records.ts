@@ -2,7 +2,7 @@ import type { Answer, DecodedPacket, TxtData } from 'dns-packet'
 import { sameName } from './exchange.ts'
 
 /** What is looked up. Other types have no text form here. */
-export const lookedUpTypes = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'NS', 'SRV', 'TXT'] as const
+const lookedUpTypes = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'NS', 'SRV', 'TXT'] as const
 export type LookedUpType = (typeof lookedUpTypes)[number]
 
 const bare = (name: string) => (name === '.' ? name : name.replace(/\.$/, ''))
@@ -13,7 +13,7 @@ const textOfPieces = (data: TxtData) =>
 
 const preferenceOf = (answer: Answer) => (answer.type === 'MX' ? (answer.data.preference ?? 0) : 0)
 
-/** A record as people write it (reference 04 section 2.3); undefined when it has another type. */
+/** A record as people write it; undefined when it has another type. */
 const textOf = (answer: Answer, wanted: LookedUpType): string | undefined => {
   if (answer.type !== wanted) return undefined
   switch (answer.type) {
@@ -52,7 +52,7 @@ const aliasOf = (answers: readonly Answer[], name: string) => {
   return undefined
 }
 
-export interface Found {
+interface Found {
   records: string[]
   /** Where an alias leads to, when the answer does not say what is there. */
   alias: string | undefined

@@ -13,7 +13,7 @@ export interface Patience {
   lookUpMs: number
 }
 
-export const usualPatience: Patience = { nextServerMs: 500, lookUpMs: 3000 }
+const usualPatience: Patience = { nextServerMs: 500, lookUpMs: 3000 }
 
 export interface Manner {
   /** By TCP from the start. */

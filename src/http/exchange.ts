@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Authenticate, Credential } from '../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
+import type { ResellerOf } from '../auth/policies.ts'
 import type { Clock } from '../lib/clock.ts'
+import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -23,7 +25,7 @@ export interface Pages {
 }
 
 /** What a token restriction is judged by. */
-export interface RestrictionQuestion {
+interface RestrictionQuestion {
   actor: Actor
   account: AccountRecord | undefined
   endpoint: string
@@ -38,6 +40,7 @@ export interface Frame {
   authenticate: Authenticate
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
+  resellerOf: ResellerOf
   throttle: Throttle
   idempotency: Idempotency
   settings: Settings
@@ -97,7 +100,7 @@ export class Exchange {
     return Array.isArray(value) ? value.join(', ') : value
   }
 
-  /** A value by name: in `data`, then in the envelope, then in the query (reference 01 section 1.2). */
+  /** A value by name: in `data`, then in the envelope, then in the query. */
   value(name: string): unknown {
     const { data, envelope } = this.body
     if (data !== undefined && !Array.isArray(data)) {
@@ -108,8 +111,7 @@ export class Exchange {
   }
 
   isTrue(name: string) {
-    const value = this.value(name)
-    return value === true || value === 'true'
+    return isTrue(this.value(name))
   }
 }
 

@@ -132,62 +132,19 @@ const findAccount: Step = async (exchange) => {
     | undefined
 }
 
-// A literal segment that stands behind an account id or another variable names a resource; so does the first one.
-const resourceOf = (exchange: Exchange) => {
-  const template = exchange.route?.path.split('/').slice(1)
-  if (!template) return { endpoint: exchange.segments[1] ?? '', endpointArguments: [] as readonly string[] }
-  let at = 1
-  for (let index = 2; index < template.length; index += 1) {
-    const names = !template[index]?.startsWith('{') && template[index - 1]?.startsWith('{')
-    if (names && !partsOfResources.has(template[index] as string)) at = index
-  }
-  return { endpoint: exchange.segments[at] as string, endpointArguments: exchange.segments.slice(at + 1) }
+const resourceOf = ({ route, segments }: Exchange) => {
+  const at = route?.resourceAt ?? 1
+  const endpointArguments: readonly string[] = route ? segments.slice(at + 1) : []
+  return { endpoint: segments[at] ?? '', endpointArguments }
 }
 
-// Words behind an id that belong to the resource in front of them, and are no resource of their own.
-const partsOfResources = new Set([
-  'children',
-  'descendants',
-  'siblings',
-  'parents',
-  'tree',
-  'api_key',
-  'move',
-  'reseller',
-  'photo',
-  'vcard',
-  'logo',
-  'icon',
-  'welcome',
-  'verify',
-  'qrcode',
-  'quickcall',
-  'sync',
-  'preview',
-  'activate',
-  'reserve',
-  'port',
-  'identify',
-])
-
 const payTokens: Step = async (exchange) => {
-  const { frame, crossbar, route, clientAddress: address, account, method } = exchange
+  const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
   const { endpoint } = resourceOf(exchange)
-  const price = route?.spec.price
-  if (price) {
-    exchange.tokens = await frame.throttle.chargeSignIn(address, endpoint, crossbar[price], crossbar)
-    return
-  }
-  const fare = { clientAddress: address, accountId: account?.id, endpoint, method, free: route?.spec.free }
   // Reading what is public is free; writing is not, with or without a token.
-  const isFree = !exchange.actor && (method === 'GET' || method === 'HEAD')
-  if (!isFree) exchange.tokens = await frame.throttle.charge(fare, crossbar)
-  // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
-  if (route?.spec.startsCall) {
-    exchange.tokens = await frame.throttle.charge({ ...fare, quickcall: true }, crossbar)
-  }
-  if (route?.spec.bucket)
-    exchange.tokens = await frame.throttle.chargeBucket(route.spec.bucket, fare, crossbar)
+  const readsPublic = !actor && (method === 'GET' || method === 'HEAD')
+  const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic }
+  exchange.tokens = await frame.throttle.pay(fare, route?.spec.price, crossbar)
 }
 
 const refuseUnknownPaths: Step = (exchange) => {
@@ -221,7 +178,8 @@ const authorize: Step = async (exchange) => {
   if (!(await frame.isUnrestricted(question))) {
     throw failure('forbidden', { cause: 'access denied by token restrictions' })
   }
-  if (!route.spec.allow.allows(actor, account, variables)) throw failure('forbidden', {})
+  if (!(await route.spec.allow.allows(actor, account, variables, frame.resellerOf)))
+    throw failure('forbidden', {})
 }
 
 const mayBeKeyed = new Set(['PUT', 'POST'])
@@ -265,7 +223,7 @@ const planListing: Step = (exchange) => {
   exchange.listPlan = planList(query, (name) => exchange.value(name), crossbar, route.spec.module)
 }
 
-export const authorOf = (exchange: Exchange): Author => {
+const authorOf = (exchange: Exchange): Author => {
   const { actor } = exchange
   const author: Author = {
     requestId: exchange.id,
@@ -357,8 +315,8 @@ const execute: Step = async (exchange) => {
   await respond(exchange, result)
 }
 
-/** What happens to a request, in this order: the order decides which error wins (reference 01 section 1.1). */
-export const steps: readonly Step[] = [
+/** What happens to a request, in this order: the order decides which error wins. */
+const steps: readonly Step[] = [
   answerPreflight,
   cutPath,
   readSettings,

@@ -5,7 +5,7 @@ import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { CommittedChange } from '../storage/idempotency.ts'
-import type { Answer, FileAnswer, ListAnswer, StreamAnswer } from './answer/answers.ts'
+import type { Price } from './throttle/price.ts'
 
 export type Method = 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE'
 
@@ -14,7 +14,14 @@ type Variables<Path extends string> = Path extends `${string}{${infer Name}}${in
   : never
 
 /** The path's variables by name, decoded: `'/v2/accounts/{account_id}'` gives `{ account_id: string }`. */
-export type PathOf<Path extends string> = { readonly [Name in Variables<Path>]: string }
+type PathOf<Path extends string> = { readonly [Name in Variables<Path>]: string }
+
+/** The words of a path: `'/v2/accounts/{account_id}'` gives `'v2' | 'accounts'`. */
+type WordsOf<Path extends string> = Path extends `${infer Head}/${infer Tail}`
+  ? WordsOf<Head> | WordsOf<Tail>
+  : Path extends '' | `{${string}}`
+    ? never
+    : Path
 
 /** A request body that is not JSON. */
 export interface Upload {
@@ -77,11 +84,16 @@ export interface Subject {
 }
 
 /** A description of query parameters for OpenAPI: name -> text. */
-export type QueryDescription = Readonly<Record<string, string>>
+type QueryDescription = Readonly<Record<string, string>>
 
 interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
   allow: Policy
+  /**
+   * The word of the path that token restrictions and prices know the route by, and what stands behind it is its
+   * arguments. Without it: the last word that follows a variable, or the first of the path.
+   */
+  resource?: WordsOf<Path>
   /** Finds the record in the path before the body is judged. Its revision feeds If-Match, its doc a PATCH. */
   subject?(call: Omit<Call<Path>, 'subject' | 'data'>): Promise<Found>
   body?: Body
@@ -91,6 +103,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   prepare?(data: Json): Json
   /** The query parameters that the route reads beside those every route understands. */
   query?: QueryDescription
+  /** The same for wishes about the request, which may stand among the data and are no fields of the record. */
+  wishes?: QueryDescription
   /** Judges what a schema cannot say, so that all problems of a request come in one answer. */
   judge?(call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor }): Promise<Problems>
   /** The shape of `data` in the answer; of a row when the answer is a list. */
@@ -113,14 +127,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   acceptsAnything?: boolean
   /** Failures beyond those that any route may answer with. */
   fails?: readonly FailureKind[]
-  /** The price in throttling tokens, when it is not the ordinary one: the name of the setting that holds it. */
-  price?: 'user_auth_tokens' | 'api_auth_tokens'
-  /** The application of `token_buckets` from whose bucket of the account the request is paid a second time. */
-  bucket?: string
-  /** Costs no throttling tokens, unless `token_costs` names a price for it: machines ask it at the pace of packets. */
-  free?: boolean
-  /** Starts a call, with whatever method: it is paid a second time as such, and HEAD does not do it. */
-  startsCall?: boolean
+  /** The price in throttling tokens, when it is not the ordinary one. */
+  price?: Price
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
   /**
    * The answer of a request whose first answer was lost after it had committed these changes: for routes that move
@@ -133,6 +141,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
 export interface Route {
   method: Method
   path: string
+  /** Which segment names its resource. */
+  resourceAt: number
   spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'again'>
   subject: ((call: never) => Promise<unknown>) | undefined
   judge: ((call: never) => Promise<Problems>) | undefined
@@ -140,7 +150,15 @@ export interface Route {
   again: ((call: never, changes: readonly CommittedChange[]) => Promise<unknown>) | undefined
 }
 
-export type RouteResult = Answer | FileAnswer | ListAnswer | StreamAnswer | unknown
+const placeOfResource = (path: string, declared: string | undefined) => {
+  const segments = path.split('/').slice(1)
+  if (declared !== undefined) return segments.lastIndexOf(declared)
+  const isVariable = (segment: string | undefined) => segment?.startsWith('{') === true
+  const behindVariable = segments.findLastIndex(
+    (segment, index) => !isVariable(segment) && isVariable(segments[index - 1]),
+  )
+  return behindVariable < 0 ? 1 : behindVariable
+}
 
 const define =
   (method: Method) =>
@@ -149,7 +167,8 @@ const define =
     spec: RouteSpec<Path, Body, Found>,
   ): Route => {
     const { run, subject, judge, again, ...rest } = spec
-    return { method, path, spec: rest, subject, judge, run, again }
+    const resourceAt = placeOfResource(path, spec.resource)
+    return { method, path, resourceAt, spec: rest, subject, judge, run, again }
   }
 
 export const get = define('GET')

@@ -1,10 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
-import type { ChangeSet } from '../storage/change-set.ts'
+import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
+import { workKey } from '../storage/errand.ts'
 import { retrying, type Store } from '../storage/store.ts'
 import type { Round } from './rounds.ts'
-import { createWorkStore, type Tried, type Work, type WorkQuery } from './store.ts'
+import { createWorkStore, type Tried, type Work } from './store.ts'
 
 /** An errand that is carried out. Times in Unix milliseconds. */
 export type Errand<Payload> = Omit<Work, 'payload'> & { payload: Payload }
@@ -23,6 +25,8 @@ export type Conclusion<Payload = unknown> = {
       /** What is kept of the payload: nothing, unless it is said. */
       keep?: Payload
     }
+  /** It has ended, and nothing is kept of it: for what anybody may ask for. */
+  | { state: 'forgotten' }
   | {
       state: 'waiting'
       /** When to ask again; after the usual pause when absent. */
@@ -51,7 +55,16 @@ export interface ErrandKind<Payload, Answer> {
   conclude(errand: Errand<Payload>, answer: Answer): Promise<Conclusion<Payload>> | Conclusion<Payload>
   /** Milliseconds before the next try, when `attempts` have been made. */
   pauseMs?(attempts: number): number
+  /** What could not be carried out so often has failed. Without it, it is tried for ever. */
+  mostAttempts?: number
+  /** How long a stop waits for what is under way: until its end when absent. What has not ended by then is asked again. */
+  farewellMs?: number
 }
+
+/** For errands that ask nobody: what is done later, and not outside. */
+export const asksNobody = async () => undefined
+
+type Lasting = Exclude<Conclusion, { state: 'forgotten' }>
 
 export type Queue = ReturnType<typeof createQueue>
 
@@ -66,18 +79,42 @@ const longestPauseMs = 3_600_000
 const growingPause = (attempts: number) =>
   Math.min(firstPauseMs * 2 ** Math.min(attempts - 1, 20), longestPauseMs)
 
-const perLook = 100
+// So many of a kind are looked up for each that is carried out at the same time: what comes later has its turn soon.
+const looksAhead = 10
 const longestOutcome = 500
 const dayMs = 24 * 3_600_000
 
 const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
 
-/** What the outside said may hold anything. */
-const inOneLine = (text: string) =>
+/** What somebody outside said, who may say anything, as it can be noted. */
+export const inOneLine = (text: string) =>
   text
     .replace(/\p{C}+/gu, ' ')
     .trim()
     .slice(0, longestOutcome)
+
+/** The first of each list, then the second of each. */
+const inTurns = <T>(lists: readonly (readonly T[])[]): T[] => {
+  const longest = Math.max(0, ...lists.map(({ length }) => length))
+  return Array.from({ length: longest }, (_, turn) =>
+    lists.flatMap((list) => list.slice(turn, turn + 1)),
+  ).flat()
+}
+
+/** Resolves a while after `signal` was aborted. */
+const afterAbort = (signal: AbortSignal, milliseconds: number) =>
+  new Promise<void>((resolve) => {
+    const begin = () => void sleep(milliseconds, undefined, { ref: false }).then(() => resolve())
+    if (signal.aborted) begin()
+    else signal.addEventListener('abort', begin, { once: true })
+  })
+
+/** How long somebody waits for what he has begun. */
+interface Patience {
+  signal: AbortSignal
+  /** Whether nobody waits for the answer any more. */
+  isOver(): boolean
+}
 
 /**
  * Everything that is asked of the outside, or done later. An errand is committed with what it follows from; it is
@@ -86,9 +123,9 @@ const inOneLine = (text: string) =>
 export const createQueue = ({ store, log }: Tools) => {
   const rows = createWorkStore(store)
   const { clock } = store
-  const performers = new Map<string, (work: Work, signal: AbortSignal) => Promise<boolean>>()
+  const performers = new Map<string, (work: Work, patience: Patience) => Promise<boolean>>()
 
-  const triedAs = (work: Work, conclusion: Conclusion, pauseMs: (attempts: number) => number): Tried => {
+  const triedAs = (work: Work, conclusion: Lasting, pauseMs: (attempts: number) => number): Tried => {
     const now = clock.now()
     const outcome = inOneLine(conclusion.outcome ?? '')
     if (conclusion.state === 'waiting') {
@@ -100,15 +137,17 @@ export const createQueue = ({ store, log }: Tools) => {
     return { state: conclusion.state, dueAt: 0, outcome, finishedAt: now, payload }
   }
 
-  const commit = (statements: readonly Statement[], [first, ...others]: readonly ChangeSet[]) => {
-    if (!first) return store.writeUnrecorded(statements)
-    first.statements.unshift(...statements)
-    return store.commit(first, ...others)
+  const commit = (statements: readonly Statement[], sets: readonly ChangeSet[]) => {
+    const [last] = sets.slice(-1)
+    if (!last) return store.writeUnrecorded(statements)
+    // Behind what else is written, as in the writes that ask for errands: nobody holds what the other one waits for.
+    last.statements.push(...statements)
+    return store.commit(...sets)
   }
 
   /** How work of a kind is done: false when the outside is not there. */
   const performerOf = <Payload, Answer>(kind: ErrandKind<Payload, Answer>) => {
-    const { pauseMs = growingPause } = kind
+    const { pauseMs = growingPause, mostAttempts = Number.POSITIVE_INFINITY } = kind
 
     const errandOf = (work: Work): Errand<Payload> => ({
       ...work,
@@ -116,8 +155,11 @@ export const createQueue = ({ store, log }: Tools) => {
     })
 
     const settle = async (work: Work, conclusion: Conclusion<Payload>) => {
-      const tried = rows.tried(work, triedAs(work, conclusion, pauseMs))
-      await commit([tried, ...(conclusion.statements ?? [])], conclusion.sets ?? [])
+      const end =
+        conclusion.state === 'forgotten'
+          ? rows.forget(work)
+          : rows.tried(work, triedAs(work, conclusion, pauseMs))
+      await commit([end, ...(conclusion.statements ?? [])], conclusion.sets ?? [])
     }
 
     /** Of several who know the answer one concludes; and what was asked for again meanwhile is carried out again. */
@@ -134,16 +176,18 @@ export const createQueue = ({ store, log }: Tools) => {
       const facts = { kind: kind.kind, id: work.id, account_id: work.accountId, error: describeError(error) }
       log.write('error', 'an errand could not be carried out', facts)
       const outcome = error instanceof Error ? error.message : String(error)
+      const state = work.attempts + 1 < mostAttempts ? 'waiting' : 'failed'
       try {
-        await settle(work, { state: 'waiting', outcome })
+        await settle(work, { state, outcome })
       } catch (late) {
         if (!isConflict(late)) throw late
       }
     }
 
-    return async (work: Work, signal: AbortSignal): Promise<boolean> => {
+    return async (work: Work, { signal, isOver }: Patience): Promise<boolean> => {
       try {
         const answer = await kind.ask(errandOf(work), signal)
+        if (isOver()) return false
         return await conclude(work, answer)
       } catch (error) {
         // Whoever stops the server ends what is under way: it is nobody's fault, and carried out by the next one.
@@ -153,28 +197,34 @@ export const createQueue = ({ store, log }: Tools) => {
     }
   }
 
-  /** What is due, an account after the other: none has to wait until another one's are all done. */
-  const nextBatch = async (kind: string, after: string): Promise<{ batch: Work[]; last: string }> => {
+  /** What is due, a turn for each account after the other: none has to wait until another one's are all done. */
+  const nextBatch = async (kind: string, after: string, size: number) => {
     const now = clock.now()
-    const accounts = await rows.accounts(kind, now, after, perLook)
-    const each = Math.max(1, Math.floor(perLook / Math.max(accounts.length, 1)))
+    if (after === '') {
+      const oldest = await rows.oldest(kind, now, size + 1)
+      const byAccount = Map.groupBy(oldest, ({ accountId }) => accountId)
+      if (oldest.length <= size) return { batch: inTurns([...byAccount.values()]), last: '' }
+    }
+    const accounts = await rows.accounts(kind, now, after, size)
+    const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
     const due = await Promise.all(accounts.map((accountId) => rows.due(kind, accountId, now, each)))
-    return { batch: due.flat(), last: accounts.at(-1) ?? '' }
+    return { batch: inTurns(due), last: accounts.at(-1) ?? '' }
   }
 
   const carryOutAll = async (
     batch: readonly Work[],
-    perform: (work: Work) => Promise<boolean>,
-    { atOnce, signal }: { atOnce: number; signal: AbortSignal },
+    { kind, atOnce }: { kind: string; atOnce: number },
+    patience: Patience & { farewell?: Promise<void> },
   ) => {
+    const perform = performerFor(kind)
     const waiting = batch.values()
     const failures: unknown[] = []
     let isUp = true
     const work = async () => {
       for (const next of waiting) {
-        if (!isUp || signal.aborted) return
+        if (!isUp || patience.signal.aborted) return
         try {
-          if (!(await perform(next))) isUp = false
+          if (!(await perform(next, patience))) isUp = false
         } catch (error) {
           isUp = false
           failures.push(error)
@@ -182,23 +232,34 @@ export const createQueue = ({ store, log }: Tools) => {
       }
     }
     // What is under way is seen to its end, also when the store has failed.
-    await Promise.all(Array.from({ length: atOnce }, work))
+    const ends = Promise.all(Array.from({ length: atOnce }, work))
+    await (patience.farewell ? Promise.race([ends, patience.farewell]) : ends)
     if (failures.length > 0) throw failures[0]
     return isUp
   }
 
-  const passOver = async (kind: string, atOnce: number, signal: AbortSignal) => {
-    const perform = (work: Work) => performerFor(kind)(work, signal)
+  const patienceOf = (signal: AbortSignal, farewellMs: number | undefined) => {
+    if (farewellMs === undefined) return { signal, isOver: () => false }
+    let isOver = false
+    const farewell = afterAbort(signal, farewellMs).then(() => {
+      isOver = true
+    })
+    return { signal, farewell, isOver: () => isOver }
+  }
+
+  const passOver = async (
+    { kind, atOnce, farewellMs }: { kind: string; atOnce: number; farewellMs: number | undefined },
+    signal: AbortSignal,
+  ) => {
+    const patience = patienceOf(signal, farewellMs)
     let after = ''
     while (!signal.aborted) {
-      const { batch, last } = await nextBatch(kind, after)
+      const { batch, last } = await nextBatch(kind, after, atOnce * looksAhead)
       if (batch.length === 0 && after === '') return
-      if (!(await carryOutAll(batch, perform, { atOnce, signal }))) return
+      if (!(await carryOutAll(batch, { kind, atOnce }, patience))) return
       after = last
     }
   }
-
-  const hurry = (kind: string, id: string) => store.writeUnrecorded([rows.hurry(kind, id, clock.now())])
 
   const performerFor = (kind: string) => {
     const performer = performers.get(kind)
@@ -209,7 +270,7 @@ export const createQueue = ({ store, log }: Tools) => {
   return {
     /** The round in which errands of a kind are carried out. It bears the kind's name. */
     round<Payload, Answer>(kind: ErrandKind<Payload, Answer>): Round {
-      const { everySeconds = 5, atOnce = 4 } = kind
+      const { everySeconds = 5, atOnce = 4, farewellMs } = kind
       const isOn = async () => (kind.isOn ? kind.isOn() : true)
       if (performers.has(kind.kind)) throw new Error(`two kinds of errands are called ${kind.kind}`)
       performers.set(kind.kind, performerOf(kind))
@@ -218,7 +279,7 @@ export const createQueue = ({ store, log }: Tools) => {
         everySeconds,
         due: async () => (await isOn()) && (await rows.isAnyDue(kind.kind, clock.now())),
         async run(signal) {
-          if (await isOn()) await passOver(kind.kind, atOnce, signal)
+          if (await isOn()) await passOver({ kind: kind.kind, atOnce, farewellMs }, signal)
         },
       }
     },
@@ -228,22 +289,27 @@ export const createQueue = ({ store, log }: Tools) => {
      * else the round is at it too. Answers with how it stands then: it may still wait, and it does while something of
      * its subject comes before it.
      */
-    async now(kind: string, id: string, signal = new AbortController().signal): Promise<Work | undefined> {
+    async now(kind: string, id: string): Promise<Work | undefined> {
       const work = await rows.find(kind, id)
-      if (work?.state !== 'waiting') return work
-      if (await rows.isBehind(work)) {
-        await hurry(kind, id)
-        return work
-      }
-      await performerFor(kind)(work, signal)
+      if (work?.state !== 'waiting' || (await rows.isBehind(work))) return work
+      await performerFor(kind)(work, { signal: new AbortController().signal, isOver: () => false })
       return rows.find(kind, id)
     },
 
     find: rows.find,
-    page: (query: WorkQuery) => rows.page(query),
+    page: rows.page,
 
-    /** Has something that waits tried at once. */
-    hurry,
+    /** What of a kind waits for an account, whenever it is due. */
+    waiting: rows.waiting,
+
+    /** Has something that waits tried at once, whatever it waits for. */
+    async retry(author: Author, { kind, id, accountId }: Pick<Work, 'kind' | 'id' | 'accountId'>) {
+      const set = new ChangeSet(author)
+      set.record({ accountId, kind: 'work', id: `${kind}/${id}`, action: 'edited' })
+      set.statements.push(rows.hurry(kind, id, clock.now()))
+      set.stale.push(workKey(kind))
+      await store.commit(set)
+    },
 
     /** Forgets what ended longer ago than operators want to know of. */
     tidying: (daysKept: () => Promise<number>): Round => ({

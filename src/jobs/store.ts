@@ -1,3 +1,4 @@
+import { failure } from '../lib/failure.ts'
 import { conflict } from '../storage/change-set.ts'
 import type { Row, Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
@@ -44,6 +45,7 @@ export interface WorkQuery {
   accountId?: string
   after?: readonly [string, string]
   limit: number
+  descending: boolean
 }
 
 const columns = `kind, id, account_id, subject, state, due_at, since, attempts, marks, payload, outcome, finished_at`
@@ -77,11 +79,17 @@ const accountsWithWork = `SELECT account_id FROM (
   ) SELECT account_id FROM turns) AS accounts
   WHERE account_id IS NOT NULL`
 
+// Nothing of its subject stands before it.
+const isNext = `(subject = '' OR NOT EXISTS (SELECT 1 FROM work AS e
+  WHERE e.subject = w.subject AND e.subject <> '' AND e.state = 'waiting' AND e.sequence < w.sequence))`
+
 const dueOfAccount = `SELECT ${columns} FROM work AS w
-  WHERE kind = $1 AND state = 'waiting' AND account_id = $2 AND due_at <= $3
-    AND (subject = '' OR NOT EXISTS (SELECT 1 FROM work AS e
-      WHERE e.subject = w.subject AND e.subject <> '' AND e.state = 'waiting' AND e.sequence < w.sequence))
+  WHERE kind = $1 AND state = 'waiting' AND account_id = $2 AND due_at <= $3 AND ${isNext}
   ORDER BY due_at, id LIMIT $4`
+
+const dueOfAll = `SELECT ${columns} FROM work AS w
+  WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 AND ${isNext}
+  ORDER BY due_at LIMIT $3`
 
 /** The rows behind jobs/queue.ts. */
 export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
@@ -110,9 +118,19 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     return rows.map((row) => row.account_id as string)
   },
 
+  /** What is due longest, of all accounts, and has nothing of its subject before it. */
+  async oldest(kind: string, now: number, limit: number): Promise<Work[]> {
+    return (await all(dueOfAll, [kind, now, limit])).map(toWork)
+  },
+
   /** What is due of an account, and has nothing of its subject before it. */
   async due(kind: string, accountId: string, now: number, limit: number): Promise<Work[]> {
     return (await all(dueOfAccount, [kind, accountId, now, limit])).map(toWork)
+  },
+
+  async waiting(kind: string, accountId: string): Promise<Work[]> {
+    const sql = `SELECT ${columns} FROM work WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`
+    return (await all(sql, [kind, accountId])).map(toWork)
   },
 
   /** Notes how a try ended; fails as a lost race when somebody else has, or when it was asked for again meanwhile. */
@@ -123,10 +141,18 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     expect: { rows: 1, orElse: conflict },
   }),
 
-  /** Has it tried again at `dueAt`, whatever it waits for. */
+  /** Ends it without a trace; fails like `tried`. */
+  forget: ({ kind, id, marks }: Work): Statement => ({
+    sql: "DELETE FROM work WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'",
+    params: [kind, id, marks],
+    expect: { rows: 1, orElse: conflict },
+  }),
+
+  /** Has what waits tried again at `dueAt`. */
   hurry: (kind: string, id: string, dueAt: number): Statement => ({
     sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting'",
     params: [kind, id, dueAt],
+    expect: { rows: 1, orElse: () => failure('bad_identifier', { cause: id }) },
   }),
 
   forgetFinishedBefore: (unixMs: number) =>
@@ -135,7 +161,7 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     ]),
 
   /** In the order of kinds and ids. */
-  async page({ kind, state, accountId, after, limit }: WorkQuery): Promise<Work[]> {
+  async page({ kind, state, accountId, after, limit, descending }: WorkQuery): Promise<Work[]> {
     const params: (string | number)[] = [limit]
     const conditions: string[] = []
     const want = (text: (place: string) => string, value: string) => {
@@ -147,9 +173,11 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     if (accountId !== undefined) want((place) => `account_id = ${place}`, accountId)
     if (after) {
       params.push(...after)
-      conditions.push(`(kind, id) > ($${params.length - 1}, $${params.length})`)
+      conditions.push(`(kind, id) ${descending ? '<' : '>'} ($${params.length - 1}, $${params.length})`)
     }
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
-    return (await all(`SELECT ${columns} FROM work ${where} ORDER BY kind, id LIMIT $1`, params)).map(toWork)
+    const order = descending ? 'DESC' : 'ASC'
+    const sql = `SELECT ${columns} FROM work ${where} ORDER BY kind ${order}, id ${order} LIMIT $1`
+    return (await all(sql, params)).map(toWork)
   },
 })

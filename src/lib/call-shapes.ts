@@ -20,7 +20,7 @@ import {
 const callerIdentity = (description: string) =>
   open({ name: text(0, 35), number: text(0, 35) }, { description })
 
-export const CallerId = open(
+const CallerId = open(
   {
     internal: callerIdentity('Shown on calls inside the account'),
     external: callerIdentity('Shown on calls to the outside'),
@@ -33,7 +33,7 @@ export const CallerId = open(
   { description: 'What the called party sees' },
 )
 
-export const CallerIdOptions = open({
+const CallerIdOptions = open({
   outbound_privacy: choice(['full', 'name', 'number', 'none'], {
     description: 'What is hidden on calls that leave the platform',
   }),
@@ -46,7 +46,7 @@ export const CallerIdOptions = open({
   }),
 })
 
-export const CallRestriction = keyed(
+const CallRestriction = keyed(
   open({ action: choice(['inherit', 'deny'], { description: '`inherit` lets the next level decide' }) }),
   { description: 'Which number classes may not be called', default: {} },
 )
@@ -91,7 +91,7 @@ const forwardingFields = {
 const forwarding = (description: string) =>
   closed({ enabled: must(flag({ default: false })), ...forwardingFields }, { description })
 
-export const CallForward = closed(
+const CallForward = closed(
   {
     enabled: must(flag({ default: false })),
     ...forwardingFields,
@@ -108,15 +108,15 @@ export const CallForward = closed(
   { description: 'Where calls are forwarded' },
 )
 
-export const CallFailover = open(
+const CallFailover = open(
   { enabled: flag({ default: false }), ...forwardingFields },
   { description: 'Where calls go while the endpoint is unreachable' },
 )
 
-export const CallLimits = open({ max_concurrent: integer({ description: 'Most calls at the same time' }) })
-export const CallWaiting = open({ enabled: flag() })
-export const DoNotDisturb = open({ enabled: flag() })
-export const ContactList = open({ exclude: flag({ description: 'Leave it out of the contact list' }) })
+const CallLimits = open({ max_concurrent: integer({ description: 'Most calls at the same time' }) })
+const CallWaiting = open({ enabled: flag() })
+const DoNotDisturb = open({ enabled: flag() })
+const ContactList = open({ exclude: flag({ description: 'Leave it out of the contact list' }) })
 
 const Formatter = open({
   direction: choice(['inbound', 'outbound', 'both']),
@@ -128,7 +128,7 @@ const Formatter = open({
   value: anyText({ description: 'Replace the field by this text' }),
 })
 
-export const Formatters = keyed(either([list(Formatter), Formatter]), {
+const Formatters = keyed(either([list(Formatter), Formatter]), {
   description: 'How fields of a call request are rewritten, by field',
 })
 
@@ -138,7 +138,7 @@ const Metaflow = open({
   children: anyObject(),
 })
 
-export const Metaflows = open(
+const Metaflows = open(
   {
     binding_digit: choice(['1', '2', '3', '4', '5', '6', '7', '8', '9', '0', '*', '#']),
     digit_timeout: integer({ minimum: 0, description: 'Longest pause between digits (milliseconds)' }),
@@ -149,7 +149,7 @@ export const Metaflows = open(
   { description: 'What digits dialled during a call do' },
 )
 
-export const DialPlan = open(
+const DialPlan = open(
   { system: list(anyText(), { description: 'Names of system dial plans' }) },
   {
     additionalProperties: open({ description: anyText(), prefix: anyText(), suffix: anyText() }),
@@ -167,7 +167,7 @@ export const musicOnHold = (longest: number) =>
     { default: {} },
   )
 
-export const Ringtones = open({
+const Ringtones = open({
   internal: text(0, 256, { description: 'Alert-Info header of calls from inside' }),
   external: text(0, 256, { description: 'Alert-Info header of calls from outside' }),
 })
@@ -214,7 +214,7 @@ const audioCodecs = [
   'speex',
 ] as const
 
-export const Media = open({
+const Media = open({
   audio: open({ codecs: uniqueList(choice(audioCodecs)) }),
   video: open({ codecs: uniqueList(choice(['H261', 'H263', 'H264', 'VP8'])) }),
   bypass_media: typed(['boolean', 'string'], { enum: [true, false, 'auto'] }),

@@ -1,3 +1,5 @@
+import { isObject } from './json.ts'
+
 // CSV as in RFC 4180. Text that a spreadsheet would run as a formula is defused by a leading apostrophe.
 
 // Full-width forms count too: spreadsheets in East Asian locales read them as operators.
@@ -35,9 +37,6 @@ export const plainCsvLine = (cells: readonly (string | undefined)[]): string => 
   const line = cells.map((cell) => (cell === undefined ? '' : quoted(cell))).join(',')
   return line === '' ? '""\r\n' : `${line}\r\n`
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const addFlattened = (row: Map<string, unknown>, prefix: string, record: Record<string, unknown>) => {
   for (const [key, value] of Object.entries(record)) {

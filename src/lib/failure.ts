@@ -12,7 +12,7 @@ export type Problems = Record<string, Record<string, Problem>>
 
 /**
  * Everything that can go wrong in a way the API has a word for.
- * `http/failures.ts` maps each kind to status, message and data, and does not compile when one is missing.
+ * `http/answer/failures.ts` maps each kind to status, message and data, and does not compile when one is missing.
  */
 export interface FailureDetails {
   validation_error: { problems: Problems; metadata?: Record<string, unknown> }

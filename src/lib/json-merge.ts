@@ -1,16 +1,11 @@
-import { maxDepth } from './json.ts'
+import { isObject, type Json, maxDepth } from './json.ts'
 
 // Below `maxDepth` these leave a document as it is: validation refuses it anyway.
-
-type JsonObject = Record<string, unknown>
-
-const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const withoutNulls = (value: unknown, depth: number): unknown => {
   if (typeof value !== 'object' || value === null || depth >= maxDepth) return value
   if (Array.isArray(value)) return value.map((item) => withoutNulls(item, depth + 1))
-  const kept: JsonObject = {}
+  const kept: Json = {}
   for (const [key, inner] of Object.entries(value)) {
     if (inner !== null && key !== '__proto__') kept[key] = withoutNulls(inner, depth + 1)
   }
@@ -22,7 +17,7 @@ export const dropNulls = (data: unknown) => withoutNulls(data, 0)
 
 const merged = (current: unknown, patch: unknown, depth: number): unknown => {
   if (!isObject(patch) || depth >= maxDepth) return patch
-  const result: JsonObject = {}
+  const result: Json = {}
   if (isObject(current)) {
     for (const key of Object.keys(current)) if (key !== '__proto__') result[key] = current[key]
   }
@@ -42,7 +37,7 @@ const isPrivateKey = (key: string) => key.startsWith('_') || key.startsWith('pvt
 /** The data without top-level keys that belong to the server. Keys inside custom data are the client's. */
 export const dropPrivateKeys = (data: unknown) => {
   if (!isObject(data)) return data
-  const kept: JsonObject = {}
+  const kept: Json = {}
   for (const key of Object.keys(data)) if (!isPrivateKey(key)) kept[key] = data[key]
   return kept
 }

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import { mostDollars } from './money.ts'
 import { choice, flag, integer, keyed, keyedBy, list, must, number, open, text } from './schema.ts'
 
-// What plans and operators may say about the calls of an account (reference 03 section 2.4).
+// What plans and operators may say about the calls of an account.
 
 const most = 1_000_000_000
 

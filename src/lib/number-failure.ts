@@ -1,6 +1,6 @@
 import type { Failure, FailureDetails, FailureKind } from './failure.ts'
 
-/** What clients, collections and tasks are told of a number that could not be served (reference 02 section 2.3). */
+/** What clients, collections and tasks are told of a number that could not be served. */
 export interface NumberError {
   code: number
   error: string

@@ -16,7 +16,7 @@ export interface Pattern {
   lastGroup(text: string): string | undefined
 }
 
-export type Compilation = { pattern: Pattern; problem?: never } | { pattern?: never; problem: string }
+type Compilation = { pattern: Pattern; problem?: never } | { pattern?: never; problem: string }
 
 const programOf = (text: string) => {
   const program = RE2JS.compile(text)

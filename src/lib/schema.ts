@@ -22,13 +22,13 @@ import {
 // with `must`, because in this API nearly all of them are.
 
 /** Marks a field that has to be there. */
-export interface Must<S extends TSchema = TSchema> {
+interface Must<S extends TSchema = TSchema> {
   readonly must: S
 }
 
 export const must = <S extends TSchema>(schema: S): Must<S> => ({ must: schema })
 
-export type Fields = Record<string, TSchema | Must>
+type Fields = Record<string, TSchema | Must>
 
 type PropertiesOf<F extends Fields> = {
   [K in keyof F]: F[K] extends Must<infer S> ? S : F[K] extends TSchema ? TOptional<F[K]> : never

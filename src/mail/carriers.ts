@@ -2,13 +2,13 @@ import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transporter } from 'nodemailer'
 import { isoTime } from '../lib/clock.ts'
-import type { LetterRow } from '../storage/letters.ts'
+import type { LetterErrand } from './letter.ts'
 import { nodemailer } from './message.ts'
 
 /** What takes a finished mail away. */
 export interface Carrier {
   /** Resolves with what was said when the mail was taken on; rejects when it was not. */
-  carry(message: Buffer, from: string, letter: LetterRow): Promise<string>
+  carry(message: Buffer, from: string, letter: LetterErrand): Promise<string>
   close(): void
 }
 
@@ -31,7 +31,7 @@ const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout
 export const carryBySmtp = (url: string): Carrier => {
   let transport: Transporter | undefined
   return {
-    async carry(message, from, { recipient }) {
+    async carry(message, from, { payload: { recipient } }) {
       const { createTransport } = await nodemailer()
       transport ??= createTransport({ url, pool: true, maxConnections: mostAtOnce, ...timeouts })
       const { response } = await transport.sendMail({ envelope: { from, to: recipient }, raw: message })
@@ -55,7 +55,7 @@ const writeDurably = async (file: string, bytes: Buffer) => {
 
 /** Into files, for servers without SMTP: people read them with any mail program. */
 export const carryToFolder = (folder: string): Carrier => ({
-  async carry(message, _from, { created, id }) {
+  async carry(message, _from, { id, payload: { created } }) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     // The same name when a crash lets the letter be written again.
     const name = `${isoTime(created).replaceAll(':', '-')}-${id.slice(12)}.eml`

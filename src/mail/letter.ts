@@ -1,4 +1,22 @@
 import type { Keyring } from '../auth/keyring.ts'
+import type { Errand } from '../jobs/queue.ts'
+
+/** The kind of errand that a letter is. */
+export const mailKind = 'mail'
+
+/** What waits to be sent. Times are Unix milliseconds. */
+export interface Letter {
+  notice: string
+  recipient: string
+  messageId: string
+  /** What it says, encrypted: it may hold codes and links. Gone when the letter is settled. */
+  sealed: string
+  created: number
+  /** After it nobody has a use for the letter. */
+  goodUntil: number
+}
+
+export type LetterErrand = Errand<Letter>
 
 /** What a letter says. */
 export interface Content {

@@ -2,12 +2,11 @@ import { type AccountRecord, adminsAmongUsers, type UserRecord, userKind } from 
 import type { Keyring } from '../auth/keyring.ts'
 import { newId } from '../lib/ids.ts'
 import { renderHtml, renderSubject, renderText, type Values } from '../lib/template.ts'
-import { type ChangeSet, systemScope } from '../storage/change-set.ts'
-import { cacheKey, type Statement } from '../storage/db.ts'
-import { letterStatement } from '../storage/letters.ts'
+import type { ChangeSet } from '../storage/change-set.ts'
+import { type Errand, errandStatement } from '../storage/errand.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
-import { type Content, sealContent } from './letter.ts'
+import { type Content, type Letter, mailKind, sealContent } from './letter.ts'
 import { carriesSecret, type NoticeId, noticeOf, type ValuesOf } from './notices.ts'
 import { createTemplates, type Template, type Templates } from './templates.ts'
 
@@ -22,9 +21,6 @@ export interface Order<Id extends NoticeId> {
   /** How long anybody has a use for it: a letter with an expired code is not sent. */
   goodForSeconds?: number
 }
-
-/** Whether somebody is told by mail of what is made. */
-export type CreationNotice = 'mail' | 'none'
 
 export interface Mail {
   /**
@@ -43,11 +39,6 @@ interface Tools {
   /** Lets the letters be delivered soon. */
   nudge(): void
 }
-
-// A change set that holds letters makes this key stale: so every process learns that there is something to deliver,
-// whichever of them it is that delivers.
-const waiting = [systemScope, 'letters', 'waiting'] as const
-export const waitingKey = cacheKey(...waiting)
 
 // Admins of an account that a notice goes to.
 const mostRecipients = 20
@@ -109,24 +100,16 @@ export const createMail = ({ store, keyring, nudge }: Tools): Mail => {
     recipient: string,
     { account, notice, goodForSeconds }: Pick<Order<NoticeId>, 'account' | 'notice' | 'goodForSeconds'>,
     content: Content,
-  ): Statement => {
+  ): Errand<Letter> => {
     const now = clock.now()
     const id = newId(now)
     // Stable over all attempts: a mail program that gets a letter twice, because the server died between its delivery
     // and the note of it, knows that it is the same.
     const messageId = `${id}@${realmForm.test(account.doc.realm) ? account.doc.realm : 'localhost'}`
     const life = Math.min((goodForSeconds ?? longestLifeMs) * 1000, longestLifeMs)
-    return letterStatement({
-      accountId: account.id,
-      id,
-      notice,
-      recipient,
-      messageId,
-      sealed: sealContent(keyring, id, content),
-      created: now,
-      dueAt: now,
-      goodUntil: now + life,
-    })
+    const sealed = sealContent(keyring, id, content)
+    const payload = { notice, recipient, messageId, sealed, created: now, goodUntil: now + life }
+    return { kind: mailKind, id, accountId: account.id, payload }
   }
 
   return {
@@ -137,13 +120,14 @@ export const createMail = ({ store, keyring, nudge }: Tools): Mail => {
       if (!template.isEnabled) return
       const content = render(template, { ...commonValues(order.account), ...order.values })
       for (const recipient of distinct(await recipientsOf(order, template)))
-        set.statements.push(letterTo(recipient, order, content))
-      set.outdate(...waiting)
+        set.errand(letterTo(recipient, order, content))
     },
 
     async sendSample(account, notice, to, content) {
       await store.writeUnrecorded(
-        distinct(to).map((address) => letterTo(address, { account, notice }, content)),
+        distinct(to).map((address) =>
+          errandStatement(letterTo(address, { account, notice }, content), clock.now()),
+        ),
       )
       nudge()
     },

@@ -2,7 +2,7 @@ import type { Content } from './letter.ts'
 import type { Sender } from './senders.ts'
 
 /** What stands around the content. */
-export interface Envelope {
+interface Envelope {
   from: Sender
   to: string
   messageId: string

@@ -1,7 +1,7 @@
 // Every notice that the server sends, and what it says unless somebody wrote it anew.
 
 /** What stands for a name in a template. */
-export interface Macro {
+interface Macro {
   friendlyName: string
   description: string
   /** What previews show. */
@@ -10,7 +10,7 @@ export interface Macro {
   isSecret?: boolean
 }
 
-export type Macros = Readonly<Record<string, Macro>>
+type Macros = Readonly<Record<string, Macro>>
 
 interface Definition<M extends Macros> {
   friendlyName: string
@@ -56,7 +56,7 @@ const body = (...paragraphs: string[]) => ({
 const define = <const M extends Macros>(definition: Definition<M>) => definition
 
 /** Names that every notice knows. */
-export const commonMacros = {
+const commonMacros = {
   'account.id': macro(
     'Account id',
     'The account that the notice is about',

@@ -6,7 +6,7 @@ import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
 import { type Notice, type NoticeId, noticeOf } from './notices.ts'
 
-export interface RecipientRule {
+interface RecipientRule {
   /** `original`: whom it is about. `admins`: the admins of the account. `specified`: `email_addresses`. */
   type: 'original' | 'admins' | 'specified'
   email_addresses?: readonly string[]
@@ -40,7 +40,7 @@ export interface Template {
   from: { address: string; accountId: string } | undefined
 }
 
-export const templateKind = 'notification'
+const templateKind = 'notification'
 
 export type Templates = ReturnType<typeof createTemplates>
 

@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 
 /** How a call to somebody else's server came to nothing. */
-export type OutgoingFault = 'unreachable' | 'timeout' | 'too_large' | 'malformed' | 'aborted'
+type OutgoingFault = 'unreachable' | 'timeout' | 'too_large' | 'malformed' | 'aborted'
 
 /** Its message names no more of the address than the host: paths and queries hold keys. */
 export class OutgoingError extends Error {

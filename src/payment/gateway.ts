@@ -1,4 +1,4 @@
-// What Crosspoint asks of whoever moves real money (reference 03 section 5). Money is in units, 10,000 to the dollar.
+// What Crosspoint asks of whoever moves real money. Money is in units, 10,000 to the dollar.
 
 /** A payment method that a gateway keeps. Both are the gateway's own ids. */
 export interface PaymentMeans {
@@ -38,7 +38,7 @@ export interface RefundOrder extends Movement {
 
 export type Order = ChargeOrder | RefundOrder
 
-export interface Succeeded {
+interface Succeeded {
   status: 'succeeded'
   /** The gateway's own id of the movement. */
   id: string
@@ -54,13 +54,13 @@ export interface Declined {
 }
 
 /** The gateway works on it. */
-export interface Pending {
+interface Pending {
   status: 'pending'
   id: string
 }
 
 /** Nobody here knows whether money has moved: to be asked again under the same key. */
-export interface Unknown {
+interface Unknown {
   status: 'unknown'
   reason: string
 }
@@ -73,7 +73,7 @@ export interface Absent {
   status: 'absent'
 }
 
-export interface Capabilities {
+interface Capabilities {
   /** Takes money and gives it back. */
   charges: boolean
   /** Keeps payment methods, without which it takes nothing. */

@@ -14,7 +14,7 @@ import {
 } from './gateway.ts'
 import { signatureOf } from './signature.ts'
 
-// The operator's own billing system: signed JSON over HTTP, as the contract tells.
+// The operator's own billing system: signed JSON over HTTP.
 
 const mostBytes = 1_000_000
 // After a failure that came quickly the same key is sent again; a time-out has used up the patience of whoever waits.

@@ -1,4 +1,4 @@
-/** Names of carriers as clients give and get them, in the order in which they are told (reference 02 section 2.7). */
+/** Names of carriers as clients give and get them, in the order in which they are told. */
 export const usableCarriers = [
   'bandwidth2',
   'bandwidth',
@@ -26,7 +26,7 @@ export const usableCarriers = [
   'ziron',
 ] as const
 
-export type CarrierName = (typeof usableCarriers)[number]
+type CarrierName = (typeof usableCarriers)[number]
 
 /** The name under which a number keeps its carrier. The two `reserved` modules only search. */
 export type CarrierModule = `knm_${CarrierName | 'reserved' | 'reserved_reseller'}`

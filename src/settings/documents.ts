@@ -211,6 +211,10 @@ const services = Type.Object(
       },
       { default: {}, description: 'Of plans merged in different ways, the larger one wins' },
     ),
+    own_topup_without_gateway: flag(
+      false,
+      'Customers whose bookkeeper charges nobody may top themselves up: money that nobody has paid',
+    ),
     should_save_master_audit_logs: flag(false, 'Keep audit entries of the master account too'),
     ...paymentKeys,
   },

@@ -1,4 +1,4 @@
-import type { Json } from '../lib/json.ts'
+import { isObject, type Json } from '../lib/json.ts'
 
 interface SchemaNode {
   default?: unknown
@@ -14,9 +14,6 @@ export const defaultsOf = (schema: object): Json => {
   }
   return values
 }
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const overlay = (below: Json, above: Json): Json => {
   const merged: Json = { ...below }

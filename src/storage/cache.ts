@@ -1,12 +1,12 @@
 import type { StaleListener } from './db.ts'
 
-export interface RecordCache<T> {
+interface RecordCache<T> {
   /** The cached value, else what `load` finds. A value made stale while it was being loaded is handed out but not kept. */
   get(key: string, load: () => Promise<Sized<T>>): Promise<T>
   forget: StaleListener
 }
 
-export interface Sized<T> {
+interface Sized<T> {
   value: T
   bytes: number
 }

@@ -2,10 +2,11 @@ import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
-import { type Append, type AppendTable, cacheKey, type Statement, type Value, type Write } from './db.ts'
+import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
 import type { KeyClaim } from './idempotency.ts'
 import type { Signal } from './signal.ts'
+import { integer, optional, table, text } from './table.ts'
 
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
@@ -54,37 +55,34 @@ const insertClaim = `INSERT INTO claims (account_id, name, value, holder_account
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
-const auditLog: AppendTable = {
-  name: 'audit_log',
-  columns: {
-    account_id: 'text',
-    id: 'text',
-    at: 'integer',
-    action: 'text',
-    kind: 'text',
-    record_id: 'text',
-    author: 'text',
-    before_doc: 'text',
-    after_doc: 'text',
-  },
-}
-const outbox: AppendTable = {
-  name: 'outbox',
-  columns: { account_id: 'text', id: 'text', at: 'integer', event: 'text', kind: 'text', record_id: 'text' },
-}
-const quantityMoves: AppendTable = {
-  name: 'quantity_moves',
-  columns: {
-    account_id: 'text',
-    id: 'text',
-    at: 'integer',
-    category: 'text',
-    item: 'text',
-    own: 'integer',
-    below: 'integer',
-    author: 'text',
-  },
-}
+const auditLog = table('audit_log', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  action: text(),
+  kind: text(),
+  recordId: text(),
+  author: text(),
+  beforeDoc: optional(text()),
+  afterDoc: optional(text()),
+})
+const outbox = table('outbox', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  event: text(),
+  kind: text(),
+  recordId: text(),
+})
+const quantityMoves = table('quantity_moves', {
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  category: text(),
+  item: text(),
+  own: integer(),
+  below: integer(),
+})
 
 /** A count of what an account has, that a change moves: see areas/services/quantities. */
 export interface Count {
@@ -92,6 +90,22 @@ export interface Count {
   category: string
   item: string
   delta: number
+}
+
+/** An account that leaves its place in the tree with all that it, and those below it, have. */
+export interface Transfer {
+  accountId: string
+  /** Those who stood above it, top first. */
+  from: readonly string[]
+  /** Those who will; undefined when the account is removed. */
+  to: readonly string[] | undefined
+}
+
+/** An account that begins. */
+export interface Newcomer {
+  name: string
+  /** Those who stand above it, top first. */
+  tree: readonly string[]
 }
 
 const eventNames = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_deleted' } as const
@@ -107,6 +121,11 @@ export class ChangeSet {
   readonly stale: string[] = []
   readonly counts: Count[] = []
   readonly errands: Errand[] = []
+  /** Accounts that begin here, by id: nobody can look up yet who stands above them. */
+  readonly newcomers = new Map<string, Newcomer>()
+  readonly transfers: Transfer[] = []
+  /** Counts are put right: nobody asked for more than there was, and nobody pays for it at once. */
+  isCorrection = false
   /** What is still to be heard before the change set is committed. */
   readonly told: { signal: Signal<unknown>; told: unknown }[] = []
 
@@ -117,6 +136,11 @@ export class ChangeSet {
   /** Adds a statement. `expect` decides races: see Statement. */
   run(sql: string, params: readonly Value[], expect?: Statement['expect']) {
     this.statements.push(expect ? { sql, params, expect } : { sql, params })
+    return this
+  }
+
+  add(...statements: readonly Statement[]) {
+    this.statements.push(...statements)
     return this
   }
 
@@ -142,7 +166,7 @@ export class ChangeSet {
   /** Has something done after the commit, and only if there is one. */
   errand<Payload>(errand: Errand<Payload>) {
     this.errands.push(errand)
-    this.stale.push(workKey(errand.kind))
+    if (errand.dueAt === undefined) this.stale.push(workKey(errand.kind))
     return this
   }
 
@@ -150,6 +174,25 @@ export class ChangeSet {
   tell<Told>(signal: Signal<Told>, told: Told) {
     this.told.push({ signal, told })
     return this
+  }
+
+  /** Lets a gate try again: what it answers with takes back everything that was added since. */
+  checkpoint(): () => void {
+    const lists: unknown[][] = [
+      this.changes,
+      this.statements,
+      this.stale,
+      this.counts,
+      this.errands,
+      this.told,
+    ]
+    const copies = lists.map((list) => [...list])
+    return () => {
+      for (const [index, list] of lists.entries()) {
+        list.length = 0
+        for (const one of copies[index] ?? []) list.push(one)
+      }
+    }
   }
 
   claim(claim: Claim, holder: ClaimHolder, orElse: () => Failure = conflict) {
@@ -177,40 +220,31 @@ export const conflict = () => failure('datastore_conflict', {})
 
 const feedOf = (change: Change, id: string, at: number, author: string): Append[] => {
   const { accountId, kind, id: recordId, action } = change
-  const before = maskSecrets(change.before) ?? null
-  const after = maskSecrets(change.after) ?? null
+  const place = { accountId, id, at, kind, recordId }
+  const [beforeDoc, afterDoc] = [maskSecrets(change.before), maskSecrets(change.after)]
   return [
-    { table: auditLog, values: [accountId, id, at, action, kind, recordId, author, before, after] },
-    { table: outbox, values: [accountId, id, at, eventNames[action], kind, recordId] },
+    auditLog.append({ ...place, action, author, beforeDoc, afterDoc }),
+    outbox.append({ ...place, event: eventNames[action] }),
   ]
 }
 
-/** What many changes of one author in one write add to a count is one move, and what they take away another. */
-const movesOf = (sets: readonly ChangeSet[], textOf: (author: Author) => string, at: number): Append[] => {
-  const byAuthor = new Map<string, Map<string, Count>>()
-  for (const { author, counts } of sets) {
-    if (counts.length === 0) continue
-    const text = textOf(author)
-    const moves = byAuthor.get(text) ?? new Map<string, Count>()
-    byAuthor.set(text, moves)
-    for (const count of counts) {
-      const { accountId, category, item, delta } = count
-      const key = `${accountId}\n${category}\n${item}\n${delta > 0}`
-      const move = moves.get(key)
-      if (move) move.delta += delta
-      else moves.set(key, { ...count })
-    }
+/** What the changes of one write add to a count is one move, and what they take away another. */
+const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
+  const moves = new Map<string, Count>()
+  for (const count of sets.flatMap(({ counts }) => counts)) {
+    const { accountId, category, item, delta } = count
+    const key = `${accountId}\n${category}\n${item}\n${delta > 0}`
+    const move = moves.get(key)
+    if (move) move.delta += delta
+    else moves.set(key, { ...count })
   }
-  return [...byAuthor].flatMap(([author, moves]) =>
-    Array.from(moves.values(), ({ accountId, category, item, delta }) => ({
-      table: quantityMoves,
-      values: [accountId, newId(at), at, category, item, delta, 0, author],
-    })),
+  return Array.from(moves.values(), ({ delta, ...counted }) =>
+    quantityMoves.append({ ...counted, id: newId(at), at, own: delta, below: 0 }),
   )
 }
 
 /** An author as it is kept: without the hold on a key, which ends with the request. */
-export const authorText = (author: Author) => JSON.stringify(author)
+const authorText = (author: Author) => JSON.stringify(author)
 
 /** The JSON texts of authors, of whom the sets of one write mostly share one. */
 const createAuthorTexts = () => {
@@ -261,7 +295,7 @@ export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
   const feed = sets.flatMap(({ author, changes }) =>
     changes.flatMap((change) => feedOf(change, newId(at), at, textOf(author))),
   )
-  const moves = movesOf(sets, textOf, at)
+  const moves = movesOf(sets, at)
   return {
     statements: [
       ...sets.flatMap(({ statements }) => statements),

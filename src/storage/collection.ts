@@ -7,6 +7,7 @@ import {
   holderOf,
   insertRecord,
   isStorable,
+  kind as kindOf,
   type PageQuery,
   StoredRecord,
   updateRecord,
@@ -21,10 +22,10 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   /** The list row without its id; undefined values are left out. */
   row(doc: Doc, hidden: Hidden): object
   claims?(record: StoredRecord<Doc, Hidden>): HeldClaim[]
-  /** What the record counts as in the account's services: [category, item] each (reference 03 section 1.5). */
-  counts?(doc: Doc): readonly (readonly [category: string, item: string])[]
+  /** What the record counts as in the account's services: [category, item] each. */
+  counts?(doc: Readonly<Doc>): readonly (readonly [category: string, item: string])[]
   /** What an auditor is shown of the private half when it changes: facts as they are, secrets as fingerprints. */
-  audited?(hidden: Hidden): object
+  audited?(hidden: Readonly<Hidden>): object
 }
 
 /** A claim with the failure of whoever comes second. */
@@ -61,7 +62,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   { records, clock }: Store,
   definition: CollectionDefinition<Doc, Hidden>,
 ) => {
-  const { kind } = definition
+  const kind = kindOf<Doc, Hidden>(definition.kind)
   type Stored = StoredRecord<Doc, Hidden>
 
   const build = (
@@ -83,17 +84,12 @@ export const createCollection = <Doc extends object, Hidden extends object>(
     (definition.claims?.(record) ?? []).filter((claim) => isStorable(claim.value))
 
   const count = (set: ChangeSet, { accountId, doc }: Stored, delta: 1 | -1) => {
-    for (const [category, item] of definition.counts?.(doc as Doc) ?? [])
-      set.count(accountId, category, item, delta)
+    for (const [category, item] of definition.counts?.(doc) ?? []) set.count(accountId, category, item, delta)
   }
 
   const recount = (set: ChangeSet, before: Stored, after: Stored) => {
     if (!definition.counts) return
-    if (
-      JSON.stringify(definition.counts(before.doc as Doc)) ===
-      JSON.stringify(definition.counts(after.doc as Doc))
-    )
-      return
+    if (JSON.stringify(definition.counts(before.doc)) === JSON.stringify(definition.counts(after.doc))) return
     count(set, before, -1)
     count(set, after, 1)
   }
@@ -101,12 +97,12 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   const auditedTexts = (before: Stored, after: Stored) => {
     const { audited } = definition
     if (!audited || before.hiddenText === after.hiddenText) return undefined
-    const text = ({ doc, hidden }: Stored) => JSON.stringify({ ...doc, ...audited(hidden as Hidden) })
+    const text = ({ doc, hidden }: Stored) => JSON.stringify({ ...doc, ...audited(hidden) })
     return { before: text(before), after: text(after) }
   }
 
   const memory = createHolderMemory()
-  const find = (accountId: string, id: string) => records.find<Doc, Hidden>(accountId, kind, id)
+  const find = (accountId: string, id: string) => records.find(accountId, kind, id)
 
   return {
     kind,
@@ -129,12 +125,12 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     /** The record, or the 404 that names the missing id. */
     async get(accountId: string, id: string): Promise<Stored> {
-      const record = await records.find<Doc, Hidden>(accountId, kind, id)
+      const record = await records.find(accountId, kind, id)
       if (!record) throw failure('bad_identifier', { cause: id })
       return record
     },
 
-    page: (query: Omit<PageQuery, 'kind'>) => records.page({ ...query, kind }) as Promise<Stored[]>,
+    page: (query: Omit<PageQuery, 'kind'>) => records.page({ ...query, kind }),
 
     rows: (query: Omit<PageQuery, 'kind'>) => records.rows({ ...query, kind }),
 
@@ -153,7 +149,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
         })
         const last = page.at(-1)
         if (!last) return
-        yield page.flatMap(({ doc }) => definition.counts?.(doc as Doc) ?? [])
+        yield page.flatMap(({ doc }) => definition.counts?.(doc) ?? [])
         if (page.length < countedAtOnce) return
         after = [last.sortKey, last.id]
       }
@@ -204,3 +200,12 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 export type Collection<Doc extends object, Hidden extends object> = ReturnType<
   typeof createCollection<Doc, Hidden>
 >
+
+/** Reads of a collection, for those who may not write it. */
+export const readsOf = <Doc extends object, Hidden extends object>({
+  find,
+  get,
+  page,
+  rows,
+  counted,
+}: Collection<Doc, Hidden>) => ({ find, get, page, rows, counted })

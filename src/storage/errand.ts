@@ -11,7 +11,7 @@ export interface Errand<Payload = unknown> {
   accountId: string
   /** Errands about one subject, of whatever kind, are carried out one after the other as they were asked for. */
   subject?: string
-  /** Unix milliseconds; at once when absent. */
+  /** Unix milliseconds; when absent, at once: then whoever carries it out is told of it, and need not look for it. */
   dueAt?: number
   payload: Payload
   /** What asking again means for one that waits: it is to be done at the new time, or at the one it has. */

@@ -21,7 +21,7 @@ interface FileHidden {
   base64: string
 }
 
-export type FileRecord = StoredRecord<FileDoc, FileHidden>
+type FileRecord = StoredRecord<FileDoc, FileHidden>
 
 /**
  * Small files that people upload, kept in the store, where every machine finds them. Whoever puts them there bounds

@@ -1,7 +1,7 @@
 import type { Statement, Value } from './db.ts'
 
 /** The columns of rows, with their types. */
-export type RowShape = Readonly<Record<string, 'text' | 'integer'>>
+type RowShape = Readonly<Record<string, 'text' | 'integer'>>
 
 /** A statement that is to happen once for each of many rows. */
 export interface RowStatement<Shape extends RowShape = RowShape> {
@@ -25,7 +25,7 @@ export const sqliteForEachRow = ({ shape, rows, params, sql, orElse }: RowStatem
   const expect = { rows: 1, orElse }
   return rows.map((row) => ({
     sql: text,
-    params: [...params, ...names.map((name) => row[name] as Value)],
+    params: [...params, ...names.map((name) => row[name] ?? null)],
     expect,
   }))
 }

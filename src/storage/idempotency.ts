@@ -36,7 +36,7 @@ export interface KeyRow {
 
 type OrElse = () => Failure
 
-/** The rows behind http/idempotency.ts. */
+/** The rows behind http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
   async find(accountId: string, key: string): Promise<KeyRow | undefined> {
     const [row] = await all(

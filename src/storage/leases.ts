@@ -1,6 +1,7 @@
 import type { Failure } from '../lib/failure.ts'
 import type { Statement } from './db.ts'
 import type { Store } from './store.ts'
+import { integer, json, type RowOf, table, text } from './table.ts'
 
 /** The process that holds a lease. */
 export interface Holder {
@@ -10,45 +11,44 @@ export interface Holder {
   process: string
 }
 
-export interface LeaseRow {
+const leases = table('leases', {
+  name: text(),
   /** Another one for every taking: a guard of an earlier holder fails. */
-  token: string
-  holder: Holder
+  token: text(),
+  holder: json<Holder>(),
   /** Unix milliseconds. */
-  expiresAt: number
-}
+  expiresAt: integer(),
+})
+
+const held = leases.pick('token', 'holder', 'expiresAt')
+
+export type LeaseRow = RowOf<typeof held>
+
+const takeFree = leases.insert('ON CONFLICT DO NOTHING')
+
+const rounds = table('rounds', { name: text(), doneAt: integer() })
+const putRound = rounds.upsert('name')
 
 type OrElse = () => Failure
 
 /** The rows behind jobs/leases.ts. */
 export const createLeaseRows = ({ all, writeUnrecorded }: Store) => ({
   async find(name: string): Promise<LeaseRow | undefined> {
-    const [row] = await all('SELECT token, holder, expires_at FROM leases WHERE name = $1', [name])
-    return (
-      row && {
-        token: row.token as string,
-        holder: JSON.parse(row.holder as string) as Holder,
-        expiresAt: row.expires_at as number,
-      }
-    )
+    return held.first(await all(`SELECT ${held.columns} FROM leases WHERE name = $1`, [name]))
   },
 
   /** Takes the place of `before`, or the free place; whoever comes second fails. */
-  put(name: string, { token, holder, expiresAt }: LeaseRow, before: LeaseRow | undefined, orElse: OrElse) {
+  put(name: string, lease: LeaseRow, before: LeaseRow | undefined, orElse: OrElse) {
+    const { token, holder, expiresAt } = lease
     const expect = { rows: 1, orElse }
-    const place = [name, token, JSON.stringify(holder), expiresAt]
     return writeUnrecorded([
       before
         ? {
             sql: 'UPDATE leases SET token = $2, holder = $3, expires_at = $4 WHERE name = $1 AND token = $5',
-            params: [...place, before.token],
+            params: [name, token, JSON.stringify(holder), expiresAt, before.token],
             expect,
           }
-        : {
-            sql: 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
-            params: place,
-            expect,
-          },
+        : takeFree({ name, ...lease }, expect),
     ])
   },
 
@@ -75,16 +75,9 @@ export const createLeaseRows = ({ all, writeUnrecorded }: Store) => ({
 /** When a round was done last, in Unix milliseconds; 0 when it never was. */
 export const createRoundRows = ({ all, writeUnrecorded }: Store) => ({
   async doneAt(name: string): Promise<number> {
-    const [row] = await all('SELECT done_at FROM rounds WHERE name = $1', [name])
-    return (row?.done_at as number | undefined) ?? 0
+    const rows = await all(`SELECT ${rounds.columns} FROM rounds WHERE name = $1`, [name])
+    return rounds.first(rows)?.doneAt ?? 0
   },
 
-  done: (name: string, at: number) =>
-    writeUnrecorded([
-      {
-        sql: `INSERT INTO rounds (name, done_at) VALUES ($1, $2)
-          ON CONFLICT (name) DO UPDATE SET done_at = excluded.done_at`,
-        params: [name, at],
-      },
-    ]),
+  done: (name: string, doneAt: number) => writeUnrecorded([putRound({ name, doneAt })]),
 })

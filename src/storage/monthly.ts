@@ -1,14 +1,15 @@
 import { type ChangeSet, systemScope } from './change-set.ts'
-import { cacheKey, type Database, type Row, type Value } from './db.ts'
+import { cacheKey, type Database, type Value } from './db.ts'
+import { integer, shape, text } from './table.ts'
 
 /** A month as a number, `202611`. */
-export type Month = number
+type Month = number
 
 /** A stored row by column. */
-export type MonthlyRow = Readonly<Record<string, string | number | null>>
+type MonthlyRow = Readonly<Record<string, string | number | null>>
 
 /** Months from the first to the last, both included. */
-export interface MonthRange {
+interface MonthRange {
   first: Month
   last: Month
 }
@@ -49,8 +50,10 @@ export interface MonthlyTable {
 
 type InsertFailure = NonNullable<Parameters<ChangeSet['run']>[2]>['orElse']
 
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
+
 /** Whether a month could not be dropped because somebody was reading it all the while (PostgreSQL). */
-export const isInUse = (error: unknown) => (error as { code?: unknown } | null)?.code === '55P03'
+export const isInUse = (error: unknown) => codeOf(error) === '55P03'
 
 const monthForm = /^\d{6}$/
 
@@ -59,6 +62,9 @@ const checked = (month: Month) => {
   if (!monthForm.test(String(month))) throw new Error(`${month} is no month`)
   return month
 }
+
+const registered = shape({ month: integer(), state: text() })
+const patterns = shape({ sql: text() })
 
 const register = 'INSERT INTO monthly_tables (name, month, state) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING'
 const keep = 'UPDATE monthly_tables SET state = state WHERE name = $1 AND month = $2 AND state = $3'
@@ -90,11 +96,11 @@ const sqliteLayout = (db: Database, name: string): Layout => {
   let pattern: Promise<string[]> | undefined
 
   const readPattern = async () => {
-    const rows = await db.all<Row>(
+    const rows = await db.all(
       "SELECT sql FROM sqlite_master WHERE tbl_name = $1 AND sql IS NOT NULL ORDER BY type = 'index'",
       [name],
     )
-    return rows.map(({ sql }) => sql as string)
+    return patterns.list(rows).map(({ sql }) => sql)
   }
 
   // `CREATE INDEX cdrs_listed ON cdrs (..)` becomes `CREATE INDEX IF NOT EXISTS cdrs_202611_listed ON cdrs_202611 (..)`.
@@ -123,7 +129,7 @@ const sqliteLayout = (db: Database, name: string): Layout => {
     insertions(month, rows) {
       const keys = Object.keys(rows[0] ?? {})
       const sql = insertOf(tableOf(month), keys)
-      return rows.map((row) => ({ sql, params: keys.map((key) => row[key] as Value), rows: 1 }))
+      return rows.map((row) => ({ sql, params: keys.map((key) => row[key] ?? null), rows: 1 }))
     },
     drop: (month) => [`DROP TABLE IF EXISTS ${tableOf(month)}`],
   }
@@ -170,8 +176,7 @@ const postgresLayout = (name: string): Layout => {
 const undefinedTable = '42P01'
 
 const isMissing = (error: unknown) =>
-  error instanceof Error &&
-  (/no such table/.test(error.message) || (error as { code?: unknown }).code === undefinedTable)
+  error instanceof Error && (/no such table/.test(error.message) || codeOf(error) === undefinedTable)
 
 export const createMonthlyTable = (db: Database, name: string): MonthlyTable => {
   const layout = db.engine === 'sqlite' ? sqliteLayout(db, name) : postgresLayout(name)
@@ -183,11 +188,11 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
   })
 
   const load = async () => {
-    const rows = await db.all('SELECT month, state FROM monthly_tables WHERE name = $1 ORDER BY month', [
-      name,
-    ])
+    const rows = registered.list(
+      await db.all(`SELECT ${registered.columns} FROM monthly_tables WHERE name = $1 ORDER BY month`, [name]),
+    )
     const monthsOf = (wanted: string) =>
-      rows.filter(({ state }) => state === wanted).map(({ month }) => month as Month)
+      rows.filter(({ state }) => state === wanted).map(({ month }) => month)
     return { present: monthsOf('present'), dropped: monthsOf('dropped') }
   }
 

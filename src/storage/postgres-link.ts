@@ -9,7 +9,7 @@ const types: pg.CustomTypesConfig = {
     oid === 20 && format !== 'binary' ? Number : pg.types.getTypeParser(oid, format)) as never,
 }
 
-export interface LinkOptions {
+interface LinkOptions {
   url: string
   /** Runs on every new connection before anybody else uses it. */
   prepare?: (client: pg.Client) => Promise<void>

@@ -1,5 +1,5 @@
 import { newId } from '../lib/ids.ts'
-import { authorText, type ChangeSet, conflict } from './change-set.ts'
+import { type ChangeSet, conflict } from './change-set.ts'
 import type { Statement } from './db.ts'
 import type { Store } from './store.ts'
 
@@ -27,11 +27,11 @@ export const takeTurn = (version: number): Statement => ({
 
 const handOver = (set: ChangeSet, accountId: string, receiver: string, sign: 1 | -1, at: number) =>
   set.run(
-    `INSERT INTO quantity_moves (account_id, id, at, category, item, own, below, author)
+    `INSERT INTO quantity_moves (account_id, id, at, category, item, own, below)
       SELECT CAST($2 AS TEXT), CAST($3 AS TEXT) || '/' || category || '/' || item, CAST($4 AS BIGINT), category, item,
-          0, CAST($5 AS BIGINT) * (own + below), CAST($6 AS TEXT)
+          0, CAST($5 AS BIGINT) * (own + below)
         FROM quantities WHERE account_id = $1 AND own + below <> 0`,
-    [accountId, receiver, newId(at), at, sign, authorText(set.author)],
+    [accountId, receiver, newId(at), at, sign],
   )
 
 /**

@@ -2,6 +2,7 @@ import type { Json } from '../lib/json.ts'
 import { createRecordCache } from './cache.ts'
 import { type ChangeSet, type Claim, type ClaimHolder, conflict } from './change-set.ts'
 import { cacheKey, type Database, type Row } from './db.ts'
+import { integer, keyset, type RowOf, shape, table, text } from './table.ts'
 
 /** A stored record. Its texts are parsed at most once, and the parsed objects are shared: never change them. */
 export class StoredRecord<Doc extends object = Json, Hidden extends object = Json> {
@@ -53,24 +54,44 @@ export class StoredRecord<Doc extends object = Json, Hidden extends object = Jso
   }
 }
 
-export interface RecordFields {
-  accountId: string
-  kind: string
-  id: string
-  ownerId: string
-  sortKey: string
-  created: number
-  modified: number
-  revision: string
-  docText: string
-  hiddenText: string
-  rowText: string
-  tally?: number
+const stored = table('records', {
+  accountId: text(),
+  kind: text(),
+  id: text(),
+  /** The user that a device or the like belongs to, else empty. */
+  ownerId: text(),
+  /** What lists are ordered by. */
+  sortKey: text(),
+  /** Gregorian seconds. */
+  created: integer(),
+  modified: integer(),
+  revision: text(),
+  docText: text('doc'),
+  hiddenText: text('hidden'),
+  rowText: text('row_json'),
+  tally: integer(),
+})
+
+export type RecordFields = Omit<RowOf<typeof stored>, 'tally'> & { tally?: number }
+
+/** The name of a kind of records that says what they hold: `records.find(accountId, userKind, id)` finds a user. */
+export type Kind<Doc extends object, Hidden extends object> = string & {
+  readonly [described]: StoredRecord<Doc, Hidden>
 }
 
-export interface PageQuery {
+declare const described: unique symbol
+
+export const kind = <Doc extends object = Json, Hidden extends object = Json>(name: string) =>
+  name as Kind<Doc, Hidden>
+
+/** What is stored under a kind; under a plain name, something. */
+export type RecordOf<K extends string> = K extends { readonly [described]: infer Stored }
+  ? Stored
+  : StoredRecord
+
+export interface PageQuery<K extends string = string> {
   accountId: string
-  kind: string
+  kind: K
   ownerId?: string
   /** The [sort key, id] after which the page begins. */
   after?: readonly [string, string]
@@ -86,25 +107,8 @@ export type ListRow = Pick<StoredRecord, 'id' | 'sortKey' | 'rowText'>
 export type Records = ReturnType<typeof createRecords>
 
 /** The columns that `toRecord` reads. */
-export const recordColumns = (prefix = '') =>
-  [
-    'account_id',
-    'kind',
-    'id',
-    'owner_id',
-    'sort_key',
-    'created',
-    'modified',
-    'revision',
-    'doc',
-    'hidden',
-    'row_json',
-    'tally',
-  ]
-    .map((name) => prefix + name)
-    .join(', ')
+export const recordColumns = (alias?: string) => (alias ? stored.columnsOf(alias) : stored.columns)
 
-const columns = recordColumns()
 // Between half of it and all of it is used, by as many records as are asked for: some 25,000 accounts fill it.
 const cacheBytes = 160_000_000
 
@@ -121,36 +125,22 @@ export const sortKeyOf = (...parts: (string | undefined)[]) =>
     .slice(0, 256)
     .toWellFormed()
 
-export const toRecord = (row: Row) =>
-  new StoredRecord({
-    accountId: row.account_id as string,
-    kind: row.kind as string,
-    id: row.id as string,
-    ownerId: row.owner_id as string,
-    sortKey: row.sort_key as string,
-    created: row.created as number,
-    modified: row.modified as number,
-    revision: row.revision as string,
-    docText: row.doc as string,
-    hiddenText: row.hidden as string,
-    rowText: row.row_json as string,
-    tally: row.tally as number,
-  })
+export const toRecord = (row: Row) => new StoredRecord(stored.read(row))
 
-const toListRow = (row: Row): ListRow => ({
-  id: row.id as string,
-  sortKey: row.sort_key as string,
-  rowText: row.row_json as string,
-})
+/** The rows of an answer as records of a kind, which the query has asked for. */
+export const toRecords = <K extends string>(_kind: K, rows: readonly Row[]): RecordOf<K>[] =>
+  stored.list(rows).map((fields) => new StoredRecord(fields) as RecordOf<K>)
+
+const holders = shape({ accountId: text('holder_account_id'), kind: text(), id: text('record_id') })
+
+const listRows = stored.pick('id', 'sortKey', 'rowText')
 
 const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) => {
   const owner = ownerId === undefined ? '' : 'AND owner_id = $4'
   const place = ownerId === undefined ? 4 : 5
-  const side = descending ? '<' : '>'
-  const order = descending ? 'DESC' : 'ASC'
-  const keyset = after ? `AND (sort_key, id) ${side} ($${place}, $${place + 1})` : ''
-  return `SELECT ${selected} FROM records WHERE account_id = $1 AND kind = $2 ${owner} ${keyset}
-    ORDER BY sort_key ${order}, id ${order} LIMIT $3`
+  const { behind, order } = keyset(['sort_key', 'id'], descending)
+  return `SELECT ${selected} FROM records WHERE account_id = $1 AND kind = $2 ${owner} ${after ? `AND ${behind(place)}` : ''}
+    ORDER BY ${order} LIMIT $3`
 }
 
 /** The documents of all areas: reads through a cache, writes into change sets. */
@@ -161,7 +151,7 @@ export const createRecords = (db: Database) => {
     era += 1
     cache.forget(keys)
   })
-  const select = `SELECT ${columns} FROM records WHERE account_id = $1 AND kind = $2 AND id = $3`
+  const select = `SELECT ${stored.columns} FROM records WHERE account_id = $1 AND kind = $2 AND id = $3`
 
   const load = async (accountId: string, kind: string, id: string) => {
     const [row] = await db.all(select, [accountId, kind, id])
@@ -182,24 +172,20 @@ export const createRecords = (db: Database) => {
     era: () => era,
 
     /** The record, or undefined. The account comes first: a look-up that could cross accounts does not exist. */
-    find<Doc extends object = Json, Hidden extends object = Json>(
-      accountId: string,
-      kind: string,
-      id: string,
-    ) {
+    find<K extends string>(accountId: string, kind: K, id: string) {
       const found = isStorable(id)
         ? cache.get(cacheKey(accountId, kind, id), () => load(accountId, kind, id))
         : Promise.resolve(undefined)
-      return found as Promise<StoredRecord<Doc, Hidden> | undefined>
+      return found as Promise<RecordOf<K> | undefined>
     },
 
-    async page(query: PageQuery) {
-      return (await readPage(query, columns)).map(toRecord)
+    async page<K extends string>(query: PageQuery<K>) {
+      return toRecords(query.kind, await readPage(query, stored.columns))
     },
 
     /** The same page without the records' documents: a third of the work. */
     async rows(query: PageQuery) {
-      return (await readPage(query, 'id, sort_key, row_json')).map(toListRow)
+      return listRows.list(await readPage(query, listRows.columns))
     },
 
     /** Everything that an account holds, of all kinds, in batches. */
@@ -207,47 +193,58 @@ export const createRecords = (db: Database) => {
       let after: readonly [string, string] = ['', '']
       for (;;) {
         const rows = await db.scan(
-          `SELECT ${columns} FROM records WHERE account_id = $1 AND (kind, id) > ($2, $3) ORDER BY kind, id LIMIT $4`,
+          `SELECT ${stored.columns} FROM records WHERE account_id = $1 AND (kind, id) > ($2, $3) ORDER BY kind, id LIMIT $4`,
           [accountId, ...after, batch],
         )
-        if (rows.length > 0) yield rows.map(toRecord)
-        const last = rows.at(-1)
+        const found = rows.map(toRecord)
+        const last = found.at(-1)
+        if (last) yield found
         if (!last || rows.length < batch) return
-        after = [last.kind as string, last.id as string]
+        after = [last.kind, last.id]
       }
     },
 
     /** Who holds a claim. */
     async claimant(claim: Claim): Promise<ClaimHolder | undefined> {
       if (!isStorable(claim.value)) return undefined
-      const [row] = await db.all(
-        'SELECT holder_account_id, kind, record_id FROM claims WHERE account_id = $1 AND name = $2 AND value = $3',
-        [claim.scope, claim.name, claim.value],
+      return holders.first(
+        await db.all(
+          `SELECT ${holders.columns} FROM claims WHERE account_id = $1 AND name = $2 AND value = $3`,
+          [claim.scope, claim.name, claim.value],
+        ),
       )
-      return row && toHolder(row)
     },
 
     /** Holders of the claims whose value begins with `prefix`, in the order of the values. */
     async claimants(scope: string, name: string, prefix: string, limit: number): Promise<ClaimHolder[]> {
       if (!isStorable(prefix)) return []
-      const rows = await db.all(
-        `SELECT holder_account_id, kind, record_id FROM claims
-          WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 ORDER BY value LIMIT $5`,
-        [scope, name, prefix, `${prefix}\u{10ffff}`, limit],
+      return holders.list(
+        await db.all(
+          `SELECT ${holders.columns} FROM claims
+            WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 ORDER BY value LIMIT $5`,
+          [scope, name, prefix, `${prefix}\u{10ffff}`, limit],
+        ),
       )
-      return rows.map(toHolder)
     },
   }
 }
 
-const toHolder = (row: Row): ClaimHolder => ({
-  accountId: row.holder_account_id as string,
-  kind: row.kind as string,
-  id: row.record_id as string,
-})
-
-const insertSql = `INSERT INTO records (${columns})
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0) ON CONFLICT DO NOTHING`
+// A record comes without a tally.
+const newborn = stored
+  .pick(
+    'accountId',
+    'kind',
+    'id',
+    'ownerId',
+    'sortKey',
+    'created',
+    'modified',
+    'revision',
+    'docText',
+    'hiddenText',
+    'rowText',
+  )
+  .insert('ON CONFLICT DO NOTHING')
 const updateSql = `UPDATE records
   SET owner_id = $4, sort_key = $5, modified = $6, revision = $7, doc = $8, hidden = $9, row_json = $10
   WHERE account_id = $1 AND kind = $2 AND id = $3 AND revision = $11`
@@ -256,27 +253,11 @@ const deleteSql = 'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND i
 /** Adds the birth of a record to a change set. */
 export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>
   set
-    .run(
-      insertSql,
-      [
-        record.accountId,
-        record.kind,
-        record.id,
-        record.ownerId,
-        record.sortKey,
-        record.created,
-        record.modified,
-        record.revision,
-        record.docText,
-        record.hiddenText,
-        record.rowText,
-      ],
-      { rows: 1, orElse: conflict },
-    )
+    .add(newborn(record, { rows: 1, orElse: conflict }))
     .record({ ...holderOf(record), action: 'created', after: record.docText })
 
 /** What the audit entry of a replacement tells: JSON texts. */
-export interface Audited {
+interface Audited {
   before: string
   after: string
 }

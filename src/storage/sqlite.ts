@@ -23,7 +23,7 @@ import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink } from './worker-link.ts'
 
 /** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
-export const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
+const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
 
 const mostQueries = 500
 const exportThreads = 2

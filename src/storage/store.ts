@@ -46,7 +46,11 @@ export const createStore = (db: Database, clock: Clock): Store => {
   const hearings = new Map<string, Hearing[]>()
   const gates: Gate[] = []
 
-  const write = (sets: readonly ChangeSet[]) => db.write(writeOf(sets, clock))
+  const write = async (sets: readonly ChangeSet[]) => {
+    // Gates have things to tell as well.
+    await deliver(sets, hearings)
+    await db.write(writeOf(sets, clock))
+  }
 
   const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>
     gate ? gate(sets, () => passing(sets, others)) : write(sets)

@@ -16,6 +16,9 @@ import { services } from './upgrades/0013-services.ts'
 import { transactions } from './upgrades/0014-transactions.ts'
 import { alerts } from './upgrades/0015-alerts.ts'
 import { work } from './upgrades/0016-work.ts'
+import { orderOfMoney } from './upgrades/0018-order-of-money.ts'
+import { workMoved } from './upgrades/0020-work-moved.ts'
+import { agreements } from './upgrades/0021-agreements.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -24,6 +27,8 @@ export interface Dialect {
   compact: string
   /** A column of bytes. */
   bytes: string
+  /** The text of a JSON object: SQL expressions by key. */
+  json(parts: Readonly<Record<string, string>>): string
   /** For tables whose rows lie in one table for each month: see monthly.ts. */
   monthly: { column: string; inKey: string; partitioned: string }
 }
@@ -52,19 +57,29 @@ export const upgrades: readonly Upgrade[] = [
   transactions,
   alerts,
   work,
+  orderOfMoney,
+  workMoved,
+  agreements,
 ]
+
+const pairsOf = (parts: Readonly<Record<string, string>>) =>
+  Object.entries(parts)
+    .map(([key, value]) => `'${key}', ${value}`)
+    .join(', ')
 
 const dialects: Record<Database['engine'], Dialect> = {
   sqlite: {
     key: 'TEXT',
     compact: 'WITHOUT ROWID',
     bytes: 'BLOB',
+    json: (parts) => `json_object(${pairsOf(parts)})`,
     monthly: { column: '', inKey: '', partitioned: '' },
   },
   postgres: {
     key: 'TEXT COLLATE "C"',
     compact: '',
     bytes: 'BYTEA',
+    json: (parts) => `json_build_object(${pairsOf(parts)})::text`,
     monthly: {
       column: 'month INTEGER NOT NULL,',
       inKey: ', month',

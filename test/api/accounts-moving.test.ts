@@ -1,4 +1,4 @@
-// Reference 01 sections 3.1 and 3.4: moving, promoting and deleting accounts.
+// Moving, promoting and deleting accounts.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'

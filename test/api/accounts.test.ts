@@ -1,4 +1,4 @@
-// Reference 01 sections 3.1 to 3.4: one account.
+// One account.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, useWorld } from '../support/world.ts'

@@ -1,4 +1,4 @@
-// Reference 03 sections 4 and 7.3: what people are told, by somebody or by the state of their account.
+// What people are told, by somebody or by the state of their account.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -302,7 +302,7 @@ describeEngines('alerts', (engine) => {
   })
 
   const payWith = async (account: TestAccount, expiration: number | undefined) => {
-    const { books } = world.server.areas.serviceArea
+    const { books } = world.server.areas.services
     const before = await books.services.find(account.id)
     const token = {
       id: 'card-1',
@@ -444,8 +444,8 @@ describeEngines('alerts', (engine) => {
 
   /** Past the API: tokens do not live for days. */
   const move = async ({ id }: TestAccount, dollars: number) => {
-    const { ledgers, books } = world.server.areas.serviceArea
-    const account = await books.account(id)
+    const { ledgers, services } = world.server.areas
+    const account = await services.books.account(id)
     if (!account) throw new Error('there is no such account')
     const set = new ChangeSet({ requestId: 'test' })
     entries += 1

@@ -1,4 +1,4 @@
-// Reference 03 sections 2.4 to 2.6: what a call costs when its record comes in, who pays it, and what was included.
+// What a call costs when its record comes in, who pays it, and what was included.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
@@ -79,6 +79,8 @@ describeEngines('calls', (engine) => {
       },
       executor: { trigger: 'automatic', module: 'cdrs' },
       audit: { available_units: 0 },
+      created: nowOf(world),
+      created_ms: world.clock.now() + 62_167_219_200_000,
     })
     expect(await total(account)).toBe(-0.0132)
   })
@@ -214,7 +216,7 @@ describeEngines('calls', (engine) => {
     async function* history() {
       yield [{ line: 1, record: leg }]
     }
-    const report = await world.server.areas.intake.take({ requestId: 'test' }, history(), {
+    const report = await world.server.areas.cdrs.intake.take({ requestId: 'test' }, history(), {
       paid: 'elsewhere',
     })
     expect(report.accepted).toBe(1)

@@ -1,7 +1,10 @@
-// Reference 03 section 1.11 and reference 05 section 6: every area asks alike before something costs more.
+// Every area asks alike before something costs more, and what was agreed to is what is charged.
 import { expect, it } from 'vitest'
+import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { type Client, clientWithToken, createTransport } from '../support/client.ts'
+import { createTestLog } from '../support/log.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 describeEngines('consent to charges', (engine) => {
   const world = useWorld(engine)
@@ -54,6 +57,7 @@ describeEngines('consent to charges', (engine) => {
       users: { user: { rate: 2 } },
       branding: { whitelabel: { rate: 30, activation_charge: 100 } },
     })
+    await world.credit(account, 100)
     const user = { first_name: 'A', last_name: 'B' }
     const brand = { company_name: 'Brand' }
     const forUser = await world.unchanged(() => admin.put(`${account.path}/users`, user))
@@ -71,9 +75,9 @@ describeEngines('consent to charges', (engine) => {
       await admin.put(`${path}/${encodeURIComponent(number)}`, {})
     await admin.put(`${account.path}/whitelabel`, { company_name: 'Brand' })
     await world.device(account)
-    const { account: counted } = await world.server.areas.quantities.of(account.id)
+    const { account: counted } = await world.server.areas.services.quantities.of(account.id)
     expect(counted).toMatchObject({ branding: { whitelabel: 1 }, number_carriers: { knm_local: 2 } })
-    expect(await world.server.areas.serviceArea.reconciliation.recount(account.id)).toEqual(counted)
+    expect(await world.server.areas.reconciliation.recount(account.id)).toEqual(counted)
   })
 
   it('is asked when a change makes something dearer, and not when it makes it cheaper', async () => {
@@ -84,5 +88,115 @@ describeEngines('consent to charges', (engine) => {
     expect(recurring(asked)).toEqual([{ today: 0, recurring: 20 }])
     expect((await admin.patch(user.path, { priv_level: 'admin', accept_charges: true })).status).toBe(200)
     expect((await admin.patch(user.path, { priv_level: 'user' })).status).toBe(200)
+  })
+
+  const user = { first_name: 'A', last_name: 'B' }
+  const addUser = (admin: Client, { path }: TestAccount) =>
+    admin.put(`${path}/users`, { ...user, accept_charges: true })
+  const balance = async (admin: Client, { path }: TestAccount) =>
+    (await admin.get(`${path}/ledgers/total`)).data.amount
+
+  it('charges nothing for what was made before there was a price', async () => {
+    const { account, admin } = await customer({ devices: { softphone: { rate: 1 } } })
+    await world.credit(account, 100)
+    expect((await admin.put(`${account.path}/users`, user)).status).toBe(201)
+    const made = await world.ross.put(`${world.reseller.path}/service_plans`, {
+      name: 'Later',
+      plan: { users: { user: { rate: 2, activation_charge: 25 } } },
+    })
+    await world.ross.post(`${account.path}/services`, { add: [made.data.id] })
+    await world.server.rounds.runNow('quantities')
+    expect(await balance(admin, account)).toBe(100)
+  })
+
+  it('charges the price that was agreed to, whatever becomes of the plan a moment later', async () => {
+    const { account, admin } = await customer({ users: { user: { rate: 2, activation_charge: 25 } } })
+    await world.credit(account, 100)
+    expect((await addUser(admin, account)).status).toBe(201)
+    const [plan] = Object.keys((await world.ross.get(`${account.path}/services`)).data.plans as Json)
+    const dearer = { name: 'Plan', plan: { users: { user: { rate: 2, activation_charge: 90 } } } }
+    expect((await world.ross.post(`${world.reseller.path}/service_plans/${plan}`, dearer)).status).toBe(200)
+    await world.ross.delete(`${account.path}/services/${plan}`)
+    await world.server.rounds.runNow('quantities')
+    expect(await balance(admin, account)).toBe(75)
+  })
+
+  it('is asked for a sub-account by whoever pays for those below, and is charged once', async () => {
+    const { account, admin } = await customer({
+      accounts: { account: { rate: 5, activation_charge: 10, cascade: true } },
+    })
+    await world.credit(account, 100)
+    const shop = { name: `Shop of ${account.name}` }
+    const asked = await world.unchanged(() => admin.put(account.path, shop))
+    expect(asked).toMatchObject({ status: 402, body: { message: 'accept charges' } })
+    expect(recurring(asked)).toEqual([{ today: 10, recurring: 10 }])
+    const made = await admin.put(account.path, { ...shop, accept_charges: true })
+    expect(made.status).toBe(201)
+    expect(await balance(admin, account)).toBe(90)
+    const audit = (await admin.get(`${account.path}/services/audit`)).data as unknown as { id: string }[]
+    const { data } = await admin.get(`${account.path}/services/audit/${audit[0]?.id}`)
+    expect(data.audit).toMatchObject({
+      changes: { type: ['cascade'], account_id: made.data.id, account_name: shop.name },
+    })
+    expect((await world.operator.delete(`/v2/accounts/${made.data.id}`)).status).toBe(200)
+    expect(await balance(admin, account)).toBe(90)
+    const summary = (await admin.get(`${account.path}/services/summary`)).data
+    expect(summary.invoices[0].summary.recurring).toBe(5)
+  })
+
+  it('refuses, with nothing changed, what neither the balance nor postpay covers', async () => {
+    const { account, admin } = await customer({ users: { user: { rate: 2, activation_charge: 25 } } })
+    await world.credit(account, 24)
+    const refused = await world.unchanged(() => addUser(admin, account))
+    expect(refused).toFailWith(402, 'not_enough_credit')
+    await world.credit(account, 1)
+    expect((await addUser(admin, account)).status).toBe(201)
+    expect(await balance(admin, account)).toBe(0)
+    await world.operator.post(`${account.path}/limits/operator`, {})
+    expect((await world.ross.put(`${account.path}/users`, user)).status).toBe(201)
+    expect(await balance(admin, account)).toBe(-25)
+  })
+
+  it('leaves parallel requests no place but the one that was agreed to', async () => {
+    const { account, admin } = await customer({
+      devices: { sip_device: { rate: 10, activation_charge: 5, discounts: { cumulative: { maximum: 1 } } } },
+    })
+    await world.credit(account, 1000)
+    const send = (name: string) => admin.put(`${account.path}/devices`, { name })
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, index) => send(`Phone ${index}`)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(402))
+    const free = await customer({
+      devices: { sip_device: { rate: 10, discounts: { cumulative: { maximum: 1 } } } },
+    })
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        free.admin.put(`${free.account.path}/devices`, { name: `P${index}` }),
+      ),
+    )
+    expect(tries.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(402)])
+    const summary = (await free.admin.get(`${free.account.path}/services/summary`)).data
+    expect(summary.invoices[0].summary.recurring).toBe(0)
+  })
+
+  it('holds between processes: one place is given to one of many who ask in two of them', async () => {
+    const other = await startServer(world.config, { clock: world.clock, log: createTestLog().log })
+    const transport = createTransport(other.port)
+    try {
+      for (let round = 0; round < 4; round += 1) {
+        const { account, admin } = await customer({
+          devices: { sip_device: { rate: 10, discounts: { cumulative: { maximum: 1 } } } },
+        })
+        const there = clientWithToken(transport.send, admin.token)
+        const tries = await Promise.all(
+          Array.from({ length: 12 }, (_, index) =>
+            (index % 2 ? there : admin).put(`${account.path}/devices`, { name: `P${index}` }),
+          ),
+        )
+        expect(tries.map(({ status }) => status).sort()).toEqual([201, ...Array(11).fill(402)])
+      }
+    } finally {
+      transport.close()
+      await other.stop()
+    }
   })
 })

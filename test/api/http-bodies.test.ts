@@ -1,4 +1,4 @@
-// Reference 01 section 1.2: what a request body may look like.
+// What a request body may look like.
 import { createConnection } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { expect, it } from 'vitest'

@@ -1,4 +1,4 @@
-// Reference 01 section 1.4: what is answered when things go wrong inside.
+// What is answered when things go wrong inside.
 import { expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { buildWorld, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'

@@ -1,4 +1,4 @@
-// Reference 01 sections 1.3 and 1.6: the envelope, and what headers ask and tell.
+// The envelope, and what headers ask and tell.
 import { expect, it } from 'vitest'
 import { describeEngines, useWorld } from '../support/world.ts'
 

@@ -1,4 +1,4 @@
-// Reference 01 sections 1.1 and 1.4: which error wins, and what errors look like.
+// Which error wins, and what errors look like.
 import { expect, it } from 'vitest'
 import { describeEngines, useWorld } from '../support/world.ts'
 

@@ -1,4 +1,4 @@
-// Reference 01 sections 1.1, 1.2 and 2.1: the ways to write a path, and to send a verb or a token elsewhere.
+// The ways to write a path, and to send a verb or a token elsewhere.
 import { expect, it } from 'vitest'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 

@@ -71,12 +71,13 @@ describeEngines('an Idempotency-Key', (engine) => {
   it('is free again after a request that was refused', async () => {
     const { path } = await customer()
     const key = freshKey()
-    const refused = await world.unchanged(() => put(`${path}/ledgers/debit`, credit(5), key))
-    expect(refused.status).toBe(402)
-    const gift = { ...credit(7), source: { service: 'payments', id: 'gift' } }
-    await put(`${path}/ledgers/credit`, gift, freshKey())
-    expect((await put(`${path}/ledgers/debit`, credit(5), key)).status).toBe(201)
-    expect(await total(path)).toBe(2)
+    const name = { first_name: 'One', last_name: 'Time', username: 'the-only-one' }
+    const other = await put(`${path}/users`, name, freshKey())
+    const refused = await world.unchanged(() => put(`${path}/users`, name, key))
+    expect(refused.status).toBe(400)
+    expect((await world.ross.delete(`${path}/users/${other.data.id}`)).status).toBe(200)
+    expect((await put(`${path}/users`, name, key)).status).toBe(201)
+    expect((await world.ross.get(`${path}/users`)).data).toHaveLength(1)
   })
 
   it('belongs to the account that calls', async () => {

@@ -1,4 +1,4 @@
-// Reference 01 section 2.3: acting as another user.
+// Acting as another user.
 import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { describeEngines, type Person, useWorld } from '../support/world.ts'

@@ -1,4 +1,4 @@
-// Reference 03 sections 2.2, 3 and 7.3: money that accounts are given and that is taken from them.
+// Money that accounts are given and that is taken from them.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
@@ -78,6 +78,8 @@ describeEngines('ledgers', (engine) => {
           path: `${account.path}/ledgers/credit`,
         },
       },
+      created: gregorian(world.clock.now()),
+      created_ms: world.clock.now() + 62_167_219_200_000,
     })
     expect(await total(account)).toBe(2.6)
     const read = await world.ross.get(`${account.path}/ledgers/X/${answer.data.id}`)
@@ -188,13 +190,31 @@ describeEngines('ledgers', (engine) => {
       )
   })
 
-  it('let exactly as many of many debits through as there is money for', async () => {
+  it('take more than there is when whoever stands above says so', async () => {
     const account = await customer()
-    await book(account, 'credit', entry(50))
-    const debits = await Promise.all(Array.from({ length: 100 }, () => book(account, 'debit', entry(1))))
+    for (const who of [world.ross, world.operator])
+      expect((await who.put(`${account.path}/ledgers/debit`, entry(3))).status).toBe(201)
+    expect(await total(account)).toBe(-6)
+    expect((await world.operator.put(`${world.reseller.path}/ledgers/debit`, entry(1))).status).toBe(201)
+    await world.operator.put(`${world.reseller.path}/ledgers/credit`, entry(1))
+    await expectBalanced()
+  })
+
+  it('let exactly as many of many debits of the own account through as there is money for', async () => {
+    const reseller = await world.account()
+    await world.operator.put(`${reseller.path}/reseller`, {})
+    const account = await world.account(reseller)
+    const admin = await world.admin(reseller)
+    await world.operator.put(`${reseller.path}/ledgers/credit`, entry(50))
+    const debit = () =>
+      admin.put(`${account.path}/ledgers/debit`, undefined, {
+        body: JSON.stringify({ data: entry(1), impact_reseller: true }),
+      })
+    const debits = await Promise.all(Array.from({ length: 100 }, debit))
     expect(debits.filter(({ status }) => status === 201)).toHaveLength(50)
     expect(debits.filter(({ status }) => status === 402)).toHaveLength(50)
-    expect(await total(account)).toBe(0)
+    expect((await admin.get(`${reseller.path}/ledgers/total`)).data).toEqual({ amount: 0 })
+    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: -50 })
     await expectBalanced()
   })
 
@@ -207,9 +227,8 @@ describeEngines('ledgers', (engine) => {
         let units = 0
         for (const { kind, amount: size } of bookings) {
           const { status } = await book(account, kind, entry(size / 10_000))
-          const fits = kind === 'credit' || units >= size
-          expect(status).toBe(fits ? 201 : 402)
-          if (fits) units += kind === 'credit' ? size : -size
+          expect(status).toBe(201)
+          units += kind === 'credit' ? size : -size
         }
         expect(await total(account)).toBe(units / 10_000)
         await expectBalanced()
@@ -235,6 +254,8 @@ describeEngines('ledgers', (engine) => {
         amount: 12.5,
         description: 'Balance of 202601',
         audit: { available_units: 125_000 },
+        created: gregorian(world.clock.now()),
+        created_ms: world.clock.now() + 62_167_219_200_000,
       },
     ])
     await operator.put(`${account.path}/ledgers/credit`, entry(1))

@@ -1,4 +1,4 @@
-// Reference 03 sections 2.4 and 7.3: how many calls accounts may have, and what is included in their plans.
+// How many calls accounts may have, and what is included in their plans.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { TestAccount } from '../support/world.ts'
@@ -188,17 +188,23 @@ describeEngines('limits', (engine) => {
     })
   })
 
-  it('let the balance go as far below nothing as the operator allows', async () => {
-    const account = await world.account(world.reseller)
+  it('let the own balance go as far below nothing as the operator allows', async () => {
+    const reseller = await world.account()
+    await world.operator.put(`${reseller.path}/reseller`, {})
+    const [account, admin] = [await world.account(reseller), await world.admin(reseller)]
     let id = 0
-    const debit = (amount: number) =>
-      world.ross.put(`${account.path}/ledgers/debit`, {
+    const debit = (amount: number) => {
+      const data = {
         source: { service: 'X', id: `${++id}` },
         usage: { type: 'cycle', quantity: 1, unit: 'Hz' },
         amount,
-      })
+      }
+      const body = JSON.stringify({ data, impact_reseller: true })
+      return admin.put(`${account.path}/ledgers/debit`, undefined, { body })
+    }
     expect((await world.unchanged(() => debit(1))).status).toBe(402)
-    await world.ross.post(`${limitsOf(account)}/operator`, { allow_postpay: true, max_postpay_amount: 10 })
+    const postpay = { allow_postpay: true, max_postpay_amount: 10 }
+    await world.operator.post(`${limitsOf(reseller)}/operator`, postpay)
     expect((await debit(10)).status).toBe(201)
     expect((await world.unchanged(() => debit(0.0001))).status).toBe(402)
   })

@@ -1,4 +1,4 @@
-// Reference 01 section 1.8: filters and fields, and lists as CSV (1.6).
+// Filters and fields, and lists as CSV.
 import { expect, it } from 'vitest'
 import type { Answer } from '../support/client.ts'
 import { describeEngines, useWorld } from '../support/world.ts'

@@ -1,4 +1,4 @@
-// Reference 01 section 1.7: pages and order.
+// Pages and order.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Answer, Client } from '../support/client.ts'

@@ -37,9 +37,7 @@ describeEngines('a media switch', (engine) => {
     const devices = createDevices({
       store,
       mediaSwitch,
-      attached: [],
       mobileNumbers,
-      provisioning: { changed: async () => undefined },
     })
     const made = await world.account()
     const account = await world.server.areas.accounts.get(made.id)
@@ -59,10 +57,10 @@ describeEngines('a media switch', (engine) => {
     const ended = [['end', `desk@${realm}`]]
     const base = { ...device.doc }
     const after = async (data: Json) => {
-      const stored = await devices.collection.get(account.id, device.id)
+      const stored = await devices.get(account.id, device.id)
       await devices.replace(author, account, stored, { ...base, ...data })
       const told = take()
-      const changed = await devices.collection.get(account.id, device.id)
+      const changed = await devices.get(account.id, device.id)
       await devices.replace(author, account, changed, base)
       take()
       return told
@@ -72,7 +70,7 @@ describeEngines('a media switch', (engine) => {
     expect(await after({ sip: { ...sip, username: 'table' } })).toEqual(ended)
     expect(await after({ enabled: false })).toEqual(ended)
     expect(await after({ owner_id: undefined })).toEqual(ended)
-    const stored = await devices.collection.get(account.id, device.id)
+    const stored = await devices.get(account.id, device.id)
     await devices.remove(author, account, stored)
     expect(take()).toEqual(ended)
   })

@@ -1,6 +1,8 @@
 // What each migration puts right.
+
 import { beforeEach, expect, it } from 'vitest'
 import { createCdrRebuild } from '../../src/areas/cdrs/rebuild/operations.ts'
+import { createUserStore } from '../../src/areas/users/store.ts'
 import { signInKeys } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -46,14 +48,14 @@ describeEngines('Sign-in keys derived anew', (engine) => {
   })
 
   const keysOf = async ({ account: { id: accountId }, id: userId }: Person) =>
-    (await world.server.areas.users.collection.get(accountId, userId)).hidden.signInKeys
+    (await world.server.areas.users.get(accountId, userId)).hidden.signInKeys
 
   /** Gives a user other keys. */
   const rekey = async (person: Person, keys: readonly string[]) => {
-    const { collection } = world.server.areas.users
-    const user = await collection.get(person.account.id, person.id)
+    const users = createUserStore(world.server.store)
+    const user = await users.get(person.account.id, person.id)
     const set = new ChangeSet({ requestId: 'test' })
-    collection.replace(set, user, collection.revise(user, { hidden: { ...user.hidden, signInKeys: keys } }))
+    users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, signInKeys: keys } }))
     await world.server.store.commit(set)
   }
 
@@ -153,7 +155,7 @@ describeEngines('Services counted anew', (engine) => {
   it('have what there is', async () => {
     const account = await world.account(world.reseller)
     await world.device(account)
-    const { quantities } = world.server.areas
+    const { quantities } = world.server.areas.services
     const before = await quantities.of(account.id)
     const holder = { accountId: account.id, kind: 'test', id: 'x' }
     const wrong = new ChangeSet({ requestId: 'test' })
@@ -184,7 +186,8 @@ describeEngines('Numbers put right', (engine) => {
     return row
   }
 
-  const counted = async () => (await world.server.areas.quantities.of(account.id)).account.phone_numbers ?? {}
+  const counted = async () =>
+    (await world.server.areas.services.quantities.of(account.id)).account.phone_numbers ?? {}
 
   /** Numbers that count: those that the account gave itself do not. */
   const billable = async (number: string) => {

@@ -1,4 +1,4 @@
-// Reference 04 section 4, and case 44 of its section 8. What each migration does: migrations-effects.test.ts.
+// How migrations are started and told. What each of them does: migrations-effects.test.ts.
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -46,7 +46,7 @@ describeEngines('Migrations', (engine) => {
     return { top, customer, reseller, theirs, admin: await world.admin(top) }
   }
 
-  it('[44] are listed with what each does', async () => {
+  it('are listed with what each does', async () => {
     expect(await world.ada.get(`${world.acme.path}/migrations`)).toSucceedWith({
       derive_sign_in_secrets:
         'Derives the stored sign-in keys of users anew with the strongest parameters; passwords stay as they are',
@@ -59,7 +59,7 @@ describeEngines('Migrations', (engine) => {
     })
   })
 
-  it('[44] say that they were not performed, then by whom and when', async () => {
+  it('say that they were not performed, then by whom and when', async () => {
     const account = await world.account(world.acme)
     const id = 'recount_services'
     expect(await world.ada.get(at(account))).toSucceedWith({ id, description, performed: false })
@@ -82,7 +82,7 @@ describeEngines('Migrations', (engine) => {
     })
   })
 
-  it('[44] are refused without `now`, before their id is looked at', async () => {
+  it('are refused without `now`, before their id is looked at', async () => {
     await world.unchanged(async () => {
       for (const data of [{}, { perform_migration: 'later' }, { perform_migration: true }])
         for (const id of ['recount_services', 'unheard_of'])
@@ -92,7 +92,7 @@ describeEngines('Migrations', (engine) => {
     })
   })
 
-  it('[44] that nobody knows cannot be performed, nor read', async () => {
+  it('that nobody knows cannot be performed, nor read', async () => {
     await world.unchanged(async () => {
       expect(await world.ada.post(at(world.acme, 'unheard_of'), now)).toFailWith(400, 'migration.invalid', {
         migration: 'not found',
@@ -104,7 +104,7 @@ describeEngines('Migrations', (engine) => {
     })
   })
 
-  it('[44] go through the accounts below, past a reseller to its customers', async () => {
+  it('go through the accounts below, past a reseller to its customers', async () => {
     const { top, customer, reseller, theirs, admin } = await family()
     const answer = await admin.post(at(top), { ...now, include_descendants: true })
     expect(answer.data.performed_on).toEqual([top.id, customer.id, theirs.id].sort())
@@ -118,7 +118,7 @@ describeEngines('Migrations', (engine) => {
     ])
   })
 
-  it('[44] go through resellers below when asked to, and through a reseller that is asked for itself', async () => {
+  it('go through resellers below when asked to, and through a reseller that is asked for itself', async () => {
     const { top, customer, reseller, theirs, admin } = await family()
     const whole = { ...now, include_descendants: true, include_resellers: true }
     const answer = await admin.post(at(top), whole)

@@ -1,4 +1,4 @@
-// Reference 01 section 2.6 and the contract's second factor.
+// Second factors: setting them up, and signing in with them.
 import { expect, it, vi } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'

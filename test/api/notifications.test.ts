@@ -1,4 +1,4 @@
-// Reference 04 section 2.5: how notices are worded and sent, by account, reseller and system.
+// How notices are worded and sent, by account, reseller and system.
 import { expect, it } from 'vitest'
 import { noticeIds } from '../../src/mail/notices.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
@@ -418,7 +418,7 @@ describeEngines('notifications', (engine) => {
     const resetId = /recovery=([0-9a-f]+)/.exec(textOf(mail ?? ''))?.[1] ?? 'none'
     expect(resetId).toHaveLength(137)
     const tables = await Promise.all(
-      ['letters', 'mail_attempts', 'recovery_requests', 'records', 'audit_log'].map((name) =>
+      ['work', 'mail_attempts', 'records', 'audit_log'].map((name) =>
         world.server.store.all(`SELECT * FROM ${name}`),
       ),
     )

@@ -229,6 +229,28 @@ describeEngines('numbers of an inventory outside', (engine) => {
     ])
   })
 
+  it('cost nothing when their carrier refuses them, now or later', async () => {
+    const { account, admin } = await customer()
+    const balance = async () => (await admin.get(`${account.path}/ledgers/total`)).data.amount
+    const credit = {
+      source: { service: 'stock', id: '1' },
+      usage: { type: 'stock', quantity: 1, unit: 'stock' },
+      amount: 100,
+    }
+    expect(await world.operator.put(`${account.path}/ledgers/credit`, credit)).toSucceed()
+    const [number, other] = await found(account, 2)
+    refuse(number)
+    expect((await activate(admin, account, number, accepting)).status).toBe(500)
+    expect(await balance()).toBe(100)
+    inventory.behave('breaks')
+    expect((await activate(admin, account, other, accepting)).status).toBe(201)
+    expect(await balance()).toBeLessThan(100)
+    inventory.behave('works')
+    refuse(other)
+    await runAll()
+    expect(await balance()).toBe(100)
+  })
+
   it('are not kept by an account whose carrier refuses them', async () => {
     const [number] = await found(world.acme)
     refuse(number)

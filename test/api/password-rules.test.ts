@@ -1,4 +1,4 @@
-// Reference 01 sections 2.3 and 4.2: how strong a password must be, how long it lasts, and what a sign-in costs.
+// How strong a password must be, how long it lasts, and what a sign-in costs.
 import { expect, it } from 'vitest'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 

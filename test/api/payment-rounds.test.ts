@@ -1,4 +1,4 @@
-// Reference 03 sections 1.10, 1.12 and 5: what happens by itself. Top-ups, monthly bills, and telling bookkeepers.
+// What happens by itself. Top-ups, monthly bills, and telling bookkeepers.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperCall, type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
@@ -120,13 +120,18 @@ describeEngines('by itself', (engine) => {
     expect(await balance(account)).toBe(20)
   })
 
-  it('the built-in bookkeeper gives credit, and only where top-ups are switched on', async () => {
+  it('the built-in bookkeeper gives credit, and only where that is switched on', async () => {
     await world.configure('topup', { enable: false })
     const account = await customer('default', { topup: { amount: 20, threshold: 5 } })
     await round('topup')
     expect(await balance(account)).toBe(0)
     await world.configure('topup', { enable: true })
+    await round('topup')
+    expect(await balance(account)).toBe(0)
+    world.clock.advance({ hours: 24 })
+    await world.configure('services', { own_topup_without_gateway: true })
     await round('topup', 'topup')
+    await world.configure('services', { own_topup_without_gateway: false })
     expect(await balance(account)).toBe(20)
     expect(await rows(account, 'transactions')).toEqual([])
     expect(await rows(account, 'ledgers/payments')).toMatchObject([
@@ -136,11 +141,11 @@ describeEngines('by itself', (engine) => {
 
   it('a new top-up setting is followed when the balance is low already', async () => {
     await world.configure('topup', { enable: true })
-    const account = await customer('default')
+    const account = await customer('http')
     await round('topup')
     expect(await balance(account)).toBe(0)
     await (await operator()).patch(account.path, { topup: { amount: 7, threshold: 1 } })
-    await round('topup')
+    await round('topup', 'transactions')
     expect(await balance(account)).toBe(7)
   })
 

@@ -1,4 +1,4 @@
-// Reference 03 sections 1.10 and 5: cards by Stripe, spoken to by its own library, at a local stand-in.
+// Cards by Stripe, spoken to by its own library, at a local stand-in.
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'

@@ -1,4 +1,4 @@
-// Reference 02 sections 2.1 and 2.5: public fields and the features that they switch on.
+// Public fields and the features that they switch on.
 import { expect, it } from 'vitest'
 import type { AddressVerdict, FeatureProvider } from '../../src/areas/phone-numbers/features/providers.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -26,7 +26,7 @@ describeEngines('the public fields of a number', (engine) => {
   const remote = (fields: Json = {}) =>
     makeNumber(world, world.acme, next(), { carrier_name: 'inventory', ...fields })
 
-  it('[48] e911 on a local number is refused and nothing stored', async () => {
+  it('e911 on a local number is refused and nothing stored', async () => {
     const path = await makeNumber(world, world.acme, next())
     for (const [feature, fields] of [
       ['e911', { e911: address }],
@@ -44,7 +44,7 @@ describeEngines('the public fields of a number', (engine) => {
     await world.configure('number_manager', { local_feature_override: false })
   })
 
-  it('[49] cnam on a number of another carrier switches on both its features', async () => {
+  it('cnam on a number of another carrier switches on both its features', async () => {
     const path = await remote()
     const cnam = { display_name: 'Acme', inbound_lookup: true }
     const answer = await world.ada.patch(path, { cnam })
@@ -73,7 +73,7 @@ describeEngines('the public fields of a number', (engine) => {
 
   it.each<[string, Json, Record<string, string[]>]>([
     [
-      '[50] a name of 16 characters',
+      'a name of 16 characters',
       { cnam: { display_name: 'x'.repeat(16) } },
       { 'cnam.display_name': ['maxLength'] },
     ],
@@ -147,7 +147,7 @@ describeEngines('the public fields of a number', (engine) => {
     expect((await world.ada.post(path, {})).data).toEqual({ id: answer.data.id, state: 'in_service' })
   })
 
-  it('[51] another carrier drops what it has not got, and is not shown among the fields', async () => {
+  it('another carrier drops what it has not got, and is not shown among the fields', async () => {
     const fields = { cnam: { display_name: 'Acme' }, prepend: { enabled: true, name: 'Sales ' } }
     const path = await remote(fields)
     const answer = await world.operator.patch(path, { carrier_name: 'local' })
@@ -156,7 +156,7 @@ describeEngines('the public fields of a number', (engine) => {
     expect(answer.body.metadata).toMatchObject({ carrier_module: 'local' })
   })
 
-  it('[52] an unknown carrier is refused, and every carrier to those who are no operators', async () => {
+  it('an unknown carrier is refused, and every carrier to those who are no operators', async () => {
     const path = await remote()
     expect(await world.unchanged(() => world.operator.patch(path, { carrier_name: 'blabla' }))).toFailWith(
       400,
@@ -178,7 +178,7 @@ describeEngines('the public fields of a number', (engine) => {
     expect(await world.ross.put(fresh, { carrier_name: 'local' })).toSucceed()
   })
 
-  it('[53] force_outbound is true, false or not set', async () => {
+  it('force_outbound is true, false or not set', async () => {
     const path = await makeNumber(world, world.acme, next())
     const cases: [unknown, unknown, string[]][] = [
       [true, true, ['force_outbound', 'local']],
@@ -195,7 +195,7 @@ describeEngines('the public fields of a number', (engine) => {
     }
   })
 
-  it('[54] failover is for numbers that trunks use', async () => {
+  it('failover is for numbers that trunks use', async () => {
     const number = next()
     const path = await makeNumber(world, world.acme, number)
     const failover = { sip: 'sip:spare@example.test' }
@@ -283,7 +283,7 @@ describeEngines('the public fields of a number', (engine) => {
     await world.configure('number_manager', { features: {} })
   })
 
-  it('[70] PATCH merges and removes with null, POST replaces', async () => {
+  it('PATCH merges and removes with null, POST replaces', async () => {
     const number = next()
     const path = await makeNumber(world, world.acme, number)
     await world.ada.patch(path, { my: { a: 1 } })
@@ -297,7 +297,7 @@ describeEngines('the public fields of a number', (engine) => {
     })
   })
 
-  it('[71] id and used_by in a body are ignored, and a record read can be sent back', async () => {
+  it('id and used_by in a body are ignored, and a record read can be sent back', async () => {
     const number = next()
     const path = await makeNumber(world, world.acme, number, { my: 1 })
     const read = await world.ada.get(path)

@@ -1,4 +1,4 @@
-// Reference 02 sections 2.4 and 2.6: many numbers at once, listed or changed; whose they are, and of what kind.
+// Many numbers at once, listed or changed; whose they are, and of what kind.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
@@ -22,7 +22,7 @@ describeEngines('the list of an account’s numbers', (engine) => {
 
   const keys = (data: { numbers: object }) => Object.keys(data.numbers)
 
-  it('[56] is empty at first, and again after what it had is gone', async () => {
+  it('is empty at first, and again after what it had is gone', async () => {
     const { account } = await fresh(0)
     expect(await read(account)).toSucceedWith({ cascade_quantity: 0, numbers: {} })
     const number = next()
@@ -185,7 +185,7 @@ describeEngines('a collection of numbers', (engine) => {
     }
   })
 
-  it('[62] is created as far as that goes, in the order asked for', async () => {
+  it('is created as far as that goes, in the order asked for', async () => {
     const there = next()
     await makeNumber(world, world.reseller, there)
     const [a, b] = [next(), next()]
@@ -316,7 +316,7 @@ describeEngines('whose a number is, and of what kind', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
 
-  it('[66] is told to the owner and those above', async () => {
+  it('is told to the owner and those above', async () => {
     const number = next()
     await makeNumber(world, world.acme, number)
     for (const [who, account] of [
@@ -332,7 +332,7 @@ describeEngines('whose a number is, and of what kind', (engine) => {
     expect(await world.rex.get(`${pathOf(world.rival, number)}/identify`)).toFailWith(404, 'bad_identifier')
   })
 
-  it('[66] is a client’s error where nobody answers, and 404 where there is none', async () => {
+  it('is a client’s error where nobody answers, and 404 where there is none', async () => {
     const free = next()
     await makeNumber(world, world.acme, free, { create_with_state: 'available' })
     expect(await world.ada.get(`${pathOf(world.acme, free)}/identify`)).toFailWith(400, 'client error', {
@@ -363,7 +363,7 @@ describeEngines('whose a number is, and of what kind', (engine) => {
     })
   })
 
-  it('[67] is told by classifiers', async () => {
+  it('is told by classifiers', async () => {
     const classify = async (number: string) =>
       (await world.ada.get(`${listOf(world.acme)}/classifiers/${encodeURIComponent(number)}`)).data
     expect(await classify('4155550100')).toEqual({

@@ -1,4 +1,4 @@
-// Reference 02 sections 1.7, 2.10 and 2.2: what happens to numbers when something else changes.
+// What happens to numbers when something else changes.
 import { expect, it } from 'vitest'
 import { NumberRecord } from '../../src/areas/phone-numbers/store.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -81,7 +81,7 @@ describeEngines('states that end by themselves', (engine) => {
   const stored = (number: string) => world.server.areas.phoneNumbers.numbers.findAnywhere(number)
   const day = () => world.server.rounds.runNow('phone-numbers')
 
-  it('[46] an aged number is available after 90 days', async () => {
+  it('an aged number is available after 90 days', async () => {
     await world.configure('number_manager', { should_age: true })
     const number = next()
     await world.operator.delete(await makeNumber(world, world.acme, number, { carrier_name: 'inventory' }))
@@ -104,8 +104,8 @@ describeEngines('numbers that age in an account', (engine) => {
     const fields = { create_with_state: 'aging', carrier_name: 'inventory' }
     await world.operator.put(`${world.acme.path}/phone_numbers/collection`, { numbers: texts, ...fields })
     await world.configure('number_manager', { aging_expiry_d: 1 })
-    const { phoneNumbers, quantities } = world.server.areas
-    expect(await quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(250)
+    const { phoneNumbers, services } = world.server.areas
+    expect(await services.quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(250)
     world.clock.advance(days(2))
     await world.server.rounds.runNow('phone-numbers')
     const found = await phoneNumbers.numbers.store.findSeveral(texts)
@@ -113,7 +113,7 @@ describeEngines('numbers that age in an account', (engine) => {
       texts.map(() => ({ accountId: '', state: 'available' })),
     )
     expect(await phoneNumbers.numbers.store.countOf(world.acme.id, 10)).toBe(0)
-    expect(await quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(0)
+    expect(await services.quantities.cascade(world.reseller.id, 'phone_numbers')).toBe(0)
   })
 })
 

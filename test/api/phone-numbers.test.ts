@@ -1,4 +1,4 @@
-// Reference 02 sections 2.2 and 2.3: the life of one number. Numbers in brackets are the cases of its section 3.
+// The life of one number.
 import { expect, it } from 'vitest'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
 import { describeEngines, useWorld, type World } from '../support/world.ts'
@@ -27,7 +27,7 @@ describeEngines('creating a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
-  it('[28, 55] puts it into service for the account, when that may add numbers', async () => {
+  it('puts it into service for the account, when that may add numbers', async () => {
     const number = next()
     const answer = await world.ross.put(pathOf(world.reseller, number))
     expect(answer).toSucceedWith({ id: number, state: 'in_service', features: ['local'] })
@@ -44,14 +44,14 @@ describeEngines('creating a number', (engine) => {
     expect(await world.ross.get(pathOf(world.reseller, number))).toSucceedWith(answer.data)
   })
 
-  it('[29] is refused to an account that may not', async () => {
+  it('is refused to an account that may not', async () => {
     const number = next()
     const answer = await world.unchanged(() => world.ada.put(pathOf(world.acme, number)))
     const cause = `account ${world.acme.id} is not allowed to create numbers`
     expect(answer).toFailWith(403, 'forbidden', forbidden(cause))
   })
 
-  it('[30] as a port is everybody’s right', async () => {
+  it('as a port is everybody’s right', async () => {
     const number = next()
     const answer = await world.ada.put(`${pathOf(world.acme, number)}/port`)
     expect(answer).toSucceedWith({ id: number, state: 'port_in', features: ['local'] })
@@ -77,7 +77,7 @@ describeEngines('creating a number', (engine) => {
     })
   })
 
-  it('[31] in state available gives it to nobody', async () => {
+  it('in state available gives it to nobody', async () => {
     const number = next()
     const path = pathOf(world.acme, number)
     expect(await world.operator.put(path, { create_with_state: 'available' })).toSucceedWith({
@@ -96,7 +96,7 @@ describeEngines('creating a number', (engine) => {
     ['released', 'the reseller'],
     ['deleted', 'the reseller'],
     ['aging', 'the reseller'],
-  ])('[32] in state %s is refused to %s', async (state) => {
+  ])('in state %s is refused to %s', async (state) => {
     const path = pathOf(world.reseller, next())
     const answer = await world.unchanged(() => world.ross.put(path, { create_with_state: state }))
     expect(answer).toFailWith(
@@ -127,7 +127,7 @@ describeEngines('creating a number', (engine) => {
     },
   )
 
-  it('[33] of a number that is there is refused', async () => {
+  it('of a number that is there is refused', async () => {
     for (const state of ['in_service', 'reserved']) {
       const number = next()
       const path = await makeNumber(world, world.reseller, number, { create_with_state: state })
@@ -142,7 +142,7 @@ describeEngines('creating a number', (engine) => {
     }
   })
 
-  it('[34] of an available number takes that', async () => {
+  it('of an available number takes that', async () => {
     const number = next()
     await makeNumber(world, world.master, number, { create_with_state: 'available' })
     expect(await world.ross.put(pathOf(world.reseller, number))).toSucceedWith({
@@ -153,14 +153,14 @@ describeEngines('creating a number', (engine) => {
     expect(await world.ross.get(pathOf(world.reseller, number))).toSucceed()
   })
 
-  it('[35] of an aging number as a port is no transition', async () => {
+  it('of an aging number as a port is no transition', async () => {
     const number = next()
     const path = await makeNumber(world, world.reseller, number, { create_with_state: 'aging' })
     const answer = await world.unchanged(() => world.ross.put(path, { create_with_state: 'port_in' }))
     expect(answer).toFailWith(400, 'invalid_state_transition', transition('from aging to port_in'))
   })
 
-  it('[36] of what is no number is refused with the text as it was sent', async () => {
+  it('of what is no number is refused with the text as it was sent', async () => {
     const told = (text: string) => ({
       code: 400,
       error: 'not_reconcilable',
@@ -178,7 +178,7 @@ describeEngines('creating a number', (engine) => {
     expect(answer).toFailWith(404, 'not_reconcilable', told(text))
   })
 
-  it('[68] takes national and international forms for one number', async () => {
+  it('takes national and international forms for one number', async () => {
     const made = await world.ross.put(pathOf(world.reseller, '2234567890'))
     expect(made.data.id).toBe('+12234567890')
     for (const text of ['2234567890', '12234567890', '+12234567890', '01112234567890'])
@@ -213,13 +213,13 @@ describeEngines('reserving a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
-  it('[37] that is not there: 404', async () => {
+  it('that is not there: 404', async () => {
     const number = next()
     const answer = await world.ross.put(`${pathOf(world.reseller, number)}/reserve`)
     expect(answer).toFailWith(404, 'bad_identifier', missing(number))
   })
 
-  it('[37] that the account has reserved already: nothing to do', async () => {
+  it('that the account has reserved already: nothing to do', async () => {
     const path = await makeNumber(world, world.reseller, next(), { create_with_state: 'reserved' })
     const answer = await world.unchanged(() => world.ross.put(`${path}/reserve`))
     expect(answer).toFailWith(400, 'no_change_required', {
@@ -229,7 +229,7 @@ describeEngines('reserving a number', (engine) => {
     })
   })
 
-  it('[37] that is aging or coming in: no transition', async () => {
+  it('that is aging or coming in: no transition', async () => {
     for (const state of ['aging', 'port_in']) {
       const path = await makeNumber(world, world.reseller, next(), { create_with_state: state })
       const answer = await world.unchanged(() => world.ross.put(`${path}/reserve`))
@@ -237,7 +237,7 @@ describeEngines('reserving a number', (engine) => {
     }
   })
 
-  it('[38] for a child after its parent: given back step by step', async () => {
+  it('for a child after its parent: given back step by step', async () => {
     await world.configure('number_manager', { available_module_name: 'knm_inventory' })
     const number = next()
     await makeNumber(world, world.master, number, { create_with_state: 'available' })
@@ -266,7 +266,7 @@ describeEngines('reserving a number', (engine) => {
     expect(stored?.hidden).toEqual({ features: {}, previouslyAssignedTo: world.reseller.id })
   })
 
-  it('[38] a local number that nobody has reserved before is gone', async () => {
+  it('a local number that nobody has reserved before is gone', async () => {
     const path = await makeNumber(world, world.reseller, next(), { create_with_state: 'reserved' })
     expect(await world.ross.delete(path)).toSucceed()
     expect(await world.operator.get(path)).toFailWith(404, 'bad_identifier')
@@ -292,7 +292,7 @@ describeEngines('activating a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
-  it('[39] that the parent has reserved is a child’s right', async () => {
+  it('that the parent has reserved is a child’s right', async () => {
     const number = next()
     await makeNumber(world, world.reseller, number, { create_with_state: 'reserved' })
     expect(await world.ada.put(`${pathOf(world.acme, number)}/activate`)).toSucceedWith({
@@ -311,14 +311,14 @@ describeEngines('activating a number', (engine) => {
     expect(await world.ross.get(pathOf(world.reseller, number))).toSucceed()
   })
 
-  it('[40] that somebody else has reserved is refused', async () => {
+  it('that somebody else has reserved is refused', async () => {
     const number = next()
     await makeNumber(world, world.acme, number, { create_with_state: 'reserved' })
     const path = `${pathOf(world.rival, number)}/activate`
     expect(await world.unchanged(() => world.rex.put(path))).toFailWith(403, 'forbidden', forbidden())
   })
 
-  it('[41] that is available is everybody’s right, whatever its carrier', async () => {
+  it('that is available is everybody’s right, whatever its carrier', async () => {
     for (const carrier_name of ['local', 'inventory']) {
       const number = next()
       await makeNumber(world, world.master, number, { create_with_state: 'available', carrier_name })
@@ -339,7 +339,7 @@ describeEngines('activating a number', (engine) => {
     expect(await world.rex.put(`${pathOf(world.rival, number)}/activate`)).toSucceed()
   })
 
-  it('[42] that is unknown: 404', async () => {
+  it('that is unknown: 404', async () => {
     const number = next()
     const answer = await world.ross.put(`${pathOf(world.reseller, number)}/activate`)
     expect(answer).toFailWith(404, 'bad_identifier', missing(number))
@@ -364,7 +364,7 @@ describeEngines('activating a number', (engine) => {
     expect(await world.unchanged(() => world.ada.put(path))).toFailWith(403, 'forbidden', forbidden())
   })
 
-  it('[69] costs a token of the account’s own bucket', async () => {
+  it('costs a token of the account’s own bucket', async () => {
     const number = next()
     await makeNumber(world, world.acme, number)
     await world.configure('crossbar', { token_costs: 1 })
@@ -390,7 +390,7 @@ describeEngines('deleting a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
-  it('[43, 55] local and without history: it is gone', async () => {
+  it('local and without history: it is gone', async () => {
     const number = next()
     const path = pathOf(world.reseller, number)
     await world.ross.put(path)
@@ -410,7 +410,7 @@ describeEngines('deleting a number', (engine) => {
     ['available', {}],
     ['released', { released_state: 'released' }],
     ['aging', { should_age: true }],
-  ])('[44, 46] of another carrier: it is %s', async (state, settings) => {
+  ])('of another carrier: it is %s', async (state, settings) => {
     await world.configure('number_manager', settings)
     const number = next()
     const path = await makeNumber(world, world.acme, number, { carrier_name: 'inventory', my: 'own' })
@@ -431,7 +431,7 @@ describeEngines('deleting a number', (engine) => {
     await world.configure('number_manager', { should_permanently_delete: false })
   })
 
-  it('[45] that nobody has: no transition for the operator, nothing there for others', async () => {
+  it('that nobody has: no transition for the operator, nothing there for others', async () => {
     const number = next()
     const state = { create_with_state: 'available', carrier_name: 'inventory' }
     const path = await makeNumber(world, world.acme, number, state)
@@ -443,7 +443,7 @@ describeEngines('deleting a number', (engine) => {
     expect(await world.ada.delete(path)).toFailWith(404, 'bad_identifier', missing(number))
   })
 
-  it('[47] with `hard` is a release unless the operator asks', async () => {
+  it('with `hard` is a release unless the operator asks', async () => {
     const number = next()
     const path = await makeNumber(world, world.acme, number, { carrier_name: 'inventory' })
     expect(await world.ada.delete(path, undefined, { query: { hard: true } })).toSucceedWith({

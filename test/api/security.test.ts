@@ -1,4 +1,4 @@
-// Reference 01 sections 2.3 and 2.6: how one may sign in to an account, who tried, and the lock.
+// How one may sign in to an account, who tried, and the lock.
 import { expect, it, vi } from 'vitest'
 import { credentialsOf, describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 

@@ -1,4 +1,4 @@
-// Reference 03 section 7.2: what accounts are sold, what they are asked before it costs more, and who changed what.
+// What accounts are sold, what they are asked before it costs more, and who changed what.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Person, TestAccount } from '../support/world.ts'
@@ -32,6 +32,47 @@ describeEngines('services', (engine) => {
 
   const addPhone = (who: Person, account: TestAccount, fields: Json = {}, options: Json = {}) =>
     who.put(`${account.path}/devices`, { name: 'Phone', ...fields }, options)
+
+  it('are sold by the own reseller of an account, not by one further up', async () => {
+    const upper = await world.account()
+    const lower = await world.account(upper)
+    const account = await world.account(lower)
+    for (const { path } of [upper, lower]) await world.operator.put(`${path}/reseller`, {})
+    const [above, own] = [await world.admin(upper), await world.admin(lower)]
+    const plan = await planOf(lower, perDevice(1))
+    const at = (rest: string) => `${account.path}/${rest}`
+    const entry = (id: string) => ({
+      source: { service: 'X', id },
+      usage: { type: 'cycle', quantity: 1, unit: 'Hz' },
+      amount: 1,
+    })
+    const rights: ((who: Person) => ReturnType<Person['get']>)[] = [
+      (who) => who.post(at('services'), { add: [plan] }),
+      (who) => who.post(at('services'), { overrides: {} }),
+      (who) => who.post(at(`services/${plan}`), {}),
+      (who) => who.post(at('services/overrides'), {}),
+      (who) => who.get(at('services/manual')),
+      (who) => who.post(at('services/manual'), {}),
+      (who) => who.post(at('services/reconciliation'), {}),
+      (who) => who.post(at('services/synchronization'), {}),
+      (who) => who.put(at('ledgers/credit'), entry('1')),
+      (who) => who.put(at('ledgers/debit'), entry('2')),
+      (who) => who.get(at('security/login_lock')),
+      (who) => who.post(at('limits/operator'), {}),
+    ]
+    for (const right of rights) {
+      expect(await world.unchanged(() => right(above))).toFailWith(403, 'forbidden')
+      expect((await right(own)).status).toBeLessThan(300)
+    }
+    // What is not sold stays free to everybody above.
+    expect((await above.get(at('services'))).status).toBe(200)
+    expect((await above.post(at('services'), { billing_id: account.id })).status).toBe(200)
+    // The reseller below is the upper one's own customer; and without it, so is the account.
+    expect((await above.post(`${lower.path}/services/manual`, {})).status).toBe(200)
+    await world.operator.delete(`${lower.path}/reseller`)
+    expect(await world.unchanged(() => own.post(at('services/manual'), {}))).toFailWith(403, 'forbidden')
+    expect((await above.post(at('services/manual'), {})).status).toBe(200)
+  })
 
   it('of a reseller are assigned by the reseller', async () => {
     const { account } = await customer()
@@ -139,13 +180,14 @@ describeEngines('services', (engine) => {
             quantity: 1,
             billable: 1,
             rate: 1,
-            prorate: { additions: true, removals: true },
+            prorate: { additions: false, removals: false },
             taxes: [],
             total: 1,
             changes: { type: 'modified', difference: { quantity: 1, billable: 1 } },
           },
         ],
         activation_charges: [],
+        prorations: [],
         taxes: [],
         summary: { today: 0, recurring: 1 },
         plan: perDevice(1),
@@ -244,13 +286,14 @@ describeEngines('services', (engine) => {
     expect(summary.invoices[0].items[0].rate).toBe(7)
   })
 
-  it('charge the activation of what is added once, however often counts are settled', async () => {
+  it('charge the activation of what is added once, with what is added', async () => {
     const { account, admin } = await customer(perDevice(4, { activation_charge: 12.5 }))
+    await world.credit(account, 40)
     for (const name of ['one', 'two', 'three'])
       expect((await addPhone(admin, account, { name, accept_charges: true })).status).toBe(201)
+    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: 2.5 })
     await settle()
-    await settle()
-    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: -37.5 })
+    expect((await admin.get(`${account.path}/ledgers/total`)).data).toEqual({ amount: 2.5 })
     const entries = (await admin.get(`${account.path}/ledgers/services`)).data as unknown as Json[]
     expect(entries.map(({ amount }) => amount)).toEqual([-12.5, -12.5, -12.5])
     const audit = (await admin.get(`${account.path}/services/audit`)).data as unknown as Json[]
@@ -277,8 +320,8 @@ describeEngines('services', (engine) => {
     const { account } = await customer()
     await world.device(account)
     await settle()
-    const before = await world.server.areas.quantities.of(account.id)
-    const above = await world.server.areas.quantities.of(world.reseller.id)
+    const before = await world.server.areas.services.quantities.of(account.id)
+    const above = await world.server.areas.services.quantities.of(world.reseller.id)
     await world.server.store.writeUnrecorded([
       {
         sql: "UPDATE quantities SET own = own + 5 WHERE account_id = $1 AND item = 'sip_device'",
@@ -290,8 +333,8 @@ describeEngines('services', (engine) => {
       },
     ])
     expect((await world.ross.post(`${account.path}/services/reconciliation`, {})).data).toEqual({})
-    expect(await world.server.areas.quantities.of(account.id)).toEqual(before)
-    expect(await world.server.areas.quantities.of(world.reseller.id)).toEqual(above)
+    expect(await world.server.areas.services.quantities.of(account.id)).toEqual(before)
+    expect(await world.server.areas.services.quantities.of(world.reseller.id)).toEqual(above)
     const refused = await world.unchanged(() =>
       world.ada.post(`${world.acme.path}/services/reconciliation`, {}),
     )

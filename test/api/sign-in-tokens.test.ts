@@ -1,4 +1,4 @@
-// Reference 01 section 2.2: what a token is, how it is read, renewed and ended.
+// What a token is, how it is read, renewed and ended.
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'

@@ -1,4 +1,4 @@
-// Reference 01 sections 2.3 and 2.5: the ways in.
+// The ways in.
 import { expect, it } from 'vitest'
 import { basicHeader } from '../support/client.ts'
 import { credentialsOf, describeEngines, useWorld, type World } from '../support/world.ts'

@@ -1,4 +1,4 @@
-// Reference 01 section 2.2: the keys that tokens are signed with.
+// The keys that tokens are signed with.
 import { createPublicKey, verify } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { describeEngines, useWorld } from '../support/world.ts'

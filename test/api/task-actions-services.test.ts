@@ -1,4 +1,4 @@
-// Reference 02 section 1.6: services.descendant_quantities.
+// The task services.descendant_quantities.
 import { expect, it } from 'vitest'
 import { rowsOf, runTask } from '../support/task-runs.ts'
 import { describeEngines, useWorld } from '../support/world.ts'

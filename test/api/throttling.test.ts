@@ -1,4 +1,4 @@
-// Reference 04 section 5.1 and the specification's "Request throttling with token buckets".
+// The specification's "Request throttling with token buckets".
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type Answer, basicHeader, type Client } from '../support/client.ts'

@@ -1,4 +1,4 @@
-// Reference 01 section 2.7: what a token may be used for.
+// What a token may be used for.
 import { expect, it } from 'vitest'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 

@@ -1,4 +1,4 @@
-// Reference 01 section 4.1: what of a user is no JSON.
+// What of a user is no JSON.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
 import { describeEngines, useWorld } from '../support/world.ts'

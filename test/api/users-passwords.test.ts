@@ -1,4 +1,4 @@
-// Reference 01 sections 2.4 and 4.2: user names and passwords of users.
+// User names and passwords of users.
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'

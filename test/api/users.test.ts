@@ -1,4 +1,4 @@
-// Reference 01 section 4, without photos, cards and owned objects.
+// Users, without photos, cards and owned objects.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, useWorld } from '../support/world.ts'

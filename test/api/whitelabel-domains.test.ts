@@ -1,4 +1,4 @@
-// Reference 04 sections 2.3 and 8 (cases 33 to 35), issue 6 point 2: what resellers have to set up in DNS, looked up
+// What resellers have to set up in DNS, looked up
 // at real name servers.
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import type { Answer as DnsRecord } from 'dns-packet'

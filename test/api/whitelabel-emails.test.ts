@@ -1,4 +1,4 @@
-// The specification's email verification; reference 04 sections 2.4, 8 (cases 36 to 40) and 9.
+// The specification's email verification.
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { afterEach, expect, it } from 'vitest'
 import { createTestClock } from '../support/clock.ts'
@@ -370,7 +370,7 @@ describeEngines('sender addresses', (engine) => {
   })
 
   it('tell whose mail comes from where, and what it is signed with', async () => {
-    const { senders } = world.server.areas
+    const { senders } = world.server.areas.whitelabel
     const { account, admin, email, path } = await place({ dkim_selector: 'sel' })
     const below = await world.account(account)
     const domain = `${account.id.slice(-8)}.brand.test`

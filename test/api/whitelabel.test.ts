@@ -1,4 +1,4 @@
-// The specification's whitelabel settings and files; reference 04 sections 2.1, 2.2 and 8 (cases 28 to 32).
+// The specification's whitelabel settings and files.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'

@@ -128,7 +128,7 @@ describeEngines('hostile requests', (engine) => {
   /** What went wrong in one round, as far as it matters to somebody who reads it. */
   const sendRound = async (chance: Chance, callers: readonly Caller[], statuses: Map<number, number>) => {
     const stories: string[] = []
-    const { routes } = world.server.areas
+    const { routes } = world.server
     const round = Array.from({ length: roundSize }, () => {
       const caller = chance.pick(callers)
       return { caller, raw: makeRequest(chance, routes, caller) }

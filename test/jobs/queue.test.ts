@@ -111,6 +111,47 @@ describeEngines('the work queue', (engine) => {
     })
   })
 
+  it('leaves nothing of what is to be forgotten', async () => {
+    await wanting(errand('one'))
+    const queue = await run(
+      kindOf(kind, { ask: async () => 'yes', conclude: () => ({ state: 'forgotten' }) }),
+    )
+    expect(await queue.find(kind, 'one')).toBeUndefined()
+  })
+
+  it('has failed when it could not be carried out as often as its kind is tried', async () => {
+    await wanting(errand('one'))
+    const dead = kindOf(kind, { mostAttempts: 2, ask: () => Promise.reject(new Error('nobody there')) })
+    const queue = await run(dead)
+    expect(await queue.find(kind, 'one')).toMatchObject({ state: 'waiting', attempts: 1 })
+    clock.advance({ seconds: 1 })
+    await run(dead)
+    expect(await queue.find(kind, 'one')).toMatchObject({
+      state: 'failed',
+      attempts: 2,
+      outcome: 'nobody there',
+      payload: '{}',
+    })
+  })
+
+  it('is waited for by a stop as long as its kind says, and then carried out again', async () => {
+    await wanting(errand('one'))
+    const stop = new AbortController()
+    const answered = Promise.withResolvers<string>()
+    const slow = kindOf(kind, {
+      farewellMs: 1,
+      ask: () => {
+        stop.abort()
+        return answered.promise
+      },
+    })
+    const queue = queueOn()
+    await queue.round(slow).run(stop.signal, { sql: '', params: [] })
+    answered.resolve('late')
+    expect(await queue.find(kind, 'one')).toMatchObject({ state: 'waiting', attempts: 0 })
+    expect(await asked()).toEqual(['one'])
+  })
+
   it('writes what follows from an answer in one piece with the end of the errand', async () => {
     await wanting(errand('one'))
     const conclude = (): Conclusion<Letter> => ({
@@ -196,7 +237,7 @@ describeEngines('the work queue', (engine) => {
     await wanting(errand('few', { accountId: accountOf('b') }))
     const said = await asked()
     expect(said).toHaveLength(301)
-    expect(said.indexOf('few')).toBeLessThan(101)
+    expect(said.indexOf('few')).toBeLessThan(2)
   })
 
   it('begins nothing more once the outside is not there', async () => {
@@ -237,21 +278,20 @@ describeEngines('the work queue', (engine) => {
     expect(await queue.now(kind, 'nothing')).toBeUndefined()
   })
 
-  it('is not carried out at once before what comes first in its subject, but then soon', async () => {
+  it('is not carried out at once before what comes first in its subject', async () => {
     await wanting(errand('first', { subject: kind }))
     await wanting(errand('second', { subject: kind, dueAt: clock.now() + 60_000 }))
-    const queue = queueOn()
     const said: string[] = []
-    const all = kindOf(kind, {
-      ask: async ({ id }) => {
-        said.push(id)
-        return 'yes'
-      },
-    })
-    const round = queue.round(all)
+    const ask: ErrandKind<Letter, string>['ask'] = async ({ id }) => {
+      said.push(id)
+      return 'yes'
+    }
+    const queue = queueOn()
+    const round = queue.round(kindOf(kind, { ask }))
     expect(await queue.now(kind, 'second')).toMatchObject({ state: 'waiting', attempts: 0 })
     expect(said).toEqual([])
     await round.run(new AbortController().signal, { sql: '', params: [] })
+    expect(await queue.now(kind, 'second')).toMatchObject({ state: 'done' })
     expect(said).toEqual(['first', 'second'])
   })
 
@@ -261,6 +301,6 @@ describeEngines('the work queue', (engine) => {
     const queue = queueOn()
     clock.advance({ hours: 8 * 24 })
     await queue.tidying(async () => 7).run(new AbortController().signal, { sql: '', params: [] })
-    expect((await queue.page({ kind, limit: 10 })).map(({ id }) => id)).toEqual(['waits'])
+    expect((await queue.page({ kind, limit: 10, descending: false })).map(({ id }) => id)).toEqual(['waits'])
   })
 })

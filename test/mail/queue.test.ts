@@ -5,13 +5,12 @@ import { afterEach, expect, it } from 'vitest'
 import { createLeases } from '../../src/jobs/leases.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { failure } from '../../src/lib/failure.ts'
-import { postRounds } from '../../src/mail/post.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { describeEngines } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog } from '../support/log.ts'
 import { textOf } from '../support/outbox.ts'
-import { acme, codeFor, openPostOffice } from '../support/post-office.ts'
+import { acme, codeFor, openPostOffice, paperAccount } from '../support/post-office.ts'
 import { startSmtpServer } from '../support/smtp-server.ts'
 
 const open: { close(): Promise<unknown> }[] = []
@@ -39,7 +38,7 @@ describeEngines('the mail queue', (engine) => {
     const set = new ChangeSet({ requestId: 'test' })
     set.record({ accountId: acme.id, kind: 'note', id: 'x', action: 'created' })
     await mail.notify(set, codeFor('ada@acme.test'))
-    set.run('UPDATE letters SET tries = 0 WHERE id = $1', ['none'], {
+    set.run('UPDATE work SET attempts = 0 WHERE id = $1', ['none'], {
       rows: 1,
       orElse: () => failure('datastore_conflict', {}),
     })
@@ -49,20 +48,22 @@ describeEngines('the mail queue', (engine) => {
 
   it('keeps what a letter says sealed, and only until it is delivered', async () => {
     const smtp = await smtpServer()
-    const { send, deliver, waiting, attempts } = await office(smtp.url)
+    const { send, deliver, waiting, settled, attempts } = await office(smtp.url)
     await send(codeFor('ada@acme.test', '4711'))
     const [letter, ...others] = await waiting()
     expect(others).toEqual([])
-    expect(letter).toMatchObject({
-      account_id: acme.id,
+    expect(letter).toMatchObject({ account_id: acme.id, kind: 'mail', outcome: '' })
+    const { messageId, sealed, ...rest } = JSON.parse(String(letter?.payload))
+    expect(rest).toEqual({
       notice: 'email_verification',
       recipient: 'ada@acme.test',
+      created: expect.any(Number),
+      goodUntil: expect.any(Number),
     })
-    expect(
-      JSON.stringify({ ...letter, id: '', message_id: '', created: 0, due_at: 0, good_until: 0 }),
-    ).not.toMatch(/code|4711/)
+    expect(`${messageId}${sealed}`).not.toMatch(/code/)
     await deliver()
     expect(await waiting()).toEqual([])
+    expect(await settled()).toMatchObject([{ state: 'done', payload: '{}', outcome: '250 taken' }])
     expect(textOf(smtp.mails[0]?.message ?? '')).toContain('The verification code is 4711.')
     expect(JSON.stringify((await attempts()).map(({ subject, reply }) => [subject, reply]))).not.toContain(
       '4711',
@@ -144,7 +145,7 @@ describeEngines('the mail queue', (engine) => {
 
   it('tries again after ten seconds, then after growing pauses, always the same letter', async () => {
     const smtp = await smtpServer()
-    const { send, deliver, post, waiting, attempts, clock, entries, errors } = await office(smtp.url)
+    const { send, deliver, isAnyDue, waiting, attempts, clock, entries, errors } = await office(smtp.url)
     smtp.refuse(4)
     await send(codeFor('ada@acme.test'))
     const pauses: number[] = []
@@ -154,9 +155,9 @@ describeEngines('the mail queue', (engine) => {
       const pause = (letter?.due_at as number) - clock.now()
       pauses.push(pause / 1000)
       clock.advance({ milliseconds: pause - 1 })
-      expect(await post.isAnyDue()).toBe(false)
+      expect(await isAnyDue()).toBe(false)
       clock.advance({ milliseconds: 1 })
-      expect(await post.isAnyDue()).toBe(true)
+      expect(await isAnyDue()).toBe(true)
     }
     await deliver()
     expect(pauses).toEqual([10, 60, 300, 900])
@@ -233,6 +234,17 @@ describeEngines('the mail queue', (engine) => {
     ])
   })
 
+  it('lets nobody wait until a flood of letters of another account is sent', async () => {
+    const smtp = await smtpServer()
+    const { send, deliver } = await office(smtp.url)
+    for (let count = 0; count < 60; count += 1) await send(codeFor(`user${count}@acme.test`))
+    await send({ ...codeFor('rex@rival.test'), account: paperAccount('b'.repeat(32)) })
+    await deliver()
+    const order = smtp.mails.map(({ to }) => to[0])
+    expect(order).toHaveLength(61)
+    expect(order.indexOf('rex@rival.test')).toBeLessThan(4)
+  })
+
   it('loses nothing while no mail server is there, and leaves most letters untried', async () => {
     const first = await startSmtpServer()
     await first.close()
@@ -242,7 +254,7 @@ describeEngines('the mail queue', (engine) => {
     await deliver()
     const left = await waiting()
     expect(left).toHaveLength(40)
-    expect(left.filter(({ tries }) => (tries as number) > 0).length).toBeLessThanOrEqual(4)
+    expect(left.filter(({ attempts }) => (attempts as number) > 0).length).toBeLessThanOrEqual(4)
     const smtp = await opened(startSmtpServer(first.port))
     clock.advance({ seconds: 15 })
     await deliver()
@@ -269,7 +281,7 @@ describeEngines('the mail queue', (engine) => {
     const processes = [post, another()].map((one) => {
       const leases = createLeases(store, clock, createTestLog().log)
       const rounds = createRounds({ leases, store, clock, log: createTestLog().log })
-      for (const round of postRounds(one)) rounds.add(round)
+      for (const round of one.rounds) rounds.add(round)
       rounds.start()
       return { leases, rounds }
     })
@@ -305,18 +317,22 @@ describeEngines('the mail queue', (engine) => {
     expect(smtp.mails).toHaveLength(4)
     const left = await waiting()
     expect(left).toHaveLength(10)
-    expect(left.every(({ tries }) => tries === 0)).toBe(true)
+    expect(left.every(({ attempts }) => attempts === 0)).toBe(true)
   })
 
   it('sends the others although one letter cannot be read, and gives that up in the end', async () => {
     const smtp = await smtpServer()
     const { store, send, deliver, waiting, attempts, clock } = await office(smtp.url)
     await send(codeFor('ada@acme.test'))
-    await store.writeUnrecorded([{ sql: "UPDATE letters SET sealed = 'spoiled'", params: [] }])
+    await store.writeUnrecorded([
+      { sql: `UPDATE work SET payload = replace(payload, '"sealed":"', '"sealed":"spoiled')`, params: [] },
+    ])
     await send(codeFor('uli@acme.test'))
     await deliver()
     expect(smtp.mails.map(({ to }) => to)).toEqual([['uli@acme.test']])
-    expect(await waiting()).toMatchObject([{ recipient: 'ada@acme.test', tries: 1 }])
+    expect(await waiting()).toMatchObject([
+      { payload: expect.stringContaining('ada@acme.test'), attempts: 1 },
+    ])
     clock.advance({ hours: 72 })
     await deliver()
     expect(await waiting()).toEqual([])

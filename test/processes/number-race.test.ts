@@ -1,4 +1,4 @@
-// One number belongs to one owner at any time, whichever processes are asked for it (reference 02 section 3, case 72).
+// One number belongs to one owner at any time, whichever processes are asked for it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Answer } from '../support/client.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type CdrRow, storedColumns } from '../../src/areas/cdrs/columns.ts'
-import { columnsFor, documentOf, rowTextOf } from '../../src/areas/cdrs/rules.ts'
+import { documentOf, rowTextOf } from '../../src/areas/cdrs/rules.ts'
+import { columnsFor } from '../../src/areas/cdrs/sheet/columns.ts'
 
 const view = { utcOffset: 0, forReseller: true, omitsEmpty: false }
 const sessionDescriptions = ['local_sdp', 'remote_sdp']

@@ -1,7 +1,14 @@
-// What decides about money that moves: reference 03 sections 1.10 and 5.
+// What decides about money that moves.
 import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { lowBalanceThreshold, topupDue } from '../../src/areas/payments/topup/rules.ts'
+import {
+  coinProblems,
+  maySend,
+  raisedToCoin,
+  type Transaction,
+} from '../../src/areas/payments/transactions/rules.ts'
 import {
   defaultToken,
   type PaymentTokens,
@@ -11,14 +18,6 @@ import {
 } from '../../src/areas/services/payment-tokens/rules.ts'
 import { standingAfter } from '../../src/areas/services/rules.ts'
 import { bookkeeperKey, bookkeeperOfKey } from '../../src/areas/services/synchronization/rules.ts'
-import { lowBalanceThreshold, topupDue } from '../../src/areas/services/topup/rules.ts'
-import {
-  coinProblems,
-  maySend,
-  pauseAfter,
-  raisedToCoin,
-  type Transaction,
-} from '../../src/areas/services/transactions/rules.ts'
 import { signatureOf } from '../../src/payment/signature.ts'
 import { smallestUnits, stripeAmount } from '../../src/payment/stripe-amounts.ts'
 import { stripeLibrary } from '../../src/payment/stripe-library.ts'
@@ -83,11 +82,6 @@ describe('an amount', () => {
 })
 
 describe('a transaction of which nobody knows', () => {
-  it('is looked at after growing pauses, at least once in an hour', () => {
-    expect([0, 1, 2].map(pauseAfter)).toEqual([1000, 2000, 4000])
-    expect(pauseAfter(1000)).toBe(3_600_000)
-  })
-
   it('is sent again for a day', () => {
     const made = { created: 62_167_219_200 } as Transaction
     expect(maySend(made, day - 1)).toBe(true)

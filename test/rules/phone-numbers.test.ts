@@ -29,7 +29,7 @@ import { numberStates } from '../../src/areas/phone-numbers/schema.ts'
 
 const targets: readonly Target[] = ['in_service', 'reserved', 'available', 'aging', 'port_in']
 
-// Reference 02 section 2.2, row by row: who may, or nothing where it is no transition.
+// Row by row: who may, or nothing where it is no transition.
 const matrix: Record<StateBefore, readonly string[]> = {
   [absent]: ['creator', 'creator', 'creator', 'creator', 'creator'],
   discovery: ['authorised', 'authorised', '', '', ''],

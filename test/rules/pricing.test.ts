@@ -1,4 +1,4 @@
-// Reference 03 section 7.1: every line of its tables, and what holds for all price lists.
+// What each manner of pricing costs, line by line, and what holds for all price lists.
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
@@ -11,6 +11,8 @@ import {
 import { itemJson, priceItem, quantityOf } from '../../src/areas/services/pricing/items.ts'
 import { type AssignedPlan, mergePlans } from '../../src/areas/services/pricing/merge.ts'
 import type { ItemPlan, ItemPlans, PlanDoc } from '../../src/areas/services/pricing/plan.ts'
+
+const moment = Date.UTC(2026, 10, 21)
 
 const tiers = { rate: 2, rates: { 10: 5, 25: 4 } }
 const flat = { rate: 2, flat_rates: { 5: 20, 20: 50 } }
@@ -92,7 +94,7 @@ const priced = (items: Record<string, ItemPlan>, counts: ReturnType<typeof count
 
 describe('the price of an item', () => {
   it.each(cases)('is as in line %i of the table', (_, quantity, plan, billable, rate, discount, total) => {
-    const line = itemJson(priceItem('devices', 'sip_device', plan, quantity))
+    const line = itemJson(priceItem({ category: 'devices', item: 'sip_device', plan, quantity }))
     expect({ ...line, discount: line.discount ?? 0 }).toMatchObject({
       quantity,
       billable,
@@ -123,12 +125,13 @@ describe('the price of an item', () => {
           quantity: 6,
           billable: 6,
           rate: 1.5,
-          prorate: { additions: true, removals: true },
+          prorate: { additions: false, removals: false },
           taxes: [],
           total: 9,
         },
       ],
       activation_charges: [],
+      prorations: [],
       taxes: [],
       summary: { today: 0, recurring: 9 },
       plan: { devices: { _all: all } },
@@ -145,6 +148,7 @@ describe('a change', () => {
     const [compared] = compareInvoices(
       priced(items, counted({ sip_device: before })),
       priced(items, counted({ sip_device: after })),
+      moment,
     )
     if (!compared) throw new Error('no invoice')
     return compared
@@ -161,7 +165,7 @@ describe('a change', () => {
           quantity: 5,
           billable: 5,
           rate: 4,
-          prorate: { additions: true, removals: true },
+          prorate: { additions: false, removals: false },
           taxes: [],
           total: 20,
           changes: { type: 'modified', difference: { quantity: 3, billable: 3 } },
@@ -178,6 +182,7 @@ describe('a change', () => {
           total: 37.5,
         },
       ],
+      prorations: [],
       taxes: [],
       summary: { today: 37.5, recurring: 20 },
       plan: { devices: plan },
@@ -208,12 +213,12 @@ describe('a change', () => {
   it('tells lines that come and go', () => {
     const one = priced({ sip_device: { rate: 2 } }, counted({ sip_device: 3, ata: 1 }))
     const other = priced({ ata: { rate: 1 } }, counted({ sip_device: 3, ata: 1 }))
-    const [compared] = compareInvoices(one, other).map(comparedJson)
+    const [compared] = compareInvoices(one, other, moment).map(comparedJson)
     expect(compared?.items.map(({ item, quantity, changes }) => [item, quantity, changes])).toEqual([
       ['ata', 1, { type: 'created', difference: { quantity: 1, billable: 1, rate: 1 } }],
       ['sip_device', 0, { type: 'removed', difference: { quantity: -3, billable: -3, rate: -2 } }],
     ])
-    expect(compareInvoices(one, []).map(comparedJson)[0]?.summary).toEqual({ today: 0, recurring: 0 })
+    expect(compareInvoices(one, [], moment).map(comparedJson)[0]?.summary).toEqual({ today: 0, recurring: 0 })
   })
 })
 
@@ -223,6 +228,10 @@ describe('plans of one account', () => {
     minimum: 2,
     discounts: { cumulative: { maximum: 3 } },
     rates: { 10: 4 },
+    taxes: [
+      { name: 'Sales tax', rate: 5 },
+      { name: 'City tax', rate: 1 },
+    ],
   }
   const b = {
     rate: 6,
@@ -230,6 +239,7 @@ describe('plans of one account', () => {
     discounts: { cumulative: { maximum: 2 } },
     rates: { 5: 5.5 },
     cascade: true,
+    taxes: [{ name: 'VAT', rate: 20 }],
   }
   const mergedBy = (strategy: 'simple' | 'recursive' | 'cumulative') => {
     const plan = (item: ItemPlan, priority: number): PlanDoc => ({
@@ -253,6 +263,7 @@ describe('plans of one account', () => {
         discounts: { cumulative: { maximum: 5 } },
         rates: { 5: 5.5, 10: 4 },
         cascade: true,
+        taxes: [{ name: 'VAT', rate: 20 }],
       },
     ])
   })

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { ExtraCost } from '../../src/http/throttle/price.ts'
 import {
   type BucketSettings,
   bucketKey,
@@ -167,7 +168,7 @@ describe('the set of buckets', () => {
 describe('the price of a request', () => {
   const priced = (
     tokenCosts: unknown,
-    more: { accountId?: string; endpoint?: string; quickcall?: boolean; fallback?: number } = {},
+    more: { accountId?: string; endpoint?: string; extra?: ExtraCost; fallback?: number } = {},
   ) => costOf({ tokenCosts, accountId: 'A', endpoint: 'callflows', method: 'GET', fallback: 1, ...more })
 
   it('is the fallback without a setting, or with one that is no price', () => {
@@ -240,7 +241,11 @@ describe('the price of a request', () => {
 
   it('of a Quickcall stands under devices, or quickcall, in the order of the specification', () => {
     const quickcall = (prices: Record<string, number>) =>
-      priced(withPrices(prices), { endpoint: 'quickcall', quickcall: true, fallback: 99 })
+      priced(withPrices(prices), {
+        endpoint: 'quickcall',
+        extra: { action: 'quickcall', under: ['devices', 'quickcall'] },
+        fallback: 99,
+      })
     const order = [
       'A.devices.GET.quickcall',
       'A.devices.quickcall',

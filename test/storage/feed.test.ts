@@ -239,7 +239,7 @@ const callRoute = (by: Client, route: Route, { ids, systemIds, samples }: Stage,
 
 /** The routes that write; the one that ends all sessions comes last. */
 const writingRoutes = ({ server }: World) => {
-  const writing = server.areas.routes.filter(({ method }) => method !== 'GET')
+  const writing = server.routes.filter(({ method }) => method !== 'GET')
   const isLast = (route: Route) => nameOf(route) === 'PUT /v2/auth'
   return [...writing.filter((route) => !isLast(route)), ...writing.filter(isLast)]
 }
@@ -381,6 +381,6 @@ describe('the code', () => {
   it('writes in one place', () => {
     expect(pathsWith(/\bdb\.write\(/)).toEqual(['src/storage/store.ts'])
     expect(pathsWith(/\bwriteOf\(/)).toEqual(['src/storage/store.ts'])
-    expect(pathsWith(/(INSERT INTO |name: ')(audit_log|outbox)/)).toEqual(['src/storage/change-set.ts'])
+    expect(pathsWith(/(INSERT INTO |table\(')(audit_log|outbox)/)).toEqual(['src/storage/change-set.ts'])
   })
 })

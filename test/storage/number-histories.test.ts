@@ -91,7 +91,7 @@ describeEngines('any history of a few numbers', (engine) => {
 
   /** What the numbers of an account count as. */
   const counted = async (accountId: string) => {
-    const { account } = await world.server.areas.quantities.of(accountId)
+    const { account } = await world.server.areas.services.quantities.of(accountId)
     return Object.fromEntries(Object.entries(account).filter(([category]) => categories.includes(category)))
   }
 

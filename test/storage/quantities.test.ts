@@ -1,4 +1,4 @@
-// Reference 03 section 1.5: how many items of each category accounts have, and have below them.
+// How many items of each category accounts have, and have below them.
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Quantities } from '../../src/areas/services/quantities/rules.ts'
@@ -8,7 +8,7 @@ import { describeEngines, type TestAccount, useWorld } from '../support/world.ts
 
 describeEngines('quantities', (engine) => {
   const world = useWorld(engine)
-  const book = () => world.server.areas.quantities
+  const book = () => world.server.areas.services.quantities
   const fold = () => world.server.rounds.runNow('quantities')
 
   const totals = async ({ id }: Pick<TestAccount, 'id'>) => ({ ...(await book().of(id)) })

@@ -1,10 +1,12 @@
 // What holds for every answer, whatever the test asks about: held against each one that a test receives.
+
 import { Ajv, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { catalogue } from '../../src/http/answer/failures.ts'
 import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
 import type { Method, Route } from '../../src/http/route.ts'
 import type { FailureKind } from '../../src/lib/failure.ts'
+import { isObject } from '../../src/lib/json.ts'
 import { isTimezone } from '../../src/lib/timezones.ts'
 import type { Answer, RawRequest } from './client.ts'
 
@@ -36,6 +38,7 @@ const generalFailures: readonly FailureKind[] = [
   'datastore_unreachable',
   'charges_not_accepted',
   'billing_issue',
+  'not_enough_credit',
   'idempotency_conflict',
 ]
 
@@ -97,7 +100,6 @@ const headerMistakes = ({ headers }: Answer): (string | false)[] => [
   headers['access-control-max-age'] !== '86400' && 'no CORS max age',
 ]
 
-const isObject = (value: unknown) => value !== null && typeof value === 'object' && !Array.isArray(value)
 const isCount = (value: unknown) => Number.isInteger(value) && (value as number) >= 0
 
 const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[] => [

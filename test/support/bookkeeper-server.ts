@@ -1,4 +1,4 @@
-// The operator's own billing system, as the contract tells it: it charges, gives back, looks up and takes invoices,
+// The operator's own billing system: it charges, gives back, looks up and takes invoices,
 // and can be made to lose its answers.
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'

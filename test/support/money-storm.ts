@@ -1,5 +1,4 @@
 // Many money writes at once, while the server is killed again and again and the bookkeeper's answers get lost.
-// For the test, which is small, and for bench/money.ts, which is not.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'

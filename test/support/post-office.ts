@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { AccountDoc, AccountHidden, AccountRecord } from '../../src/auth/identity.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
+import { createQueue } from '../../src/jobs/queue.ts'
+import type { Round } from '../../src/jobs/rounds.ts'
 import { carryBySmtp, carryToFolder } from '../../src/mail/carriers.ts'
 import { createMail, type Order } from '../../src/mail/mail.ts'
 import type { NoticeId } from '../../src/mail/notices.ts'
-import { createPost } from '../../src/mail/post.ts'
+import { createPost, postRounds } from '../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../src/mail/senders.ts'
 import { createSettings } from '../../src/settings/settings.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -54,8 +56,9 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
   const carrierTo = (url: string | undefined) =>
     url ? carryBySmtp(url) : carryToFolder(join(folder, 'outbox'))
 
-  const postOn = (on: typeof store, url = smtpUrl) =>
-    createPost({
+  const postOn = (on: typeof store, url = smtpUrl) => {
+    const queue = createQueue({ store: on, log })
+    const post = createPost({
       store: on,
       keyring,
       settings: createSettings(on.records, 'test'),
@@ -63,6 +66,9 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       carrier: carrierTo(url),
       log,
     })
+    const [letters, ...rounds] = postRounds(post, queue) as [Round, ...Round[]]
+    return { letters, rounds: [letters, ...rounds], tidy: post.tidy, close: post.close }
+  }
   const posts = [postOn(store)]
   const [post] = posts as [ReturnType<typeof postOn>]
 
@@ -89,8 +95,10 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       await mail.notify(set, order)
       await store.commit(set)
     },
-    deliver: (signal = never) => post.deliverDue(signal),
-    waiting: () => store.all('SELECT * FROM letters ORDER BY id'),
+    deliver: (signal = never) => post.letters.run(signal, { sql: '', params: [] }),
+    isAnyDue: () => post.letters.due?.(),
+    waiting: () => store.all("SELECT * FROM work WHERE state = 'waiting' ORDER BY id"),
+    settled: () => store.all("SELECT * FROM work WHERE state <> 'waiting' ORDER BY id"),
     attempts: () => store.all('SELECT * FROM mail_attempts ORDER BY id'),
     async close() {
       for (const one of posts) one.close()

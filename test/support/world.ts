@@ -112,7 +112,7 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) =>
 
   const signedIn = async (account: TestAccount, userId: string) => {
     const record = await areas.accounts.get(account.id)
-    const user = await areas.users.collection.get(account.id, userId)
+    const user = await areas.users.get(account.id, userId)
     return (await areas.signIn.openSession(record, user)).token
   }
 
@@ -168,7 +168,7 @@ type Makers = ReturnType<typeof createMakers>
 const signInOperator = async (server: RunningServer, send: Send) => {
   const record = await server.areas.accounts.byRealm('master.localhost')
   if (!record) throw new Error('there is no master account')
-  const [user] = await server.areas.users.collection.page({
+  const [user] = await server.areas.users.page({
     accountId: record.id,
     limit: 1,
     descending: false,
@@ -218,7 +218,7 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
   const server = await startServer(config, { clock, log })
   const transport = createTransport(server.port)
-  const check = createAnswerChecks(server.areas.routes)
+  const check = createAnswerChecks(server.routes)
   const send: Send = async (raw) => {
     const answer = await transport.send(raw)
     check(raw, answer)
@@ -229,6 +229,7 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
   const operator = await signInOperator(server, send)
   const make = createMakers(server, send, operator)
   const people = await populate(make, operator)
+  const nextCredit = tally()
   // What was counted before is settled first: its audit entries and charges are not those of what comes now.
   const snapshot = async () => {
     const waiting = await server.store.all('SELECT id FROM quantity_moves LIMIT 1')
@@ -255,9 +256,15 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
     unchecked: ({ token }: Person) => clientWithToken(transport.send, token),
     /** Sets keys in the `default` section of a settings document. */
     configure,
+    /** Dollars that an account has from now on. */
+    async credit(account: TestAccount, amount: number) {
+      const source = { service: 'payments', id: `credit ${nextCredit()}` }
+      const usage = { type: 'credit', quantity: 1, unit: 'payment' }
+      must(await operator.put(`${account.path}/ledgers/credit`, { source, usage, amount }))
+    },
     /** Lets everything be mailed that waits for it. */
     async deliverMail() {
-      await server.rounds.runNow('password recovery')
+      await server.rounds.runNow('password_recovery')
       await server.rounds.runNow('mail')
     },
     /** The store's content without logs, to show that nothing changed. */

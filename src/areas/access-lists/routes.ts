@@ -42,7 +42,7 @@ export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] 
   const ofAccount = ({ account }: Pick<Call, 'account'>) => place(holderOf(account))
 
   const ofDevice = async ({ path }: { path: { account_id: string; device_id: string } }) => {
-    const device = await devices.collection.find(path.account_id, path.device_id)
+    const device = await devices.find(path.account_id, path.device_id)
     if (device) return place(holderOf(device))
     throw failure('bad_identifier', { cause: 'Identifier was not found', details: path.device_id })
   }

@@ -3,14 +3,14 @@ import type { Problems } from '../../lib/failure.ts'
 import { compilePattern, type Pattern } from '../../lib/pattern.ts'
 import type { AccessList } from './schema.ts'
 
-export type AccessReason =
+type AccessReason =
   | 'no_access_list'
   | 'allowed_by_access_lists'
   | 'realm_denies_address'
   | 'device_denies_address'
   | 'device_denies_user_agent'
 
-export interface AccessDecision {
+interface AccessDecision {
   allowed: boolean
   reason: AccessReason
 }

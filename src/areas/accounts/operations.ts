@@ -3,13 +3,14 @@ import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
-import type { CreationNotice, Mail } from '../../mail/mail.ts'
+import type { CreationNotice } from '../../mail/creation-notice.ts'
+import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { isInSubtree, nameKey, publicHalf, treeAfterMove, visibleAncestors } from './rules.ts'
+import { accountChanged, accountLeaving } from './signals.ts'
 import {
   apiKeyClaim,
   createAccountStore,
@@ -25,10 +26,6 @@ interface Tools {
   settings: Settings
   keyring: Keyring
   mail: Mail
-  /** What accounts have beside their records, and what is to be done with it when one goes. */
-  attached(): readonly Attached[]
-  /** Called with the change set in which an account begins or changes, for what follows from its document. */
-  changed(set: ChangeSet, before: AccountRecord | undefined, after: AccountRecord): void
 }
 
 /** What an ancestor, or the operator, may change of an account besides its public half. */
@@ -45,7 +42,7 @@ const isOther = (holder: ClaimHolder | undefined, own: AccountRecord | undefined
 
 export type Accounts = ReturnType<typeof createAccounts>
 
-export const createAccounts = ({ store, settings, keyring, mail, attached, changed }: Tools) => {
+export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   const accounts = createAccountStore(store)
   const { records, clock } = store
 
@@ -87,7 +84,7 @@ export const createAccounts = ({ store, settings, keyring, mail, attached, chang
   const save = async (author: Author, before: AccountRecord, after: AccountRecord) => {
     const set = new ChangeSet(author)
     accounts.replace(set, before, after)
-    changed(set, before, after)
+    set.tell(accountChanged, { before, after })
     await store.commit(set)
     return after
   }
@@ -184,7 +181,7 @@ export const createAccounts = ({ store, settings, keyring, mail, attached, chang
       const account = await draft(parent, data, {})
       const set = new ChangeSet(author)
       accounts.insert(set, account, parent)
-      changed(set, undefined, account)
+      set.tell(accountChanged, { before: undefined, after: account })
       if (notice === 'mail') await announce(set, account, parent)
       await store.commit(set)
       return account
@@ -218,7 +215,7 @@ export const createAccounts = ({ store, settings, keyring, mail, attached, chang
       if (account.tally > 0) throw failure('account_has_descendants', { cause: account.id })
       const set = new ChangeSet(author)
       await accounts.remove(set, account)
-      for (const { removeWith } of attached()) await removeWith(set, holderOf(account))
+      set.tell(accountLeaving, account)
       await store.commit(set)
       return account
     },

@@ -9,12 +9,12 @@ import {
 } from '../../auth/policies.ts'
 import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../http/answer/listing.ts'
-import { creationNotice, creationQuery, withoutCreationWish } from '../../http/creation-notice.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
+import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Accounts, Privileged } from './operations.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
 import { accountJson, accountReadOnlyValues, childRow, descendantRow, type ReadOnlyValues } from './views.ts'
@@ -110,8 +110,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: "Create a sub-account of the caller's account",
       allow: anyToken,
       ...writing,
-      query: creationQuery,
-      prepare: (data) => prepare(withoutCreationWish(data)),
+      wishes: creationWishes,
       judge: ({ data }) => accounts.judge(data),
       run: (call) => create(call, call.actor.account),
     }),
@@ -132,8 +131,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: 'Create a sub-account',
       allow: accountMember,
       ...writing,
-      query: creationQuery,
-      prepare: (data) => prepare(withoutCreationWish(data)),
+      wishes: creationWishes,
       judge: ({ data }) => accounts.judge(data),
       run: (call) => create(call, call.account),
     }),
@@ -166,6 +164,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/children`, {
       summary: 'List direct sub-accounts',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -173,6 +172,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/descendants`, {
       summary: 'List all accounts below',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -180,6 +180,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/siblings`, {
       summary: 'List the accounts beside an account, itself included',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -192,6 +193,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/parents`, {
       summary: 'List the accounts above, top first, as far as the caller may see',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -199,6 +201,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/tree`, {
       summary: 'List the accounts above, top first, as far as the caller may see',
+      resource: 'accounts',
       allow: accountMember,
       answers: AccountRow,
       list: true,
@@ -206,6 +209,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     get(`${anAccount}/api_key`, {
       summary: 'Read the API key',
+      resource: 'accounts',
       // Whoever holds the key acts as an admin: an ordinary user must not learn it.
       allow: accountAdmin,
       answers: ApiKey,
@@ -213,6 +217,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     put(`${anAccount}/api_key`, {
       summary: 'Make a new API key',
+      resource: 'accounts',
       allow: accountAdminPerson,
       answers: ApiKey,
       run: async ({ author, account }) => ({
@@ -221,6 +226,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     post(`${anAccount}/move`, {
       summary: 'Move an account, with all below it, under another parent',
+      resource: 'accounts',
       allow: ancestorOnly,
       body: Move,
       answers: AccountAnswer,
@@ -234,6 +240,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     put(`${anAccount}/reseller`, {
       summary: 'Promote an account to reseller',
+      resource: 'accounts',
       allow: superduper,
       answers: AccountAnswer,
       fails: ['account_has_descendants'],
@@ -242,6 +249,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }),
     del(`${anAccount}/reseller`, {
       summary: 'Demote a reseller',
+      resource: 'accounts',
       allow: superduper,
       answers: AccountAnswer,
       fails: ['account_has_descendants'],

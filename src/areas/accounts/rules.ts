@@ -16,8 +16,8 @@ export const publicHalf = (data: Json): AccountDoc => {
   return doc as AccountDoc
 }
 
-export const billingModes = ['limits_only', 'normal', 'manual'] as const
-export type BillingMode = (typeof billingModes)[number]
+const billingModes = ['limits_only', 'normal', 'manual'] as const
+type BillingMode = (typeof billingModes)[number]
 
 /** How the caller sees the account billed. */
 export const billingMode = (resellerId: string, callerId: string, masterId: string): BillingMode => {

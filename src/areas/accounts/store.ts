@@ -4,8 +4,9 @@ import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { moveQuantities, removeQuantities } from '../../storage/quantities.ts'
-import { deleteRecord, recordColumns, sortKeyOf, toRecord } from '../../storage/records.ts'
+import { deleteRecord, recordColumns, sortKeyOf, toRecords } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { keyset } from '../../storage/table.ts'
 
 export const nameTaken = (name: unknown) => ({
   name: { unique: { message: 'Account name already in use', cause: name } },
@@ -42,13 +43,11 @@ export interface TreePage {
 }
 
 const treeSql = ({ direct, after, descending }: TreePage) => {
-  const side = descending ? '<' : '>'
-  const order = descending ? 'DESC' : 'ASC'
-  const keyset = after ? `AND (t.sort_key, t.account_id) ${side} ($3, $4)` : ''
-  return `SELECT ${recordColumns('r.')} FROM account_tree t
+  const { behind, order } = keyset(['t.sort_key', 't.account_id'], descending)
+  return `SELECT ${recordColumns('r')} FROM account_tree t
     JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
-    WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${keyset}
-    ORDER BY t.sort_key ${order}, t.account_id ${order} LIMIT $2`
+    WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${after ? `AND ${behind(3)}` : ''}
+    ORDER BY ${order} LIMIT $2`
 }
 
 /** What the tree orders accounts by, and what search finds them by. */
@@ -56,8 +55,6 @@ const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.na
 
 const moveTally =
   "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
-
-export type AccountStore = ReturnType<typeof createAccountStore>
 
 /** Accounts, and the tree they stand in: one row of `account_tree` for each pair of an account and an ancestor. */
 export const createAccountStore = (store: Store) => {
@@ -110,7 +107,7 @@ export const createAccountStore = (store: Store) => {
   const readTree = async (page: TreePage) => {
     const params = [page.ancestorId, page.limit, ...(page.after ?? [])]
     const rows = await (page.long ? store.scan(treeSql(page), params) : store.all(treeSql(page), params))
-    return rows.map(toRecord) as AccountRecord[]
+    return toRecords(accountKind, rows)
   }
 
   return {
@@ -133,6 +130,7 @@ export const createAccountStore = (store: Store) => {
     /** A new account below `parent`, which must not have moved or gone meanwhile. */
     insert(set: ChangeSet, account: AccountRecord, parent: AccountRecord | undefined) {
       collection.insert(set, account)
+      set.newcomers.set(account.id, { name: account.doc.name, tree: account.hidden.tree })
       if (parent) hold(set, parent)
       plant(set, account)
       count(set, account.hidden.tree, 1)
@@ -164,6 +162,7 @@ export const createAccountStore = (store: Store) => {
       collection.remove(set, account)
       set.run('DELETE FROM records WHERE account_id = $1', [account.id], { rows: 0, orElse: conflict })
       set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
+      set.transfers.push({ accountId: account.id, from: account.hidden.tree, to: undefined })
       removeQuantities(set, account.id, parentOf(account), store.clock.now())
       uproot(set, account)
       count(set, account.hidden.tree, -1)
@@ -181,7 +180,10 @@ export const createAccountStore = (store: Store) => {
       if (newParent.id !== before.id) hold(set, newParent)
       collection.replace(set, before, after)
       const parents = { from: parentOf(before), to: newParent.id }
-      if (parents.from !== parents.to) moveQuantities(set, before.id, parents, store.clock.now())
+      if (parents.from !== parents.to) {
+        set.transfers.push({ accountId: before.id, from: before.hidden.tree, to: after.hidden.tree })
+        moveQuantities(set, before.id, parents, store.clock.now())
+      }
       for (const [old, moved] of descendants) {
         set.run(
           "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",

@@ -1,13 +1,13 @@
 import type { Problems } from '../../lib/failure.ts'
 import type { Alert, AlertRow } from './schema.ts'
 
-// Who sees an alert (reference 03 section 4.1). Recipients are written [type, value]; clients may write the pair the
+// Who sees an alert. Recipients are written [type, value]; clients may write the pair the
 // other way round, as the specification prints it.
 
 type Audience = 'users' | 'admins'
 
 /** A recipient in one spelling. */
-export type Key =
+type Key =
   | readonly [type: 'all' | 'resellers', value: Audience]
   | readonly [type: 'user', value: string]
   | readonly [type: string, value: string]
@@ -122,7 +122,7 @@ export const isOnlyFor = (alert: Alert, accountId: string) =>
 const present = (values: Record<string, unknown>) =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 
-/** A row of the list: flat, and once more under `value` (reference 03 section 4.2). */
+/** A row of the list: flat, and once more under `value`. */
 export const rowOf = (
   id: string,
   alert: Omit<Alert, 'to'>,

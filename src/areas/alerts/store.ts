@@ -55,7 +55,6 @@ export const createAlertStore = (store: Store) => {
     },
 
     /** The alerts that ended first, whether or not they have. */
-    firstToEnd: (limit: number) =>
-      collection.page({ accountId: systemScope, limit, descending: false }) as Promise<AlertStored[]>,
+    firstToEnd: (limit: number) => collection.page({ accountId: systemScope, limit, descending: false }),
   }
 }

@@ -89,3 +89,14 @@ export const storedColumns = [
 
 /** The month of a leg, `202611`: it stands in front of the id. */
 export const monthOfId = (id: string) => Number(id.slice(0, 6))
+
+export const callIdOf = (cdrId: string) => cdrId.slice(7)
+
+export const interactionIdOf = ({
+  interaction_time: time,
+  interaction_key: key,
+}: Pick<CdrRow, 'interaction_time' | 'interaction_key'>) => `${time}-${key}`
+
+/** When the leg began, in Gregorian seconds: `timestamp` is when it ended. */
+export const startOf = ({ created, duration_seconds }: Pick<CdrRow, 'created' | 'duration_seconds'>) =>
+  created - (duration_seconds ?? 0)

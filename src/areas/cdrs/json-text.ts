@@ -45,7 +45,7 @@ const valueStart = (text: string, key: string) => {
 }
 
 /** Members of objects as texts, without the braces around them. */
-export interface SplitObject {
+interface SplitObject {
   inner: string
   others: string
 }

@@ -1,8 +1,8 @@
+import type { Question } from '../../lib/question.ts'
 import { isStorable } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { workAhead } from './ahead.ts'
 import { type CdrRow, monthOfId, storedColumns } from './columns.ts'
-import type { CdrQuestion } from './filters/rules.ts'
 import { createConditions } from './filters/store.ts'
 import {
   endOf,
@@ -30,7 +30,7 @@ import { sheetOf } from './sheet/store.ts'
 /** Whose legs, of which time, and which of them. */
 export interface Scope extends Holder, TimeWindow {
   /** Filters that the store applies. */
-  questions: readonly CdrQuestion[]
+  questions: readonly Question[]
 }
 
 export interface LegBatch {
@@ -185,7 +185,8 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     for (const stretch of await stretchesFrom(scope, after, descending)) {
       const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
       items.push(...(await readPart({ ...part, until: undefined }, limit - items.length, long)))
-      if (items.length === limit) return { items, next: placeOf(items.at(-1) as CdrRow) }
+      const final = items.at(-1)
+      if (final && items.length === limit) return { items, next: placeOf(final) }
     }
     return { items, next: undefined }
   }

@@ -8,7 +8,8 @@ import type { Json } from '../../lib/json.ts'
 import type { OutputAction, TaskContext } from '../tasks/operations.ts'
 import type { Cdrs } from './operations.ts'
 import type { Place, TimeWindow } from './reading/rules.ts'
-import { columnsFor, sheetRowOf } from './rules.ts'
+import { sheetRowOf } from './rules.ts'
+import { columnsFor } from './sheet/columns.ts'
 
 interface Tools {
   cdrs: Cdrs

@@ -8,7 +8,8 @@ import { mergeSections } from '../../settings/sections.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
-import type { SystemConfigs, Validate } from '../system-configs/operations.ts'
+import type { Validate } from '../area.ts'
+import type { SystemConfigs } from '../system-configs/operations.ts'
 import { belowAccount, difference, effective } from './rules.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
@@ -51,7 +52,7 @@ export const createAccountConfigs = ({ store, node, accounts, systemConfigs, val
   }
 
   const systemValues = async (name: string): Promise<Json> => {
-    const doc = (await systemConfigs.collection.find(systemScope, name))?.doc
+    const doc = (await systemConfigs.find(systemScope, name))?.doc
     return mergeSections(doc?.default, doc?.[node])
   }
 

@@ -1,9 +1,6 @@
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { isSecretKey } from '../../lib/secrets.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const hideIn = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(hideIn)
@@ -11,7 +8,7 @@ const hideIn = (value: unknown): unknown => {
 }
 
 /** What of another account's values may be shown: passwords and keys stay with their owner. */
-export const withoutSecrets = (values: Json): Json =>
+const withoutSecrets = (values: Json): Json =>
   Object.fromEntries(
     Object.entries(values)
       .filter(([key]) => !isSecretKey(key))

@@ -3,7 +3,7 @@ import { createCollection } from '../../storage/collection.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 
-export const accountConfigKind = 'account_config'
+const accountConfigKind = 'account_config'
 
 export type AccountConfigStored = StoredRecord<Json, Record<never, never>>
 

@@ -1,13 +1,11 @@
 import { type AccountRecord, type Actor, isSuperduper, userKind } from '../../auth/identity.ts'
 import { Failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
-import { holderOf } from '../../storage/records.ts'
+import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
 import type { MobileNumbers } from '../phone-numbers/operations.ts'
-import type { Provisioning } from '../provisioning/operations.ts'
 import {
   type DeviceDoc,
   deviceProblems,
@@ -16,6 +14,7 @@ import {
   mobileNumberOf,
   storedHalf,
 } from './rules.ts'
+import { deviceChanged, deviceLeaving } from './signals.ts'
 import {
   createDeviceStore,
   type DeviceRecord,
@@ -29,11 +28,7 @@ import {
 interface Tools {
   store: Store
   mediaSwitch: MediaSwitch
-  /** What is kept beside a device and goes with it. */
-  attached: readonly Attached[]
   mobileNumbers: MobileNumbers
-  /** Hears of phones with the change set in which they are made, changed or removed. */
-  provisioning: Pick<Provisioning, 'changed'>
 }
 
 export type { DeviceDoc, DeviceRecord }
@@ -50,18 +45,18 @@ interface Proposal {
 }
 
 /** Whether a device is registered, where it can be. */
-export interface Registration {
+interface Registration {
   registrable: boolean
   registered?: boolean
 }
 
-export interface DeviceStatus extends Registration {
+interface DeviceStatus extends Registration {
   device_id: string
 }
 
 export type Devices = ReturnType<typeof createDevices>
 
-export const createDevices = ({ store, mediaSwitch, attached, mobileNumbers, provisioning }: Tools) => {
+export const createDevices = ({ store, mediaSwitch, mobileNumbers }: Tools) => {
   const devices = createDeviceStore(store)
   const { records } = store
 
@@ -130,8 +125,7 @@ export const createDevices = ({ store, mediaSwitch, attached, mobileNumbers, pro
     devices.remove(set, device)
     const number = mobileNumberOf(device.doc)
     if (number) await mobileNumbers.release(set, device, number)
-    await provisioning.changed(set, device, undefined)
-    for (const kind of attached) await kind.removeWith(set, holderOf(device))
+    set.tell(deviceLeaving, device)
   }
 
   const ownedBy = async (account: AccountRecord, ownerId: string) => {
@@ -165,7 +159,7 @@ export const createDevices = ({ store, mediaSwitch, attached, mobileNumbers, pro
   }
 
   return {
-    collection: devices,
+    ...readsOf(devices),
     phoneOf,
     ownedBy,
     sync,
@@ -190,7 +184,7 @@ export const createDevices = ({ store, mediaSwitch, attached, mobileNumbers, pro
       const set = new ChangeSet(author)
       devices.insert(set, device)
       await moveNumber(set, undefined, device)
-      await provisioning.changed(set, undefined, device)
+      set.tell(deviceChanged, { before: undefined, after: device })
       await store.commit(set)
       return device
     },
@@ -206,7 +200,7 @@ export const createDevices = ({ store, mediaSwitch, attached, mobileNumbers, pro
       const set = new ChangeSet(author)
       devices.replace(set, device, after)
       await moveNumber(set, device, after)
-      await provisioning.changed(set, device, after)
+      set.tell(deviceChanged, { before: device, after })
       await store.commit(set)
       if (endsRegistration(device.doc, after.doc)) await endRegistrations(account, [device])
       return after

@@ -4,7 +4,7 @@ import { accepted, ListAnswer, made, one, removed } from '../../http/answer/answ
 import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type RequestFacts, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
 import { list, open } from '../../lib/schema.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { ListRow, Records } from '../../storage/records.ts'
@@ -17,8 +17,6 @@ const onUser = '/v2/accounts/{account_id}/users/{user_id}/devices'
 const oneDevice = `${onAccount}/{device_id}` as const
 
 type Scope = Pick<Call, 'account' | 'request'>
-
-const isTrue = (value: unknown) => value === true || value === 'true'
 
 const restartIn = (request: RequestFacts): Restart => (isTrue(request.value('reboot')) ? 'reboot' : 'reload')
 
@@ -33,7 +31,7 @@ const syncFails = ['no_media_switch'] as const
 
 export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   const subject = ({ path }: { path: { account_id: string; device_id: string } }) =>
-    devices.collection.get(path.account_id, path.device_id)
+    devices.get(path.account_id, path.device_id)
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
     const user = await records.find(path.account_id, userKind, path.user_id)
@@ -51,7 +49,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   }
 
   const listed = ({ account, request }: Scope, ownerId?: string) => {
-    const listing = collectionListing(devices.collection, account.id, ownerId)
+    const listing = collectionListing(devices, account.id, ownerId)
     return isTrue(request.value('with_status')) ? withStatus(listing, account) : new ListAnswer(listing)
   }
 
@@ -147,6 +145,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     }),
     post(`${oneDevice}/sync`, {
       summary: 'Tell a device to fetch its settings again',
+      resource: 'devices',
       allow: accountMember,
       query: { reboot: 'true restarts the device' },
       subject,

@@ -1,9 +1,8 @@
 import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import type { Problems } from '../../lib/failure.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { type Device, deviceReadOnly } from './schema.ts'
-
-type Json = Record<string, unknown>
 
 /** What is stored of a device. */
 export type DeviceDoc = Device & { readonly [custom: string]: unknown }
@@ -25,9 +24,6 @@ export const hasExternalNumber = ({ caller_id: callerId }: Doc) =>
 
 export const hasMusicOnHold = ({ music_on_hold: music }: Doc) =>
   Boolean((music as { media_id?: string } | undefined)?.media_id)
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A MAC address in any notation as its 12 digits; what is none stays as it is, to be refused. */
 const plainMac = (text: string) => {
@@ -90,7 +86,7 @@ export const storedHalf = (data: Json, accountRealm: string, before: DeviceDoc |
 }
 
 /** Who a device is to SIP, as far as names may be held only once. */
-export interface SipIdentity {
+interface SipIdentity {
   username: string
   /** Only where it is not the account's. */
   realm: string | undefined

@@ -36,7 +36,7 @@ const macClaim = (accountId: string, value: string) => ({ scope: accountId, name
 const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
 
 /** A name that a device holds alone, and what the second one is told. */
-export interface UniqueName {
+interface UniqueName {
   claim: Claim
   problems: Problems
 }

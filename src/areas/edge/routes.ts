@@ -14,7 +14,7 @@ export const edgeRoutes = (edge: Edge): Route[] => [
   get('/v2/edge', {
     summary: 'Tell an edge proxy what holds for a packet',
     allow: anyToken,
-    free: true,
+    price: { is: 'free' },
     query: {
       realm: 'Required: the realm the packet names',
       username: 'The SIP user name it names',

@@ -1,4 +1,4 @@
-import { accountAdmin, accountMember, resellerOnly } from '../../auth/policies.ts'
+import { accountAdmin, accountMember, ownReseller } from '../../auth/policies.ts'
 import { answer, RawJson } from '../../http/answer/answers.ts'
 import { type Call, get, patch, post, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
@@ -64,7 +64,7 @@ export const limitRoutes = (limits: LimitBook): Route[] => {
   }
 
   const judge = async ({ data }: { data: OperatorLimits }) => amountProblems(data)
-  const operating = { allow: resellerOnly, subject: operatorPlace, answers: OperatorLimits }
+  const operating = { allow: ownReseller, subject: operatorPlace, answers: OperatorLimits }
 
   return [
     get(onAccount, {

@@ -18,7 +18,7 @@ export const noWishes = {
   authz_resource_types: [],
 } satisfies Limits
 
-export type WholeLimits = Required<Limits>
+type WholeLimits = Required<Limits>
 
 export const withDefaults = (limits: Limits | undefined): WholeLimits => ({ ...noWishes, ...limits })
 
@@ -49,7 +49,7 @@ const callsOf = (wished: number, cap = -1) => {
 /** Counts enabled devices or users of the account. */
 export type CountOf = (type: 'device' | 'user') => number
 
-/** What holds for an account: its wishes within what its operator allows (reference 03 section 2.4). */
+/** What holds for an account: its wishes within what its operator allows. */
 export const effectiveLimits = (
   wishes: WholeLimits,
   operator: OperatorLimits,

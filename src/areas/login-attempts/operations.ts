@@ -5,6 +5,7 @@ import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import { monthOf } from '../../lib/time-key.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import { type AttemptType, createAttemptStore, secondFactors } from './store.ts'
 
@@ -15,7 +16,7 @@ export interface Visit {
   headers: Record<string, string>
 }
 
-export interface Attempt {
+interface Attempt {
   account: AccountRecord
   user: UserRecord | undefined
   type: AttemptType
@@ -51,7 +52,7 @@ export const createLoginAttempts = ({ store, afterwards }: { store: Store; after
   }
 
   return {
-    collection: attempts,
+    ...readsOf(attempts),
     secondFactors,
 
     /** Keeps an attempt. It is written after the answer, which must not tell by its time that an account exists. */

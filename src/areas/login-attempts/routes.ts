@@ -25,7 +25,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Tools): Route[
   const listing = async (query: URLSearchParams, place: { accountId: string; ownerId?: string }) => {
     const { maximum_range: maximum } = await settings.of('crossbar')
     const window = timeWindow(query, gregorianNow(clock), maximum)
-    return new ListAnswer(timeListing(attempts.collection, place, window))
+    return new ListAnswer(timeListing(attempts, place, window))
   }
 
   return [
@@ -41,7 +41,7 @@ export const loginAttemptRoutes = ({ attempts, settings, clock }: Tools): Route[
       summary: 'Read an attempt to sign in',
       allow: accountAdmin,
       answers: LoginAttempt,
-      run: async ({ path }) => one(await attempts.collection.get(path.account_id, path.attempt_id)),
+      run: async ({ path }) => one(await attempts.get(path.account_id, path.attempt_id)),
     }),
     get(onMultiFactor, {
       summary: 'List the attempts to pass the second factor of an account',

@@ -5,7 +5,7 @@ import type { Store } from '../../storage/store.ts'
 
 export type AttemptType = 'user_auth' | 'api_auth' | 'multi_factor' | 'recovery' | 'impersonation'
 
-export interface AttemptDoc {
+interface AttemptDoc {
   auth_type: AttemptType
   auth_module: string
   status: 'success' | 'failed'

@@ -1,13 +1,12 @@
 import { accountAdmin } from '../../auth/policies.ts'
 import { Answer } from '../../http/answer/answers.ts'
 import { get, post, type RequestFacts, type Route } from '../../http/route.ts'
+import { isTrue } from '../../lib/json.ts'
 import type { Migrations } from './operations.ts'
 import { MigrationAnswer, MigrationList, MigrationOrder, MigrationSummary } from './schema.ts'
 
 const all = '/v2/accounts/{account_id}/migrations'
 const one = `${all}/{migration_id}` as const
-
-const isTrue = (value: unknown) => value === true || value === 'true'
 
 const reachIn = (request: RequestFacts) => ({
   includesDescendants: isTrue(request.value('include_descendants')),

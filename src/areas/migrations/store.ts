@@ -1,12 +1,13 @@
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, accountKind } from '../../auth/identity.ts'
 import { type Author, type ChangeSet, conflict } from '../../storage/change-set.ts'
-import type { Row, Statement } from '../../storage/db.ts'
-import { recordColumns, toRecord } from '../../storage/records.ts'
+import type { Statement } from '../../storage/db.ts'
+import { recordColumns, toRecords } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Performer, Reach } from './rules.ts'
+import { flag, integer, json, optional, type RowOf, table, text } from '../../storage/table.ts'
+import type { Performer } from './rules.ts'
 
 /** The account that a run is in the middle of. */
-export interface HalfDone {
+interface HalfDone {
   accountId: string
   position: string
   changed: number
@@ -20,175 +21,159 @@ export interface Counters {
   changed: number
 }
 
-/** What was asked for, and how far it has come. Times are Gregorian seconds. */
-export interface Run extends Reach, Counters {
-  accountId: string
-  id: string
-  migration: string
-  author: Author
-  performer: Performer
-  requested: number
-  started: number | undefined
-  ended: number | undefined
-  total: number
+const runs = table('migration_runs', {
+  accountId: text(),
+  id: text(),
+  migration: text(),
+  includesDescendants: flag('include_descendants'),
+  includesResellers: flag('include_resellers'),
+  author: json<Author>(),
+  performer: json<Performer>(),
+  requested: integer(),
+  started: optional(integer()),
+  ended: optional(integer()),
+  total: integer(),
+  performed: integer(),
+  failed: integer(),
+  skipped: integer(),
+  changed: integer(),
   /** Grows with every commit of the run: of two processes that try the same one fails. */
-  turn: number
+  turn: integer(),
   /** The last account that was passed; empty when there is none yet. */
-  place: string
-  halfDone: HalfDone | undefined
-}
+  place: text(),
+  halfDone: optional(json<HalfDone>('step')),
+})
 
-export type NewRun = Pick<
-  Run,
-  | 'accountId'
-  | 'id'
-  | 'migration'
-  | 'author'
-  | 'performer'
-  | 'requested'
-  | 'total'
-  | 'includesDescendants'
-  | 'includesResellers'
->
+/** What was asked for, and how far it has come. Times are Gregorian seconds. */
+export type Run = RowOf<typeof runs>
+
+const newRuns = runs.pick(
+  'accountId',
+  'id',
+  'migration',
+  'includesDescendants',
+  'includesResellers',
+  'author',
+  'performer',
+  'requested',
+  'total',
+)
+
+export type NewRun = RowOf<typeof newRuns>
+
+const performances = table('migrations_performed', {
+  accountId: text(),
+  migration: text(),
+  runId: text(),
+  at: integer(),
+  performer: json<Performer>(),
+  changed: integer(),
+})
+
+const results = table('migration_outcomes', {
+  accountId: text(),
+  runId: text(),
+  targetId: text(),
+  problem: text(),
+})
 
 /** How a run stands after a commit. */
-export interface Advance {
+interface Advance {
   counted: Counters
   place: string
   halfDone: HalfDone | undefined
   at: number
 }
 
-export interface Performed {
-  runId: string
-  at: number
-  performer: Performer
-  changed: number
-}
+const performed = performances.pick('runId', 'at', 'performer', 'changed')
+
+export type Performed = RowOf<typeof performed>
+
+const failures = results.pick('targetId', 'problem')
 
 // Comes behind the empty text and before every id: the account itself is done, those below it are not.
 const behindRoot = '0'
 
-const toRun = (row: Row): Run => ({
-  accountId: row.account_id as string,
-  id: row.id as string,
-  migration: row.migration as string,
-  includesDescendants: row.include_descendants === 1,
-  includesResellers: row.include_resellers === 1,
-  author: JSON.parse(row.author as string) as Author,
-  performer: JSON.parse(row.performer as string) as Performer,
-  requested: row.requested as number,
-  started: (row.started as number | null) ?? undefined,
-  ended: (row.ended as number | null) ?? undefined,
-  total: row.total as number,
-  performed: row.performed as number,
-  failed: row.failed as number,
-  skipped: row.skipped as number,
-  changed: row.changed as number,
-  turn: row.turn as number,
-  place: row.place as string,
-  halfDone: row.step === null ? undefined : (JSON.parse(row.step as string) as HalfDone),
-})
-
-const insertRun = `INSERT INTO migration_runs (account_id, id, migration, include_descendants, include_resellers,
-    author, performer, requested, total)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`
-
-const upsertPerformed = `INSERT INTO migrations_performed (account_id, migration, run_id, at, performer, changed)
-  VALUES ($1, $2, $3, $4, $5, $6)
-  ON CONFLICT (account_id, migration) DO UPDATE SET run_id = excluded.run_id, at = excluded.at,
-    performer = excluded.performer, changed = excluded.changed`
+const insertRun = newRuns.insert('ON CONFLICT DO NOTHING')
+const insertResult = results.insert('ON CONFLICT DO NOTHING')
+const putPerformed = performances.upsert('accountId', 'migration')
 
 const decided = { rows: 1, orElse: conflict }
 
 export type MigrationStore = ReturnType<typeof createMigrationStore>
 
 export const createMigrationStore = (store: Store) => {
-  const one = async (sql: string, params: readonly string[]) => {
-    const [row] = await store.all(sql, params)
-    return row && toRun(row)
-  }
+  const one = async (condition: string, params: readonly string[]) =>
+    runs.first(await store.all(`SELECT ${runs.columns} FROM migration_runs WHERE ${condition}`, params))
 
   const tables = ['migrations_performed', 'migration_runs', 'migration_outcomes'] as const
 
   return {
     find: ({ accountId, id }: Pick<Run, 'accountId' | 'id'>) =>
-      one('SELECT * FROM migration_runs WHERE account_id = $1 AND id = $2', [accountId, id]),
+      one('account_id = $1 AND id = $2', [accountId, id]),
 
     /** The run of an account that was asked for last. */
     latest: (accountId: string, migration: string) =>
-      one(
-        `SELECT * FROM migration_runs WHERE account_id = $1 AND migration = $2
-          ORDER BY account_id DESC, migration DESC, id DESC LIMIT 1`,
-        [accountId, migration],
-      ),
-
-    open: (accountId: string, migration: string) =>
-      one('SELECT * FROM migration_runs WHERE account_id = $1 AND migration = $2 AND ended IS NULL', [
+      one('account_id = $1 AND migration = $2 ORDER BY account_id DESC, migration DESC, id DESC LIMIT 1', [
         accountId,
         migration,
       ]),
 
+    open: (accountId: string, migration: string) =>
+      one('account_id = $1 AND migration = $2 AND ended IS NULL', [accountId, migration]),
+
     /** Runs that have not ended, of all accounts, the oldest first. */
     async waiting(limit: number): Promise<Run[]> {
-      const rows = await store.all(
-        'SELECT * FROM migration_runs WHERE ended IS NULL ORDER BY id, account_id LIMIT $1',
-        [limit],
+      return runs.list(
+        await store.all(
+          `SELECT ${runs.columns} FROM migration_runs WHERE ended IS NULL ORDER BY id, account_id LIMIT $1`,
+          [limit],
+        ),
       )
-      return rows.map(toRun)
     },
 
     async performedOn(accountId: string, migration: string): Promise<Performed | undefined> {
-      const [row] = await store.all(
-        'SELECT run_id, at, performer, changed FROM migrations_performed WHERE account_id = $1 AND migration = $2',
-        [accountId, migration],
-      )
-      return (
-        row && {
-          runId: row.run_id as string,
-          at: row.at as number,
-          performer: JSON.parse(row.performer as string) as Performer,
-          changed: row.changed as number,
-        }
+      return performed.first(
+        await store.all(
+          `SELECT ${performed.columns} FROM migrations_performed WHERE account_id = $1 AND migration = $2`,
+          [accountId, migration],
+        ),
       )
     },
 
     /** The accounts that a run was performed on. */
     async performedBy({ accountId, id }: Run, limit: number): Promise<string[]> {
       const rows = await store.all(
-        `SELECT target_id FROM migration_outcomes WHERE account_id = $1 AND run_id = $2 AND problem = ''
+        `SELECT ${failures.columns} FROM migration_outcomes WHERE account_id = $1 AND run_id = $2 AND problem = ''
           ORDER BY target_id LIMIT $3`,
         [accountId, id, limit],
       )
-      return rows.map(({ target_id }) => target_id as string)
+      return failures.list(rows).map(({ targetId }) => targetId)
     },
 
     async failures({ accountId, id }: Run, limit: number) {
       const rows = await store.all(
-        `SELECT target_id, problem FROM migration_outcomes WHERE account_id = $1 AND run_id = $2 AND problem <> ''
+        `SELECT ${failures.columns} FROM migration_outcomes WHERE account_id = $1 AND run_id = $2 AND problem <> ''
           ORDER BY target_id LIMIT $3`,
         [accountId, id, limit],
       )
-      return rows.map(({ target_id, problem }) => ({
-        account_id: target_id as string,
-        message: problem as string,
-      }))
+      return failures.list(rows).map(({ targetId, problem }) => ({ account_id: targetId, message: problem }))
     },
 
     /** The next accounts of a run, in the order in which it goes through them. */
     async targets({ accountId, place, includesDescendants }: Run, limit: number): Promise<AccountRecord[]> {
       if (place === '') {
-        const root = await store.records.find(accountId, 'account', accountId)
-        return root ? [root as unknown as AccountRecord] : []
+        const root = await store.records.find(accountId, accountKind, accountId)
+        return root ? [root] : []
       }
       if (!includesDescendants) return []
       const rows = await store.scan(
-        `SELECT ${recordColumns('r.')} FROM account_tree t
+        `SELECT ${recordColumns('r')} FROM account_tree t
           JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
           WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id LIMIT $3`,
         [accountId, place, limit],
       )
-      return rows.map(toRecord) as unknown as AccountRecord[]
+      return toRecords(accountKind, rows)
     },
 
     placeOf: (run: Run, accountId: string) => (accountId === run.accountId ? behindRoot : accountId),
@@ -200,38 +185,17 @@ export const createMigrationStore = (store: Store) => {
           (SELECT id FROM migration_runs WHERE account_id = $1 AND migration = $2 AND ended IS NOT NULL)`,
         [run.accountId, run.migration],
       )
-      set.run(
-        insertRun,
-        [
-          run.accountId,
-          run.id,
-          run.migration,
-          run.includesDescendants ? 1 : 0,
-          run.includesResellers ? 1 : 0,
-          JSON.stringify(run.author),
-          JSON.stringify(run.performer),
-          run.requested,
-          run.total,
-        ],
-        decided,
-      )
+      set.add(insertRun(run, decided))
     },
 
     /** What became of an account: an empty problem means that the migration was performed. */
-    outcome: ({ accountId, id }: Run, targetId: string, problem: string): Statement => ({
-      sql: `INSERT INTO migration_outcomes (account_id, run_id, target_id, problem)
-        VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-      params: [accountId, id, targetId, problem],
-      expect: decided,
-    }),
+    outcome: ({ accountId, id }: Run, targetId: string, problem: string) =>
+      insertResult({ accountId, runId: id, targetId, problem }, decided),
 
     performed: (
       { id, migration, performer }: Run,
       target: { accountId: string; at: number; changed: number },
-    ): Statement => ({
-      sql: upsertPerformed,
-      params: [target.accountId, migration, id, target.at, JSON.stringify(performer), target.changed],
-    }),
+    ) => putPerformed({ ...target, migration, runId: id, performer }),
 
     /** Moves the run on, if nobody else has. */
     advance: (run: Run, { counted, place, halfDone, at }: Advance): Statement => ({

@@ -28,13 +28,13 @@ interface Tools {
 }
 
 /** Whose factor it is, and who asks. */
-export interface Holder {
+interface Holder {
   account: AccountRecord
   user: UserRecord
 }
 
 /** Set when this code was the first: the new recovery codes, shown once. */
-export interface Passed {
+interface Passed {
   recoveryCodes: string[] | undefined
 }
 

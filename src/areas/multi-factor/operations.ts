@@ -2,6 +2,7 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import type { AuthModule } from '../../settings/auth-modules.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import { createProviderStore, type ProviderDoc, type ProviderRecord } from './store.ts'
 
@@ -48,7 +49,7 @@ export const createProviders = ({ store }: { store: Store }) => {
   }
 
   return {
-    collection: providers,
+    ...readsOf(providers),
     named,
 
     /** The provider that a setting means; undefined when there is none, or it is switched off. */

@@ -39,7 +39,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
     const oneProvider = `${place}/{provider_id}` as `${typeof onSystem}/{provider_id}`
     const scopeOf = (path: object) => ('account_id' in path ? (path.account_id as string) : systemScope)
     const subject = ({ path }: { path: { provider_id: string } }) =>
-      providers.collection.get(scopeOf(path), path.provider_id)
+      providers.get(scopeOf(path), path.provider_id)
     return [
       put(place, {
         summary: 'Add a second-factor provider',
@@ -87,7 +87,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
       allow: anyToken,
       answers: ProviderRow,
       list: true,
-      run: () => new ListAnswer(collectionListing(providers.collection, systemScope)),
+      run: () => new ListAnswer(collectionListing(providers, systemScope)),
     }),
     ...providerRoutes(onSystem, superduper),
     get(onAccount, {
@@ -99,8 +99,9 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
     ...providerRoutes(onAccount, accountAdmin),
     get(userQrCode, {
       summary: "The QR code of a user's second factor, until its first code was shown",
+      resource: 'users',
       allow: userOrAdmin,
-      subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
+      subject: ({ path }) => users.get(path.account_id, path.user_id),
       answers: anyObject(),
       produces: ['image/png'],
       run: async ({ author, account, subject: user }) =>
@@ -110,8 +111,9 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
     }),
     del(userQrCode, {
       summary: 'Forget the second factor of a user who lost it',
+      resource: 'users',
       allow: accountAdminPerson,
-      subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
+      subject: ({ path }) => users.get(path.account_id, path.user_id),
       answers: anyObject(),
       run: async ({ author, account, subject: user }) => {
         await factors.remove(author, { account, user })

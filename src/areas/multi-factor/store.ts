@@ -21,7 +21,7 @@ export const createProviderStore = (store: Store) =>
     row: ({ name, provider_name, enabled }) => ({ name, provider_name, enabled }),
   })
 
-export interface FactorDoc {
+interface FactorDoc {
   provider_name: 'otp'
   /** Whether the user has shown that an authenticator app holds the secret. */
   verified: boolean

@@ -34,7 +34,7 @@ export interface NoticeSubject {
 }
 
 /** A draft as it was sent. */
-export interface Sample {
+interface Sample {
   to: readonly string[]
   subject: string
   plain?: string

@@ -161,6 +161,7 @@ const levelRoutes = (
     }),
     post(`${one}/preview`, {
       summary: 'Send a notice, or a draft of it, to a few people',
+      resource: 'notifications',
       allow: writes,
       subject,
       body: Preview,

@@ -2,7 +2,7 @@ import type { Problems } from '../../lib/failure.ts'
 import { namesIn, usesIn } from '../../lib/template.ts'
 
 /** The names that a notice knows. */
-export type Names = Readonly<Record<string, { isSecret?: boolean }>>
+type Names = Readonly<Record<string, { isSecret?: boolean }>>
 
 interface Rule {
   type?: string

@@ -26,7 +26,6 @@ const Recipients = open(
   },
   { description: 'Who gets it' },
 )
-export type Recipients = Static<typeof Recipients>
 
 const settings = {
   enabled: flag({ description: 'false: it is not sent' }),

@@ -1,4 +1,4 @@
-// What of an account's numbers its services are priced by (reference 03 section 1.5).
+// What of an account's numbers its services are priced by.
 import type { ChangeSet } from '../../storage/change-set.ts'
 import { localFeature } from './features/rules.ts'
 import type { NumberRecord, NumberStore } from './store.ts'

@@ -16,7 +16,7 @@ export const readOnlyOf = ({ state, usedBy, hidden }: NumberRecord): Json => {
   }
 }
 
-export interface NumberMetadata extends Json {
+interface NumberMetadata extends Json {
   id: string
   created: number
   modified: number

@@ -86,6 +86,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
     const isLeft = stored?.accountId === '' && stored.hidden.givenBack && !before
     // Nobody asks for this: it is what the carrier's answer comes to.
     const set = new ChangeSet({ requestId: author.requestId })
+    set.isCorrection = true
     set.tell(numberOrderRefused, { orderId: id, number, author, accountId })
     const view = createNumberView(numbers)
     if (stored && isWaiting && before) await settle(view, set, foundRecord(number, stored), before)

@@ -5,7 +5,7 @@ const problem = (rule: string, message: string, more: Partial<Problem> = {}): Pr
   numbers: { [rule]: { message, ...more } },
 })
 
-/** What is wrong with the `numbers` of a request (reference 02 section 2.4). Numbers that are none fail one by one. */
+/** What is wrong with the `numbers` of a request. Numbers that are none fail one by one. */
 export const numberListProblems = (numbers: unknown): Problems => {
   if (numbers === undefined || numbers === null) return problem('required', 'list of numbers missing')
   if (!Array.isArray(numbers)) return problem('type', 'numbers must be a list', { target: 'array' })

@@ -3,7 +3,7 @@ import { accountMember } from '../../auth/policies.ts'
 import { type Answer, ListAnswer, one } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
 import { either, list, open } from '../../lib/schema.ts'
 import { metadataOf, readOnlyOf } from './entity.ts'
 import type { NumberIdentity } from './identity.ts'
@@ -31,8 +31,6 @@ interface Tools {
 type NumberCall = Pick<Call, 'account' | 'actor' | 'author' | 'request'> & {
   path: { phone_number: string }
 }
-
-const isTrue = (value: unknown) => value === true || value === 'true'
 
 const stateFailures = [
   'number_not_found',
@@ -171,24 +169,28 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
     }),
     put(`${oneNumber}/activate`, {
       summary: 'Put a phone number into service for the account',
+      resource: 'phone_numbers',
       ...creating,
-      bucket: 'crossbar.phone_numbers',
+      price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
       run: async (call) =>
         carryOut(call, await plan.activate(numbers.view(), { ...requestOf(call), fields: call.data })),
     }),
     put(`${oneNumber}/reserve`, {
       summary: 'Reserve a phone number for the account',
+      resource: 'phone_numbers',
       ...creating,
       run: async (call) => carryOut(call, await plan.reserve(numbers.view(), requestOf(call))),
     }),
     put(`${oneNumber}/port`, {
       summary: 'Create a phone number that is being ported in',
+      resource: 'phone_numbers',
       ...creating,
       run: async (call) =>
         carryOut(call, await plan.port(numbers.view(), { ...requestOf(call), fields: call.data })),
     }),
     get(`${oneNumber}/identify`, {
       summary: 'Tell which account a phone number belongs to',
+      resource: 'phone_numbers',
       allow: accountMember,
       answers: NumberOwner,
       fails: ['number_not_found', 'not_reconcilable', 'number_unassigned'],

@@ -18,7 +18,7 @@ export type Target = 'in_service' | 'reserved' | 'available' | 'aging' | 'port_i
  * - `family`: these, and the accounts below the owner: a reseller's reserve is for its customers;
  * - `anyone`: every account, for itself and the accounts below it.
  */
-export type Who = 'creator' | 'operator' | 'authorised' | 'family' | 'anyone'
+type Who = 'creator' | 'operator' | 'authorised' | 'family' | 'anyone'
 
 export interface Move {
   who: Who
@@ -150,7 +150,7 @@ interface ReleaseSettings {
   shouldPermanentlyDelete: boolean
 }
 
-export type Release =
+type Release =
   | { outcome: 'returned'; accountId: string; history: string[] }
   | { outcome: 'removed' }
   | { outcome: 'freed'; state: NumberState }

@@ -159,7 +159,7 @@ interface NumberPage {
 }
 
 /** Where a number stands in a list that is ordered by owners. */
-export interface Place {
+interface Place {
   accountId: string
   id: string
 }

@@ -2,6 +2,7 @@ import { type AccountRecord, type Actor, userKind } from '../../auth/identity.ts
 import { accountMember, accountMemberOrInvited } from '../../auth/policies.ts'
 import { accepted } from '../../http/answer/answers.ts'
 import { type Call, get, post, type RequestFacts, type Route } from '../../http/route.ts'
+import type { Price } from '../../http/throttle/price.ts'
 import { failure } from '../../lib/failure.ts'
 import { anyObject, open } from '../../lib/schema.ts'
 import type { Records } from '../../storage/records.ts'
@@ -39,9 +40,12 @@ const query = {
   target_call_id: 'The call that the phones take part in already',
 }
 
+// The specification says `devices`; servers of this API have read `quickcall`. Both count, the former first.
+const price: Price = { is: 'call', extra: { action: 'quickcall', under: ['devices', 'quickcall'] } }
+
 export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, records: Records): Route[] => {
   const ofDevice = async ({ visitor, account, path }: Asked<{ account_id: string; device_id: string }>) => {
-    const device = await devices.collection.find(path.account_id, path.device_id)
+    const device = await devices.find(path.account_id, path.device_id)
     await quickcalls.assertMayCall(visitor, account, device)
     if (!device) throw failure('bad_identifier', { cause: path.device_id })
     return { devices: [device] }
@@ -65,25 +69,34 @@ export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, record
   const startAndWait = async (call: Calling) => (await start(call)).ended
 
   const fails = ['quickcall_failed', 'no_media_switch'] as const
-  const starting = { allow: accountMemberOrInvited, query, answers: open({}), fails, startsCall: true }
-  const waiting = { allow: accountMember, query, answers: anyObject(), fails, startsCall: true }
+  const starting = { allow: accountMemberOrInvited, query, answers: open({}), fails, price }
+  const waiting = { allow: accountMember, query, answers: anyObject(), fails, price }
 
   return [
-    get(onDevice, { summary: 'Call a number from a device', ...starting, subject: ofDevice, run: startOnly }),
+    get(onDevice, {
+      summary: 'Call a number from a device',
+      resource: 'devices',
+      ...starting,
+      subject: ofDevice,
+      run: startOnly,
+    }),
     post(onDevice, {
       summary: 'Call a number from a device, and wait for the end of the attempt',
+      resource: 'devices',
       ...waiting,
       subject: ofDevice,
       run: startAndWait,
     }),
     get(onUser, {
       summary: "Call a number from a user's devices",
+      resource: 'users',
       ...starting,
       subject: ofUser,
       run: startOnly,
     }),
     post(onUser, {
       summary: "Call a number from a user's devices, and wait for the end of the attempt",
+      resource: 'users',
       ...waiting,
       subject: ofUser,
       run: startAndWait,

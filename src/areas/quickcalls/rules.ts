@@ -6,7 +6,7 @@ import type { Quickcall } from '../../switch/media-switch.ts'
 export type CallWishes = Omit<Quickcall, 'phones'>
 
 /** A parameter of the request, wherever it stands. */
-export type Parameter = (name: string) => unknown
+type Parameter = (name: string) => unknown
 
 const shortestTimeoutSeconds = 3
 

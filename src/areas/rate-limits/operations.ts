@@ -15,7 +15,7 @@ import type { AccountRateLimits, DeviceRateLimits } from './schema.ts'
 export type RateLimitRecord = AttachmentRecord<AccountRateLimits | DeviceRateLimits>
 
 /** The limits that hold for a realm and for one of its devices. */
-export interface LimitsInForce {
+interface LimitsInForce {
   account: EffectiveLimits
   device: EffectiveLimits
 }

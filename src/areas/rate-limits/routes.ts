@@ -43,7 +43,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
   const ofAccount = ({ account }: Pick<Call, 'account'>) => place(holderOf(account))
 
   const ofDevice = async ({ path }: { path: { account_id: string; device_id: string } }) =>
-    place(holderOf(await devices.collection.get(path.account_id, path.device_id)))
+    place(holderOf(await devices.get(path.account_id, path.device_id)))
 
   const replace = async (call: Change<AccountRateLimits | DeviceRateLimits>) => {
     const { author, subject, data } = call

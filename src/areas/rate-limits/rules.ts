@@ -8,7 +8,7 @@ type Counter = (typeof counters)[number]
 
 /** The limits that hold: every counter has its figure. */
 export type EffectiveLimits = Record<Period, Record<Counter, number>>
-export type SystemLimits = Record<'account' | 'device', EffectiveLimits>
+type SystemLimits = Record<'account' | 'device', EffectiveLimits>
 
 type PartialLimits = { [P in Period]?: { [C in Counter]?: number } }
 

@@ -4,7 +4,7 @@ import { generatedName, generatedWeight, isExactPrice, withRoutes } from './rule
 import type { Rate } from './schema.ts'
 
 /** A row by column name; cells that hold nothing are absent or empty. */
-export type RateCells = Readonly<Record<string, string | undefined>>
+type RateCells = Readonly<Record<string, string | undefined>>
 
 const mostDollars = 1_000_000
 

@@ -31,7 +31,7 @@ interface Tools {
 export type { RateStored }
 
 /** Which price is asked for. */
-export interface RateRequest extends Omit<RateQuestion, 'resellerId'> {
+interface RateRequest extends Omit<RateQuestion, 'resellerId'> {
   /** The deck that the account's service plan names, or that a caller without an account chose; else the default one. */
   ratedeckId?: string | undefined
 }

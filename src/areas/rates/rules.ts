@@ -17,7 +17,7 @@ export interface RateQuestion {
 }
 
 /** How the operator has rates chosen. */
-export type RateManner = Pick<SettingsOf<'rates'>, 'filter_list' | 'sort_by_weight' | 'rate_version'>
+type RateManner = Pick<SettingsOf<'rates'>, 'filter_list' | 'sort_by_weight' | 'rate_version'>
 type RateFilter = RateManner['filter_list'][number]
 
 export interface RateCandidate {
@@ -41,7 +41,7 @@ export const leadingParts = (digits: string): string[] =>
 /** Whether a price can be asked for at all. */
 export const isRateable = (number: string) => /^\+(?:1\d{10}|[2-9]\d{7,14})$/.test(number)
 
-export const defaultRoute = (prefix: number) => `^\\+?${prefix}.+$`
+const defaultRoute = (prefix: number) => `^\\+?${prefix}.+$`
 
 type Judge = (rate: Rate, question: RateQuestion, manner: RateManner) => boolean
 

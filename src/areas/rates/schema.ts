@@ -10,7 +10,7 @@ const seconds = (minimum: number, fallback: number, description: string) =>
   integer({ minimum, maximum: 86_400, default: fallback, description })
 
 /** The name of a ratedeck. */
-export const RatedeckId = text(1, 64, {
+const RatedeckId = text(1, 64, {
   pattern: '^[A-Za-z0-9_.-]*$',
   description: 'The ratedeck that the rate belongs to; without it the default one',
 })

@@ -1,39 +1,38 @@
 import { systemScope } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
-import type { Row } from '../../storage/db.ts'
-import { recordColumns, type StoredRecord, toRecord } from '../../storage/records.ts'
+import { kind, type RecordOf, recordColumns, toRecords } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { placeholders } from '../../storage/table.ts'
 import { leadingParts } from './rules.ts'
 import type { Rate } from './schema.ts'
 
-export const rateKind = 'rate'
+const rateKind = kind<Rate, object>('rate')
 
-export type RateStored = StoredRecord<Rate, object>
+export type RateStored = RecordOf<typeof rateKind>
 
 // Statements have a fixed number of places, so that there are few of them: short lists repeat their last value.
 const partsAtOnce = 15
 const idsAtOnce = 100
 
-const places = (from: number, count: number) =>
-  Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
-
-const padded = (values: readonly string[], length: number) =>
-  Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)] as string)
+const padded = (values: readonly string[], length: number) => [
+  ...values,
+  ...Array<string>(length - values.length).fill(values.at(-1) ?? ''),
+]
 
 // Rates of one deck are found by the index of records by owner: the deck owns its rates, in the order of their prefixes.
 const byPrefixes = `SELECT ${recordColumns()} FROM records
   WHERE account_id = $1 AND kind = '${rateKind}' AND owner_id <> '' AND owner_id = $2
-    AND sort_key IN (${places(3, partsAtOnce)})
+    AND sort_key IN (${placeholders(partsAtOnce, 3)})
   ORDER BY sort_key, id`
 
 // CROSS keeps SQLite from going through all rates instead of through the pairs.
-const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r.')}
+const byPairs = ({ words }: Store) => `SELECT ${recordColumns('r')}
   FROM ${words.pairs('$1')} CROSS JOIN records r
   WHERE r.account_id = $2 AND r.kind = '${rateKind}' AND r.owner_id <> '' AND r.owner_id = pairs.a
     AND r.sort_key = pairs.b`
 
 const byIds = `SELECT ${recordColumns()} FROM records
-  WHERE account_id = $1 AND kind = '${rateKind}' AND id IN (${places(2, idsAtOnce)})`
+  WHERE account_id = $1 AND kind = '${rateKind}' AND id IN (${placeholders(idsAtOnce, 2)})`
 
 // From deck to deck in the index, not from rate to rate: a deck may hold millions.
 const firstDeck = (more: string) =>
@@ -43,10 +42,6 @@ const allDecks = `SELECT id FROM (WITH RECURSIVE decks(id) AS (
     UNION ALL
     SELECT (${firstDeck(' AND owner_id > decks.id')}) FROM decks WHERE decks.id IS NOT NULL)
   SELECT id FROM decks WHERE id IS NOT NULL) found ORDER BY id`
-
-const toRate = (row: Row) => toRecord(row) as StoredRecord<object, object> as RateStored
-
-export type RateStore = ReturnType<typeof createRateStore>
 
 /** The rates of all decks. They belong to no account but to the system, as its settings do. */
 export const createRateStore = (store: Store) => {
@@ -66,7 +61,7 @@ export const createRateStore = (store: Store) => {
     const found: RateStored[] = []
     for (let from = 0; from < prefixes.length; from += partsAtOnce) {
       const some = padded(prefixes.slice(from, from + partsAtOnce), partsAtOnce)
-      found.push(...(await store.all(byPrefixes, [systemScope, ratedeckId, ...some])).map(toRate))
+      found.push(...toRecords(rateKind, await store.all(byPrefixes, [systemScope, ratedeckId, ...some])))
     }
     return found
   }
@@ -83,7 +78,7 @@ export const createRateStore = (store: Store) => {
       const pairs = [...new Map(wanted.map((pair) => [keyOf(...pair), pair])).values()]
       const rows =
         pairs.length > 0 ? await store.scan(byPairs(store), [JSON.stringify(pairs), systemScope]) : []
-      const found = Map.groupBy(rows.map(toRate), ({ ownerId, sortKey }) => keyOf(ownerId, sortKey))
+      const found = Map.groupBy(toRecords(rateKind, rows), ({ ownerId, sortKey }) => keyOf(ownerId, sortKey))
       return (deck: string, prefix: string) => found.get(keyOf(deck, prefix)) ?? []
     },
 
@@ -95,9 +90,8 @@ export const createRateStore = (store: Store) => {
       const found = new Map<string, RateStored>()
       for (let from = 0; from < ids.length; from += idsAtOnce) {
         const some = padded(ids.slice(from, from + idsAtOnce), idsAtOnce)
-        for (const row of await store.all(byIds, [systemScope, ...some])) {
-          found.set(row.id as string, toRate(row))
-        }
+        for (const rate of toRecords(rateKind, await store.all(byIds, [systemScope, ...some])))
+          found.set(rate.id, rate)
       }
       return found
     },

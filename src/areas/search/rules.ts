@@ -22,7 +22,7 @@ export interface Question {
 
 const keysOf = (type: SearchType): Readonly<Record<string, (text: string) => string>> => fields[type]
 
-export const fieldsOf = (type: SearchType) => Object.keys(keysOf(type))
+const fieldsOf = (type: SearchType) => Object.keys(keysOf(type))
 
 const missing = (target: readonly string[] | string) => ({
   required: { message: 'Field is required but missing', target },

@@ -1,6 +1,7 @@
 import type { Json } from '../../lib/json.ts'
 import { recordColumns, type StoredRecord, toRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { shape, text } from '../../storage/table.ts'
 
 export interface SearchPage {
   /** The account below which accounts are looked for, or in which users and devices are. */
@@ -17,6 +18,8 @@ export interface Hit {
   key: string
   record: StoredRecord<Json, Json>
 }
+
+const found = shape({ foundBy: text() })
 
 /** The end of everything that begins with `prefix`: no character comes after this one. */
 const endOf = (prefix: string) => `${prefix}\u{10ffff}`
@@ -52,7 +55,7 @@ const accountQuery = (field: AccountField, page: SearchPage): Query => {
   const params: Query['params'] = [page.accountId]
   const range = rangeOf([column, 't.account_id'], page, params)
   return {
-    sql: `SELECT ${column} AS found_by, ${recordColumns('r.')} FROM account_tree t
+    sql: `SELECT ${column} AS "foundBy", ${recordColumns('r')} FROM account_tree t
       JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
       WHERE t.ancestor_id = $1 AND ${range}`,
     params,
@@ -63,20 +66,18 @@ const claimQuery = (claim: string, page: SearchPage): Query => {
   const params: Query['params'] = [page.accountId, claim]
   const range = rangeOf(['c.value'], page, params)
   return {
-    sql: `SELECT c.value AS found_by, ${recordColumns('r.')} FROM claims c
+    sql: `SELECT c.value AS "foundBy", ${recordColumns('r')} FROM claims c
       JOIN records r ON r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id
       WHERE c.account_id = $1 AND c.name = $2 AND ${range}`,
     params,
   }
 }
 
-export type SearchStore = ReturnType<typeof createSearchStore>
-
 /** Index reads: what begins with a prefix, in the order of the index. */
 export const createSearchStore = (store: Store) => {
   const read = async ({ sql, params }: Query, long: boolean | undefined): Promise<Hit[]> => {
     const rows = await (long ? store.scan(sql, params) : store.all(sql, params))
-    return rows.map((row) => ({ key: row.found_by as string, record: toRecord(row) }))
+    return rows.map((row) => ({ key: found.read(row).foundBy, record: toRecord(row) }))
   }
 
   return {

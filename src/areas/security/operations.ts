@@ -32,7 +32,7 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
     const found: string[] = []
     for (const id of account.hidden.tree.toReversed()) {
       found.push(id)
-      const above = (await store.records.find(id, accountKind, id)) as AccountRecord | undefined
+      const above = await store.records.find(id, accountKind, id)
       if (above?.hidden.isReseller) break
     }
     return found

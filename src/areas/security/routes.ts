@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { accountAdmin, accountMember, anyToken, resellerOnly } from '../../auth/policies.ts'
+import { accountAdmin, accountMember, anyToken, ownReseller } from '../../auth/policies.ts'
 import { answer, one, removed } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import type { Json } from '../../lib/json.ts'
@@ -71,7 +71,7 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
     }),
     get(loginLock, {
       summary: 'Whether failed sign-ins locked an account',
-      allow: resellerOnly,
+      allow: ownReseller,
       answers: LockStatus,
       run: async ({ account }) => ({
         status: (await lock.isLocked(account)) ? 'account is locked' : 'account is not locked',
@@ -79,7 +79,7 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
     }),
     del(loginLock, {
       summary: 'Unlock an account',
-      allow: resellerOnly,
+      allow: ownReseller,
       answers: LockStatus,
       run: async ({ author, account }) => {
         const wasLocked = await lock.isLocked(account)

@@ -1,125 +1,69 @@
-import type { AccountRecord } from '../../auth/identity.ts'
-import type { Route } from '../../http/route.ts'
-import type { Round, Rounds } from '../../jobs/rounds.ts'
-import { gregorianNow } from '../../lib/gregorian.ts'
-import type { Log } from '../../lib/log.ts'
-import type { Mail } from '../../mail/mail.ts'
-import type { Gateways } from '../../payment/gateways.ts'
-import type { Settings } from '../../settings/settings.ts'
-import type { ChangeSet } from '../../storage/change-set.ts'
-import type { Gate, Store } from '../../storage/store.ts'
-import type { Accounts } from '../accounts/operations.ts'
+import { createGateways } from '../../payment/gateways.ts'
+import { on } from '../../storage/signal.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { accountLeaving } from '../accounts/signals.ts'
+import { area } from '../area.ts'
 import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
 import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
 import { createConsent } from './consent.ts'
-import { type Booked, createLedgers, type Ledgers, type Overdraft } from './ledgers/operations.ts'
-import { ledgerRoutes } from './ledgers/routes.ts'
 import { createServices } from './operations.ts'
-import { createPayments } from './payments.ts'
+import { createPaymentTokens } from './payment-tokens/operations.ts'
+import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
 import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
-import type { Activation } from './pricing/invoices.ts'
-import type { QuantityBook } from './quantities/operations.ts'
-import { type CountSource, createReconciliation } from './reconciliation.ts'
+import { createQuantityBook } from './quantities/operations.ts'
 import { servicesRoutes } from './routes.ts'
-import { createSettling } from './settling.ts'
 import { createStandings } from './standing.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
+import { synchronizationRoutes } from './synchronization/routes.ts'
+import { createServiceTasks } from './tasks.ts'
 
-interface Tools {
-  store: Store
-  settings: Settings
-  accounts: Accounts
-  quantities: QuantityBook
-  gateways: Gateways
-  mail: Mail
-  rounds: Rounds
-  log: Log
-  overdraft: Overdraft
-  /** Called whenever an account's balance changes, with the change set in which it does. */
-  balanceMoved(set: ChangeSet, account: Booked): void
-  /** Where what accounts have is counted from. */
-  counts: readonly CountSource[]
-}
+export { invoiceJson } from './pricing/invoices.ts'
+export { itemJson } from './pricing/items.ts'
 
-/** Books what is charged once for what was added, a line of the ledger for each item. */
-const debitActivations =
-  (ledgers: Ledgers, store: Store) =>
-  async (set: ChangeSet, account: AccountRecord, activations: readonly Activation[]) => {
-    for (const { category, item, name, billable, total } of activations) {
-      const id = `${set.author.requestId}/${category}/${item}`
-      ledgers.post(set, account, {
-        source: { service: 'services', id },
-        usage: { type: category, quantity: billable, unit: item },
-        amount: -total,
-        identity: ['activation', account.id, id],
-        details: {
-          description: `Activation of ${billable} ${name}`,
-          period: { start: gregorianNow(store.clock) },
-          executor: { trigger: 'services_update', module: 'services' },
-        },
-      })
+/** What accounts are sold, what they have of it, what that costs, and who is told of it. */
+export const servicesArea = area({
+  name: 'services',
+  needs: { accounts: accountsArea },
+  create(tools, { accounts }) {
+    const { store, settings } = tools
+    const quantities = createQuantityBook(tools)
+    const plans = createPlans(tools)
+    const priceBook = createPriceBook({ plans, accounts, settings })
+    const books = createBooks({ store, priceBook, quantities })
+    const gateways = createGateways({ ...tools, clock: store.clock })
+    const bookkeepers = createBookkeepers({ store, books, priceBook, gateways })
+    const standings = createStandings({ books, settings, bookkeepers })
+    const telling = createTelling(tools)
+    const audit = createServiceAudit({ ...tools, quantities, tell: telling.tell })
+    const synchronization = createSynchronization({ ...tools, tell: telling.tell, books, bookkeepers })
+    const services = createServices({
+      store,
+      accounts,
+      plans,
+      books,
+      priceBook,
+      quantities,
+      standings,
+      audit,
+      isDirty: telling.isDirty,
+    })
+    return {
+      offers: { services, quantities, books, bookkeepers, standings, audit },
+      routes: [
+        ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
+        ...servicesRoutes(services),
+        ...planRoutes(plans),
+        ...paymentTokenRoutes(createPaymentTokens({ store, books, bookkeepers })),
+        ...synchronizationRoutes(synchronization),
+      ],
+      rounds: [quantities.round, synchronization.round],
+      hears: [on(accountLeaving, synchronization.leaving.removeWith)],
+      gates: [createConsent({ store, books, quantities, standings, audit })],
+      taskActions: createServiceTasks(accounts, quantities),
     }
-  }
-
-/** Everything about what accounts are sold and what they pay, put together. */
-export const createServiceArea = (tools: Tools) => {
-  const { store, settings, accounts, quantities, overdraft, counts } = tools
-  const plans = createPlans(tools)
-  const priceBook = createPriceBook({ plans, accounts, settings })
-  const books = createBooks({ store, priceBook, quantities })
-  const bookkeepers = createBookkeepers({ ...tools, books, priceBook })
-  const standings = createStandings({ books, settings, bookkeepers })
-  const tell = createTelling(tools)
-  const audit = createServiceAudit({ ...tools, tell })
-  const ledgers = createLedgers({
-    store,
-    accounts,
-    audit,
-    overdraft,
-    spent: (set, account) => payments.topups.spent(set, account),
-    moved: tools.balanceMoved,
-  })
-  const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
-  const services = createServices({
-    store,
-    accounts,
-    plans,
-    books,
-    priceBook,
-    quantities,
-    standings,
-    audit,
-    isDirty: synchronization.isDirty,
-  })
-  const payments = createPayments({ ...tools, books, bookkeepers, ledgers, audit, services, synchronization })
-  quantities.settleBy(
-    createSettling({ books, audit, totals: quantities.folded, debit: debitActivations(ledgers, store) }),
-  )
-  const reconciliation = createReconciliation({ store, quantities, sources: counts })
-  const consent: Gate = createConsent({ books, standings })
-  const routes: Route[] = [
-    ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
-    ...servicesRoutes(services, reconciliation),
-    ...planRoutes(plans),
-    ...ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
-    ...payments.routes,
-  ]
-  const rounds: Round[] = [ledgers.round, ...payments.rounds]
-  return {
-    services,
-    plans,
-    books,
-    standings,
-    audit,
-    ledgers,
-    payments,
-    reconciliation,
-    consent,
-    routes,
-    rounds,
-  }
-}
+  },
+})

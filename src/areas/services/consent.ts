@@ -1,74 +1,173 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
-import type { Author, ChangeSet, Count } from '../../storage/change-set.ts'
-import type { Gate } from '../../storage/store.ts'
+import type { ChangeSet } from '../../storage/change-set.ts'
+import type { Gate, Store } from '../../storage/store.ts'
+import { agreedLines } from './agreed.ts'
+import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
+import { type CountMove, movesOfSets, type Request } from './moves.ts'
 import {
   type ComparedInvoice,
   comparedJson,
   compareInvoices,
+  isChanged,
   priceAccount,
   raisesCharge,
   riseOf,
 } from './pricing/invoices.ts'
+import type { Counted } from './pricing/items.ts'
+import type { PriceList } from './pricing/merge.ts'
+import type { QuantityBook } from './quantities/operations.ts'
 import { moved } from './quantities/rules.ts'
+import { chargesAgreed } from './signals.ts'
 import type { Standings } from './standing.ts'
+import { createTurnStore } from './store.ts'
+import { createQueueing } from './turns.ts'
+
+interface Tools {
+  store: Store
+  books: Books
+  quantities: QuantityBook
+  standings: Standings
+  audit: ServiceAudit
+}
+
+/** An account whose plans price something that moves, and what it has at each step. */
+interface Payer {
+  account: AccountRecord
+  lists: readonly PriceList[]
+  counted: Counted
+  turn: number
+  /** Whether anything on its invoices changes. */
+  isConcerned: boolean
+}
+
+// Each lost turn is somebody else's success: this many in a row do not happen.
+const mostTries = 100
 
 const amountOf = (compared: readonly ComparedInvoice[]) =>
   compared.reduce((sum, invoice) => sum + Math.max(0, riseOf(invoice)) + invoice.today, 0)
 
-interface Payer {
-  account: AccountRecord
-  author: Author
-  counts: Count[]
-}
-
 /**
- * Stands before every write that moves counts, whatever area it comes from: who asks for it pays for it, so it is
- * priced with the plans of the authenticating account (reference 03 section 1.11). Whoever has no plans is never asked.
+ * Stands before every write that moves counts, whatever area it comes from. Whoever pays for what moves is found,
+ * priced before and after, asked if it is the one who wants it, and charged what was agreed to: its audit entries and
+ * its ledger are written with the change itself. Prices that change later change nothing of that, and of two who were
+ * priced for the same place one is priced anew. Accounts without plans are not even looked at twice.
  */
-export const createConsent = ({ books, standings }: { books: Books; standings: Standings }): Gate => {
-  const isBelow = async ({ id }: AccountRecord, { accountId }: Count) =>
-    (await books.account(accountId))?.hidden.tree.includes(id) === true
+export const createConsent = (tools: Tools): Gate => {
+  const { store, books, standings, audit, quantities } = tools
+  const { clock } = store
+  const turns = createTurnStore(store)
+  const taking = createQueueing()
 
-  /** Who is asked: the authenticating account of each author, with the counts that are its own or below it. */
-  const payersOf = async (sets: readonly ChangeSet[]): Promise<Payer[]> => {
-    const payers = new Map<string, Payer>()
-    for (const { author, counts } of sets) {
-      const { authAccountId } = author
-      if (authAccountId === undefined || counts.length === 0) continue
-      const account = payers.get(authAccountId)?.account ?? (await books.account(authAccountId))
-      if (!account) continue
-      const payer = payers.get(authAccountId) ?? { account, author, counts: [] }
-      payers.set(authAccountId, payer)
-      for (const count of counts)
-        if (count.accountId === account.id || (await isBelow(account, count))) payer.counts.push(count)
-    }
-    return [...payers.values()]
+  const treeOf = async (accountId: string) => (await books.account(accountId))?.hidden.tree ?? []
+
+  const open = async (accountId: string): Promise<Payer | undefined> => {
+    const account = await books.account(accountId)
+    if (!account) return undefined
+    // Before what it counts: a turn that is taken in between is noticed by the write.
+    const turn = await turns.of(accountId)
+    const { lists } = await books.terms(account)
+    return lists.length === 0
+      ? undefined
+      : { account, lists, counted: await books.counted(accountId), turn, isConcerned: false }
   }
 
-  const ask = async ({ account, author, counts }: Payer) => {
-    const { lists } = await books.terms(account)
-    if (lists.length === 0) return
-    const counted = await books.counted(account.id)
-    const after = moved(
-      counted,
-      account.id,
-      counts.map(({ delta, ...count }) => ({ ...count, own: delta, below: 0 })),
-    )
-    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, after))
-    if (!compared.some(raisesCharge)) return
+  const paying = async (accountId: string) => {
+    const account = await books.account(accountId)
+    return account !== undefined && (await books.terms(account)).lists.length > 0
+  }
+
+  /** Those who pay for what requests move, by their ids. */
+  const payersOf = async (requests: readonly Request[]): Promise<string[]> => {
+    const concerned = new Set(requests.flatMap(({ moves }) => moves.flatMap(({ chain }) => chain)))
+    const found = await Promise.all([...concerned].map(async (id) => ((await paying(id)) ? [id] : [])))
+    return found.flat()
+  }
+
+  const ask = async ({ account }: Payer, { author }: Request, compared: readonly ComparedInvoice[]) => {
+    if (author.authAccountId !== account.id || !compared.some(raisesCharge)) return
     if (!author.acceptsCharges)
       throw failure('charges_not_accepted', { invoices: compared.map(comparedJson) })
     const standing = await standings.of(account, amountOf(compared))
-    if (!standing.acceptable) {
-      const { reason, message = reason } = standing
-      throw failure('billing_issue', { reason, message })
+    if (standing.acceptable) return
+    const { reason, message = reason } = standing
+    throw failure('billing_issue', { reason, message })
+  }
+
+  const tell = async (
+    { set }: Request,
+    { account }: Payer,
+    { moves, compared }: { moves: readonly CountMove[]; compared: readonly ComparedInvoice[] },
+  ) => {
+    const [first] = moves as [CountMove]
+    const changed = {
+      id: first.accountId,
+      name: first.name ?? (await books.account(first.accountId))?.doc.name ?? first.accountId,
+    }
+    const types = [
+      ...(moves.some(({ accountId }) => accountId === account.id) ? (['account'] as const) : []),
+      ...(moves.some(({ accountId }) => accountId !== account.id) ? (['cascade'] as const) : []),
+    ]
+    await audit.add(set, { account, compared, changed, types })
+  }
+
+  /** What a request means for one who pays. */
+  const agree = async (request: Request, payer: Payer) => {
+    const { account, lists, counted } = payer
+    const moves = request.moves.filter(({ chain }) => chain.includes(account.id))
+    if (moves.length === 0) return
+    const after = moved(counted, account.id, moves)
+    payer.counted = after
+    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, after), clock.now())
+    if (!compared.some(isChanged)) return
+    payer.isConcerned = true
+    if (!request.isCorrection) await ask(payer, request, compared)
+    await tell(request, payer, { moves, compared })
+    if (request.isCorrection) return
+    request.set.tell(chargesAgreed, { account, due: agreedLines(compared, moves) })
+  }
+
+  const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {
+    const payers: Payer[] = []
+    for (const id of payerIds) {
+      const payer = await open(id)
+      if (payer) payers.push(payer)
+    }
+    for (const request of requests) for (const payer of payers) await agree(request, payer)
+    return payers.filter(({ isConcerned }) => isConcerned)
+  }
+
+  /** False when somebody else's turn came first. */
+  const tryOnce = async (
+    sets: readonly ChangeSet[],
+    { requests, payerIds }: { requests: readonly Request[]; payerIds: readonly string[] },
+    write: () => Promise<void>,
+  ): Promise<boolean> => {
+    const [first] = sets as [ChangeSet]
+    const takeBack = sets.map((set) => set.checkpoint())
+    const payers = await judge(requests, payerIds)
+    const turn = turns.take(payers.map(({ account, turn: seen }) => ({ accountId: account.id, turn: seen })))
+    first.statements.unshift(...turn.statements)
+    try {
+      await write()
+      return true
+    } catch (error) {
+      if (!turn.isLost(error)) throw error
+      for (const back of takeBack) back()
+      return false
     }
   }
 
   return async (sets, write) => {
-    for (const payer of await payersOf(sets)) await ask(payer)
-    await write()
+    const requests = await movesOfSets(sets, { treeOf, quantitiesOf: quantities.of })
+    const payerIds = requests.length === 0 ? [] : await payersOf(requests)
+    if (payerIds.length === 0) return write()
+    return taking(payerIds, async () => {
+      for (let tries = 1; !(await tryOnce(sets, { requests, payerIds }, write)); tries += 1) {
+        if (tries === mostTries) throw failure('datastore_conflict', {})
+        await store.fence()
+      }
+    })
   }
 }

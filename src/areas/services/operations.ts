@@ -85,7 +85,7 @@ export const createServices = (tools: Tools) => {
     const counts = await quantities.of(account.id)
     const priced = async (of: ServicesDoc) =>
       priceAccount((await priceBook.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
-    const compared = compareInvoices(await priced(before?.doc ?? {}), await priced(doc))
+    const compared = compareInvoices(await priced(before?.doc ?? {}), await priced(doc), store.clock.now())
     const changed = { id: account.id, name: account.doc.name }
     await audit.add(set, { account, compared, changed, types: [type] })
     await store.commit(set)
@@ -130,6 +130,7 @@ export const createServices = (tools: Tools) => {
       reseller_id: await sellerOf(account),
       ...(doc.bookkeeper ? { bookkeeper: doc.bookkeeper } : {}),
       ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
+      ...(doc.tax ? { tax: doc.tax } : {}),
       dirty: await isDirty(account.id),
       status: doc.status ?? 'good_standing',
       ...standingJson(doc),
@@ -174,6 +175,7 @@ export const createServices = (tools: Tools) => {
 
   return {
     find: (account: AccountRecord) => services.find(account.id),
+    sellerOf,
 
     hasPlans: async (account: AccountRecord) => Object.keys((await docOf(account)).plans ?? {}).length > 0,
 
@@ -200,6 +202,7 @@ export const createServices = (tools: Tools) => {
       if (change.overrides) after.overrides = combined(doc.overrides, change.overrides as PlanDoc, manner)
       if (change.bookkeeper) after.bookkeeper = change.bookkeeper
       if (change.ratedeck) after.ratedeck = change.ratedeck
+      if (change.tax) after.tax = combined(doc.tax, change.tax, manner)
       if (change.billing_id !== undefined) after.billing_id = change.billing_id
       return view(account, await save(author, account, before, after, { held }))
     },
@@ -283,7 +286,8 @@ export const createServices = (tools: Tools) => {
       const removed = new Set(change.delete ?? [])
       const quoted = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
       const overrides = (change.overrides ?? doc.overrides ?? {}) as PlanDoc
-      return summaryOf(account, { ...doc, plans: quoted, overrides })
+      const tax = change.tax ?? doc.tax ?? {}
+      return summaryOf(account, { ...doc, plans: quoted, overrides, tax })
     },
 
     /** The plans that an account could have: those of its reseller. */

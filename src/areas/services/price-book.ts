@@ -36,7 +36,9 @@ const assignedPlans = (doc: ServicesDoc, records: Sources['records']): AssignedP
 
 const merge = (doc: ServicesDoc, { records, bookkeeper, priorities }: Sources): Terms => {
   const plans = assignedPlans(doc, records)
-  return { plans, lists: mergePlans(plans, doc.overrides ?? {}, bookkeeper, priorities) }
+  const lists = mergePlans(plans, doc.overrides ?? {}, bookkeeper, priorities)
+  const tax = doc.tax ? { tax: doc.tax } : {}
+  return { plans, lists: lists.map((list) => ({ ...list, ...tax })) }
 }
 
 const hasPlans = (doc: ServicesDoc) => Object.keys(doc.plans ?? {}).length > 0

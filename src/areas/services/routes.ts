@@ -1,15 +1,15 @@
-import { accountAdmin, accountMember, resellerOnly, superduper } from '../../auth/policies.ts'
+import { accountAdmin, accountMember, ownReseller, type ResellerOf, superduper } from '../../auth/policies.ts'
 import { FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, hasProblems, invalid } from '../../lib/failure.ts'
+import { isTrue } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Manner, Services } from './operations.ts'
 import { moneyProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
 import type { PlanDoc } from './pricing/plan.ts'
-import type { Reconciliation } from './reconciliation.ts'
 import { editable } from './rules.ts'
 import {
   PlanAssignment,
@@ -26,14 +26,16 @@ const base = '/v2/accounts/{account_id}/services'
 type Asked = Pick<Call, 'envelope' | 'request'>
 
 const mannerOf = ({ envelope, request }: Asked): Manner =>
-  request.method === 'PATCH' || envelope.merge === true || envelope.merge === 'true' ? 'merge' : 'replace'
+  request.method === 'PATCH' || isTrue(envelope.merge) ? 'merge' : 'replace'
 
 /** Who pays is the account's own affair; what it is sold is the reseller's. */
-const assertMaySell = ({ actor, account, data }: Call<string, ServicesChange>) => {
-  const { billing_id: _, ...sold } = data
-  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck'] as const
-  if (keys.some((key) => key in sold) && !resellerOnly.allows(actor, account, {}))
-    throw failure('forbidden', {})
+const assertMaySell = async (
+  { actor, account, data }: Call<string, ServicesChange>,
+  resellerOf: ResellerOf,
+) => {
+  const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck', 'tax'] as const
+  const isSold = keys.some((key) => key in data)
+  if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) throw failure('forbidden', {})
 }
 
 const csvOf = (items: readonly object[]) => {
@@ -53,12 +55,11 @@ const assertMoney = ({ plan }: { plan?: unknown }) => {
   if (hasProblems(problems)) throw invalid(problems)
 }
 
-export const servicesRoutes = (services: Services, reconciliation: Reconciliation): Route[] => {
+export const servicesRoutes = (services: Services): Route[] => {
   const plansFor = async ({ account, request }: Pick<Call, 'account' | 'request'>) => {
     const { seller, collection } = await services.sold(account)
     const listing = collectionListing(collection, seller)
-    const wantsWhole = request.value('details') === true || request.value('details') === 'true'
-    if (!wantsWhole) return new ListAnswer(listing)
+    if (!isTrue(request.value('details'))) return new ListAnswer(listing)
     const whole: Listing<never> = {
       ...(listing as Listing<never>),
       page: (page) => listing.page({ ...page, whole: true }) as Promise<never[]>,
@@ -67,7 +68,7 @@ export const servicesRoutes = (services: Services, reconciliation: Reconciliatio
     return new ListAnswer(whole)
   }
 
-  const selling = { allow: resellerOnly, answers: ServicesAnswer }
+  const selling = { allow: ownReseller, answers: ServicesAnswer }
 
   return [
     get(base, {
@@ -83,8 +84,8 @@ export const servicesRoutes = (services: Services, reconciliation: Reconciliatio
       judge: judgeOverrides,
       answers: ServicesAnswer,
       fails: ['invalid_billing_id', 'plan_is_not_assigned'],
-      run: (call) => {
-        assertMaySell(call)
+      run: async (call) => {
+        await assertMaySell(call, services.sellerOf)
         return services.change(call.author, call.account, call.data, mannerOf(call))
       },
     }),
@@ -141,31 +142,22 @@ export const servicesRoutes = (services: Services, reconciliation: Reconciliatio
       answers: Summary,
       run: ({ account, data }) => services.quote(account, data),
     }),
-    post(`${base}/reconciliation`, {
-      summary: 'Count anew what an account has, and put its quantities right',
-      allow: resellerOnly,
-      answers: anyObject(),
-      run: async ({ author, account }) => {
-        await reconciliation.reconcile(author, account)
-        return {}
-      },
-    }),
     get(`${base}/manual`, {
       summary: 'Read the counts that are set by hand',
-      allow: resellerOnly,
+      allow: ownReseller,
       answers: Quantities,
       run: async ({ account }) => (await services.find(account))?.doc.manual ?? {},
     }),
     post(`${base}/manual`, {
       summary: 'Set counts by hand in place of the own ones',
-      allow: resellerOnly,
+      allow: ownReseller,
       body: Quantities,
       answers: Quantities,
       run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
     }),
     patch(`${base}/manual`, {
       summary: 'Set some counts by hand',
-      allow: resellerOnly,
+      allow: ownReseller,
       body: Quantities,
       answers: Quantities,
       run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
@@ -178,7 +170,7 @@ export const servicesRoutes = (services: Services, reconciliation: Reconciliatio
     }),
     post(`${base}/overrides`, {
       summary: 'Set what holds for this account in place of what its plans say',
-      allow: resellerOnly,
+      allow: ownReseller,
       body: PlanOverrides,
       answers: PlanOverrides,
       run: (call) => {
@@ -188,7 +180,7 @@ export const servicesRoutes = (services: Services, reconciliation: Reconciliatio
     }),
     patch(`${base}/overrides`, {
       summary: 'Change some of what holds for this account; null takes away',
-      allow: resellerOnly,
+      allow: ownReseller,
       subject: async ({ account }) => ({ doc: (await services.find(account))?.doc.overrides ?? {} }),
       body: PlanOverrides,
       answers: PlanOverrides,

@@ -3,6 +3,7 @@ import type { PaymentTokens } from './payment-tokens/rules.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
 import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
+import type { TaxStanding } from './pricing/taxes.ts'
 import type { Quantities } from './quantities/rules.ts'
 
 /** A plan that an account has. */
@@ -19,6 +20,7 @@ export interface ServicesDoc {
   manual?: Quantities
   bookkeeper?: Partial<Bookkeeper>
   ratedeck?: { id?: string; name?: string }
+  tax?: TaxStanding
   billing_id?: string
   payment_tokens?: PaymentTokens
   /** Who the account is to gateways that keep payment methods: `type/vendor` -> the gateway's id. */
@@ -110,6 +112,11 @@ const itemSchema = {
   activation_charge: { type: 'number', minimum: 0 },
   cascade: { type: 'boolean' },
   discounts: { type: 'object' },
+  prorate: {
+    type: 'object',
+    properties: { additions: { type: 'boolean' }, removals: { type: 'boolean' } },
+  },
+  taxes: { type: 'array' },
   name: { type: 'string' },
 }
 

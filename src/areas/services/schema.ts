@@ -1,6 +1,19 @@
 import type { Static } from 'typebox'
-import { anyObject, anyText, either, flag, integer, keyed, list, must, open, text } from '../../lib/schema.ts'
-import { PlanOverrides } from './plans/schema.ts'
+import {
+  anyObject,
+  anyText,
+  closed,
+  either,
+  flag,
+  integer,
+  keyed,
+  list,
+  must,
+  number,
+  open,
+  text,
+} from '../../lib/schema.ts'
+import { jurisdiction, PlanOverrides } from './plans/schema.ts'
 
 const planId = text(32, 32)
 
@@ -16,6 +29,17 @@ const Assignments = list(either([planId, Assignment]), { maxItems: 100 })
 const bookkeeper = open({ id: text(1, 128), type: text(1, 64), vendor_id: text(32, 32) })
 const ratedeck = open({ id: text(1, 128), name: text(1, 128) })
 
+const TaxStanding = closed(
+  {
+    jurisdiction: jurisdiction('Where the account is, like US or US-CA: taxes of there hold for it'),
+    exempt: either([flag(), list(text(1, 128), { maxItems: 100 })], {
+      description: 'From all taxes, or from those with these ids',
+    }),
+    exemption_number: text(1, 128, { description: 'What the account proves its exemption with' }),
+  },
+  { title: 'Tax standing', description: 'How the account stands to taxes' },
+)
+
 /** What may be changed at once. `plans` says the same as `add`. */
 export const ServicesChange = open({
   add: Assignments,
@@ -24,6 +48,7 @@ export const ServicesChange = open({
   overrides: PlanOverrides,
   bookkeeper,
   ratedeck,
+  tax: TaxStanding,
   billing_id: text(1, 64, { description: 'The account whose standing counts: this one or its parent' }),
 })
 export type ServicesChange = Static<typeof ServicesChange>
@@ -56,6 +81,7 @@ export const ServicesAnswer = open({
   plans: must(anyObject()),
   overrides: must(anyObject()),
   quantities: must(anyObject()),
+  tax: TaxStanding,
   billing_id: must(anyText()),
   reseller: must(flag()),
   reseller_id: must(anyText()),
@@ -67,10 +93,62 @@ export const ServicesAnswer = open({
   items: must(anyObject()),
 })
 
+const dollars = (description: string) => number({ description: `Dollars: ${description}` })
+
+const taxFields = {
+  name: must(anyText()),
+  tax_id: must(anyText()),
+  jurisdiction: anyText(),
+  rate: must(number({ description: 'Percent' })),
+  inclusive: must(flag({ description: 'Whether prices contain it' })),
+  base: must(dollars('what the items come to without taxes')),
+  amount: must(dollars('the tax, each month')),
+}
+
+const InvoiceTaxRow = open(
+  {
+    ...taxFields,
+    today: open(
+      { base: must(dollars('what is due at once, without taxes')), amount: must(dollars('the tax on it')) },
+      { description: 'On activations and prorations' },
+    ),
+  },
+  { title: 'Tax of an invoice' },
+)
+
+const ProrationRow = open(
+  {
+    category: must(anyText()),
+    item: must(anyText()),
+    name: must(anyText()),
+    quantity: must(integer({ description: 'How many came; negative: went' })),
+    billable: must(integer()),
+    rate: must(dollars('the price of one')),
+    recurring: must(dollars('by how much a whole month rises')),
+    days: must(integer({ description: 'Days left of the month, the day itself counted' })),
+    days_in_month: must(integer()),
+    taxes: list(open(taxFields, { title: 'Tax line' })),
+    total: must(dollars('due now; negative: given back')),
+  },
+  { title: 'Proration' },
+)
+
 export const Invoice = open({
   items: must(list(anyObject())),
   activation_charges: must(list(anyObject())),
-  summary: must(anyObject()),
+  prorations: must(list(ProrationRow)),
+  taxes: must(list(InvoiceTaxRow)),
+  summary: must(
+    open(
+      {
+        today: must(dollars('activations, prorations and the taxes added to them')),
+        recurring: must(dollars('each month, without the taxes that are added')),
+        taxes: dollars('the taxes that are added each month, where there are any'),
+        total: dollars('recurring and taxes, where there are any'),
+      },
+      { title: 'Invoice summary' },
+    ),
+  ),
   bookkeeper: must(anyObject()),
 })
 

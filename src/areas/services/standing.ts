@@ -18,7 +18,7 @@ const good: Standing = { acceptable: true }
 // An account is billed through its parent, that one through its own, and so on: as high as a tree can be.
 const longestChain = 64
 
-/** Whether accounts may be charged more (reference 03 section 1.11, point 5). */
+/** Whether accounts may be charged more. */
 export const createStandings = (tools: {
   books: Books
   settings: Settings

@@ -44,3 +44,37 @@ export const createServicesStore = (store: Store) => {
     },
   }
 }
+
+/** A turn as it was when an account was priced. */
+interface SeenTurn {
+  accountId: string
+  turn: number
+}
+
+const takeTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
+  ON CONFLICT (account_id) DO UPDATE SET turn = payer_turns.turn + 1 WHERE payer_turns.turn = $2`
+
+/** Whoever prices what an account has, and writes because of it, takes a turn: nobody has changed it in between. */
+export const createTurnStore = ({ all }: Store) => ({
+  async of(accountId: string): Promise<number> {
+    const [row] = await all<{ turn: number }>('SELECT turn FROM payer_turns WHERE account_id = $1', [
+      accountId,
+    ])
+    return row?.turn ?? 0
+  },
+
+  /** The statements that take turns, always in the same order, and whether a failure means that one was gone. */
+  take(seen: readonly SeenTurn[]) {
+    const lost = conflict()
+    const orElse = () => lost
+    const ordered = [...seen].sort((a, b) => (a.accountId < b.accountId ? -1 : 1))
+    return {
+      statements: ordered.map(({ accountId, turn }) => ({
+        sql: takeTurn,
+        params: [accountId, turn],
+        expect: { rows: 1, orElse },
+      })),
+      isLost: (error: unknown) => error === lost,
+    }
+  },
+})

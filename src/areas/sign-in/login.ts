@@ -51,7 +51,7 @@ export const createLogin = (tools: Tools) => {
 
   const holderOf = async (place: KeyPlace, method: DigestMethod, digest: string) => {
     const holder = await keyHolder(store.records, place, method, digest)
-    return holder && users.collection.find(place.accountId, holder.id)
+    return holder && users.find(place.accountId, holder.id)
   }
 
   const refuse = async (

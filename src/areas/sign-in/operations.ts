@@ -37,7 +37,7 @@ export interface Session {
 }
 
 /** What a session says about how it came to be. */
-export type Proof = Pick<TokenSubject, 'original' | 'multiFactor'>
+type Proof = Pick<TokenSubject, 'original' | 'multiFactor'>
 
 export type SignIn = ReturnType<typeof createSignIn>
 

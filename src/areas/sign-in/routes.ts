@@ -53,7 +53,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/user_auth', {
     summary: 'Sign in with the digest of a user name and password',
     allow: anyone,
-    price: 'user_auth_tokens',
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
     answers: LoginResult,
     fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
@@ -62,7 +62,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/multi_factor/qrcode', {
     summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
     allow: anyone,
-    price: 'user_auth_tokens',
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
     answers: Enrolment,
     produces: ['image/png'],
@@ -75,7 +75,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
     summary: 'Act as a user',
     allow: impersonator,
-    subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
+    subject: ({ path }) => users.get(path.account_id, path.user_id),
     answers: LoginResult,
     fails: ['action_required', 'invalid_action', 'bad_identifier', 'validation_error'],
     run: async (call) => {
@@ -95,7 +95,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/api_auth', {
     summary: 'Sign in with an API key',
     allow: anyone,
-    price: 'api_auth_tokens',
+    price: { is: 'signIn', setting: 'api_auth_tokens' },
     body: ApiAuth,
     answers: LoginResult,
     fails: ['bad_identifier_list', 'validation_error'],
@@ -160,7 +160,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/accounts/{account_id}/users/{user_id}/auth', {
     summary: 'End all sessions of a user',
     allow: userOrAdmin,
-    subject: ({ path }) => users.collection.get(path.account_id, path.user_id),
+    subject: ({ path }) => users.get(path.account_id, path.user_id),
     answers: anyObject(),
     fails: ['action_required', 'invalid_action', 'bad_identifier'],
     run: async (call) => {

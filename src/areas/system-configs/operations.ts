@@ -6,7 +6,9 @@ import { isSettingsName } from '../../settings/names.ts'
 import { defaultsOf } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
+import type { Validate } from '../area.ts'
 import {
   effectiveSection,
   nameProblems,
@@ -19,12 +21,6 @@ import {
   underPath,
 } from './rules.ts'
 import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
-
-/** Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail. */
-export type Validate = (
-  schema: TSchema,
-  data: unknown,
-) => Promise<{ value: unknown; sound: object; problems: Problems }>
 
 interface Tools {
   store: Store
@@ -131,7 +127,7 @@ export const createSystemConfigs = ({ store, node, validate, tlsProblems }: Tool
   }
 
   return {
-    collection,
+    ...readsOf(collection),
 
     async subject(name: string): Promise<SystemConfigSubject> {
       if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })

@@ -45,7 +45,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     configs.sectionSubject(path.config_id, path.section)
 
   const names: Listing<SystemConfigStored> = {
-    page: (request) => configs.collection.page({ ...request, accountId: systemScope }),
+    page: (request) => configs.page({ ...request, accountId: systemScope }),
     cursor: (record) => [record.sortKey, record.id],
     row: (record) => JSON.stringify(record.id),
     record: (record) => ({ ...record.doc, id: record.id }),

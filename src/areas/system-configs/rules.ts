@@ -1,6 +1,6 @@
 import { parseNetwork } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isSettingsName } from '../../settings/names.ts'
@@ -9,14 +9,11 @@ import type { SettingsDoc } from '../../settings/settings.ts'
 
 const defaultSection = 'default'
 
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
-
 export const sectionIn = (doc: SettingsDoc, section: string): Json | undefined =>
   Object.hasOwn(doc, section) ? doc[section] : undefined
 
 /** What holds where a section says nothing: the schema's defaults, under a node also the default section. */
-export const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
+const belowSection = (doc: SettingsDoc, section: string, defaults: Json) =>
   section === defaultSection ? defaults : mergeSections(defaults, sectionIn(doc, defaultSection))
 
 /** A section as it holds, with everything below it. */

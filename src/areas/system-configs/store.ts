@@ -3,7 +3,7 @@ import { createCollection } from '../../storage/collection.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 
-export type SystemConfigHidden = Record<never, never>
+type SystemConfigHidden = Record<never, never>
 export type SystemConfigStored = StoredRecord<SettingsDoc, SystemConfigHidden>
 
 /** Documents by name, in the scope of the whole system. */

@@ -1,7 +1,7 @@
 // What a task can do. Other areas write actions against these types (they import them from `../tasks/operations.ts`)
 // and hand them over in areas/index.ts; the help, the judgement of input and the running follow from the definition.
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
-import type { Policy } from '../../auth/policies.ts'
+import type { PlainPolicy } from '../../auth/policies.ts'
 import type { Failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
@@ -81,7 +81,7 @@ interface Definition {
   /** Several lines. */
   doc: string
   /** Who may make such a task: others get a 403, and the task ends when its maker loses the right. */
-  allow: Policy
+  allow: PlainPolicy
 }
 
 /** An action that does something for each row of a CSV (or of JSON records). */

@@ -13,7 +13,7 @@ export interface CsvRecord {
 /** What makes a text no CSV. */
 export class CsvMistake extends Error {}
 
-export interface CsvParser {
+interface CsvParser {
   /** The records that are complete with this piece. */
   push(piece: Uint8Array): CsvRecord[]
   /** The last record, if no line end stood behind it. */

@@ -144,7 +144,7 @@ export const createMaker = ({ base, store, actions, find }: Tools) => {
     throw failure('bad_identifier_list', { values: [isKnown ? name : category] })
   }
 
-  /** The checks of reference 02 section 1.4 in their order; the input is stored on the way, the task at the end. */
+  /** What is checked first decides which refusal a task with several faults gets; the input is stored on the way, the task at the end. */
   const build = async (order: TaskOrder, key: TaskKey, origin: Origin | undefined): Promise<TaskRecord> => {
     const [category, name] = requireNames(order)
     const { account, actor, author, input } = order

@@ -3,13 +3,12 @@ import { accountMember, anyone, anyToken, type Policy, superduper } from '../../
 import { Answer, ListAnswer, StreamAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, put, type Route } from '../../http/route.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
 import type { TaskInput, TaskRecord, Tasks, TaskView } from './operations.ts'
 import { NoData, TaskRecord as TaskAnswer, TaskHelp, TaskRequest } from './schema.ts'
 
 const csvTypes = ['text/csv', 'text/comma-separated-values', 'application/octet-stream'] as const
 
-const isTrue = (value: unknown) => value === true || value === 'true'
 const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** The account in the path; where there is none, the caller's own. */

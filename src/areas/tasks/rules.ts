@@ -25,7 +25,7 @@ export const refusalReasons: Record<Operation, string> = {
   retry: 'task is not finished',
 }
 
-export interface Counts {
+interface Counts {
   /** Undefined for tasks without input. */
   total: number | undefined
   /** Undefined when the work broke off, so that nobody can say. */
@@ -33,7 +33,7 @@ export interface Counts {
   failed: number | undefined
 }
 
-/** As what a task ends that was not stopped (reference 02 section 1.5). */
+/** As what a task ends that was not stopped. */
 export const finalStatus = ({ total, succeeded, failed }: Counts): TaskStatus => {
   if (succeeded === undefined || failed === undefined) return 'internal_error'
   if (total === undefined) {
@@ -45,7 +45,7 @@ export const finalStatus = ({ total, succeeded, failed }: Counts): TaskStatus =>
   return failed < total && succeeded < total ? 'partial' : 'internal_error'
 }
 
-export interface Progress {
+interface Progress {
   total: number | undefined
   done: number
   workedMs: number
@@ -66,7 +66,7 @@ export interface Waiting {
 }
 
 /** What fairness goes by. Both by account. */
-export interface Service {
+interface Service {
   running: ReadonlyMap<string, number>
   /** A number that grows: when it was served last; absent: never. */
   lastServed: ReadonlyMap<string, number>

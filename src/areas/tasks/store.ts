@@ -6,10 +6,11 @@ import { createCollection } from '../../storage/collection.ts'
 import type { Statement, Value } from '../../storage/db.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { integer, oneOf, optional, type RowOf, table, text } from '../../storage/table.ts'
 import { createPartStore, type Part } from './parts/store.ts'
 import type { TaskStatus, Waiting } from './rules.ts'
 
-export interface TaskDoc {
+interface TaskDoc {
   account_id: string
   auth_account_id: string
   category: string
@@ -29,7 +30,7 @@ export interface TaskDoc {
   parameters?: Json
 }
 
-export interface TaskHidden {
+interface TaskHidden {
   /** Who made the task: it runs with the rights of its account and user. */
   author: Author
   authMethod: AuthMethod
@@ -54,47 +55,52 @@ export interface TaskKey {
 
 export const keyOf = ({ accountId, id }: TaskRecord): TaskKey => ({ accountId, taskId: id })
 
+const runStates = ['uploading', 'pending', 'executing', 'ended', 'removed'] as const
+
 /**
  * Where the work stands. `uploading`: the input arrives, there is no record yet. `removed`: nobody sees the task any
  * more, its parts are yet to go.
  */
-export type RunState = 'uploading' | 'pending' | 'executing' | 'ended' | 'removed'
+type RunState = (typeof runStates)[number]
 
-export interface Run {
-  state: RunState
-  node: string
+const taskRuns = table('task_runs', {
+  accountId: text(),
+  taskId: text(),
+  state: oneOf(runStates),
+  node: text(),
   /** Rows that are done for good, the successful and the failed ones; of actions without input rows written. */
-  done: number
-  succeeded: number
-  failed: number
+  done: integer(),
+  succeeded: integer(),
+  failed: integer(),
   /** Of actions without input: where they go on. */
-  position: string | undefined
-  outParts: number
-  failedParts: number
+  position: optional(text()),
+  outParts: integer(),
+  failedParts: integer(),
   /** For each output column `1` when it held a value, else `0`. */
-  held: string
-  workedMs: number
-}
-
-const runColumns = 'state, node, done, succeeded, failed, position, out_parts, failed_parts, held, worked_ms'
-
-type RunRow = Record<string, string | number | null>
-
-const toRun = (row: RunRow): Run => ({
-  state: row.state as RunState,
-  node: row.node as string,
-  done: row.done as number,
-  succeeded: row.succeeded as number,
-  failed: row.failed as number,
-  position: (row.position as string | null) ?? undefined,
-  outParts: row.out_parts as number,
-  failedParts: row.failed_parts as number,
-  held: row.held as string,
-  workedMs: row.worked_ms as number,
+  held: text(),
+  workedMs: integer(),
+  /** Unix milliseconds. */
+  since: integer(),
 })
 
-const insertRun =
-  'INSERT INTO task_runs (account_id, task_id, state, since) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
+const runs = taskRuns.pick(
+  'state',
+  'node',
+  'done',
+  'succeeded',
+  'failed',
+  'position',
+  'outParts',
+  'failedParts',
+  'held',
+  'workedMs',
+)
+
+export type Run = RowOf<typeof runs>
+
+const keys = taskRuns.pick('accountId', 'taskId')
+const waitingRuns = taskRuns.pick('accountId', 'taskId', 'since')
+const insertRun = taskRuns.pick('accountId', 'taskId', 'state', 'since').insert('ON CONFLICT DO NOTHING')
 // Waiting tasks of one account that are looked at for the next to run: more than one process runs at once.
 const waitingLookedAt = 50
 
@@ -120,32 +126,31 @@ export const createTaskStore = (store: Store) => {
     expect: { rows: 1, orElse },
   })
 
-  const addStatement = (set: ChangeSet, { sql, params, expect }: Statement) => set.run(sql, params, expect)
-
   return {
     tasks: collection,
     parts,
 
     async run({ accountId, taskId }: TaskKey): Promise<Run | undefined> {
-      const [row] = await all(`SELECT ${runColumns} FROM task_runs WHERE account_id = $1 AND task_id = $2`, [
-        accountId,
-        taskId,
-      ])
-      return row && toRun(row)
+      return runs.first(
+        await all(`SELECT ${runs.columns} FROM task_runs WHERE account_id = $1 AND task_id = $2`, [
+          accountId,
+          taskId,
+        ]),
+      )
     },
 
     /** The runs of an account's tasks whose ids lie between two, by id. */
     async runsBetween(accountId: string, lowest: string, highest: string): Promise<Map<string, Run>> {
       const rows = await all(
-        `SELECT task_id, ${runColumns} FROM task_runs WHERE account_id = $1 AND task_id >= $2 AND task_id <= $3`,
+        `SELECT ${taskRuns.columns} FROM task_runs WHERE account_id = $1 AND task_id >= $2 AND task_id <= $3`,
         [accountId, lowest, highest],
       )
-      return new Map(rows.map((row) => [row.task_id as string, toRun(row)]))
+      return new Map(taskRuns.list(rows).map((run) => [run.taskId, run]))
     },
 
     /** Makes room for the input of a task that is no record yet. */
     beginUpload: ({ accountId, taskId }: TaskKey) =>
-      writeUnrecorded([{ sql: insertRun, params: [accountId, taskId, 'uploading', clock.now()] }]),
+      writeUnrecorded([insertRun({ accountId, taskId, state: 'uploading', since: clock.now() })]),
 
     /** Keeps a part of an input that is still arriving. Fails when it was given up meanwhile. */
     keepInput: (key: TaskKey, part: Part) =>
@@ -155,21 +160,22 @@ export const createTaskStore = (store: Store) => {
     insert(set: ChangeSet, task: TaskRecord, hasInput: boolean) {
       const key = keyOf(task)
       collection.insert(set, task)
-      if (hasInput) addStatement(set, moveRun(key, 'uploading', 'pending'))
-      else
-        set.run(insertRun, [key.accountId, key.taskId, 'pending', clock.now()], { rows: 1, orElse: conflict })
+      const pending = { ...key, state: 'pending', since: clock.now() } as const
+      set.add(
+        hasInput ? moveRun(key, 'uploading', 'pending') : insertRun(pending, { rows: 1, orElse: conflict }),
+      )
     },
 
     /** Adds a change of state, and the record that tells it. */
     move(set: ChangeSet, before: TaskRecord, after: TaskRecord, from: RunState, to: RunState) {
       collection.replace(set, before, after)
-      addStatement(set, moveRun(keyOf(after), from, to))
+      set.add(moveRun(keyOf(after), from, to))
     },
 
     /** Adds the removal of a task; its parts go later (`litter`). */
     remove(set: ChangeSet, task: TaskRecord, from: RunState) {
       collection.remove(set, task)
-      addStatement(set, moveRun(keyOf(task), from, 'removed'))
+      set.add(moveRun(keyOf(task), from, 'removed'))
     },
 
     /** Adds the removal of everything that the tasks of an account have beside their records. */
@@ -216,37 +222,32 @@ export const createTaskStore = (store: Store) => {
     /** Executing tasks, of each account those that waited longest. */
     async waiting(): Promise<Waiting[]> {
       const rows = await scan(
-        `SELECT account_id, task_id, since FROM (
+        `SELECT ${waitingRuns.columns} FROM (
             SELECT account_id, task_id, since,
               row_number() OVER (PARTITION BY account_id ORDER BY since, task_id) AS place
             FROM task_runs WHERE state = 'executing') AS placed
           WHERE place <= $1`,
         [waitingLookedAt],
       )
-      return rows.map((row) => ({
-        accountId: row.account_id as string,
-        taskId: row.task_id as string,
-        since: row.since as number,
-      }))
+      return waitingRuns.list(rows)
     },
 
     /** Some executing tasks, as a cheap look whether there is anything to do. */
     async someExecuting(limit: number): Promise<string[]> {
-      const rows = await all("SELECT task_id FROM task_runs WHERE state = 'executing' LIMIT $1", [limit])
-      return rows.map((row) => row.task_id as string)
+      const rows = await all(`SELECT ${keys.columns} FROM task_runs WHERE state = 'executing' LIMIT $1`, [
+        limit,
+      ])
+      return keys.list(rows).map(({ taskId }) => taskId)
     },
 
     /** Some of what is left over of removed tasks, and of inputs in which nothing came for a while. */
     async litter(uploadsBefore: number, limit: number): Promise<TaskKey[]> {
       const rows = await all(
-        `SELECT account_id, task_id FROM task_runs
+        `SELECT ${keys.columns} FROM task_runs
           WHERE state = 'removed' OR (state = 'uploading' AND since < $1) LIMIT $2`,
         [uploadsBefore, limit],
       )
-      return rows.map((row) => ({
-        accountId: row.account_id as string,
-        taskId: row.task_id as string,
-      }))
+      return keys.list(rows)
     },
 
     /**

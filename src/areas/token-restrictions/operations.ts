@@ -11,7 +11,7 @@ import { createRestrictionStore } from './store.ts'
 export type RestrictionRecord = StoredRecord<RestrictionDoc, object>
 
 /** What a request is judged by. */
-export interface Question {
+interface Question {
   actor: Actor
   /** The account in the path. */
   account: AccountRecord | undefined

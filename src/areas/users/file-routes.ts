@@ -29,11 +29,12 @@ const photoFile = ({ contentType, bytes }: Image, wanted: string) => {
 /** What of a user is no JSON: photo and vCard. */
 export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
   const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
-    users.collection.get(path.account_id, path.user_id)
+    users.get(path.account_id, path.user_id)
 
   return [
     get(photo, {
       summary: 'The photo of a user: as it is, or as base64 text',
+      resource: 'users',
       allow: accountMember,
       subject,
       answers: Photo,
@@ -42,6 +43,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
     }),
     post(photo, {
       summary: 'Set the photo of a user: a PNG, JPEG, GIF or WebP image, raw or as base64',
+      resource: 'users',
       allow: accountMember,
       subject,
       uploads: [...imageTypes, 'application/octet-stream', 'application/base64', 'application/x-base64'],
@@ -55,6 +57,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
     }),
     del(photo, {
       summary: 'Remove the photo of a user',
+      resource: 'users',
       allow: accountMember,
       subject,
       answers: Photo,
@@ -62,6 +65,7 @@ export const userFileRoutes = (users: Users, photos: Photos): Route[] => {
     }),
     get(vcard, {
       summary: 'A user as a vCard 3.0',
+      resource: 'users',
       allow: accountMember,
       subject,
       answers: anyText(),

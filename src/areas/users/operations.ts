@@ -11,12 +11,13 @@ import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/fai
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
-import { addressOf, type CreationNotice, type Mail } from '../../mail/mail.ts'
+import type { CreationNotice } from '../../mail/creation-notice.ts'
+import { addressOf, type Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
-import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
-import { holderOf } from '../../storage/records.ts'
+import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
+import type { AccountConfigs } from '../configs/operations.ts'
 import {
   insecure,
   type ObjectType,
@@ -26,6 +27,7 @@ import {
   separate,
   strengthProblems,
 } from './rules.ts'
+import { userLeaving } from './signals.ts'
 import {
   createUserStore,
   hotdeskClaim,
@@ -36,7 +38,7 @@ import {
 } from './store.ts'
 
 /** What users own of one type, kept by another area. */
-export interface OwnedObjects {
+interface OwnedObjects {
   /** Adds the removal of all that a user owns to a change set. `afterwards` is to be called when that is stored. */
   removeOwned(
     set: ChangeSet,
@@ -46,7 +48,7 @@ export interface OwnedObjects {
 }
 
 /** One thing that went with its owner. */
-export interface RemovedObject {
+interface RemovedObject {
   type: ObjectType
   id: string
   status: 'success'
@@ -65,17 +67,18 @@ interface Tools {
   mail: Mail
   /** A type that stands not here is one of which nobody owns anything. */
   owned: Partial<Record<ObjectType, OwnedObjects>>
-  /** What is kept of a user under the user's id, and goes with the user. */
-  attached: readonly Attached[]
-  /** What the account, its reseller or the system asks of passwords. */
-  passwordRules(account: AccountRecord): Promise<Json>
+  configs: Pick<AccountConfigs, 'read' | 'subject'>
 }
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, settings, mail, owned, attached, passwordRules }: Tools) => {
+export const createUsers = ({ store, settings, mail, owned, configs }: Tools) => {
   const users = createUserStore(store)
   const { records, clock } = store
+
+  /** What the account, its reseller or the system asks of passwords. */
+  const passwordRules = async (account: AccountRecord) =>
+    configs.read(await configs.subject(account, 'auth.password'))
 
   const isTaken = async (claim: Claim, own: UserRecord | undefined) => {
     const holder = await records.claimant(claim)
@@ -104,7 +107,7 @@ export const createUsers = ({ store, settings, mail, owned, attached, passwordRu
 
   const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
     if (secrets.password === undefined && secrets.credentials === undefined) return {}
-    const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const account = await records.find(accountId, accountKind, accountId)
     const { should_enforce_strength: isEnforced } = account ? await passwordRules(account) : {}
     return isEnforced === true ? strengthProblems(secrets) : {}
   }
@@ -182,7 +185,7 @@ export const createUsers = ({ store, settings, mail, owned, attached, passwordRu
   }
 
   return {
-    collection: users,
+    ...readsOf(users),
 
     /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
     async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
@@ -231,7 +234,7 @@ export const createUsers = ({ store, settings, mail, owned, attached, passwordRu
       if (hasProblems(problems)) throw invalid(problems)
       const set = new ChangeSet(author)
       users.remove(set, user)
-      for (const { removeWith } of attached) await removeWith(set, holderOf(user))
+      set.tell(userLeaving, user)
       const removed: RemovedObject[] = []
       const following: (() => Promise<void>)[] = []
       for (const type of objectTypes) {

@@ -3,12 +3,11 @@ import { failure, invalid } from '../../lib/failure.ts'
 import { imageTypeOf } from '../../lib/image-type.ts'
 import { removalWithOwner } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import { createFiles, type FileContent, type FileRecord } from '../../storage/files.ts'
+import { createFiles, type FileContent } from '../../storage/files.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { createUserStore } from './store.ts'
 
-export type PhotoRecord = FileRecord
 export type Image = FileContent
 
 // A portrait: larger ones belong on a file server.

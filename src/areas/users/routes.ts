@@ -2,9 +2,9 @@ import type { UserRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { collectionListing } from '../../http/answer/listing.ts'
-import { creationNotice, creationQuery, withoutCreationWish } from '../../http/creation-notice.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
+import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Devices } from '../devices/operations.ts'
 import type { Users } from './operations.ts'
 import { objectTypesIn } from './rules.ts'
@@ -13,11 +13,9 @@ import { DeletedUser, User, UserRecord as UserAnswer, UserRow } from './schema.t
 const onAccount = '/v2/accounts/{account_id}/users'
 const oneUser = `${onAccount}/{user_id}` as const
 
-const isTrue = (value: unknown) => value === true || value === 'true'
-
 export const userRoutes = (users: Users, devices: Devices): Route[] => {
   const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
-    users.collection.get(path.account_id, path.user_id)
+    users.get(path.account_id, path.user_id)
 
   const shown = async (user: UserRecord) => {
     const expiry = await users.passwordExpiry(user)
@@ -48,7 +46,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       allow: accountMember,
       answers: UserRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(users.collection, path.account_id)),
+      run: ({ path }) => new ListAnswer(collectionListing(users, path.account_id)),
     }),
     put(onAccount, {
       summary: 'Create a user',
@@ -57,8 +55,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       answers: UserAnswer,
       fails: ['validation_error'],
       judge: ({ path, data, actor }) => users.judge(path.account_id, data, undefined, actor),
-      query: creationQuery,
-      prepare: withoutCreationWish,
+      wishes: creationWishes,
       run: async ({ author, account, data, request }) => {
         const user = await users.create(author, account, data, creationNotice(request))
         return made(user, await shown(user))

@@ -62,7 +62,7 @@ export const privilegeProblems = (
 const smartPbx = (doc: UserDoc) =>
   Object.entries((doc.smartpbx ?? {}) as object).flatMap(([name, value]) => (isEnabled(value) ? [name] : []))
 
-/** What is switched on for a user, by the names that list rows carry (reference 01 section 4.3). */
+/** What is switched on for a user, by the names that list rows carry. */
 export const featuresOf = (doc: UserDoc): string[] => {
   const features: [string, boolean][] = [
     ['hotdesk', isEnabled(doc.hotdesk)],
@@ -77,15 +77,7 @@ export const featuresOf = (doc: UserDoc): string[] => {
 }
 
 /** What users own, by the names that `object_types` takes. */
-export const objectTypes = [
-  'phone_numbers',
-  'callflow',
-  'vmbox',
-  'device',
-  'conference',
-  'faxbox',
-  'media',
-] as const
+const objectTypes = ['phone_numbers', 'callflow', 'vmbox', 'device', 'conference', 'faxbox', 'media'] as const
 export type ObjectType = (typeof objectTypes)[number]
 
 const isObjectType = (value: unknown): value is ObjectType => objectTypes.includes(value as ObjectType)

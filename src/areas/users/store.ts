@@ -34,7 +34,7 @@ export const hotdeskClaim = (accountId: string, id: string) => ({
   value: id,
 })
 
-export const signInClaim = (accountId: string, value: string) => ({
+const signInClaim = (accountId: string, value: string) => ({
   scope: accountId,
   name: 'sign_in',
   value,

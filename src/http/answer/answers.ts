@@ -80,7 +80,7 @@ export const answer = (fields: AnswerFields) => new Answer(fields)
 export const accepted = (message: string) => new Answer({ data: message, status: 202, message })
 
 /** The JSON text of a record's public half with its id in front. */
-export const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
+const publicText = (record: StoredRecord<object, object>, readOnly?: Record<string, unknown>) => {
   const head = JSON.stringify({ id: record.id, ...readOnly })
   return record.docText === '{}' ? head : `${head.slice(0, -1)},${record.docText.slice(1)}`
 }

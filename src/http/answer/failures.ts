@@ -2,7 +2,7 @@ import type { Failure, FailureDetails, FailureKind } from '../../lib/failure.ts'
 import { describeNumberFailure, type NumberFailureKind } from '../../lib/number-failure.ts'
 
 /** What a failure looks like on the wire. */
-export interface FailureAnswer {
+interface FailureAnswer {
   status: number
   message: string
   data: unknown
@@ -24,7 +24,7 @@ const numberFailure =
     return { status, message: data.error, data }
   }
 
-/** The error catalogue of reference 01 section 1.4. A kind without a line here does not compile. */
+/** The error catalogue. A kind without a line here does not compile. */
 export const catalogue: Renderers = {
   validation_error: ({ problems, metadata }) => ({
     status: 400,

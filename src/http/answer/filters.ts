@@ -1,4 +1,5 @@
 import { failure } from '../../lib/failure.ts'
+import type { Question, Test } from '../../lib/question.ts'
 
 // Filters see the stored record with `id`, `created` and `modified`, never its private part:
 // a filter on a hidden value would tell it letter by letter.
@@ -46,20 +47,6 @@ const parseList = (text: string): unknown[] | undefined => {
   } catch {
     return undefined
   }
-}
-
-/** What is asked of a value. `texts` are compared with the value's text; a missing value is the empty text. */
-export type Test =
-  | { is: 'oneOf' | 'notOneOf' | 'noneOf'; texts: ReadonlySet<string> }
-  | { is: 'arrayOfAll' | 'arrayOfAny' | 'arrayOfNone'; texts: readonly string[] }
-  | { is: 'present' | 'absent' | 'filled' | 'unfilled' | 'impossible' }
-  | { is: 'notBefore' | 'notAfter'; bound: number }
-
-/** One filter of a query. */
-export interface Question {
-  /** Dotted path. */
-  key: string
-  test: Test
 }
 
 type TestMaker = (wanted: string) => Test

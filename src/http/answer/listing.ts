@@ -1,15 +1,9 @@
 import { failure } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
+import type { Question } from '../../lib/question.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow, StoredRecord } from '../../storage/records.ts'
-import {
-  compileFields,
-  type FieldPicker,
-  type Filter,
-  filterOf,
-  type Question,
-  questionsOf,
-} from './filters.ts'
+import { compileFields, type FieldPicker, type Filter, filterOf, questionsOf } from './filters.ts'
 
 /** Where a row stands in its list: [sort key, id]. */
 export type Cursor = readonly [string, string]
@@ -25,7 +19,7 @@ export interface PageRequest {
 }
 
 /** What a list gives that looks through more than it shows. */
-export interface Batch<T> {
+interface Batch<T> {
   items: T[]
   /** Behind what it goes on; undefined at the end of the list. */
   next: Cursor | undefined
@@ -106,7 +100,7 @@ const largestPage = 10_000
 
 const startKeyText = /^[A-Za-z0-9_-]+$/
 
-export const encodeStartKey = (cursor: Cursor) => Buffer.from(JSON.stringify(cursor)).toString('base64url')
+const encodeStartKey = (cursor: Cursor) => Buffer.from(JSON.stringify(cursor)).toString('base64url')
 
 /** Undecodable keys mean the first page. */
 const decodeStartKey = (text: string | undefined): Cursor | undefined => {
@@ -136,7 +130,6 @@ const pageSizeOf = (value: unknown, fallback: number) => {
   return size
 }
 
-const isTrue = (value: unknown) => value === true || value === 'true'
 const isFalse = (value: unknown) => value === false || value === 'false'
 
 const chunkSizeCheck = (value: unknown) => {
@@ -151,7 +144,7 @@ const mayBeFull = (settings: ListSettings, module: string | undefined) =>
   settings.allow_fetch_full_docs ||
   (module !== undefined && settings.allowed_modules_fetch_full_docs[module] === true)
 
-/** Reads the paging, ordering and filtering parameters of reference 01 sections 1.7 and 1.8. */
+/** Reads the paging, ordering and filtering parameters of a list. */
 export const planList = (
   query: URLSearchParams,
   value: (name: string) => unknown,
@@ -186,7 +179,7 @@ export const narrow = <T>(listing: Listing<T>, plan: ListPlan): [Listing<T>, Lis
 export type Render<T> = (item: T) => string
 
 /** A row as JSON. */
-export const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
+const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   const { fields, fullDocs } = plan
   if (fields) return (item) => JSON.stringify(fields((listing.pickable ?? listing.record)(item)))
   return fullDocs ? (item) => JSON.stringify(listing.record(item)) : listing.row
@@ -293,7 +286,7 @@ const recordJson = (record: StoredRecord<object, object>): Json => ({
 
 /** The list of one collection of an account, or of the part that one user owns. */
 export const collectionListing = <Doc extends object, Hidden extends object>(
-  collection: Collection<Doc, Hidden>,
+  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows'>,
   accountId: string,
   ownerId?: string,
 ): PlainListing<ListRow> => ({

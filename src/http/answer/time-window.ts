@@ -50,15 +50,15 @@ const windowBy: (read: BoundReader) => WindowReader =
     return { from, to }
   }
 
-/** The window that a time list is asked for (reference 01 section 1.7): the newest `maximumSeconds` unless told. */
+/** The window that a time list is asked for: the newest `maximumSeconds` unless told. */
 export const timeWindow: WindowReader = windowBy(boundOf)
 
-/** The same, where a bound that is no positive whole number counts as absent (reference 04 section 1.4). */
+/** The same, where a bound that is no positive whole number counts as absent. */
 export const lenientTimeWindow: WindowReader = windowBy(readableBoundOf)
 
 /** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
 export const timeListing = <Doc extends object, Hidden extends object>(
-  collection: Collection<Doc, Hidden>,
+  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows'>,
   { accountId, ownerId }: { accountId: string; ownerId?: string },
   { from, to }: TimeWindow,
 ): Listing<ListRow> => {

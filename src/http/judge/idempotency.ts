@@ -13,7 +13,7 @@ import type { Store } from '../../storage/store.ts'
 // and through any process too. Whatever it commits is marked with its key in the same transaction (change-set.ts).
 
 /** What is asked under a key. */
-export interface KeyedRequest {
+interface KeyedRequest {
   accountId: string
   key: string
   /** Method, path with query, and the digest of the body. */
@@ -27,7 +27,7 @@ export interface KeptAnswer {
 }
 
 /** What to do with a request: send what was kept, or carry it out. */
-export type Verdict =
+type Verdict =
   | { kept: KeptAnswer }
   /** `lost` is what an earlier try committed before it died unanswered. */
   | { claim: KeyClaim; lost: CommittedChange[] | undefined }

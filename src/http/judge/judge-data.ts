@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -23,20 +23,19 @@ const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
 export const createValidate = (settings: Settings) => async (schema: TSchema, data: unknown) =>
   validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
 
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
+const consent = ['accept_charges']
 
-/** Consent to charges may stand in the data, of which it is no part. */
-const withoutConsent = (data: object) => {
-  if (!Object.hasOwn(data, 'accept_charges')) return data
-  const { accept_charges: _, ...rest } = data as Json
-  return rest
+/** Consent to charges and the route's wishes may stand in the data, of which they are no part. */
+const withoutWishes = (data: object, { spec }: Route) => {
+  const wishes = spec.wishes ? [...consent, ...Object.keys(spec.wishes)] : consent
+  if (!wishes.some((wish) => Object.hasOwn(data, wish))) return data
+  return Object.fromEntries(Object.entries(data).filter(([key]) => !wishes.includes(key)))
 }
 
 /** The body as it would be stored: for PATCH the record with the change merged in. */
 const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined) => {
   const sent = exchange.body.data ?? {}
-  const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutConsent(sent))
+  const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutWishes(sent, route))
   if (route.method === 'PATCH' && subject?.doc && !Array.isArray(data)) return mergePatch(subject.doc, data)
   return dropNulls(data)
 }

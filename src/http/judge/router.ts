@@ -75,10 +75,12 @@ export const createRouter = (routes: readonly Route[]) => {
   }
 }
 
+const startsCall = ({ spec }: Route) => spec.price?.is === 'call'
+
 /** The route for a method, with the path's variables by name. */
 export const routeOf = ({ node, values }: Match, method: string) => {
   const found = node.routes.get(method === 'HEAD' ? 'GET' : method)
-  if (!found || (method === 'HEAD' && found.route.spec.startsCall)) return undefined
+  if (!found || (method === 'HEAD' && startsCall(found.route))) return undefined
   const path: Record<string, string> = {}
   for (const [index, name] of found.names.entries()) path[name] = values[index] as string
   return { route: found.route, path }
@@ -87,5 +89,5 @@ export const routeOf = ({ node, values }: Match, method: string) => {
 export const methodsOf = ({ node }: Match): string[] => {
   const methods = [...node.routes.keys()] as Method[]
   const reads = node.routes.get('GET')
-  return [...methods, ...(reads && !reads.route.spec.startsCall ? ['HEAD'] : []), 'OPTIONS'].sort()
+  return [...methods, ...(reads && !startsCall(reads.route) ? ['HEAD'] : []), 'OPTIONS'].sort()
 }

@@ -7,7 +7,7 @@ import { isEmailAddress } from '../../mail/email-address.ts'
 import { copyJson, type JsonCopy } from './json-copy.ts'
 import { createProblemReport, segmentsOf } from './validation-problems.ts'
 
-export interface Judgement<T> {
+interface Judgement<T> {
   /** A deep copy with defaults filled in and texts cast. It has its type only when there are no problems. */
   value: T
   problems: Problems

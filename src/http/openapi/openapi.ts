@@ -1,14 +1,10 @@
 import type { TSchema } from 'typebox'
 import type { FailureKind } from '../../lib/failure.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { catalogue } from '../answer/failures.ts'
 import type { Route } from '../route.ts'
 
 // The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
-
-type Json = Record<string, unknown>
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const mapValues = (object: Json, change: (value: unknown, key: string) => unknown): Json =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [key, change(value, key)]))
@@ -245,12 +241,13 @@ const failureResponses = () =>
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   const kinds: FailureKind[] = ['validation_error', 'not_acceptable', 'datastore_unreachable']
   if (spec.allow.needsToken) kinds.push('invalid_credentials', 'forbidden')
-  if (spec.allow.needsToken || spec.price) kinds.push('too_many_requests')
+  if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push('too_many_requests')
   if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
   if (path.includes('{')) kinds.push('bad_identifier')
   if (method !== 'GET') kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type')
   // Whatever moves what is counted may cost something.
-  if (method !== 'GET' && path.includes('{account_id}')) kinds.push('charges_not_accepted', 'billing_issue')
+  if (method !== 'GET' && path.includes('{account_id}'))
+    kinds.push('charges_not_accepted', 'billing_issue', 'not_enough_credit')
   if (method !== 'GET' && path.endsWith('}')) kinds.push('precondition_failed')
   return [...kinds, ...(spec.fails ?? [])]
 }
@@ -317,7 +314,9 @@ const pathParameters = (routes: readonly Route[]) => {
 
 const parametersOf = ({ path, spec }: Route) => [
   ...variablesIn(path).map((name) => ({ $ref: `#/components/parameters/path_${name}` })),
-  ...Object.entries(spec.query ?? {}).map(([name, description]) => parameter(name, description)),
+  ...Object.entries({ ...spec.query, ...spec.wishes }).map(([name, description]) =>
+    parameter(name, description),
+  ),
   ...(spec.list ? listReferences : []),
 ]
 
@@ -367,7 +366,7 @@ const pathsOf = (routes: readonly Route[], components: Components) => {
 }
 
 /** The document for these routes. */
-export const openApiOf = (routes: readonly Route[], version: string): Json => {
+const openApiOf = (routes: readonly Route[], version: string): Json => {
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
   )

@@ -2,6 +2,7 @@ import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
+import type { Price } from './price.ts'
 import {
   type BucketSettings,
   bucketKey,
@@ -14,15 +15,15 @@ import {
 /** The application whose buckets this server keeps: the override key in `token_buckets`. */
 const application = 'crossbar'
 
-export interface Fare {
+/** What a request is charged by. */
+interface Fare {
   clientAddress: string
   /** The resolved account in the path. */
   accountId: string | undefined
   endpoint: string
   method: string
-  quickcall?: boolean
-  /** Without a price of its own it costs nothing. */
-  free?: boolean | undefined
+  /** What is public is read for nothing. */
+  readsPublic: boolean
 }
 
 export type Throttle = ReturnType<typeof createThrottle>
@@ -45,31 +46,36 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
     return { consumed: charge.consumed, remaining: charge.remaining }
   }
 
+  const fromBucket = async (key: string, tokens: number, name?: string) =>
+    assertPaid(buckets.consume(key, tokens, await bucketSettings(name)))
+
+  const chargeSignIn = async (
+    clientAddress: string,
+    endpoint: string,
+    fallback: number,
+    crossbar: SettingsOf<'crossbar'>,
+  ) => {
+    const cost = costOf({ endpoint, method: 'PUT', tokenCosts: crossbar.token_costs, fallback })
+    return assertPaid(buckets.consumeUntil(bucketKey(clientAddress, undefined), cost, await bucketSettings()))
+  }
+
   return {
-    /** Takes the price of an ordinary request, or 429. */
-    async charge({ clientAddress, accountId, free, ...fare }: Fare, crossbar: SettingsOf<'crossbar'>) {
-      const fallback = free ? 0 : 1
-      const price = costOf({ ...fare, accountId, tokenCosts: crossbar.token_costs, fallback })
-      return assertPaid(buckets.consume(bucketKey(clientAddress, accountId), price, await bucketSettings()))
-    },
-
-    /** Takes the price of a request from the bucket that an account has for one application, or 429. */
-    async chargeBucket(name: string, { accountId, ...fare }: Fare, crossbar: SettingsOf<'crossbar'>) {
-      const price = costOf({ ...fare, accountId, tokenCosts: crossbar.token_costs, fallback: 1 })
-      return assertPaid(buckets.consume(`${accountId}/${name}`, price, await bucketSettings(name)))
-    },
-
-    /** Takes the price of a sign-in, or 429 and an empty bucket. */
-    async chargeSignIn(
-      clientAddress: string,
-      endpoint: string,
-      fallback: number,
-      crossbar: SettingsOf<'crossbar'>,
-    ) {
-      const price = costOf({ endpoint, method: 'PUT', tokenCosts: crossbar.token_costs, fallback })
-      return assertPaid(
-        buckets.consumeUntil(bucketKey(clientAddress, undefined), price, await bucketSettings()),
-      )
+    /** Takes the price of a request, or 429. A sign-in that cannot pay leaves an empty bucket. */
+    async pay(fare: Fare, price: Price | undefined, crossbar: SettingsOf<'crossbar'>) {
+      const { clientAddress, accountId, endpoint, method, readsPublic } = fare
+      if (price?.is === 'signIn') {
+        return chargeSignIn(clientAddress, endpoint, crossbar[price.setting], crossbar)
+      }
+      const question = { accountId, endpoint, method, tokenCosts: crossbar.token_costs, fallback: 1 }
+      const key = bucketKey(clientAddress, accountId)
+      const ordinary = costOf(price?.is === 'free' ? { ...question, fallback: 0 } : question)
+      const paid = readsPublic ? undefined : await fromBucket(key, ordinary)
+      // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
+      if (price?.is === 'call') return fromBucket(key, costOf({ ...question, extra: price.extra }))
+      if (price?.is === 'twice') {
+        return fromBucket(`${accountId}/${price.bucket}`, costOf(question), price.bucket)
+      }
+      return paid
     },
 
     /**
@@ -77,12 +83,7 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
      * Answers with what gives it back.
      */
     async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<'crossbar'>) {
-      const { consumed } = await this.chargeSignIn(
-        clientAddress,
-        'user_auth',
-        crossbar.user_auth_tokens,
-        crossbar,
-      )
+      const { consumed } = await chargeSignIn(clientAddress, 'user_auth', crossbar.user_auth_tokens, crossbar)
       const size = await bucketSettings()
       return () => buckets.giveBack(bucketKey(clientAddress, undefined), consumed, size)
     },

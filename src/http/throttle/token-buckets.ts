@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import type { ExtraCost } from './price.ts'
 
 // Who pays how much for a request, and whether the bucket holds it. Runs on each request, so: no keys built by
 // joining texts, no timers. Buckets refill lazily; nothing runs between requests.
@@ -19,7 +20,7 @@ export interface Charge {
   readonly retryAfterSeconds: number
 }
 
-export interface TokenBuckets {
+interface TokenBuckets {
   /** Takes the tokens, or refuses and takes nothing. */
   consume(key: string, tokens: number, settings: BucketSettings): Charge
   /** For logins: takes the tokens, or refuses and empties the bucket. */
@@ -137,7 +138,7 @@ export const createTokenBuckets = ({
   }
 }
 
-export interface CostQuestion {
+interface CostQuestion {
   /** `crossbar.token_costs`: a number, or numbers under the keys of the specification. */
   tokenCosts: unknown
   /** The account in the path. */
@@ -145,8 +146,8 @@ export interface CostQuestion {
   /** The last resource name of the path. */
   endpoint: string
   method: string
-  /** The second price of a Quickcall. */
-  quickcall?: boolean
+  /** What is paid beside the request. */
+  extra?: ExtraCost
   /** What the place costs without a setting: 1, a login 35, a free place 0. */
   fallback: number
 }
@@ -176,29 +177,23 @@ const ordinaryCost = (costs: unknown, { accountId, endpoint, method }: CostQuest
   return costUnder(costs, endpoint, method)
 }
 
-// The specification says `devices`; servers of this API have read `quickcall`. Both count, the former first.
-const quickcallPaths = (method: string) => [
-  ['devices', method, 'quickcall'],
-  ['quickcall', method, 'quickcall'],
-  ['devices', 'quickcall'],
-  ['quickcall', 'quickcall'],
-]
-
-const quickcallCost = (costs: unknown, { accountId, method }: CostQuestion) => {
-  const anywhere = quickcallPaths(method)
-  const ofAccount =
-    accountId === undefined ? [] : [...anywhere, ['quickcall']].map((path) => [accountId, ...path])
+const extraCost = (costs: unknown, { action, under }: ExtraCost, { accountId, method }: CostQuestion) => {
+  const anywhere = [
+    ...under.map((resource) => [resource, method, action]),
+    ...under.map((resource) => [resource, action]),
+  ]
+  const ofAccount = accountId === undefined ? [] : [...anywhere, [action]].map((path) => [accountId, ...path])
   return [...ofAccount, ...anywhere].map((path) => path.reduce(childOf, costs)).find(isCost)
 }
 
 /** The price of a request in tokens; 0 is free. */
 export const costOf = (question: CostQuestion): number => {
-  const { tokenCosts, fallback } = question
+  const { tokenCosts, fallback, extra } = question
   if (typeof tokenCosts === 'number') {
     if (tokenCosts === 0 || fallback === 0) return 0
     return Math.max(tokenCosts, fallback)
   }
-  const cost = question.quickcall ? quickcallCost(tokenCosts, question) : ordinaryCost(tokenCosts, question)
+  const cost = extra ? extraCost(tokenCosts, extra, question) : ordinaryCost(tokenCosts, question)
   return cost ?? fallback
 }
 

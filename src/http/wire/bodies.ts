@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import { type Failure, failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
+import { isObject } from '../../lib/json.ts'
 import type { BodyStream, Upload } from '../route.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
 
@@ -93,7 +94,7 @@ const badJson = (message: string): Failure => invalid({ json: { invalid: { messa
 
 /** The envelope of a JSON body: its keys are lower-cased, dashes become underscores; keys inside `data` stay. */
 const openEnvelope = (parsed: unknown): Body => {
-  if (parsed === null || typeof parsed !== 'object' || Array.isArray(parsed)) {
+  if (!isObject(parsed)) {
     throw invalid({
       json: { invalid: { message: 'The body must be an object with the key data', target: 'body' } },
     })

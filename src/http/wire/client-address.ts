@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 import { type Cidr, formatAddress, isInCidr, parseAddress } from '../../lib/cidr.ts'
 
-export interface ClientAddressQuestion {
+interface ClientAddressQuestion {
   /** The other end of the socket; undefined when the socket is gone. */
   peer: string | undefined
   /** Header X-Forwarded-For; several headers joined with commas. */

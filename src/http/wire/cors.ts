@@ -1,4 +1,4 @@
-// The specification's lists, united with those of the API's later versions (reference 01 section 1.6).
+// The specification's lists, united with those of the API's later versions.
 const allowedHeaders = [
   'Content-Type',
   'Depth',

@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Log } from '../../lib/log.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Pages, PlainPage } from '../exchange.ts'
+import { type PostedPage, servePostedPage } from './posted-page.ts'
 
 const sendText = (response: ServerResponse, status: number, text: string) =>
   response
@@ -25,12 +27,12 @@ const documentPage = (make: () => string): PlainPage => {
 interface PageTools {
   store: Store
   openApi: () => string
-  /** Pages for everything below a path, by that path with its last slash. */
-  below: Readonly<Record<string, PlainPage>>
+  posted: readonly PostedPage[]
+  log: Log
 }
 
 /** Paths beside `/v2`: for load balancers and supervisors, the description of the API, and switches. */
-export const pagesOf = ({ store, openApi, below }: PageTools): Pages => {
+export const pagesOf = ({ store, openApi, posted, log }: PageTools): Pages => {
   const isReady = async () => {
     try {
       await store.all('SELECT 1 AS one')
@@ -52,8 +54,8 @@ export const pagesOf = ({ store, openApi, below }: PageTools): Pages => {
       },
     ],
   ])
-  const prefixes = Object.entries(below)
+  const below = posted.map((page) => [page.below, servePostedPage(page, { store, log })] as const)
   return {
-    find: (path) => exact.get(path) ?? prefixes.find(([prefix]) => path.startsWith(prefix))?.[1],
+    find: (path) => exact.get(path) ?? below.find(([prefix]) => path.startsWith(prefix))?.[1],
   }
 }

@@ -23,7 +23,7 @@ const requestIdOf = (request: IncomingMessage) => {
 }
 
 /** A plain or a TLS listener. */
-export type Server = PlainServer | TlsServer
+type Server = PlainServer | TlsServer
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -20,15 +20,10 @@ export type TlsSettings = Pick<
   'use_ssl' | 'ssl_port' | 'ssl_cert' | 'ssl_key' | 'ssl_ca_cert' | 'ssl_password'
 >
 
-export type Inspection =
-  | { credentials: Credentials; problems?: never }
-  | { credentials?: never; problems: Problems }
+type Inspection = { credentials: Credentials; problems?: never } | { credentials?: never; problems: Problems }
 
 const fileKeys = ['ssl_cert', 'ssl_key', 'ssl_ca_cert'] as const
 type FileKey = (typeof fileKeys)[number]
-
-/** The settings that TLS follows. */
-export const tlsKeys = ['use_ssl', 'ssl_port', ...fileKeys, 'ssl_password'] as const
 
 // A certificate chain is a few kilobytes; whoever names a disk image made a mistake.
 const largestFile = 1_000_000

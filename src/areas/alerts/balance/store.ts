@@ -1,56 +1,27 @@
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
-import type { Row, Statement } from '../../../storage/db.ts'
+import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 
-/** An account whose balance is to be looked at. */
-export interface Watched {
-  accountId: string
-  /** Moves with every cause to look: what was looked at is put away only if nothing has happened since. */
-  marks: number
-  /** Unix milliseconds; 0: nobody was told that the balance is low. */
-  mailedAt: number
-}
-
-const toWatched = (row: Row): Watched => ({
-  accountId: row.account_id as string,
-  marks: row.marks as number,
-  mailedAt: row.mailed_at as number,
-})
-
+/** Who was told that a balance is low, and when. Times in Unix milliseconds. */
 export const createWatchStore = ({ all }: Store) => ({
-  /** Has the balance looked at from `dueAt` on. */
-  look: (set: ChangeSet, accountId: string, dueAt: number) =>
-    set.run(
-      `INSERT INTO balance_watch (account_id, due_at, mailed_at, marks) VALUES ($1, $2, 0, 1)
-        ON CONFLICT (account_id) DO UPDATE SET due_at = excluded.due_at, marks = balance_watch.marks + 1`,
-      [accountId, dueAt],
-    ),
-
-  async due(nowUnixMs: number, limit: number): Promise<Watched[]> {
-    const rows = await all(
-      'SELECT account_id, marks, mailed_at FROM balance_watch WHERE due_at <= $1 ORDER BY due_at LIMIT $2',
-      [nowUnixMs, limit],
-    )
-    return rows.map(toWatched)
+  /** 0: nobody was told since the balance became low. */
+  async mailedAt(accountId: string): Promise<number> {
+    const [row] = await all('SELECT mailed_at FROM balance_watch WHERE account_id = $1', [accountId])
+    return (row?.mailed_at as number | undefined) ?? 0
   },
 
-  /** The balance is not low, or nobody wants to know: nothing is left of it. */
-  forget: ({ accountId, marks }: Watched): Statement => ({
-    sql: 'DELETE FROM balance_watch WHERE account_id = $1 AND marks = $2',
-    params: [accountId, marks],
-  }),
-
-  /** The balance is still low: to be looked at again from `dueAt` on. */
-  wait: ({ accountId, marks }: Watched, dueAt: number): Statement => ({
-    sql: 'UPDATE balance_watch SET due_at = $3 WHERE account_id = $1 AND marks = $2',
-    params: [accountId, marks, dueAt],
+  /** The balance is not low, or nobody wants to know. */
+  forget: (accountId: string): Statement => ({
+    sql: 'DELETE FROM balance_watch WHERE account_id = $1',
+    params: [accountId],
   }),
 
   /** Somebody is told in this change set: of two that want to tell, one does. */
-  told: (set: ChangeSet, { accountId, marks }: Watched, now: number, dueAt: number) =>
+  told: (set: ChangeSet, accountId: string, before: number, now: number) =>
     set.run(
-      'UPDATE balance_watch SET mailed_at = $3, due_at = $4, marks = marks + 1 WHERE account_id = $1 AND marks = $2',
-      [accountId, marks, now, dueAt],
+      `INSERT INTO balance_watch (account_id, mailed_at) VALUES ($1, $3)
+        ON CONFLICT (account_id) DO UPDATE SET mailed_at = excluded.mailed_at WHERE balance_watch.mailed_at = $2`,
+      [accountId, before, now],
       { rows: 1, orElse: conflict },
     ),
 })

@@ -17,7 +17,7 @@ import {
 } from './rules.ts'
 
 /** What is asked of an account's money. */
-export interface Purse {
+interface Purse {
   /** Units. */
   balance(accountId: string): Promise<number>
   /** Units below which the account says that its balance is low. */

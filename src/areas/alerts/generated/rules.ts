@@ -2,13 +2,13 @@ import { dollarsOfUnits } from '../../../lib/money.ts'
 import { rowOf } from '../rules.ts'
 import type { Alert, AlertRow } from '../schema.ts'
 
-// Rows that nobody wrote: they are there while their cause is (reference 03 section 4.3). The same cause has the same id.
+// Rows that nobody wrote: they are there while their cause is. The same cause has the same id.
 
 const daysBefore = 60
 const secondsBefore = daysBefore * 86_400
 
 /** What is known of an account's money. Money in units. */
-export interface Finances {
+interface Finances {
   accountId: string
   balance: number
   /** Below it the balance is low; undefined: the account has not said. */

@@ -3,10 +3,10 @@ import type { CdrRow } from '../columns.ts'
 import { chargeOf, type Leg, payersOf } from '../intake/rules.ts'
 import type { Cdr } from '../schema.ts'
 
-// Who pays for a call, at which price, and what the ledger says of it (reference 03 sections 2.5 and 2.6).
+// Who pays for a call, at which price, and what the ledger says of it.
 
 /** The fields of a rate that price a call. Money in dollars. */
-export interface PricingRate {
+interface PricingRate {
   rate_cost: number
   rate_surcharge?: number
   rate_increment?: number
@@ -70,7 +70,7 @@ export const rated = (leg: Leg, rateId: string, rate: PricingRate, discount: num
 }
 
 /** What is booked for a call. */
-export interface CallDebit {
+interface CallDebit {
   callId: string
   /** Units. */
   cost: number

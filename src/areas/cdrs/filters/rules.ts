@@ -1,22 +1,10 @@
-// Questions to call detail records. Structurally those of http/filters.ts, which areas do not import in their stores.
-
-type CdrTest =
-  | { is: 'oneOf' | 'notOneOf' | 'noneOf'; texts: ReadonlySet<string> }
-  | { is: 'arrayOfAll' | 'arrayOfAny' | 'arrayOfNone'; texts: readonly string[] }
-  | { is: 'present' | 'absent' | 'filled' | 'unfilled' | 'impossible' }
-  | { is: 'notBefore' | 'notAfter'; bound: number }
-
-export interface CdrQuestion {
-  /** Dotted path. */
-  key: string
-  test: CdrTest
-}
+import type { Question, Test } from '../../../lib/question.ts'
 
 const cdrId = /^\d{6}-(?=.)/s
 
 const bare = (text: string) => text.replace(cdrId, '')
 
-const withBareTexts = (test: CdrTest): CdrTest => {
+const withBareTexts = (test: Test): Test => {
   switch (test.is) {
     case 'oneOf':
     case 'notOneOf':
@@ -32,21 +20,21 @@ const withBareTexts = (test: CdrTest): CdrTest => {
 }
 
 /** Call ids may be asked for in the form of CDR ids, whatever leg they belong to. */
-const withBareCallIds = ({ key, test }: CdrQuestion): CdrQuestion => ({
+const withBareCallIds = ({ key, test }: Question): Question => ({
   key,
   test: key.endsWith('call_id') ? withBareTexts(test) : test,
 })
 
 // `created_from` and `created_to` are the range of the list, which has its own rules.
-const isRange = ({ key, test }: CdrQuestion) =>
+const isRange = ({ key, test }: Question) =>
   key === 'created' && (test.is === 'notBefore' || test.is === 'notAfter')
 
 /** The questions of a query that are asked of records. */
-export const askedOf = (questions: readonly CdrQuestion[]): CdrQuestion[] =>
+export const askedOf = (questions: readonly Question[]): Question[] =>
   questions.filter((question) => !isRange(question)).map(withBareCallIds)
 
 /** The one owner whose records are asked for, if it is one. */
-export const ownerAskedFor = (questions: readonly CdrQuestion[]): string | undefined => {
+export const ownerAskedFor = (questions: readonly Question[]): string | undefined => {
   for (const { key, test } of questions) {
     if (key !== 'custom_channel_vars.owner_id' || test.is !== 'oneOf' || test.texts.size !== 1) continue
     const [only] = test.texts

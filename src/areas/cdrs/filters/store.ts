@@ -1,11 +1,11 @@
+import type { Question } from '../../../lib/question.ts'
 import { isStorable } from '../../../storage/records.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import { columns } from '../columns.ts'
 import type { Mark } from '../reading/store.ts'
-import type { CdrQuestion } from './rules.ts'
 
 // Filters on fields that have a column of their own, as conditions of the query. Each means exactly what the same
-// question means when it is asked of the document (http/filters.ts): test/storage/cdr-filters.test.ts compares them.
+// question means when it is asked of the document (http/answer/filters.ts): test/storage/cdr-reading.test.ts compares them.
 
 /** A field as SQL sees it. `column` is undefined for what is never absent. */
 interface Field {
@@ -61,7 +61,8 @@ const inTime = ({ number }: Field, sign: '>=' | '<=', bound: number, mark: Mark)
     ? `${number} ${sign} ${mark(Math.min(bound, Number.MAX_SAFE_INTEGER))}`
     : nothing
 
-const conditionOf = (field: Field, test: CdrQuestion['test'], mark: Mark): string => {
+const conditionOf = (field: Field | undefined, test: Question['test'], mark: Mark): string => {
+  if (!field) throw new Error('a question about no column')
   switch (test.is) {
     case 'oneOf':
       return oneOf(field, test.texts, mark)
@@ -97,8 +98,7 @@ const conditionOf = (field: Field, test: CdrQuestion['test'], mark: Mark): strin
 export const createConditions = (words: SqlWords) => {
   const fields = fieldsOf(words)
   return {
-    isCondition: ({ key }: CdrQuestion) => fields.has(key),
-    conditionOf: ({ key, test }: CdrQuestion, mark: Mark) =>
-      conditionOf(fields.get(key) as Field, test, mark),
+    isCondition: ({ key }: Question) => fields.has(key),
+    conditionOf: ({ key, test }: Question, mark: Mark) => conditionOf(fields.get(key), test, mark),
   }
 }

@@ -1,14 +1,11 @@
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 
-// What mod_json_cdr posts, in each of its encodings (reference 04 section 1.9): plain JSON, or a form whose one field
+// What mod_json_cdr posts, in each of its encodings: plain JSON, or a form whose one field
 // `cdr` is the JSON percent-encoded or in base64; on top of that the values of `variables` may be percent-encoded one
 // by one (`encode-values`, which is on unless it is switched off).
 
 /** A body that is none of these. */
 export class UnreadableBody extends Error {}
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const base64Text = /^[A-Za-z0-9+/\s]+={0,2}\s*$/
 

@@ -55,9 +55,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log 
   const accountFor = async (hint: AccountHint): Promise<AccountRecord | undefined> => {
     if ('realm' in hint) return accounts.byRealm(hint.realm)
     const id = hint.accountId
-    return isId(id)
-      ? ((await store.records.find(id, accountKind, id)) as AccountRecord | undefined)
-      : undefined
+    return isId(id) ? await store.records.find(id, accountKind, id) : undefined
   }
 
   const accountOf = async (hints: readonly AccountHint[]) => {

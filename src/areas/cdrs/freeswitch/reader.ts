@@ -1,9 +1,6 @@
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 
 // What a leg of mod_json_cdr is made of, found by name whatever is missing or of another type.
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 export const objectIn = (holder: unknown, name: string): Json => {
   const value = isObject(holder) ? holder[name] : undefined
@@ -29,7 +26,8 @@ export const countOf = (value: unknown): number | undefined => {
 /** The same for moments, of which 0 says never. */
 export const momentOf = (value: unknown) => countOf(value) || undefined
 
-export const isTrue = (value: unknown) => value === true || value === 'true' || value === '1' || value === 1
+/** Switches write a flag in any of these forms. */
+export const isSet = (value: unknown) => value === true || value === 'true' || value === '1' || value === 1
 
 const schemeForm = /^<?sips?:/
 

@@ -6,7 +6,7 @@ import {
   createReader,
   directionOf,
   hostOf,
-  isTrue,
+  isSet,
   listIn,
   momentOf,
   objectIn,
@@ -14,7 +14,7 @@ import {
   textOf,
 } from './reader.ts'
 
-// How a leg that FreeSWITCH tells of becomes a record (reference 04 section 1.9): for each field the first variable
+// How a leg that FreeSWITCH tells of becomes a record: for each field the first variable
 // that is there.
 
 export interface SwitchLeg {
@@ -126,7 +126,7 @@ const faxOf = ({ first, variables }: Reader) => ({
   fax_total_pages: first('fax_document_total_pages'),
   fax_bad_rows: first('fax_bad_rows'),
   fax_transfer_rate: first('fax_transfer_rate'),
-  fax_t38: variables.has_t38 === undefined ? undefined : isTrue(variables.has_t38),
+  fax_t38: variables.has_t38 === undefined ? undefined : isSet(variables.has_t38),
 })
 
 const switchOf = ({ leg, variables, first, profile }: Reader) => ({
@@ -139,7 +139,7 @@ const switchOf = ({ leg, variables, first, profile }: Reader) => ({
   remote_sdp: first('switch_r_sdp'),
   // The switch says `none` when no key was pressed.
   digits_dialed: first('digits_dialed') === 'none' ? undefined : first('digits_dialed'),
-  channel_is_loopback: isTrue(variables.is_loopback) || undefined,
+  channel_is_loopback: isSet(variables.is_loopback) || undefined,
   channel_loopback_leg: first('loopback_leg'),
   channel_loopback_bowout: first('loopback_hangup_cause') === 'bowout' || undefined,
 })

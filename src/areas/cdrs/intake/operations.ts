@@ -1,8 +1,8 @@
-import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { accountKind } from '../../../auth/identity.ts'
 import { hasProblems, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, newId } from '../../../lib/ids.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
@@ -34,7 +34,7 @@ interface Tools {
 }
 
 /** Where calls are paid for: `here`, or they are history that was paid for before it came here. */
-export type Paid = 'here' | 'elsewhere'
+type Paid = 'here' | 'elsewhere'
 
 interface TakeManner {
   /** Hears of every batch. */
@@ -67,14 +67,12 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
   const legs = createIntakeStore(store)
   const now = () => gregorianNow(store.clock)
 
-  const accountOf = (accountId: string) =>
-    store.records.find(accountId, accountKind, accountId) as Promise<AccountRecord | undefined>
+  const accountOf = (accountId: string) => store.records.find(accountId, accountKind, accountId)
 
   /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
   const judge = async (given: unknown): Promise<Leg | Verdict> => {
-    if (typeof given !== 'object' || given === null || Array.isArray(given))
-      return { rejected: 'a record is an object' }
-    const { value, problems } = await validate(Cdr, withoutSecrets(given as Json))
+    if (!isObject(given)) return { rejected: 'a record is an object' }
+    const { value, problems } = await validate(Cdr, withoutSecrets(given))
     if (hasProblems(problems)) return { rejected: reasonOf(problems) }
     const record = value as Cdr
     const accountId = record.custom_channel_vars?.account_id

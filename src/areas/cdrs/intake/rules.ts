@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Problems } from '../../../lib/failure.ts'
 import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../rates/pricing/rules.ts'
 import { type CdrRow, columns } from '../columns.ts'
@@ -55,14 +55,13 @@ export const withoutSecrets = (record: Json): Json => {
   const kept: Json = { ...cleaned(record) }
   for (const key of ['custom_channel_vars', 'custom_application_vars']) {
     const inner = kept[key]
-    if (typeof inner === 'object' && inner !== null && !Array.isArray(inner))
-      kept[key] = cleaned(inner as Json)
+    if (isObject(inner)) kept[key] = cleaned(inner)
   }
   return kept
 }
 
 /** What the settings say about legs that are no calls of anybody. */
-export interface IgnoreRules {
+interface IgnoreRules {
   ignore_apps: readonly string[]
   ignore_loopback_bowout: boolean
 }
@@ -93,7 +92,7 @@ const farthestApartSeconds = 27 * 86_400
 const interactionForm = /^(\d{11})-([A-Za-z0-9_]{1,64})$/
 
 /** The Gregorian second of a channel's creation, if it is known. */
-export const channelStartOf = ({ channel_created_time: microseconds }: Cdr) =>
+const channelStartOf = ({ channel_created_time: microseconds }: Cdr) =>
   microseconds ? gregorianOfUnix(microseconds / 1_000_000) : undefined
 
 /** The key of an interaction that begins with this leg: whoever knows the leg's id finds the same. */
@@ -139,13 +138,12 @@ const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
 }
 
-export const monthOfGregorian = (gregorian: number) =>
-  Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
+const monthOfGregorian = (gregorian: number) => Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
 
 const perMinute = 'per_minute'
 
 /** What of a record says what its call costs, and whom. */
-export type BilledCall = Pick<Cdr, 'billing_seconds' | 'custom_channel_vars'>
+type BilledCall = Pick<Cdr, 'billing_seconds' | 'custom_channel_vars'>
 
 /** A record that was judged and can be stored. */
 export interface Leg {

@@ -1,6 +1,6 @@
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
-import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, table, text } from '../../../storage/table.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
 import type { Interaction } from './rules.ts'
 
@@ -15,14 +15,20 @@ export interface LegName {
 
 export const legKeyOf = ({ accountId, callId }: LegName) => `${accountId}/${callId}`
 
-const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
+const interactions = table('cdr_interactions', {
+  accountId: text(),
+  callId: text(),
+  time: integer('interaction_time'),
+  key: text('interaction_key'),
+})
+const insertInteraction = interactions.insert('ON CONFLICT DO NOTHING')
 
-export type IntakeStore = ReturnType<typeof createIntakeStore>
+const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
 export const createIntakeStore = (store: Store) => {
   const storedIn = (month: number, rows: readonly CdrRow[]) =>
     store.cdrs.read({ first: month, last: month }, (from) =>
-      store.scan<Row>(
+      store.scan<Pick<CdrRow, 'account_id' | 'id'>>(
         `SELECT cdrs.account_id AS account_id, cdrs.id AS id FROM ${store.words.pairs('$1')}
           JOIN ${from} ON cdrs.account_id = pairs.a AND cdrs.id = pairs.b`,
         [JSON.stringify(rows.map(({ account_id, id }) => [account_id, id]))],
@@ -33,9 +39,7 @@ export const createIntakeStore = (store: Store) => {
     /** Which of these rows are stored already, as keys. */
     async stored(rows: readonly CdrRow[]): Promise<ReadonlySet<string>> {
       const found: string[] = []
-      for (const [month, legs] of byMonth(rows))
-        for (const { account_id, id } of await storedIn(month, legs))
-          found.push(keyOf({ account_id: account_id as string, id: id as string }))
+      for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)).map(keyOf))
       return new Set(found)
     },
 
@@ -52,28 +56,22 @@ export const createIntakeStore = (store: Store) => {
 
     /** The interactions that were found for legs, by key. */
     async interactionsOf(legs: readonly LegName[]): Promise<Map<string, Interaction>> {
-      const rows = await store.all<Row>(
-        `SELECT i.account_id AS account_id, i.call_id AS call_id, i.interaction_time AS time, i.interaction_key AS key
+      const rows = await store.all(
+        `SELECT ${interactions.columnsOf('i')}
           FROM ${store.words.pairs('$1')} JOIN cdr_interactions i ON i.account_id = pairs.a AND i.call_id = pairs.b`,
         [JSON.stringify(legs.map(({ accountId, callId }) => [accountId, callId]))],
       )
-      return new Map(
-        rows.map(({ account_id, call_id, time, key }) => [
-          legKeyOf({ accountId: account_id as string, callId: call_id as string }),
-          { time: time as number, key: key as string },
-        ]),
-      )
+      return new Map(interactions.list(rows).map(({ time, key, ...leg }) => [legKeyOf(leg), { time, key }]))
     },
 
     /** Remembers the interaction of a leg for those that will name it. A conflict when somebody else just has. */
-    insertInteraction(set: ChangeSet, { accountId, callId }: LegName, { time, key }: Interaction) {
-      set.run(
-        `INSERT INTO cdr_interactions (account_id, call_id, interaction_time, interaction_key)
-          VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING`,
-        [accountId, callId, time, key],
-        { rows: 1, orElse: conflict },
-      )
-    },
+    insertInteraction: (set: ChangeSet, leg: LegName, { time, key }: Interaction) =>
+      set.add(
+        insertInteraction(
+          { accountId: leg.accountId, callId: leg.callId, time, key },
+          { rows: 1, orElse: conflict },
+        ),
+      ),
 
     /** Forgets interactions that began before a moment. */
     forgetInteractions: (before: number) =>

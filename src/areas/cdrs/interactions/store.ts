@@ -118,7 +118,8 @@ export const createInteractionStore = (store: Store) => {
       const items: CdrRow[] = []
       for (const month of await monthsOf(scope, { after, descending })) {
         items.push(...(await readPart({ month, scope, after, descending }, limit - items.length, long)))
-        if (items.length === limit) return { items, next: placeOf(items.at(-1) as CdrRow) }
+        const final = items.at(-1)
+        if (final && items.length === limit) return { items, next: placeOf(final) }
       }
       return { items, next: undefined }
     },
@@ -138,5 +139,3 @@ interface Found {
   found_time: number
   found_key: string
 }
-
-export type InteractionStore = ReturnType<typeof createInteractionStore>

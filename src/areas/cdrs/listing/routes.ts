@@ -1,13 +1,15 @@
 import type { Cursor, Listing } from '../../../http/answer/listing.ts'
+import type { Question } from '../../../lib/question.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import type { CdrRow } from '../columns.ts'
-import { askedOf, type CdrQuestion, ownerAskedFor } from '../filters/rules.ts'
+import { askedOf, ownerAskedFor } from '../filters/rules.ts'
 import type { Cdrs } from '../operations.ts'
 import type { Place } from '../reading/rules.ts'
-import { csvHeader, csvLineOf, filterableOf, pickableOf, type RowView, rowTextOf } from '../rules.ts'
+import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
+import type { RowView } from '../sheet/columns.ts'
 import type { LegBatch, LineView, Reading, Scope } from '../store.ts'
 
-// Legs and interactions as lists: pages, rows, filters and CSV lines for http/listing.ts.
+// Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
 
 /** What is listed. */
 interface Source {
@@ -15,7 +17,7 @@ interface Source {
   lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
   placeOf(leg: CdrRow): Place
   /** The scope after it has taken over filters, and the others. */
-  narrow(scope: Scope, questions: readonly CdrQuestion[]): { scope: Scope; left: readonly CdrQuestion[] }
+  narrow(scope: Scope, questions: readonly Question[]): { scope: Scope; left: readonly Question[] }
 }
 
 const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]

@@ -29,8 +29,6 @@ const dropPauseMs = 1000
 
 const roundAuthor: Author = { requestId: 'cdr-retention' }
 
-export type CdrMonths = ReturnType<typeof createCdrMonths>
-
 /** Call detail records by month: how long they are kept, and how they are taken out. */
 export const createCdrMonths = ({ store, settings, intake, log }: Tools) => {
   const cdrs = createCdrMonthStore(store)

@@ -1,5 +1,5 @@
 /** `count` months before a month: 202601 less 1 is 202512. */
-export const monthBefore = (month: number, count: number) => {
+const monthBefore = (month: number, count: number) => {
   const months = Math.floor(month / 100) * 12 + (month % 100) - 1 - count
   return Math.floor(months / 12) * 100 + (months % 12) + 1
 }

@@ -1,11 +1,11 @@
-import type { Row, Value } from '../../../storage/db.ts'
+import type { Value } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, shape } from '../../../storage/table.ts'
 import { type CdrRow, storedColumns } from '../columns.ts'
 
+const counted = shape({ legs: integer() })
 const rowsPerRead = 2000
 const start: readonly [string, number, string] = ['', 0, '']
-
-export type CdrMonthStore = ReturnType<typeof createCdrMonthStore>
 
 export const createCdrMonthStore = (store: Store) => ({
   months: store.cdrs.months,
@@ -13,10 +13,10 @@ export const createCdrMonthStore = (store: Store) => ({
 
   /** How many legs a month has. */
   async count(month: number): Promise<number> {
-    const [row] = await store.cdrs.read({ first: month, last: month }, (from) =>
-      store.scan<Row>(`SELECT count(*) AS legs FROM ${from}`),
+    const rows = await store.cdrs.read({ first: month, last: month }, (from) =>
+      store.scan(`SELECT count(*) AS legs FROM ${from}`),
     )
-    return (row?.legs as number | undefined) ?? 0
+    return counted.first(rows)?.legs ?? 0
   },
 
   /** All legs of a month, of every account, in the order of their index. */

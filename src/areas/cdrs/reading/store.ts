@@ -16,7 +16,7 @@ export const createParams = (): Params => {
 }
 
 /** The columns that a list is ordered by. */
-export interface Order {
+interface Order {
   time: string
   mark: string
 }
@@ -38,7 +38,7 @@ export interface Holder {
 export const heldBy = ({ accountId, ownerId }: Holder, mark: Mark) =>
   `account_id = ${mark(accountId)}${ownerId === undefined ? '' : ` AND owner_id = ${mark(ownerId)}`}`
 
-export interface Ends {
+interface Ends {
   /** Exclusive. */
   after?: Place | undefined
   /** Inclusive. */

@@ -1,12 +1,14 @@
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Row, Value } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, optional, shape } from '../../../storage/table.ts'
 import { type CdrRow, monthOfId, storedColumns } from '../columns.ts'
 import { daySeconds, dimensions, quarterSeconds, type Span, sumNames } from '../stats/rules.ts'
 import { tallyTurn } from '../stats/store.ts'
 import type { DaySums, Period } from './rules.ts'
 
 const rowsPerRead = 2000
+const times = shape({ time: optional(integer()) })
 
 const tallyColumns = ['account_id', 'dimension', 'seconds', 'group_value', 'start', ...sumNames].join(', ')
 
@@ -36,12 +38,10 @@ const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
       AND dimension IN (${dimensions.map((name) => `'${name}'`).join(', ')})
     GROUP BY account_id, dimension, group_value, day`
 
-export type RebuildStore = ReturnType<typeof createRebuildStore>
-
 export const createRebuildStore = (store: Store) => {
   const spanOf = ({ tables }: Period) => ({ first: Math.min(...tables), last: Math.max(...tables) })
 
-  const first = async (rows: Promise<Row[]>) => (await rows)[0]?.time as number | null | undefined
+  const first = async (rows: Promise<Row[]>) => times.first(await rows)?.time
 
   const sumsOf = (rows: readonly Row[]): DaySums =>
     new Map(rows.map(({ day, ...sums }) => [Number(day), sumNames.map((name) => Number(sums[name])).join()]))
@@ -65,8 +65,8 @@ export const createRebuildStore = (store: Store) => {
           [accountId, from],
         ),
       )
-      const times = [leg, tally].filter((time) => typeof time === 'number')
-      return times.length > 0 ? Math.min(...times) : undefined
+      const found = [leg, tally].filter((time) => time !== undefined)
+      return found.length > 0 ? Math.min(...found) : undefined
     },
 
     droppedMonths: store.cdrs.droppedMonths,

@@ -15,7 +15,7 @@ import {
 import { createStatsStore, type TallyQuestion } from './store.ts'
 
 /** Whose calls. */
-export interface ChartScope {
+interface ChartScope {
   accountId: string
   ownerId?: string
 }

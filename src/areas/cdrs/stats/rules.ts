@@ -18,7 +18,7 @@ export type Grouping = (typeof groupings)[number]
 export const dimensions = ['all', ...groupings] as const
 export type Dimension = (typeof dimensions)[number]
 
-export interface Sums {
+interface Sums {
   calls: number
   answered: number
   duration_seconds: number
@@ -51,7 +51,7 @@ type CountedLeg = Pick<
 >
 
 /** A leg was answered when there is something to bill. */
-export const sumsOf = (leg: CountedLeg): Sums => ({
+const sumsOf = (leg: CountedLeg): Sums => ({
   calls: 1,
   answered: (leg.billing_seconds ?? 0) > 0 ? 1 : 0,
   duration_seconds: leg.duration_seconds ?? 0,

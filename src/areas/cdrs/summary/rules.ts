@@ -42,7 +42,7 @@ const forms = [
 ]
 
 /** The class of a called number, by its beginning and length. */
-export const classOf = (number: Number): string => {
+const classOf = (number: Number): string => {
   const { prefix, length, is_number: isNumber } = number
   if (!isNumber) return 'unknown'
   if (isEmergency(number)) return 'emergency'

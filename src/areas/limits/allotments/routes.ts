@@ -1,4 +1,4 @@
-import { accountMember, resellerOnly } from '../../../auth/policies.ts'
+import { accountMember, ownReseller } from '../../../auth/policies.ts'
 import { timeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, post, type Route } from '../../../http/route.ts'
 import { Allotments } from '../../../lib/limit-shapes.ts'
@@ -45,7 +45,7 @@ export const allotmentRoutes = ({ allotments, limits }: RouteTools): Route[] => 
     }),
     post(base, {
       summary: 'Replace what is included, beside what the plans of the account say',
-      allow: resellerOnly,
+      allow: ownReseller,
       subject,
       body: Allotments,
       answers: Allotments,

@@ -7,7 +7,7 @@ import { mergePatch } from '../../../lib/json-merge.ts'
 import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
-import type { Validate } from '../../system-configs/operations.ts'
+import type { Validate } from '../../area.ts'
 import type {
   InputAction,
   RowEnd,

@@ -1,6 +1,7 @@
-// Numbers as rows of a CSV (reference 02 section 1.6): what a row shows of a number, and what its cells ask for.
+// Numbers as rows of a CSV: what a row shows of a number, and what its cells ask for.
 
 import type { Failure } from '../../../lib/failure.ts'
+import { isObject } from '../../../lib/json.ts'
 import { numberErrorOf } from '../../../lib/number-failure.ts'
 import { carrierModules } from '../../../settings/carrier-names.ts'
 import { numberStates } from '../schema.ts'
@@ -72,9 +73,6 @@ const fieldNamed = (column: string): Field | undefined => {
 }
 
 const noFields: Json = {}
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const put = (doc: Record<string, unknown>, [first = '', ...rest]: readonly string[], value: unknown) => {
   if (rest.length === 0) {

@@ -1,15 +1,12 @@
 import { isE164, normalizeNumber } from '../../../lib/e164.ts'
 import { failure } from '../../../lib/failure.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Carrier, Offer, Reply, Request } from './carrier.ts'
 import { type Phonebook, PhonebookError } from './phonebook.ts'
 
 const module = 'knm_other'
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const gatewaysOf = (endpoints: string | string[] | undefined) =>
   endpoints === undefined ? [] : [endpoints].flat()

@@ -1,4 +1,4 @@
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../outgoing/client.ts'
 import type { Settings } from '../../../settings/settings.ts'
 
@@ -34,7 +34,7 @@ export class PhonebookError extends Error {
 const openStatuses = new Set([408, 425, 429])
 const isFinal = (status: number) => status < 500 && !openStatuses.has(status)
 
-export interface PhonebookSearch {
+interface PhonebookSearch {
   country: string
   prefix: string
   quantity: number
@@ -43,7 +43,7 @@ export interface PhonebookSearch {
 }
 
 /** A number that somebody wants to have, or to give back. */
-export interface PhonebookWish {
+interface PhonebookWish {
   number: string
   /** Under which it is done once, however often it is asked for. */
   key: string
@@ -58,12 +58,8 @@ interface Question {
   signal?: AbortSignal
 }
 
-/** How long an answer is awaited. */
-export const timeoutMs = 10_000
+const timeoutMs = 10_000
 const maxBytes = 8_000_000
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 /** A path below a configured address, which may end with a slash. */
 const under = (base: string, ...parts: string[]) =>
@@ -73,7 +69,7 @@ const under = (base: string, ...parts: string[]) =>
 const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
 
 /**
- * The HTTP inventory of reference 02 section 2.8. All it says is JSON, and only what comes with HTTP status 200 and
+ * A number inventory that is asked over HTTP. All it says is JSON, and only what comes with HTTP status 200 and
  * status `success` is believed.
  */
 export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {

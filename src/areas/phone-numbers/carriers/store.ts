@@ -10,7 +10,7 @@ interface Piece {
   offset: number
 }
 
-export interface PoolEntry {
+interface PoolEntry {
   accountId: string
   carrier: CarrierModule
   number: string

@@ -6,7 +6,7 @@ import { itemOf, metadataOf } from '../entity.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
 
 /** What happened to each number, in the order in which they were asked for. */
-export interface Outcome {
+interface Outcome {
   success: Record<string, Json>
   error: Record<string, NumberError>
 }

@@ -2,7 +2,7 @@ import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { type Call, del, patch, post, put, type Route } from '../../../http/route.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject, isTrue, type Json } from '../../../lib/json.ts'
 import { numberListProblems } from '../number-list.ts'
 import type { Numbers } from '../operations.ts'
 import { CollectionOutcome, NumberCollection } from '../schema.ts'
@@ -11,8 +11,6 @@ import type { NumberCollections, Plan } from './operations.ts'
 const collection = '/v2/accounts/{account_id}/phone_numbers/collection'
 
 type CollectionCall = Pick<Call, 'account' | 'actor' | 'author' | 'request' | 'sent'> & { data: unknown }
-
-const isTrue = (value: unknown) => value === true || value === 'true'
 
 export const numberCollectionRoutes = (collections: NumberCollections, { plan }: Numbers): Route[] => {
   const apply = async ({ data, account, actor, author }: CollectionCall, perform: Plan, status?: number) => {
@@ -45,7 +43,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
     put(`${collection}/activate`, {
       summary: 'Put numbers into service for the account',
       ...taken,
-      bucket: 'crossbar.phone_numbers',
+      price: { is: 'twice', bucket: 'crossbar.phone_numbers' },
       run: (call) =>
         apply(call, (view, request) => plan.activate(view, { ...request, fields: fieldsOf(call) }), 201),
     }),
@@ -82,9 +80,6 @@ const mergedFields = ({ data, sent }: CollectionCall): Json => {
   const { numbers: _, ...fields } = data as Json
   return withNulls(fields, sent)
 }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const withNulls = (fields: Json, sent: unknown): Json => {
   const kept: Json = { ...fields }

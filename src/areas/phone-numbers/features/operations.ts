@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { NumberFacts } from '../draft.ts'
@@ -45,9 +45,6 @@ interface FeatureLists {
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const listOf = (settings: Json, key: 'allow' | 'deny') => {
   const list = isObject(settings.features) ? settings.features[key] : undefined

@@ -1,4 +1,5 @@
-// What numbers can do, which numbers may, and when it is switched on (reference 02 section 2.5).
+// What numbers can do, which numbers may, and when it is switched on.
+import { isObject } from '../../../lib/json.ts'
 import type { NumberState } from '../rules.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -89,9 +90,6 @@ export const withoutRefused = (doc: Json, available: readonly string[]): Json =>
       ([field]) => !(fieldsOfFeatures as readonly string[]).includes(field) || isAvailable(available, field),
     ),
   )
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const isFilled = (value: unknown) => isObject(value) && Object.keys(value).length > 0
 

@@ -26,7 +26,7 @@ export const localityColumns = [
 ] as const
 type Column = (typeof localityColumns)[number]
 
-export type Cells = readonly (string | undefined)[]
+type Cells = readonly (string | undefined)[]
 
 /** Which cell of a line is which column; a text instead says what is wrong with the header. */
 export const placesIn = (header: Cells): ReadonlyMap<Column, number> | string => {

@@ -1,19 +1,19 @@
-import type { Row, Statement, Value } from '../../../storage/db.ts'
+import type { Statement, Value } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, placeholders, shape, text } from '../../../storage/table.ts'
 import { type CityRow, cityKey, type Locality } from './rules.ts'
 
-const columns = 'prefix, country, region, city, rate_center, lata, latitude, longitude'
-
-const toLocality = (row: Row): Locality => ({
-  prefix: row.prefix as string,
-  country: row.country as string,
-  region: row.region as string,
-  city: row.city as string,
-  rateCenter: row.rate_center as string,
-  lata: row.lata as string,
-  latitude: row.latitude as string,
-  longitude: row.longitude as string,
+const localities = shape({
+  prefix: text(),
+  country: text(),
+  region: text(),
+  city: text(),
+  rateCenter: text(),
+  lata: text(),
+  latitude: text(),
+  longitude: text(),
 })
+const counted = shape({ count: integer() })
 
 const valuesOf = (generation: string, one: Locality): Value[] => [
   generation,
@@ -27,9 +27,6 @@ const valuesOf = (generation: string, one: Locality): Value[] => [
   one.latitude,
   one.longitude,
 ]
-
-const placeholders = (count: number, from = 1) =>
-  Array.from({ length: count }, (_, index) => `$${from + index}`).join(', ')
 
 const width = 10
 // Rows in one statement. What is left over goes row by row, so that there are two texts to prepare and no more.
@@ -50,7 +47,7 @@ const insertOne = insertSql(1)
 
 // Prefixes asked for at once: one text to prepare.
 const askedTogether = 40
-const findSql = `SELECT ${columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(askedTogether, 2)})`
+const findSql = `SELECT ${localities.columns} FROM localities WHERE generation = $1 AND prefix IN (${placeholders(askedTogether, 2)})`
 
 const mostCityRows = 5000
 const droppedAtOnce = 5000
@@ -77,8 +74,8 @@ export const createLocalityRows = (store: Store) => ({
     for (let at = 0; at < prefixes.length; at += askedTogether) {
       const asked = prefixes.slice(at, at + askedTogether)
       const padding = Array<string>(askedTogether - asked.length).fill('')
-      const rows = await read<Row>(findSql, [generation, ...asked, ...padding])
-      for (const row of rows) found.set(row.prefix as string, toLocality(row))
+      for (const row of localities.list(await read(findSql, [generation, ...asked, ...padding])))
+        found.set(row.prefix, row)
     }
     return found
   },
@@ -94,11 +91,10 @@ export const createLocalityRows = (store: Store) => ({
   },
 
   async count(generation: string) {
-    const [row] = await store.scan<{ count: number }>(
-      'SELECT count(*) AS count FROM localities WHERE generation = $1',
-      [generation],
-    )
-    return Number(row?.count ?? 0)
+    const rows = await store.scan('SELECT count(*) AS count FROM localities WHERE generation = $1', [
+      generation,
+    ])
+    return counted.first(rows)?.count ?? 0
   },
 
   /** Removes what belongs to another generation, in pieces: other writers get their turns. */

@@ -3,7 +3,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Classifier, compileNumbering, type Numbering } from './rules.ts'
 
 /** A number, how it was given, and the classifier that fits it. */
-export interface Classification extends Partial<Classifier> {
+interface Classification extends Partial<Classifier> {
   number: string
   e164: string
   name?: string
@@ -25,17 +25,22 @@ export const createNumberPlanning = (settings: Settings) => {
     return known
   }
 
+  const classify = async (number: string): Promise<Classification> => {
+    const { normalize, classOf, classifiers } = await rules()
+    // Short codes are dialled as they are.
+    const e164 = shortCode.test(number) ? number : normalize(number)
+    const name = classOf(e164)
+    return { ...(name === undefined ? {} : { ...classifiers[name], name }), number, e164 }
+  }
+
   return {
     rules,
     classifiers: async () => (await rules()).classifiers,
 
-    async classify(number: string): Promise<Classification> {
-      const { normalize, classOf, classifiers } = await rules()
-      // Short codes are dialled as they are.
-      const e164 = shortCode.test(number) ? number : normalize(number)
-      const name = classOf(e164)
-      return { ...(name === undefined ? {} : { ...classifiers[name], name }), number, e164 }
-    },
+    classify,
+
+    /** The name of the classifier that fits a number, if one does. */
+    classOf: async (number: string) => (await classify(number)).name,
 
     normalize: async (text: string) => (await rules()).normalize(text),
 

@@ -1,4 +1,4 @@
-// How numbers are written down and what kinds there are (reference 02 section 2.9).
+// How numbers are written down and what kinds there are.
 import { normalizeNumber } from '../../../lib/e164.ts'
 import { compilePattern } from '../../../lib/pattern.ts'
 import { phoneMetadata } from '../phone-metadata.ts'

@@ -5,7 +5,7 @@ import type { PoolNumber } from './rules.ts'
 import { addToPool, removeFromPool } from './store.ts'
 
 /** What became of a file of pool numbers. */
-export interface PoolChange {
+interface PoolChange {
   done: number
   /** Accounts that do not exist; their numbers were left out. */
   unknown: string[]
@@ -13,8 +13,6 @@ export interface PoolChange {
 
 const kind = 'number_pool'
 const together = 500
-
-export type Pools = ReturnType<typeof createPools>
 
 /** The stock of the carriers `managed` and `inum`: numbers that an account has and nobody uses yet. */
 export const createPools = (store: Store) => {

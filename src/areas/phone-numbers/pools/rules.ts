@@ -8,9 +8,9 @@ export interface PoolNumber {
   number: string
 }
 
-export type Cells = readonly (string | undefined)[]
+type Cells = readonly (string | undefined)[]
 
-export interface PoolPlaces {
+interface PoolPlaces {
   number: number
   accountId: number
   /** -1 where the file has no such column. */

@@ -1,5 +1,5 @@
 import type { Problems } from '../../../lib/failure.ts'
-import type { Json } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../../../settings/carrier-names.ts'
 import type { Offer, Seeker } from '../carriers/carrier.ts'
 import { e164Prefix, northAmericanParts } from '../dial-code.ts'
@@ -73,9 +73,6 @@ const rateCenterOf = ({ lata, rateCenter, region }: Locality) => ({
   ...(rateCenter ? { name: rateCenter } : {}),
   ...(region ? { state: region } : {}),
 })
-
-const isObject = (value: unknown): value is Json =>
-  value !== null && typeof value === 'object' && !Array.isArray(value)
 
 const textKeys = ['formatted_number', 'npa_nxx', 'number_id', 'status', 'ten_digit'] as const
 

@@ -3,7 +3,7 @@ import { dollarsText, type MicroUnits, microUnitsOfUnits, parseDecimal } from '.
 // What a call costs. Prices are in units (10,000 to the dollar); a price per minute may have decimals of a unit.
 
 /** How the time of a call is counted and priced. */
-export interface CallTerms {
+interface CallTerms {
   /** Units per minute, up to six decimals. */
   rateUnitsPerMinute: number | string
   /** Seconds; absent or 0 means 60. */
@@ -48,7 +48,7 @@ const discountOn = (cost: bigint, percentage: number | string | undefined) => {
   return share ? (cost * share.digits) / (100n * 10n ** BigInt(share.decimals)) : 0n
 }
 
-/** The cost of a call in whole units (reference 03, section 2.6), and the seconds that it pays. */
+/** The cost of a call in whole units and the seconds that it pays. */
 export const callCost = (call: PricedCall): CallCost => {
   const seconds = wholeSeconds(call.seconds)
   if (seconds === 0n || seconds <= wholeSeconds(call.noChargeTime)) return { cost: 0, chargedSeconds: 0 }
@@ -60,7 +60,7 @@ export const callCost = (call: PricedCall): CallCost => {
   const cost = unitsFor(surcharge, rate, minimum + beyond)
   return {
     cost: Number(cost - discountOn(cost, call.discountPercentage)),
-    // Beyond the minimum the whole call is rounded up, not the part that exceeds it: so the reference counts.
+    // Beyond the minimum the whole call is rounded up, not the part that exceeds it.
     chargedSeconds: Number(seconds > minimum ? roundedUp(seconds, increment) : minimum),
   }
 }

@@ -1,7 +1,7 @@
-import { type AccountRecord, accountKind, type UserDoc, userKind } from '../../../auth/identity.ts'
+import { type AccountRecord, accountKind, userKind } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
-import { gregorianNow } from '../../../lib/gregorian.ts'
-import { randomHex } from '../../../lib/ids.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { newId, randomHex } from '../../../lib/ids.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -49,7 +49,7 @@ export const createServiceAudit = (tools: {
 
   const agent = async ({ authAccountId, authUserId }: Author) => {
     if (authAccountId === undefined || authUserId === undefined) return undefined
-    const user = await records.find<UserDoc>(authAccountId, userKind, authUserId)
+    const user = await records.find(authAccountId, userKind, authUserId)
     return {
       type: 'user' as const,
       type_id: authUserId,
@@ -88,7 +88,9 @@ export const createServiceAudit = (tools: {
       for (const invoice of changes) {
         const named = { id: account.id, name: account.doc.name }
         const doc = auditDoc(invoice, { account: named, changed, types, ...facts })
-        entries.add(set, account.id, { id: entryId(), created: gregorianNow(clock), doc })
+        const now = clock.now()
+        const times = { created: gregorianOfUnix(now / 1000), madeAt: now, place: newId(now) }
+        entries.add(set, account.id, { id: entryId(), ...times, doc })
       }
     },
 

@@ -4,7 +4,7 @@ import type { Listing } from '../../../http/answer/listing.ts'
 import { type TimeWindow, timeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
-import { gregorianNow, unixOfGregorian } from '../../../lib/gregorian.ts'
+import { gregorianMilliseconds, gregorianNow, unixOfGregorian } from '../../../lib/gregorian.ts'
 import { anyObject, anyText, list, must, open } from '../../../lib/schema.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import type { Settings } from '../../../settings/settings.ts'
@@ -16,7 +16,7 @@ const base = '/v2/accounts/{account_id}/services'
 const AuditRow = open({ id: must(anyText()), status: must(anyText()) })
 const AuditAnswer = open({ id: must(anyText()), status: must(anyText()), invoice: must(anyObject()) })
 
-// A year at most: reference 03 section 1.8.
+// A year at most.
 const longestSummarySeconds = 366 * 86_400
 const usualSummarySeconds = 31 * 86_400
 
@@ -26,22 +26,27 @@ interface RouteTools {
   clock: Clock
 }
 
-const whole = ({ id, created, doc }: AuditEntry) => ({ id, created, ...doc })
+const timesOf = ({ created, madeAt }: Pick<AuditEntry, 'created' | 'madeAt'>) => ({
+  created,
+  created_ms: gregorianMilliseconds(madeAt),
+})
 
-const rowOf = ({ id, created, doc }: AuditEntry) => ({
+const whole = (entry: AuditEntry) => ({ id: entry.id, ...timesOf(entry), ...entry.doc })
+
+const rowOf = ({ id, doc, ...times }: AuditEntry) => ({
   id,
   status: doc.status,
   reason: doc.reason,
   message: doc.message,
   type: (doc.audit as { changes: { type: readonly string[] } }).changes.type,
   summary: doc.invoice.summary,
-  created,
+  ...timesOf(times),
 })
 
 const auditListing = (audit: ServiceAudit, accountId: string, window: TimeWindow): Listing<AuditEntry> => ({
   page: ({ after, limit, descending }) =>
     audit.page({ accountId, ...window, ...(after ? { after } : {}), limit, descending }),
-  cursor: ({ id, created }) => [timeKey(created), id],
+  cursor: ({ place, created }) => [timeKey(created), place],
   row: (entry) => JSON.stringify(rowOf(entry)),
   record: whole,
 })

@@ -36,6 +36,10 @@ export interface AuditEntry {
   id: string
   /** Gregorian seconds. */
   created: number
+  /** Orders what was made in one second. */
+  place: string
+  /** Unix milliseconds. */
+  madeAt: number
   doc: AuditDoc
 }
 

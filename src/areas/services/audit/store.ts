@@ -20,6 +20,8 @@ interface Told {
   results?: readonly object[]
 }
 
+const columns = 'id, created, place, made_at, status, outcome, doc'
+
 const toEntry = (row: Record<string, string | number | null>): AuditEntry => {
   const doc = JSON.parse(row.doc as string) as AuditDoc
   const { results = [], ...told } = JSON.parse((row.outcome as string | null) ?? '{}') as Told
@@ -27,38 +29,43 @@ const toEntry = (row: Record<string, string | number | null>): AuditEntry => {
   return {
     id: row.id as string,
     created: row.created as number,
+    place: row.place as string,
+    madeAt: row.made_at as number,
     doc: { ...doc, status, ...told, bookkeeper: { ...doc.bookkeeper, results } },
   }
 }
 
 export const createAuditStore = ({ all }: Store) => ({
   /** Adds an entry to a change set. */
-  add(set: ChangeSet, accountId: string, { id, created, doc }: AuditEntry) {
+  add(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
     set
       .run(
-        `INSERT INTO service_audit (account_id, id, created, status, bookkeeper, doc)
-          VALUES ($1, $2, $3, $4, $5, $6)`,
-        [accountId, id, created, doc.status, bookkeeperKey(doc.bookkeeper), JSON.stringify(doc)],
+        `INSERT INTO service_audit (account_id, id, created, status, bookkeeper, doc, place, made_at)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+        [
+          ...[accountId, id, created, doc.status, bookkeeperKey(doc.bookkeeper), JSON.stringify(doc)],
+          ...[place, madeAt],
+        ],
       )
       .record({ accountId, kind: 'service_audit', id, action: 'created' })
   },
 
   async find(accountId: string, id: string): Promise<AuditEntry | undefined> {
-    const [row] = await all(
-      'SELECT id, created, status, outcome, doc FROM service_audit WHERE account_id = $1 AND id = $2',
-      [accountId, id],
-    )
+    const [row] = await all(`SELECT ${columns} FROM service_audit WHERE account_id = $1 AND id = $2`, [
+      accountId,
+      id,
+    ])
     return row && toEntry(row)
   },
 
   async page({ accountId, from, to, after, limit, descending }: AuditPage): Promise<AuditEntry[]> {
     const side = descending ? '<' : '>'
     const order = descending ? 'DESC' : 'ASC'
-    const keyset = after ? `AND (created, id) ${side} ($5, $6)` : ''
+    const keyset = after ? `AND (created, place) ${side} ($5, $6)` : ''
     const rows = await all(
-      `SELECT id, created, status, outcome, doc FROM service_audit
+      `SELECT ${columns} FROM service_audit
         WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
-        ORDER BY created ${order}, id ${order} LIMIT $4`,
+        ORDER BY created ${order}, place ${order} LIMIT $4`,
       [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])],
     )
     return rows.map(toEntry)

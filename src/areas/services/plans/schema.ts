@@ -4,6 +4,7 @@ import {
   anyObject,
   anyText,
   choice,
+  closed,
   flag,
   integer,
   keyed,
@@ -15,7 +16,7 @@ import {
   text,
 } from '../../../lib/schema.ts'
 
-// The plan document of reference 03 section 1.3. Keys it does not name are kept.
+// The plan document. Keys it does not name are kept.
 
 const dollars = (description: string) => number({ minimum: 0, maximum: mostDollars, description })
 const count = (description: string, minimum = 0) => integer({ minimum, maximum: 1_000_000_000, description })
@@ -32,6 +33,23 @@ const Discounts = open({
   }),
 })
 
+/** A country of ISO 3166-1, or a part of one of ISO 3166-2. */
+export const jurisdiction = (description: string) =>
+  text(2, 6, { pattern: '^[A-Z]{2}(-[A-Z0-9]{1,3})?$', description })
+
+const Tax = closed(
+  {
+    name: must(text(1, 128)),
+    rate: must(number({ minimum: 0, maximum: 100, description: 'Percent, at most four decimals' })),
+    tax_id: text(1, 128, { description: 'Tells the tax from others; its name when absent' }),
+    jurisdiction: jurisdiction(
+      'Where it holds, like US or US-CA, with all that lies there; everywhere when absent',
+    ),
+    inclusive: flag({ description: 'The price contains it; others are added to the price' }),
+  },
+  { title: 'Tax' },
+)
+
 export const ItemPlan = open({
   name: text(1, 128),
   as: text(1, 128, { description: 'What the bookkeeper calls the item' }),
@@ -46,8 +64,11 @@ export const ItemPlan = open({
   cascade: flag({ description: 'Count what all accounts below have as well' }),
   exceptions: list(text(1, 128), { maxItems: 1000, description: 'Items that _all leaves out' }),
   discounts: Discounts,
-  prorate: open({ additions: flag(), removals: flag() }),
-  taxes: list(open({ name: text(1, 128), rate: number({ minimum: 0, maximum: 100 }), tax_id: anyText() })),
+  prorate: open({
+    additions: flag({ description: 'What is added is charged at once for the days left of the month' }),
+    removals: flag({ description: 'What is removed is given back alike; holds with additions only' }),
+  }),
+  taxes: list(Tax, { maxItems: 20 }),
   quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
   markup_type: choice(['fixed_price', 'percentage', 'rate']),
 })

@@ -1,7 +1,18 @@
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
-import { type Counted, type ItemJson, itemJson, type PricedItem, priceItem, quantityOf } from './items.ts'
+import {
+  type Counted,
+  type ItemJson,
+  itemJson,
+  nameOf,
+  type PricedItem,
+  priceItem,
+  quantityOf,
+  taxesJson,
+} from './items.ts'
 import type { PriceList } from './merge.ts'
-import { allItems, type Bookkeeper, type ItemPlan, type ItemPlans } from './plan.ts'
+import type { Bookkeeper, ItemPlan, ItemPlans } from './plan.ts'
+import { type Proration, prorationJson, prorationOf } from './proration.ts'
+import { addedBy, type TaxLine, taxed, taxJson, taxKey, taxLineJson, taxTotals } from './taxes.ts'
 
 // One function prices an account: quote, 402 preview, summary, audit and the monthly bill all come from it.
 
@@ -10,16 +21,29 @@ export interface Invoice {
   bookkeeper: Bookkeeper
   plan: ItemPlans
   items: PricedItem[]
+  /** The sum of the items: each month, without the taxes that are added. */
   recurring: number
+  /** What each tax comes to on the items. */
+  taxes: TaxLine[]
+  /** What is paid each month: `recurring` and the taxes that are added. */
+  total: number
 }
 
-const priceList = ({ bookkeeper, plan }: PriceList, counted: Counted): Invoice => {
-  const items = Object.entries(plan).flatMap(([category, itemPlans]) =>
-    Object.entries(itemPlans).map(([item, itemPlan]) =>
-      priceItem(category, item, itemPlan, quantityOf(counted, category, item, itemPlan)),
+const sumOf = (lines: readonly { total: number }[]) => lines.reduce((sum, { total }) => sum + total, 0)
+
+const invoiceOf = ({ bookkeeper, plan }: PriceList, items: PricedItem[]): Invoice => {
+  const recurring = sumOf(items)
+  const taxes = taxTotals(items.flatMap((item) => item.taxes))
+  return { bookkeeper, plan, items, recurring, taxes, total: recurring + addedBy(taxes) }
+}
+
+const priceList = (list: PriceList, counted: Counted): Invoice => {
+  const items = Object.entries(list.plan).flatMap(([category, itemPlans]) =>
+    Object.entries(itemPlans).map(([item, plan]) =>
+      priceItem({ category, item, plan, quantity: quantityOf(counted, category, item, plan) }, list.tax),
     ),
   )
-  return { bookkeeper, plan, items, recurring: items.reduce((sum, { total }) => sum + total, 0) }
+  return invoiceOf(list, items)
 }
 
 /** What an account pays for what it has, an invoice for each bookkeeper. */
@@ -29,11 +53,15 @@ export const priceAccount = (lists: readonly PriceList[], counted: Counted): Inv
 /** A one-time charge for what is added. Money is in units. */
 export interface Activation {
   category: string
+  /** As the plan calls it: with the category it stands once in an invoice. */
+  key: string
+  /** As the bookkeeper calls it. */
   item: string
   name: string
   billable: number
   rate: number
   total: number
+  taxes: TaxLine[]
 }
 
 /** How an invoice differs from the one before. */
@@ -41,44 +69,61 @@ export interface ComparedInvoice {
   before: Invoice | undefined
   after: Invoice
   activations: Activation[]
-  /** Units to be paid at once. */
+  /** For the rest of the month, as of the moment of the comparison. */
+  prorations: Proration[]
+  /** What each tax comes to on activations and prorations. */
+  taxesToday: TaxLine[]
+  /** Units to be paid at once: activations, prorations and the taxes added to them. Negative: to be given back. */
   today: number
 }
 
 const sameItem = (a: PricedItem) => (b: PricedItem) => a.category === b.category && a.item === b.item
 
-const nameOf = ({ category, item, plan }: PricedItem) =>
-  plan.name ?? (item === allItems ? category : `${category}/${item}`)
-
 // A line that was not priced before activates nothing: what it counts was there already.
-const activationOf = (after: PricedItem, before: PricedItem | undefined): Activation[] => {
+const activationOf = (before: PricedItem | undefined, after: PricedItem): Activation | undefined => {
   const rate = unitsOfDollars(after.plan.activation_charge ?? 0)
   const billable = before ? after.billable - before.billable : 0
-  if (rate === 0 || billable <= 0) return []
-  const { category, plan, item } = after
-  return [{ category, item: plan.as ?? item, name: nameOf(after), billable, rate, total: billable * rate }]
+  if (rate === 0 || billable <= 0) return undefined
+  const { category, plan, item: key, held } = after
+  const total = billable * rate
+  const { taxes } = taxed(total, held)
+  return { category, key, item: plan.as ?? key, name: nameOf(after), billable, rate, total, taxes }
 }
 
 const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
 
-const compareInvoice = (before: Invoice | undefined, after: Invoice): ComparedInvoice => {
-  const activations = after.items.flatMap((item) => activationOf(item, before?.items.find(sameItem(item))))
-  return { before, after, activations, today: activations.reduce((sum, { total }) => sum + total, 0) }
+const compareInvoice = (before: Invoice | undefined, after: Invoice, moment: number): ComparedInvoice => {
+  const pairs = after.items.map((item) => [before?.items.find(sameItem(item)), item] as const)
+  const activations = pairs.flatMap((pair) => activationOf(...pair) ?? [])
+  const prorations = pairs.flatMap((pair) => prorationOf(...pair, moment) ?? [])
+  const taxesToday = taxTotals([...activations, ...prorations].flatMap(({ taxes }) => taxes))
+  const today = sumOf(activations) + sumOf(prorations) + addedBy(taxesToday)
+  return { before, after, activations, prorations, taxesToday, today }
 }
 
-/** Pairs invoices by bookkeeper; one that is not there any more is paired with an empty one. */
-export const compareInvoices = (before: readonly Invoice[], after: readonly Invoice[]): ComparedInvoice[] => {
+/**
+ * Pairs invoices by bookkeeper; one that is not there any more is paired with an empty one. `moment` (Unix
+ * milliseconds) is that of the change: prorations are for the days that are left of its month, so whoever shows
+ * somebody what is due and charges it later hands in the same moment or keeps what was shown.
+ */
+export const compareInvoices = (
+  before: readonly Invoice[],
+  after: readonly Invoice[],
+  moment: number,
+): ComparedInvoice[] => {
   const earlier = new Map(before.map((invoice) => [keyOf(invoice.bookkeeper), invoice]))
-  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice))
+  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, moment))
   const present = new Set(after.map(({ bookkeeper }) => keyOf(bookkeeper)))
   const ended = before
     .filter(({ bookkeeper }) => !present.has(keyOf(bookkeeper)))
-    .map((invoice) => compareInvoice(invoice, { ...invoice, plan: {}, items: [], recurring: 0 }))
+    .map((invoice) =>
+      compareInvoice(invoice, invoiceOf({ bookkeeper: invoice.bookkeeper, plan: {} }, []), moment),
+    )
   return [...kept, ...ended]
 }
 
-/** Units by which the monthly bill rises; negative when it falls. */
-export const riseOf = ({ before, after }: ComparedInvoice) => after.recurring - (before?.recurring ?? 0)
+/** Units by which the monthly bill rises, added taxes included; negative when it falls. */
+export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)
 
 /** Whether somebody has to agree first: something is to be paid at once, or more every month. */
 export const raisesCharge = (compared: ComparedInvoice) => compared.today > 0 || riseOf(compared) > 0
@@ -106,6 +151,18 @@ const exceptionsBetween = (before: ItemPlan | undefined, after: ItemPlan | undef
   return additions.length + removals.length === 0 ? {} : { exceptions: { additions, removals } }
 }
 
+const taxesBetween = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
+  const had = before?.held ?? []
+  const has = after?.held ?? []
+  const missingFrom = (others: typeof has) => {
+    const keys = new Set(others.map(taxKey))
+    return (tax: (typeof has)[number]) => !keys.has(taxKey(tax))
+  }
+  const additions = has.filter(missingFrom(had)).map(taxJson)
+  const removals = had.filter(missingFrom(has)).map(taxJson)
+  return additions.length + removals.length === 0 ? {} : { taxes: { additions, removals } }
+}
+
 /** New minus old where they differ; of a text that differs the new one. */
 const differenceOf = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
   const zero = { ...(before ?? after), quantity: 0, billable: 0, rate: 0, single: 0 } as PricedItem
@@ -116,7 +173,7 @@ const differenceOf = (before: PricedItem | undefined, after: PricedItem | undefi
   for (const key of Object.keys(none) as (keyof typeof none)[])
     if (had[key] !== has[key]) difference[key] = less(has[key], had[key])
   if (before && after && nameOf(before) !== nameOf(after)) difference.name = nameOf(after)
-  return { ...difference, ...exceptionsBetween(before?.plan, after?.plan) }
+  return { ...difference, ...exceptionsBetween(before?.plan, after?.plan), ...taxesBetween(before, after) }
 }
 
 interface Changes {
@@ -132,30 +189,57 @@ const changesOf = (before: PricedItem | undefined, after: PricedItem | undefined
   return Object.keys(difference).length === 0 ? undefined : { type: 'modified', difference }
 }
 
-const activationJson = ({ billable, rate, total, ...activation }: Activation) => ({
-  ...activation,
+const activationJson = ({ category, item, name, billable, rate, total, taxes }: Activation) => ({
+  category,
+  item,
+  name,
   quantity: billable,
   billable,
   rate: dollarsOfUnits(rate),
+  ...taxesJson(taxes),
   total: dollarsOfUnits(total),
 })
 
-const frameOf = (
-  { bookkeeper, plan, recurring }: Invoice,
-  activations: readonly Activation[],
-  today: number,
-) => ({
+/** Each tax once: what it comes to each month and, where something is due at once, on that. */
+const taxRows = (monthly: readonly TaxLine[], today: readonly TaxLine[]) => {
+  const due = new Map(today.map((line) => [taxKey(line.tax), line]))
+  const named = today.map((line) => ({ ...line, base: 0, amount: 0 }))
+  return taxTotals([...monthly, ...named]).map((line) => {
+    const now = due.get(taxKey(line.tax))
+    if (!now) return taxLineJson(line)
+    return {
+      ...taxLineJson(line),
+      today: { base: dollarsOfUnits(now.base), amount: dollarsOfUnits(now.amount) },
+    }
+  })
+}
+
+/** `total` and `taxes` stand where a tax is added: without one, `recurring` is what is paid each month. */
+const summaryJson = ({ recurring, taxes, total }: Invoice, today: number) => ({
+  today: dollarsOfUnits(today),
+  recurring: dollarsOfUnits(recurring),
+  ...(taxes.some(({ tax }) => !tax.inclusive)
+    ? { taxes: dollarsOfUnits(total - recurring), total: dollarsOfUnits(total) }
+    : {}),
+})
+
+type DueToday = Pick<ComparedInvoice, 'activations' | 'prorations' | 'taxesToday' | 'today'>
+
+const nothingToday: DueToday = { activations: [], prorations: [], taxesToday: [], today: 0 }
+
+const frameOf = (invoice: Invoice, { activations, prorations, taxesToday, today }: DueToday) => ({
   activation_charges: activations.map(activationJson),
-  taxes: [],
-  summary: { today: dollarsOfUnits(today), recurring: dollarsOfUnits(recurring) },
-  plan,
-  bookkeeper,
+  prorations: prorations.map(prorationJson),
+  taxes: taxRows(invoice.taxes, taxesToday),
+  summary: summaryJson(invoice, today),
+  plan: invoice.plan,
+  bookkeeper: invoice.bookkeeper,
 })
 
 /** An invoice as it stands. */
 export const invoiceJson = (invoice: Invoice) => ({
   items: invoice.items.map(itemJson),
-  ...frameOf(invoice, [], 0),
+  ...frameOf(invoice, nothingToday),
 })
 
 type AnnotatedItem = ItemJson & { changes?: Changes }
@@ -173,19 +257,21 @@ const gone = (before: PricedItem): AnnotatedItem => {
     cumulative: { rate: 0, quantity: 0 },
     discount: 0,
     total: 0,
+    taxes: [],
   }
   return { ...itemJson({ ...before, ...nothing }), changes: changesOf(before, undefined) as Changes }
 }
 
 /** An invoice with what changed on each line, lines that are gone included. */
-export const comparedJson = ({ before, after, activations, today }: ComparedInvoice) => {
+export const comparedJson = (compared: ComparedInvoice) => {
+  const { before, after } = compared
   const removed = (before?.items ?? []).filter((item) => !after.items.some(sameItem(item)))
   return {
     items: [
       ...after.items.map((item) => annotated(before?.items.find(sameItem(item)), item)),
       ...removed.map(gone),
     ],
-    ...frameOf(after, activations, today),
+    ...frameOf(after, compared),
   }
 }
 

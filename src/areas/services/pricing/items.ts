@@ -1,6 +1,7 @@
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import type { Quantities } from '../quantities/rules.ts'
 import { allItems, type ItemPlan, type Tiers } from './plan.ts'
+import { holdsFor, type Tax, type TaxLine, type TaxStanding, taxed, taxLineJson } from './taxes.ts'
 
 /** What an account has: counted itself, counted below it, and set by hand in place of its own counts. */
 export interface Counted {
@@ -20,7 +21,12 @@ export interface PricedItem {
   single: number
   cumulative: { rate: number; quantity: number }
   discount: number
+  /** What the item costs each month, with the taxes that its price contains and without those that are added. */
   total: number
+  /** The taxes of the plan that the account bears. */
+  held: readonly Tax[]
+  /** What they come to on the total. */
+  taxes: TaxLine[]
 }
 
 const units = (dollars: number | undefined) => unitsOfDollars(dollars ?? 0)
@@ -28,7 +34,7 @@ const units = (dollars: number | undefined) => unitsOfDollars(dollars ?? 0)
 const sumBut = (items: Readonly<Record<string, number>>, exceptions: readonly string[]) =>
   Object.entries(items).reduce((sum, [item, count]) => (exceptions.includes(item) ? sum : sum + count), 0)
 
-/** How many there are of what an item plan counts (reference 03 sections 1.4 and 1.5). */
+/** How many there are of what an item plan counts. */
 export const quantityOf = (counted: Counted, category: string, item: string, plan: ItemPlan): number => {
   const from = plan.quantity?.category ?? category
   const name = plan.quantity?.name ?? item
@@ -78,14 +84,25 @@ const cumulativeDiscount = (plan: ItemPlan, billable: number): PricedItem['cumul
   return { quantity, rate: tierOf(cumulative.rates, quantity) ?? units(cumulative.rate ?? plan.rate) }
 }
 
-/** Prices one item. Whole units times whole numbers: nothing is ever rounded. */
-export const priceItem = (category: string, item: string, plan: ItemPlan, quantity: number): PricedItem => {
+/** An item of a plan, and how many there are of it. */
+export interface CountedItem {
+  category: string
+  item: string
+  plan: ItemPlan
+  quantity: number
+}
+
+/** Prices one item. Whole units times whole numbers: nothing but taxes is ever rounded. */
+export const priceItem = (counted: CountedItem, standing: TaxStanding = {}): PricedItem => {
+  const { category, item, plan, quantity } = counted
   const { billable, rate } = priceOf(plan, billableOf(quantity, plan))
   const single = singleDiscount(plan, billable)
   const cumulative = cumulativeDiscount(plan, billable)
   const discount = single + cumulative.rate * cumulative.quantity
   const total = billable * rate - discount
-  return { category, item, plan, quantity, billable, rate, single, cumulative, discount, total }
+  const held = (plan.taxes ?? []).filter((tax) => holdsFor(tax, standing))
+  const { taxes } = taxed(total, held)
+  return { category, item, plan, quantity, billable, rate, single, cumulative, discount, total, held, taxes }
 }
 
 const discountsJson = ({ single, cumulative, discount }: PricedItem) => ({
@@ -96,21 +113,37 @@ const discountsJson = ({ single, cumulative, discount }: PricedItem) => ({
     : { cumulative: { rate: dollarsOfUnits(cumulative.rate), quantity: cumulative.quantity } }),
 })
 
+export const nameOf = ({ category, item, plan }: PricedItem) =>
+  plan.name ?? (item === allItems ? category : `${category}/${item}`)
+
+/**
+ * What of an item is settled by the day. A removal only gives back what an addition is charged: else whoever adds and
+ * removes the same thing all day would be given money.
+ */
+export const proratesOf = ({ prorate }: ItemPlan) => {
+  const additions = prorate?.additions === true
+  return { additions, removals: additions && prorate?.removals === true }
+}
+
+/** Lines of taxes for rows that have none as a rule. */
+export const taxesJson = (taxes: readonly TaxLine[]) =>
+  taxes.length === 0 ? {} : { taxes: taxes.map(taxLineJson) }
+
 /** The line as the API prints it. */
 export const itemJson = (priced: PricedItem) => {
   const { category, item, plan, quantity, billable, rate, discount, total } = priced
   return {
     category,
     item: plan.as ?? item,
-    name: plan.name ?? (item === allItems ? category : `${category}/${item}`),
+    name: nameOf(priced),
     quantity,
     billable,
     rate: dollarsOfUnits(rate),
     ...(discount === 0 ? {} : { discounts: discountsJson(priced), discount: dollarsOfUnits(discount) }),
     ...(plan.minimum ? { minimum: plan.minimum } : {}),
     ...(plan.maximum === undefined ? {} : { maximum: plan.maximum }),
-    prorate: { additions: plan.prorate?.additions ?? true, removals: plan.prorate?.removals ?? true },
-    taxes: [],
+    prorate: proratesOf(plan),
+    taxes: priced.taxes.map(taxLineJson),
     total: dollarsOfUnits(total),
   }
 }

@@ -1,7 +1,8 @@
 import { mergePatch } from '../../../lib/json-merge.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc } from './plan.ts'
+import type { TaxStanding } from './taxes.ts'
 
-// How several plans of an account become one price list for each bookkeeper: reference 03 section 1.6.
+// How several plans of an account become one price list for each bookkeeper.
 
 /** A plan as it is assigned to an account. */
 export interface AssignedPlan {
@@ -15,6 +16,8 @@ export interface AssignedPlan {
 export interface PriceList {
   bookkeeper: Bookkeeper
   plan: ItemPlans
+  /** Of the account that it is for. */
+  tax?: TaxStanding
 }
 
 export type StrategyPriorities = Readonly<Record<MergeStrategy, number>>
@@ -113,6 +116,7 @@ const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
     exceptions: exceptions.length > 0 ? exceptions : undefined,
     discounts: Object.keys(discounts).length > 0 ? discounts : undefined,
     prorate: Object.keys(prorate).length > 0 ? prorate : undefined,
+    taxes: highest('taxes'),
   })
 }
 

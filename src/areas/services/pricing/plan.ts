@@ -1,6 +1,7 @@
 import type { OperatorLimits } from '../../../lib/limit-shapes.ts'
+import type { Tax } from './taxes.ts'
 
-// The plan document of reference 03 section 1.3: what a reseller charges for what.
+// The plan document: what a reseller charges for what.
 
 /** Tier -> dollars: the smallest tier that is not below the quantity holds for all of it. */
 export type Tiers = Readonly<Record<string, number>>
@@ -33,8 +34,9 @@ export interface ItemPlan {
   /** Items that `_all` leaves out. */
   exceptions?: readonly string[]
   discounts?: { single?: Discount; cumulative?: CumulativeDiscount }
+  /** What is settled by the day. Absent: nothing is, the next bill has the whole month. */
   prorate?: { additions?: boolean; removals?: boolean }
-  taxes?: readonly object[]
+  taxes?: readonly Tax[]
   /** Counts another item instead. */
   quantity?: { category?: string; name?: string }
   markup_type?: string

@@ -1,26 +1,20 @@
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { monthOf } from '../../../lib/time-key.ts'
-import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { treeVersion } from '../../../storage/quantities.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
-import { type MonthCount, type Move, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
+import { type MonthCount, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
 
 // A fold holds up other writers of the embedded store for some ten milliseconds.
 const movesPerFold = 2000
-
-/** Says what has to be written beside the totals when moves are folded: who pays what for them. */
-export type Settle = (moves: readonly Move<Author>[]) => Promise<ChangeSet[]>
 
 export type QuantityBook = ReturnType<typeof createQuantityBook>
 
 /** How many items of each category accounts have: exact at every moment, whatever is still to be folded. */
 export const createQuantityBook = ({ store }: { store: Store }) => {
   const rows = createQuantityStore(store)
-
-  let settle: Settle = async () => []
 
   /** Who stands above each of some accounts; nobody above those that are gone. */
   const treesOf = async (accountIds: readonly string[]) => {
@@ -36,7 +30,7 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     if (moves.length === 0) return false
     const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
     const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
-    await rows.fold(moves, sums, terms, await settle(moves))
+    await rows.fold(moves, sums, terms)
     return moves.length === movesPerFold
   }
 
@@ -73,23 +67,9 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
         .reduce((sum, { own, below }) => sum + own + below, 0)
     },
 
-    /** The totals that the next fold begins with. */
-    async folded(accountId: string) {
-      const rowsOf = await rows.folded(accountId)
-      return {
-        account: quantitiesBy(rowsOf, ({ own }) => own),
-        cascade: quantitiesBy(rowsOf, ({ below }) => below),
-      }
-    },
-
     /** What the account had itself at the beginning and the end of each month. */
     async months(accountId: string): Promise<MonthCount[]> {
       return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
-    },
-
-    /** Who settles needs the counts, and is needed by the fold: it comes second. */
-    settleBy(settling: Settle) {
-      settle = settling
     },
 
     /** Adds what has moved to the totals of the accounts above. */

@@ -1,5 +1,5 @@
 /** One change of a count: what an account got or lost itself, and below it. */
-export interface Move<Who = unknown> {
+export interface Move {
   accountId: string
   id: string
   /** Unix milliseconds. */
@@ -8,12 +8,10 @@ export interface Move<Who = unknown> {
   item: string
   own: number
   below: number
-  /** Who moved it. */
-  author: Who
 }
 
 /** What several moves of one count come to on one day. */
-export interface Sum extends Omit<Move, 'id' | 'at' | 'author'> {
+export interface Sum extends Omit<Move, 'id' | 'at'> {
   /** As a number like 20261121, of the UTC day. */
   day: number
   addition: number

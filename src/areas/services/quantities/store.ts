@@ -1,4 +1,4 @@
-import { type Author, type ChangeSet, conflict } from '../../../storage/change-set.ts'
+import { conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { takeTurn } from '../../../storage/quantities.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -65,16 +65,16 @@ export interface FoldTerms {
   treeVersion: number
 }
 
-export const createQuantityStore = ({ all, scan, commit, writeUnrecorded }: Store) => ({
+export const createQuantityStore = ({ all, scan, writeUnrecorded }: Store) => ({
   of: (accountId: string) => all<QuantityRow>(quantitiesOf, [accountId]),
 
   /** What the account has itself. */
   own: (accountId: string) => all<Omit<QuantityRow, 'below'>>(ownQuantitiesOf, [accountId]),
 
   /** The oldest moves that are not folded yet. */
-  async waiting(limit: number): Promise<Move<Author>[]> {
+  async waiting(limit: number): Promise<Move[]> {
     const rows = await all(
-      'SELECT account_id, id, at, category, item, own, below, author FROM quantity_moves ORDER BY id LIMIT $1',
+      'SELECT account_id, id, at, category, item, own, below FROM quantity_moves ORDER BY id LIMIT $1',
       [limit],
     )
     return rows.map((row) => ({
@@ -85,7 +85,6 @@ export const createQuantityStore = ({ all, scan, commit, writeUnrecorded }: Stor
       item: row.item as string,
       own: row.own as number,
       below: row.below as number,
-      author: JSON.parse(row.author as string) as Author,
     }))
   },
 
@@ -103,15 +102,9 @@ export const createQuantityStore = ({ all, scan, commit, writeUnrecorded }: Stor
     }))
   },
 
-  /** The totals as they are folded, without what is waiting. */
-  folded: (accountId: string) =>
-    all<QuantityRow>('SELECT category, item, own, below FROM quantities WHERE account_id = $1', [accountId]),
-
-  /**
-   * Puts the sums of moves into the totals of accounts, and the moves away, together with what `sets` say of it.
-   */
-  fold(moves: readonly Move[], sums: readonly Sum[], terms: FoldTerms, sets: readonly ChangeSet[]) {
-    const statements = [
+  /** Puts the sums of moves into the totals of accounts, and the moves away. */
+  fold: (moves: readonly Move[], sums: readonly Sum[], terms: FoldTerms) =>
+    writeUnrecorded([
       terms.guard,
       takeTurn(terms.treeVersion),
       ...moves.map(({ accountId, id }) => ({
@@ -120,10 +113,5 @@ export const createQuantityStore = ({ all, scan, commit, writeUnrecorded }: Stor
         expect: { rows: 1, orElse: conflict },
       })),
       ...sums.flatMap(foldSum),
-    ]
-    const [first] = sets
-    if (!first) return writeUnrecorded(statements)
-    first.statements.unshift(...statements)
-    return commit(...sets)
-  },
+    ]),
 })

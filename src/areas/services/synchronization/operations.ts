@@ -1,18 +1,18 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
-import type { Round } from '../../../jobs/rounds.ts'
+import type { Errand as Carried, Conclusion, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { randomHex } from '../../../lib/ids.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
 import type { SyncOutcome } from '../../../payment/gateway.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { type Errand, errandStatement } from '../../../storage/errand.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
 import type { Books } from '../books.ts'
 import type { Bookkeeper } from '../pricing/plan.ts'
 import { flatItems } from '../rules.ts'
 import { bookkeeperKey, bookkeeperOfKey, hasToBeTold, longestWaitMs, pauseAfter } from './rules.ts'
-import { createSyncStore, type SyncNote, type WaitingSync } from './store.ts'
+import { createSyncStore, type SyncNote, type Told } from './store.ts'
 
 /** Adds to a change set that the bookkeepers of changed invoices have to be told. */
 export type TellBookkeepers = (
@@ -21,14 +21,38 @@ export type TellBookkeepers = (
   bookkeepers: readonly Bookkeeper[],
 ) => Promise<void>
 
+/** Which bookkeeper is to be told. */
+interface Payload {
+  bookkeeper: string
+}
+
+const kindName = 'synchronization'
+
+/** The first change sets the time: those that follow are gathered. */
+const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): Errand<Payload> => {
+  const key = bookkeeperKey(bookkeeper)
+  const payload = { bookkeeper: key }
+  return { kind: kindName, id: `${accountId}/${key}`, accountId, dueAt, payload, again: 'keep' }
+}
+
 /** The first half: what changes invoices comes before bookkeepers are known. */
-export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): TellBookkeepers => {
-  const rows = createSyncStore(store)
-  return async (set, { id }, bookkeepers) => {
+export const createTelling = (tools: { store: Store; settings: Settings; queue: Queue }) => {
+  const { store, settings, queue } = tools
+
+  const tell: TellBookkeepers = async (set, { id }, bookkeepers) => {
     const { sync_buffer_period: seconds } = await settings.of('services')
-    const now = store.clock.now()
+    const dueAt = store.clock.now() + seconds * 1000
     for (const bookkeeper of bookkeepers.filter(hasToBeTold))
-      rows.queue(set, id, bookkeeperKey(bookkeeper), now + seconds * 1000, now)
+      set
+        .errand(errandOf(id, bookkeeper, dueAt))
+        .record({ accountId: id, kind: 'service_sync', id, action: 'edited' })
+  }
+
+  return {
+    tell,
+
+    /** Whether a bookkeeper does not know yet how things are. */
+    isDirty: async (accountId: string) => (await queue.waiting(kindName, accountId)).length > 0,
   }
 }
 
@@ -37,28 +61,34 @@ interface Tools {
   tell: TellBookkeepers
   books: Books
   bookkeepers: Bookkeepers
-  log: Log
+  queue: Queue
+}
+
+/** What a bookkeeper said, and under which id it was asked. */
+interface Answer {
+  syncId: string
+  outcome: SyncOutcome
 }
 
 const author: Author = { requestId: 'synchronization' }
-const perLook = 50
-const atOnce = 4
+// Beyond what telling a bookkeeper may take, before another process has a look.
+const graceMs = 60_000
 
 export type Synchronization = ReturnType<typeof createSynchronization>
 
 /** Tells bookkeepers outside what is on the invoices of accounts, until they have taken it. */
-export const createSynchronization = ({ store, tell: queue, books, bookkeepers, log }: Tools) => {
+export const createSynchronization = ({ store, tell: tellLater, books, bookkeepers, queue }: Tools) => {
   const rows = createSyncStore(store)
   const { clock } = store
 
   /** What is on the invoice now; nothing when there is none any more. */
-  const itemsOf = async ({ accountId, bookkeeper }: WaitingSync) => {
+  const itemsOf = async ({ accountId, bookkeeper }: Told) => {
     const account = await books.account(accountId)
     const invoices = account ? await books.invoices(account) : []
     return flatItems(invoices.filter((invoice) => bookkeeperKey(invoice.bookkeeper) === bookkeeper))
   }
 
-  const tell = async (waiting: WaitingSync, syncId: string): Promise<SyncOutcome> => {
+  const tell = async (waiting: Told, syncId: string): Promise<SyncOutcome> => {
     const bookkeeper = bookkeeperOfKey(waiting.bookkeeper)
     const gateway = bookkeepers.gateway(bookkeeper)
     if (!gateway) {
@@ -81,61 +111,42 @@ export const createSynchronization = ({ store, tell: queue, books, bookkeepers, 
     }
   }
 
-  const taken = (waiting: WaitingSync, syncId: string, outcome: SyncOutcome) =>
-    retrying(async () => {
-      const { accountId } = waiting
-      const set = new ChangeSet(author)
-      set.statements.push(rows.noteEntries(waiting, syncId, noteOf(outcome, syncId)), rows.done(waiting))
-      set.record({ accountId, kind: 'service_sync', id: syncId, action: 'created' })
-      await bookkeepers.note(set, accountId, 'bookkeeper_rejection', outcome.status === 'synced')
-      await store.commit(set)
-    })
-
-  const notTaken = async (waiting: WaitingSync, syncId: string, outcome: SyncOutcome) => {
-    const now = clock.now()
-    const statements = [rows.postpone(waiting, now + pauseAfter(waiting.attempts))]
-    const isTooLate = now - waiting.since > longestWaitMs
-    if (isTooLate) statements.push(rows.noteEntries(waiting, syncId, noteOf(outcome, syncId)))
-    await store.writeUnrecorded(statements)
+  const taken = async (told: Told, { syncId, outcome }: Answer): Promise<Conclusion<Payload>> => {
+    const { accountId } = told
+    const set = new ChangeSet(author)
+    set.statements.push(rows.noteEntries(told, syncId, noteOf(outcome, syncId)))
+    set.record({ accountId, kind: 'service_sync', id: syncId, action: 'created' })
+    await bookkeepers.note(set, accountId, 'bookkeeper_rejection', outcome.status === 'synced')
+    return { state: 'done', outcome: outcome.status, sets: [set] }
   }
 
-  const synchronize = async (waiting: WaitingSync) => {
-    const syncId = randomHex(16)
-    await rows.claimEntries(waiting, syncId)
-    const outcome = await tell(waiting, syncId)
-    await (outcome.status === 'failed' ? notTaken : taken)(waiting, syncId, outcome)
+  const notTaken = (
+    told: Told,
+    { syncId, outcome }: Answer,
+    { since }: Carried<Payload>,
+  ): Conclusion<Payload> => {
+    const isTooLate = clock.now() - since > longestWaitMs
+    const statements = isTooLate ? [rows.noteEntries(told, syncId, noteOf(outcome, syncId))] : []
+    return { state: 'waiting', outcome: outcome.status === 'failed' ? outcome.message : '', statements }
   }
 
-  /** What is wrong with one account must not keep the others from being told. */
-  const synchronizeSafely = async (waiting: WaitingSync) => {
-    try {
-      await synchronize(waiting)
-    } catch (error) {
-      const { accountId: account_id } = waiting
-      log.write('error', 'a bookkeeper could not be told', { account_id, error: describeError(error) })
-      await store.writeUnrecorded([rows.postpone(waiting, clock.now() + pauseAfter(waiting.attempts))])
-    }
-  }
+  const toldOf = ({ accountId, payload }: Carried<Payload>): Told => ({ accountId, ...payload })
 
-  const synchronizeAll = async (due: readonly WaitingSync[], signal?: AbortSignal) => {
-    const left = [...due]
-    const work = async () => {
-      for (let next = left.shift(); next && !signal?.aborted; next = left.shift())
-        await synchronizeSafely(next)
-    }
-    await Promise.all(Array.from({ length: atOnce }, work))
-  }
-
-  const round: Round = {
-    name: 'synchronization',
+  const kind: ErrandKind<Payload, Answer> = {
+    kind: kindName,
     everySeconds: 2,
-    due: async () => (await rows.due(clock.now(), 1)).length > 0,
-    async run(signal) {
-      while (!signal.aborted) {
-        const due = await rows.due(clock.now(), perLook)
-        await synchronizeAll(due, signal)
-        if (due.length < perLook) return
-      }
+    pauseMs: (attempts) => pauseAfter(attempts - 1),
+
+    async ask(errand) {
+      const told = toldOf(errand)
+      const syncId = randomHex(16)
+      await rows.claimEntries(told, syncId)
+      return { syncId, outcome: await tell(told, syncId) }
+    },
+
+    async conclude(errand, answer) {
+      const told = toldOf(errand)
+      return answer.outcome.status === 'failed' ? notTaken(told, answer, errand) : taken(told, answer)
     },
   }
 
@@ -145,7 +156,7 @@ export const createSynchronization = ({ store, tell: queue, books, bookkeepers, 
       const account = await books.account(id)
       if (!account) return
       const { lists } = await books.terms(account)
-      await queue(
+      await tellLater(
         set,
         account,
         lists.map(({ bookkeeper }) => bookkeeper),
@@ -154,18 +165,21 @@ export const createSynchronization = ({ store, tell: queue, books, bookkeepers, 
   }
 
   return {
-    round,
+    round: queue.round(kind),
     leaving,
-
-    /** Whether a bookkeeper does not know yet how things are. */
-    isDirty: async (accountId: string) => (await rows.of(accountId)).length > 0,
 
     /** Tells every bookkeeper of an account now. One that does not listen is told again later. */
     async now(account: AccountRecord) {
       const { lists } = await books.terms(account)
       const named = lists.map(({ bookkeeper }) => bookkeeper).filter(hasToBeTold)
-      for (const bookkeeper of named) await rows.hurry(account.id, bookkeeperKey(bookkeeper), clock.now())
-      await synchronizeAll(await rows.of(account.id))
+      const dueAt = clock.now() + graceMs
+      await store.writeUnrecorded(
+        named.map((bookkeeper) =>
+          errandStatement({ ...errandOf(account.id, bookkeeper, dueAt), again: 'move' }, clock.now()),
+        ),
+      )
+      const waiting = await queue.waiting(kindName, account.id)
+      await Promise.all(waiting.map(({ id }) => queue.now(kindName, id)))
     },
   }
 }

@@ -1,20 +1,20 @@
 import { type AccountRecord, assertEnabled, type UserRecord } from '../../../auth/identity.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
-import type { Round, Rounds } from '../../../jobs/rounds.ts'
+import { asksNobody, type Errand, type ErrandKind, type Queue } from '../../../jobs/queue.ts'
+import type { Rounds } from '../../../jobs/rounds.ts'
 import { failure, invalid } from '../../../lib/failure.ts'
-import { randomKey } from '../../../lib/ids.ts'
-import { describeError, type Log } from '../../../lib/log.ts'
+import { newId, randomKey } from '../../../lib/ids.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
 import type { Settings } from '../../../settings/settings.ts'
-import { type Author, ChangeSet } from '../../../storage/change-set.ts'
-import { retrying, type Store } from '../../../storage/store.ts'
+import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import { errandStatement } from '../../../storage/errand.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { LoginAttempts, Visit } from '../../login-attempts/operations.ts'
 import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
 import type { AccountNames, Session, SignIn } from '../operations.ts'
 import type { Resets } from './resets.ts'
 import { recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
-import { createRequestRows, type WaitingRequest } from './store.ts'
 
 interface Tools {
   store: Store
@@ -22,7 +22,7 @@ interface Tools {
   mail: Mail
   afterwards: Afterwards
   rounds: Pick<Rounds, 'nudge'>
-  log: Log
+  queue: Queue
   resets: Resets
   users: Users
   signIn: SignIn
@@ -38,18 +38,21 @@ interface Request extends AccountNames {
 const unknownReset = (cause: string) =>
   invalid({ user: { not_found: { message: 'The reset id is not known', cause } } })
 
-const roundName = 'password recovery'
-const batchSize = 100
+/** A request that nobody has looked at yet, and who made it. */
+interface Asked {
+  request: Request
+  author: Author
+}
 
-// A request whose handling fails is tried this often.
-const mostTries = 5
+const kindName = 'password_recovery'
+const pauseMs = 10_000
 
 export type Recovery = ReturnType<typeof createRecovery>
 
 /** A way back in for who forgot the password: an id by mail, good once and for a while. */
 export const createRecovery = (tools: Tools) => {
-  const { store, settings, mail, afterwards, rounds, log, resets, users, signIn, security, attempts } = tools
-  const waiting = createRequestRows<Request>(store)
+  const { store, settings, mail, afterwards, rounds, queue, resets, users, signIn, security, attempts } =
+    tools
 
   /** Adds a reset id and the letter that tells it, when the user may be sent one. */
   const invite = async (set: ChangeSet, account: AccountRecord, user: UserRecord, uiUrl: string) => {
@@ -68,31 +71,27 @@ export const createRecovery = (tools: Tools) => {
   }
 
   /** Accounts that share a name are all meant: nobody is shut out by a namesake. */
-  const answer = ({ id, author, request }: WaitingRequest<Request>) =>
-    retrying(async () => {
-      const { username, ui_url: uiUrl, ...names } = request
-      const set = new ChangeSet(author)
-      for (const account of await signIn.candidates(names)) {
-        const user = await users.byUsername(account.id, username)
-        if (user) await invite(set, account, user, uiUrl)
-      }
-      if (set.changes.length === 0) return waiting.remove(id)
-      set.statements.push(waiting.removal(id))
-      await store.commit(set)
-    })
-
-  /** One that fails is tried again with the next round; one that always fails does not stay. */
-  const attempt = async (entry: WaitingRequest<Request>) => {
-    try {
-      await answer(entry)
-    } catch (error) {
-      log.write('error', 'a password recovery failed', {
-        tries: entry.tries + 1,
-        error: describeError(error),
-      })
-      if (entry.tries + 1 < mostTries) await waiting.noteFailure(entry.id)
-      else await waiting.remove(entry.id)
+  const answer = async ({ payload }: Errand<Asked>) => {
+    const { username, ui_url: uiUrl, ...names } = payload.request
+    const set = new ChangeSet(payload.author)
+    for (const account of await signIn.candidates(names)) {
+      const user = await users.byUsername(account.id, username)
+      if (user) await invite(set, account, user, uiUrl)
     }
+    return set
+  }
+
+  const kind: ErrandKind<Asked, undefined> = {
+    kind: kindName,
+    everySeconds: 10,
+    atOnce: 1,
+    mostAttempts: 5,
+    pauseMs: () => pauseMs,
+    ask: asksNobody,
+    async conclude(errand) {
+      const set = await answer(errand)
+      return { state: 'forgotten', sets: set.changes.length === 0 ? [] : [set] }
+    },
   }
 
   return {
@@ -107,31 +106,21 @@ export const createRecovery = (tools: Tools) => {
      * that tells nothing: how long the answer takes does not depend on who exists, and a crash loses no mail.
      */
     async request(author: Author, request: Request) {
-      await waiting.add(author, request)
-      const pauseMs = (randomKey(1)[0] as number) * 2
-      afterwards.run('a password recovery', async () => rounds.nudge(roundName), pauseMs)
+      const now = store.clock.now()
+      const payload: Asked = { request, author }
+      // Of no account before somebody looked. Nobody is told of it: the pause is part of the answer.
+      const errand = { kind: kindName, id: newId(now), accountId: systemScope, payload }
+      await store.writeUnrecorded([errandStatement(errand, now)])
+      const millisecondsMore = (randomKey(1)[0] as number) * 2
+      afterwards.run('a password recovery', async () => rounds.nudge(kindName), millisecondsMore)
     },
 
-    round: {
-      name: roundName,
-      everySeconds: 10,
-      due: () => waiting.isAny(),
-      async run(signal: AbortSignal) {
-        let entries = await waiting.after('', batchSize)
-        while (entries.length > 0) {
-          for (const entry of entries) {
-            if (signal.aborted) return
-            await attempt(entry)
-          }
-          entries = await waiting.after(entries.at(-1)?.id ?? '', batchSize)
-        }
-      },
-    } satisfies Round,
+    round: queue.round(kind),
 
     /** A session for the reset id of a mail. The user has to choose a password; every other reset id ends with this. */
     async redeem(visit: Visit, resetId: string): Promise<Session> {
       const found = await resets.find(resetId)
-      const user = found && (await users.collection.find(found.record.accountId, found.record.id))
+      const user = found && (await users.find(found.record.accountId, found.record.id))
       if (!user || user.doc.enabled === false) throw unknownReset(resetId)
       if (found.isExpired) {
         throw failure('forbidden', { reason: 'reset id expired', cause: String(found.expires) })

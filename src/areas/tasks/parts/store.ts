@@ -3,7 +3,7 @@ import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { TaskKey } from '../store.ts'
 
-export type PartName = 'in.csv' | 'out' | 'failed'
+type PartName = 'in.csv' | 'out' | 'failed'
 
 export interface Part {
   number: number
@@ -64,7 +64,7 @@ export const createPartStore = ({ all, writeUnrecorded }: Store) => ({
   /** Removes all parts, in transactions of bounded size. */
   async removeAll({ accountId, taskId }: TaskKey) {
     for (;;) {
-      const parts = await all(
+      const parts = await all<{ name: string; part: number }>(
         'SELECT name, part FROM task_parts WHERE account_id = $1 AND task_id = $2 LIMIT $3',
         [accountId, taskId, partsRemovedAtOnce],
       )
@@ -72,7 +72,7 @@ export const createPartStore = ({ all, writeUnrecorded }: Store) => ({
       await writeUnrecorded(
         parts.map(({ name, part }) => ({
           sql: 'DELETE FROM task_parts WHERE account_id = $1 AND task_id = $2 AND name = $3 AND part = $4',
-          params: [accountId, taskId, name as string, part as number],
+          params: [accountId, taskId, name, part],
         })),
       )
     }

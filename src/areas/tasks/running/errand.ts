@@ -1,11 +1,5 @@
 // For whom a task works, and whether it still may.
-import {
-  type AccountRecord,
-  type Actor,
-  accountKind,
-  type UserRecord,
-  userKind,
-} from '../../../auth/identity.ts'
+import { type Actor, accountKind, userKind } from '../../../auth/identity.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { TaskAction, TaskContext } from '../actions.ts'
@@ -13,11 +7,9 @@ import type { TaskRecord } from '../store.ts'
 
 const makerOf = async (records: Records, { doc, hidden }: TaskRecord): Promise<Actor | undefined> => {
   const accountId = doc.auth_account_id
-  const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+  const account = await records.find(accountId, accountKind, accountId)
   if (!account?.hidden.enabled) return undefined
-  const user = hidden.authUserId
-    ? ((await records.find(accountId, userKind, hidden.authUserId)) as UserRecord | undefined)
-    : undefined
+  const user = hidden.authUserId ? await records.find(accountId, userKind, hidden.authUserId) : undefined
   if (hidden.authUserId && (!user || user.doc.enabled === false)) return undefined
   return { accountId, account, user, method: hidden.authMethod, claims: undefined, token: undefined }
 }
@@ -30,7 +22,7 @@ export const contextOf = async (
 ): Promise<TaskContext | undefined> => {
   await fence()
   const { accountId, doc, hidden } = task
-  const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+  const account = await records.find(accountId, accountKind, accountId)
   const actor = await makerOf(records, task)
   if (!account || !actor || !action.allow.allows(actor, account, { account_id: accountId })) return undefined
   return {

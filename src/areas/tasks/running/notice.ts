@@ -1,5 +1,5 @@
 // Who started a task is told by mail how it ended. Nobody is when an API key did: a program reads the status.
-import { type AccountRecord, accountKind, type UserRecord, userKind } from '../../../auth/identity.ts'
+import { accountKind, userKind } from '../../../auth/identity.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Records } from '../../../storage/records.ts'
@@ -9,9 +9,8 @@ export const createTeller =
   (records: Records, mail: Pick<Mail, 'notify'>) =>
   async (set: ChangeSet, { id, accountId, doc, hidden }: TaskRecord) => {
     const { starter } = hidden
-    const user =
-      starter && ((await records.find(starter.accountId, userKind, starter.userId)) as UserRecord | undefined)
-    const account = (await records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const user = starter && (await records.find(starter.accountId, userKind, starter.userId))
+    const account = await records.find(accountId, accountKind, accountId)
     if (!user?.doc.email || !account) return
     await mail.notify(set, {
       notice: 'task_finished',

@@ -18,7 +18,7 @@ interface Tools {
   run(task: TaskRecord, start: Run, lease: Lease, signal: AbortSignal): Promise<void>
 }
 
-export const takingUp = 'tasks'
+const takingUp = 'tasks'
 const sweeping = 'task leftovers'
 
 // Another process may have died, or left room: a cheap look.

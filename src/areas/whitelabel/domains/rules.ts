@@ -40,7 +40,7 @@ export const entriesOf = (domains: Template): Entry[] =>
   )
 
 const testable = ['A', 'AAAA', 'CNAME', 'MX', 'NAPTR', 'SRV', 'TXT'] as const
-export type TestableType = (typeof testable)[number]
+type TestableType = (typeof testable)[number]
 
 /** What to ask DNS for. It has no type CNAM: templates mean CNAME by it. */
 export const testableType = (type: string): TestableType | undefined =>

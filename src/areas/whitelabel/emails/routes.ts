@@ -90,6 +90,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
     }),
     post(`${oneEmail}/verify`, {
       summary: 'Verify a sender address with the code that was mailed to it',
+      resource: 'whitelabel',
       allow: accountAdmin,
       subject,
       body: VerificationCode,

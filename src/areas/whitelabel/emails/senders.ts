@@ -1,4 +1,4 @@
-import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { accountKind } from '../../../auth/identity.ts'
 import type { Senders, Signing } from '../../../mail/senders.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Whitelabels } from '../operations.ts'
@@ -28,13 +28,11 @@ interface Tools {
   emails: SenderEmails
 }
 
-export type BrandSenders = ReturnType<typeof createBrandSenders>
-
 /** Whose mail comes from which address, and what it is signed with. */
 export const createBrandSenders = ({ store, whitelabels, emails }: Tools) => {
   /** The account, then those above it, the nearest first. */
   const chainOf = async (accountId: string): Promise<string[]> => {
-    const account = (await store.records.find(accountId, accountKind, accountId)) as AccountRecord | undefined
+    const account = await store.records.find(accountId, accountKind, accountId)
     return account ? [accountId, ...account.hidden.tree.toReversed()] : []
   }
 

@@ -10,7 +10,7 @@ import { codesOfAccount, codesToAddress, type Limit, recent, secondsToWait } fro
 import type { SenderEmail } from './schema.ts'
 
 /** A key at rest: its private half encrypted with the server's key. */
-export interface KeptKey extends Omit<DkimKey, 'privateKey'> {
+interface KeptKey extends Omit<DkimKey, 'privateKey'> {
   sealed: string
 }
 

@@ -59,6 +59,7 @@ export const brandFileRoutes = ({ whitelabels, files, accounts }: Areas): Route[
       }),
       get(onDomain, {
         summary: `The ${kind} that is shown at a host`,
+        resource: 'whitelabel',
         ...reading,
         run: async ({ path, visitor }) => {
           const { accountId } = await whitelabels.byDomain(path.domain)
@@ -67,6 +68,7 @@ export const brandFileRoutes = ({ whitelabels, files, accounts }: Areas): Route[
       }),
       post(onDomain, {
         summary: `Set the ${kind} that is shown at a host, for the account that has it or one above`,
+        resource: 'whitelabel',
         allow: anyToken,
         subject: ownedByDomain,
         ...writing,

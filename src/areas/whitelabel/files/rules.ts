@@ -9,7 +9,7 @@ const images = ['image/png', 'image/jpeg', 'image/jpg', 'image/gif']
 const encoded = ['application/base64', 'application/x-base64']
 const icons = ['image/x-icon', 'image/vnd.microsoft.icon', 'image/ico', 'image/icon']
 
-/** What may be uploaded as each kind (reference 04 section 2.2). */
+/** What may be uploaded as each kind. */
 export const uploadTypes: Readonly<Record<FileKind, readonly string[]>> = {
   logo: [...images, ...encoded],
   icon: [...images, ...encoded, ...icons],

@@ -1,0 +1,18 @@
+import { area } from '../area.ts'
+import { createAccounts } from './operations.ts'
+import { accountRoutes } from './routes.ts'
+import { Account } from './schema.ts'
+
+/** Tenants, and the tree they form. */
+export const accountsArea = area({
+  name: 'accounts',
+  create(tools) {
+    const accounts = createAccounts(tools)
+    return {
+      offers: accounts,
+      routes: accountRoutes(accounts),
+      counts: [accounts.counted],
+      schemas: { accounts: Account },
+    }
+  },
+})

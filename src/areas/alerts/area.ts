@@ -1,0 +1,58 @@
+import { on } from '../../storage/signal.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { accountChanged } from '../accounts/signals.ts'
+import { area } from '../area.ts'
+import { ledgersArea } from '../ledgers/area.ts'
+import { balanceMoved } from '../ledgers/signals.ts'
+import { limitsArea } from '../limits/area.ts'
+import { paymentsArea } from '../payments/area.ts'
+import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { servicesArea } from '../services/area.ts'
+import { userLeaving } from '../users/signals.ts'
+import { createBalanceWatch } from './balance/operations.ts'
+import { createGeneratedAlerts } from './generated/operations.ts'
+import { createAlerts } from './operations.ts'
+import { alertRoutes } from './routes.ts'
+import { Alert } from './schema.ts'
+
+/** What people are to be told. */
+export const alertsArea = area({
+  name: 'alerts',
+  needs: {
+    accounts: accountsArea,
+    phoneNumbers: phoneNumbersArea,
+    services: servicesArea,
+    limits: limitsArea,
+    ledgers: ledgersArea,
+    payments: paymentsArea,
+  },
+  create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
+    const { services: sold } = services
+    const watch = createBalanceWatch({
+      ...tools,
+      accounts,
+      balance: ledgers.balance,
+      awaitsTopup: payments.topups.awaits,
+    })
+    const purse = {
+      balance: ledgers.balance,
+      threshold: payments.threshold,
+      defaultToken: payments.defaultToken,
+      isGood: sold.isGood,
+    }
+    const { porting } = phoneNumbers
+    const generated = createGeneratedAlerts({ ...tools, ...limits, services: sold, purse, porting })
+    const alerts = createAlerts({ ...tools, accounts, generated })
+    return {
+      offers: alerts,
+      routes: alertRoutes(alerts),
+      rounds: [watch.round, alerts.round],
+      hears: [
+        on(userLeaving, alerts.removeWith),
+        on(balanceMoved, (set, { account }) => watch.moved(set, account)),
+        on(accountChanged, (set, { before, after }) => watch.changed(set, before, after)),
+      ],
+      schemas: { alerts: Alert },
+    }
+  },
+})

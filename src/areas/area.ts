@@ -1,0 +1,154 @@
+import type { TSchema } from 'typebox'
+import type { Keyring } from '../auth/keyring.ts'
+import type { Tokens } from '../auth/tokens.ts'
+import type { Dns } from '../dns/dns.ts'
+import type { Route } from '../http/route.ts'
+import type { PostedPage } from '../http/wire/posted-page.ts'
+import type { Afterwards } from '../jobs/afterwards.ts'
+import type { Leases } from '../jobs/leases.ts'
+import type { ErrandKind, Queue } from '../jobs/queue.ts'
+import type { Round, Rounds } from '../jobs/rounds.ts'
+import type { Problems } from '../lib/failure.ts'
+import type { Json } from '../lib/json.ts'
+import type { Log } from '../lib/log.ts'
+import type { Mail } from '../mail/mail.ts'
+import type { Outgoing } from '../outgoing/client.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Author } from '../storage/change-set.ts'
+import type { Hearing } from '../storage/signal.ts'
+import type { Gate, Store } from '../storage/store.ts'
+import type { MediaSwitch } from '../switch/media-switch.ts'
+import type { Migration } from './migrations/operations.ts'
+import type { CountSource } from './services/reconciliation/operations.ts'
+import type { TaskAction } from './tasks/operations.ts'
+
+/** Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail. */
+export type Validate = (
+  schema: TSchema,
+  data: unknown,
+) => Promise<{ value: unknown; sound: object; problems: Problems }>
+
+/** What areas are made of. */
+export interface AreaTools {
+  store: Store
+  settings: Settings
+  keyring: Keyring
+  tokens: Tokens
+  mediaSwitch: MediaSwitch
+  /** The name of this process: the settings section that holds for it alone. */
+  node: string
+  validate: Validate
+  /** What is wrong with the files that TLS settings name, by key. */
+  tlsProblems(section: Json): Promise<Problems>
+  mail: Mail
+  dns: Dns
+  outgoing: Outgoing
+  afterwards: Afterwards
+  leases: Leases
+  rounds: Rounds
+  queue: Queue
+  log: Log
+}
+
+/** What an area collects from those above it in the list. */
+export interface Collected {
+  /** Where what accounts have is counted from. */
+  counts: readonly CountSource[]
+  /** What tasks can do. */
+  taskActions: readonly TaskAction[]
+  /** What can be put right in accounts, by the id that clients name. */
+  migrations: Readonly<Record<string, Migration>>
+  /** The shapes of what clients write, by the names that clients know. */
+  schemas: Readonly<Record<string, TSchema>>
+}
+
+/** What an area adds to the server beside what it offers to other areas. */
+export interface Contributions extends Partial<Collected> {
+  routes?: readonly Route[]
+  /** What machines post to, beside the API. */
+  posted?: readonly PostedPage[]
+  /** What it does by itself, now and then. */
+  rounds?: readonly Round[]
+  /** How its errands are carried out. */
+  errands?: readonly ErrandKind<unknown, unknown>[]
+  /** What it hears of other areas. */
+  hears?: readonly Hearing[]
+  /** What judges everything that is to be written. */
+  gates?: readonly Gate[]
+  /** What has to be in the store before anybody asks. */
+  prepare?(author: Author): Promise<void>
+  /** Ends what is under way in this process. */
+  stop?(): Promise<void>
+}
+
+type OfferOfNeeded = (needed: Area) => unknown
+
+/** A part of the server as it is put on the list. */
+export interface Area<Name extends string = string, Offer = unknown> {
+  name: Name
+  needs: readonly Area[]
+  collects: readonly (keyof Collected)[]
+  create(
+    tools: AreaTools,
+    offerOf: OfferOfNeeded,
+    collected: Collected,
+  ): Contributions & { offers?: Offer | undefined }
+}
+
+type OfferOf<Defined> = Defined extends Area<string, infer Offer> ? Offer : never
+
+type Needs = Readonly<Record<string, Area>>
+
+type OffersNeeded<Needed extends Needs> = { readonly [Key in keyof Needed]: OfferOf<Needed[Key]> }
+
+/** What the areas of a list offer, by name. */
+export type OffersOf<List extends readonly Area[]> = {
+  readonly [One in List[number] as One['name']]: OfferOf<One>
+}
+
+interface Definition<Name extends string, Needed extends Needs, Kind extends keyof Collected, Offer> {
+  name: Name
+  /** The areas of whose offers it makes use. They stand above it in the list. */
+  needs?: Needed
+  /** What it takes from all areas above it: nobody below it may contribute that. */
+  collects?: readonly Kind[]
+  create(
+    tools: AreaTools,
+    needs: OffersNeeded<Needed>,
+    collected: Pick<Collected, Kind>,
+  ): Contributions & { offers?: Offer | undefined }
+}
+
+/**
+ * Defines an area: what it needs of others, what it offers to them, what it adds to the server. No area can need one
+ * that is made later, for the definition would not be there: what must flow back is a signal.
+ * @example
+ * export const photosArea = area({
+ *   name: 'photos',
+ *   needs: { users: usersArea },
+ *   create(tools, { users }) {
+ *     const photos = createPhotos(tools)
+ *     return { offers: photos, routes: photoRoutes(photos, users), hears: [on(userLeaving, photos.removeWith)] }
+ *   },
+ * })
+ */
+export const area = <
+  const Name extends string,
+  Needed extends Needs = Record<never, never>,
+  Kind extends keyof Collected = never,
+  Offer = undefined,
+>(
+  definition: Definition<Name, Needed, Kind, Offer>,
+): Area<Name, Offer> => {
+  const { name, needs, collects = [], create } = definition
+  const entries = Object.entries(needs ?? {})
+  return {
+    name,
+    needs: entries.map(([, needed]) => needed),
+    collects,
+    create: (tools, offerOf, collected) => {
+      const offers = Object.fromEntries(entries.map(([key, needed]) => [key, offerOf(needed)]))
+      return create(tools, offers as OffersNeeded<Needed>, collected)
+    },
+  }
+}

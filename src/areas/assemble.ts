@@ -1,0 +1,90 @@
+import type { Route } from '../http/route.ts'
+import type { PostedPage } from '../http/wire/posted-page.ts'
+import type { Round } from '../jobs/rounds.ts'
+import type { Author } from '../storage/change-set.ts'
+import type { Area, AreaTools, Collected, Contributions, OffersOf } from './area.ts'
+
+const nothing: Collected = { counts: [], taskActions: [], migrations: {}, schemas: {} }
+
+const named = <Value>(
+  known: Readonly<Record<string, Value>>,
+  added: Readonly<Record<string, Value>> = {},
+) => {
+  const twice = Object.keys(added).find((name) => Object.hasOwn(known, name))
+  if (twice !== undefined) throw new Error(`two areas contribute ${twice}`)
+  return { ...known, ...added }
+}
+
+const together = (all: Collected, made: Contributions): Collected => ({
+  counts: [...all.counts, ...(made.counts ?? [])],
+  taskActions: [...all.taskActions, ...(made.taskActions ?? [])],
+  migrations: named(all.migrations, made.migrations),
+  schemas: named(all.schemas, made.schemas),
+})
+
+/** Who has collected what, so that nobody comes too late with it. */
+const createCollectors = () => {
+  const collectors = new Map<keyof Collected, string>()
+  return {
+    assertOpen(name: string, made: Contributions) {
+      for (const [kind, collector] of collectors)
+        if (made[kind]) throw new Error(`${name} contributes ${kind}: it has to stand above ${collector}`)
+    },
+    note({ name, collects }: Area) {
+      for (const kind of collects) collectors.set(kind, name)
+    },
+  }
+}
+
+/** What the areas of a list are together. */
+export interface Assembled<List extends readonly Area[]> {
+  /** What they offer, by name. */
+  offers: OffersOf<List>
+  routes: readonly Route[]
+  posted: readonly PostedPage[]
+  /** Everything that is done now and then; errands among it. */
+  rounds: readonly Round[]
+  prepare(author: Author): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Makes each area of a list once, in its order, and has the store tell them what they want to hear and judge. */
+export const assemble = <const List extends readonly Area[]>(
+  list: List,
+  tools: AreaTools,
+): Assembled<List> => {
+  const { store, queue } = tools
+  const offers = new Map<Area, unknown>()
+  const collectors = createCollectors()
+  const all: Contributions[] = []
+  let collected = nothing
+
+  const create = (one: Area) => {
+    const missing = one.needs.find((needed) => !offers.has(needed))
+    if (missing) throw new Error(`${one.name} needs ${missing.name}, which has to stand above it in the list`)
+    const made = one.create(tools, (needed) => offers.get(needed), collected)
+    collectors.assertOpen(one.name, made)
+    collectors.note(one)
+    collected = together(collected, made)
+    offers.set(one, made.offers)
+    all.push(made)
+  }
+
+  for (const one of list) create(one)
+  for (const { hears = [], gates = [] } of all) {
+    store.hear(...hears)
+    for (const gate of gates) store.guard(gate)
+  }
+  return {
+    offers: Object.fromEntries(Array.from(offers, ([{ name }, offer]) => [name, offer])) as OffersOf<List>,
+    routes: all.flatMap(({ routes = [] }) => routes),
+    rounds: all.flatMap(({ rounds = [], errands = [] }) => [...rounds, ...errands.map(queue.round)]),
+    posted: all.flatMap(({ posted = [] }) => posted),
+    async prepare(author) {
+      for (const { prepare } of all) await prepare?.(author)
+    },
+    async stop() {
+      for (const { stop } of all) await stop?.()
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { accountsArea } from '../accounts/area.ts'
+import { area } from '../area.ts'
+import { ledgersArea } from '../ledgers/area.ts'
+import { limitsArea } from '../limits/area.ts'
+import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { ratesArea } from '../rates/area.ts'
+import { createCallBilling } from './billing/operations.ts'
+import { createFreeswitchIntake } from './freeswitch/operations.ts'
+import { freeswitchPage } from './freeswitch/routes.ts'
+import { createIntake } from './intake/operations.ts'
+import { cdrIntakeRoutes } from './intake/routes.ts'
+import { createCdrMonths } from './months/operations.ts'
+import { createCdrs } from './operations.ts'
+import { createCdrRebuild } from './rebuild/operations.ts'
+import { cdrRoutes } from './routes.ts'
+import { createCallStats } from './stats/operations.ts'
+import { createCdrTasks } from './tasks.ts'
+
+/** Call detail records: how they come in, what they cost, how they are read. */
+export const cdrsArea = area({
+  name: 'cdrs',
+  needs: {
+    accounts: accountsArea,
+    phoneNumbers: phoneNumbersArea,
+    limits: limitsArea,
+    ledgers: ledgersArea,
+    rates: ratesArea,
+  },
+  create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
+    const { store } = tools
+    const { classOf } = phoneNumbers.planning
+    const cdrs = createCdrs(tools)
+    const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
+    const intake = createIntake({ ...tools, billing })
+    const months = createCdrMonths({ ...tools, intake })
+    const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake })
+    return {
+      offers: { intake, months },
+      routes: [...cdrIntakeRoutes(intake), ...cdrRoutes({ cdrs, stats: createCallStats(tools), store })],
+      posted: [freeswitchPage(freeswitch)],
+      prepare: freeswitch.prepare,
+      rounds: [months.retention],
+      taskActions: createCdrTasks({ cdrs, clock: store.clock }),
+      migrations: {
+        rebuild_cdr_months: {
+          description:
+            'Counts the statistics and checks the costs of call detail records anew from the stored records',
+          plan: createCdrRebuild(store),
+          accountsAtOnce: 8,
+        },
+      },
+    }
+  },
+})

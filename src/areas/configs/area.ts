@@ -1,0 +1,15 @@
+import { accountsArea } from '../accounts/area.ts'
+import { area } from '../area.ts'
+import { systemConfigsArea } from '../system-configs/area.ts'
+import { createAccountConfigs } from './operations.ts'
+import { accountConfigRoutes } from './routes.ts'
+
+/** Settings of accounts, over those of their resellers and of the system. */
+export const configsArea = area({
+  name: 'configs',
+  needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
+  create(tools, needs) {
+    const configs = createAccountConfigs({ ...tools, ...needs })
+    return { offers: configs, routes: accountConfigRoutes(configs) }
+  },
+})

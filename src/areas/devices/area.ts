@@ -1,0 +1,20 @@
+import { area } from '../area.ts'
+import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { createDevices } from './operations.ts'
+import { deviceRoutes } from './routes.ts'
+import { Device } from './schema.ts'
+
+/** Phones, and what they sign in to the switch with. */
+export const devicesArea = area({
+  name: 'devices',
+  needs: { phoneNumbers: phoneNumbersArea },
+  create(tools, { phoneNumbers }) {
+    const devices = createDevices({ ...tools, mobileNumbers: phoneNumbers.mobile })
+    return {
+      offers: devices,
+      routes: deviceRoutes(devices, tools.store.records),
+      counts: [devices.counted],
+      schemas: { devices: Device },
+    }
+  },
+})

@@ -1,0 +1,34 @@
+import { on } from '../../storage/signal.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { area } from '../area.ts'
+import { limitsArea } from '../limits/area.ts'
+import { numberOrderRefused } from '../phone-numbers/signals.ts'
+import { servicesArea } from '../services/area.ts'
+import { chargesAgreed } from '../services/signals.ts'
+import { postingOf } from './charges.ts'
+import { createLedgers } from './operations.ts'
+import { ledgerRoutes } from './routes.ts'
+
+/** The money of accounts. */
+export const ledgersArea = area({
+  name: 'ledgers',
+  needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
+  create({ store, settings }, { accounts, services: { audit }, limits: { limits } }) {
+    const ledgers = createLedgers({ store, accounts, audit, overdraft: limits.overdraft })
+    return {
+      offers: ledgers,
+      routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
+      rounds: [ledgers.round],
+      hears: [
+        on(chargesAgreed, (set, { account, due }) => {
+          const postings = due.map((line) => postingOf(line, set.author.requestId, store.clock.now()))
+          return ledgers.charge(set, account, postings)
+        }),
+        on(numberOrderRefused, async (set, { accountId, author }) => {
+          const account = await accounts.find(accountId)
+          if (account) await ledgers.giveBack(set, account, author.requestId)
+        }),
+      ],
+    }
+  },
+})

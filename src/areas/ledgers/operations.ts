@@ -1,0 +1,253 @@
+import { hash } from 'node:crypto'
+import type { AccountRecord } from '../../auth/identity.ts'
+import type { Round } from '../../jobs/rounds.ts'
+import { failure } from '../../lib/failure.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import { newId } from '../../lib/ids.ts'
+import { dollarsOfUnits, unitsOfDollars } from '../../lib/money.ts'
+import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { ServiceAudit } from '../services/audit/operations.ts'
+import { postingBackOf } from './charges.ts'
+import { givenBack } from './give-back.ts'
+import {
+  type Booking,
+  type Entry,
+  type EntryDetails,
+  entryJson,
+  mayOverdraw,
+  monthBeginningAt,
+  monthNumber,
+  type SourceSum,
+  sumsJson,
+} from './rules.ts'
+import type { LedgerRequest } from './schema.ts'
+import { type Booked, balanceMoved } from './signals.ts'
+import { createLedgerStore, type EntryPage } from './store.ts'
+
+/** How far below nothing an account's balance may go, in units. */
+export type Overdraft = (account: AccountRecord) => Promise<number>
+
+interface Tools {
+  store: Store
+  accounts: Accounts
+  audit: ServiceAudit
+  overdraft: Overdraft
+}
+
+/** A booking that somebody else asks for: activation charges, top-ups, calls. Money in units, debits negative. */
+export interface Posting extends Omit<Booking, 'about' | 'identity'> {
+  /** Makes the booking happen once: the same one in the same month is refused. */
+  identity: readonly unknown[]
+  about?: Booking['about']
+}
+
+const identityOf = (parts: readonly unknown[]) => hash('md5', JSON.stringify(parts), 'hex')
+
+const postedBy = (account: Booked, posting: Posting): Booking => {
+  const about = posting.about ?? { id: account.id, name: account.doc.name }
+  const details = { account: about, ...posting.details }
+  return { ...posting, about, details, identity: identityOf(posting.identity) }
+}
+
+const accountsPerRound = 200
+
+const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
+
+export type Ledgers = ReturnType<typeof createLedgers>
+
+/** The money of accounts: every movement balanced, none ever changed, none twice. */
+export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
+  const rows = createLedgerStore(store)
+  const { clock } = store
+
+  const detailsOf = async (
+    author: Author,
+    request: LedgerRequest,
+    account: AccountRecord,
+  ): Promise<EntryDetails> => {
+    const { description, period, metadata } = request
+    return {
+      ...(description === undefined ? {} : { description }),
+      period: {
+        start: period?.start ?? gregorianNow(clock),
+        ...(period?.end === undefined ? {} : { end: period.end }),
+      },
+      ...(metadata ? { metadata } : {}),
+      executor: { trigger: 'manual', module: 'ledgers' },
+      account: { id: account.id, name: account.doc.name },
+      audit: await audit.who(author),
+    }
+  }
+
+  const bookingOf = async (
+    author: Author,
+    account: AccountRecord,
+    request: LedgerRequest,
+    sign: 1 | -1,
+  ): Promise<Booking> => {
+    const details = await detailsOf(author, request, account)
+    const { source, usage } = request
+    return {
+      source,
+      usage,
+      amount: sign * unitsOfDollars(request.amount),
+      identity: identityOf([source, account.id, usage, details.period]),
+      about: { id: account.id, name: account.doc.name },
+      details,
+    }
+  }
+
+  /**
+   * Whoever stands above an account may take more than is there: it corrects. From its own account nobody does, unless
+   * that may pay later.
+   */
+  const floorFor = async (author: Author, account: AccountRecord, amount: number) =>
+    amount >= 0 || mayOverdraw(author, account)
+      ? undefined
+      : {
+          units: -(await overdraft(account)),
+          orElse: () => failure('not_enough_credit', { accountId: account.id }),
+        }
+
+  const get = async (accountId: string, id: string, service?: string): Promise<Entry> => {
+    const entry = await rows.find(accountId, id)
+    if (!entry || (service !== undefined && entry.source.service !== service))
+      throw failure('bad_identifier', { cause: id })
+    return entry
+  }
+
+  const breakdown = async (sums: readonly SourceSum[]) =>
+    Promise.all(
+      [...Map.groupBy(sums, ({ forAccountId }) => forAccountId)].map(async ([id, ofAccount]) => ({
+        account: { id, name: (await accounts.find(id))?.doc.name ?? id },
+        ledgers: sumsJson(ofAccount),
+        total: dollarsOfUnits(ofAccount.reduce((sum, { amount }) => sum + amount, 0)),
+      })),
+    )
+
+  const openMonths = async (month: number) => {
+    const behind = await rows.behind(month, accountsPerRound)
+    const sets = behind.map((accountId) => {
+      const set = new ChangeSet({ requestId: 'rollover', acceptsCharges: true })
+      rows.openMonth(set, accountId, month, clock.now())
+      return set.record({
+        accountId,
+        kind: 'ledger',
+        id: `${month}-ledgers_monthly_rollover`,
+        action: 'created',
+      })
+    })
+    if (sets.length > 0) await store.commit(...sets)
+    return behind.length === accountsPerRound
+  }
+
+  const round: Round = {
+    name: 'ledger_months',
+    everySeconds: 60,
+    due: async () => (await rows.behind(monthNumber(clock.now()), 1)).length > 0,
+    async run(signal) {
+      while ((await openMonths(monthNumber(clock.now()))) && !signal.aborted);
+    },
+  }
+
+  return {
+    /** Units that an account has. */
+    balance: rows.balance,
+
+    /** Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. */
+    post(set: ChangeSet, account: Booked, posting: Posting): string {
+      set.tell(balanceMoved, { account, isSpent: posting.amount < 0 })
+      return rows.book(set, account.id, postedBy(account, posting), clock.now())
+    },
+
+    /**
+     * Takes what somebody has agreed to, or gives back: all of it or nothing. Whoever has not enough, and may not pay
+     * later, is refused with `not_enough_credit`: see `mayOverdraw`. Zero amounts leave no trace.
+     */
+    async charge(set: ChangeSet, account: AccountRecord, postings: readonly Posting[]): Promise<void> {
+      const moving = postings.filter(({ amount }) => amount !== 0)
+      if (moving.length === 0) return
+      const amount = moving.reduce((sum, posting) => sum + posting.amount, 0)
+      set.tell(balanceMoved, { account, isSpent: amount < 0 })
+      const bookings = moving.map((posting) => postedBy(account, posting))
+      const floor = await floorFor(set.author, account, amount)
+      for (const id of rows.bookMany(set, account.id, bookings, clock.now(), floor))
+        set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
+    },
+
+    /**
+     * Gives back what a request was charged at once for counts that go back in this change set, to the account and all
+     * above it: the outside refused what it had agreed to pay for.
+     */
+    async giveBack(set: ChangeSet, account: AccountRecord, requestId: string): Promise<void> {
+      for (const id of [account.id, ...account.hidden.tree]) {
+        const payer = await accounts.find(id)
+        const back = givenBack(await rows.ofRequest(id, requestId), set.counts)
+        if (!payer || back.length === 0) continue
+        set.tell(balanceMoved, { account: payer, isSpent: false })
+        const bookings = back.map((one) => postedBy(payer, postingBackOf(one, clock.now())))
+        for (const entry of rows.bookMany(set, id, bookings, clock.now()))
+          set.record({ accountId: id, kind: 'ledger', id: entry, action: 'created' })
+      }
+    },
+
+    /** Adds many debits at once, which may overdraw. One line of the audit log tells of all of them. */
+    debitMany(set: ChangeSet, account: Booked, postings: readonly Posting[]) {
+      set.tell(balanceMoved, { account, isSpent: true })
+      const bookings = postings.map((posting) => postedBy(account, posting))
+      rows.bookMany(set, account.id, bookings, clock.now())
+      const amount = dollarsOfUnits(postings.reduce((sum, posting) => sum + posting.amount, 0))
+      const after = JSON.stringify({ entries: postings.length, amount })
+      const id = newId(clock.now())
+      set.record({ accountId: account.id, kind: 'ledger', id, action: 'created', after })
+    },
+
+    /**
+     * Books a credit or debit, and with `impacted` the same at the reseller too: both or neither.
+     * Answers with the entry of each account.
+     */
+    async book(
+      author: Author,
+      account: AccountRecord,
+      request: LedgerRequest,
+      sign: 1 | -1,
+      impacted?: AccountRecord,
+    ): Promise<{ account: AccountRecord; entry: Entry }[]> {
+      const booking = await bookingOf(author, account, request, sign)
+      const set = new ChangeSet(author)
+      const concerned = impacted && impacted.id !== account.id ? [account, impacted] : [account]
+      const ids: string[] = []
+      for (const one of concerned) {
+        set.tell(balanceMoved, { account: one, isSpent: sign < 0 })
+        ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(author, one, booking.amount)))
+      }
+      await store.commit(set)
+      return Promise.all(
+        concerned.map(async (one, index) => ({
+          account: one,
+          entry: await get(one.id, ids[index] as string),
+        })),
+      )
+    },
+
+    get,
+    page: (page: EntryPage) => rows.page(page),
+    json: entryJson,
+
+    /** Source -> what it comes to, from one time to another in Gregorian seconds. */
+    sums: async (accountId: string, from: number, to: number) =>
+      sumsJson(await rows.sums(accountId, { from, to, opening: monthBeginningAt(from) })),
+
+    /** A month's book, and the same by account. */
+    async summary(accountId: string, monthText: string) {
+      if (!wholeMonth.test(monthText)) throw failure('bad_identifier', { cause: monthText })
+      const sums = await rows.month(accountId, Number(monthText))
+      return { summary: sumsJson(sums), breakdown: await breakdown(sums) }
+    },
+
+    /** Carries the balances of all accounts into a month that has begun. */
+    round,
+  }
+}

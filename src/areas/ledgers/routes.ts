@@ -1,0 +1,170 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import { accountMember, ownReseller } from '../../auth/policies.ts'
+import { answer, ListAnswer } from '../../http/answer/answers.ts'
+import type { Listing } from '../../http/answer/listing.ts'
+import { timeWindow } from '../../http/answer/time-window.ts'
+import { type Call, get, put, type Route } from '../../http/route.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import { decimalsOf, dollarsOfUnits } from '../../lib/money.ts'
+import { anyObject, list as listOf } from '../../lib/schema.ts'
+import { timeKey } from '../../lib/time-key.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { CommittedChange } from '../../storage/idempotency.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { Ledgers } from './operations.ts'
+import { csvRow, type Entry, entryJson } from './rules.ts'
+import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
+
+const base = '/v2/accounts/{account_id}/ledgers'
+
+const availableLedgers = [
+  { name: 'per-minute-voip', friendly_name: 'Per Minute VoIP', markup_type: ['percentage'] },
+  { name: 'services', friendly_name: 'Services' },
+  { name: 'prorations', friendly_name: 'Prorations' },
+  { name: 'taxes', friendly_name: 'Taxes' },
+  { name: 'payments', friendly_name: 'Payments' },
+  { name: 'rollovers', friendly_name: 'Rollovers' },
+]
+
+const windowQuery = {
+  created_from: 'Gregorian seconds',
+  created_to: 'Gregorian seconds; now unless given',
+}
+
+interface RouteTools {
+  ledgers: Ledgers
+  accounts: Accounts
+  settings: Settings
+  clock: Clock
+}
+
+const amountProblems = async ({ data: { amount } }: { data: { amount?: unknown } }) => {
+  if (typeof amount !== 'number' || (decimalsOf(amount) ?? 0) <= 4) return {}
+  return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
+}
+
+export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools): Route[] => {
+  const windowOf = async ({ query }: Pick<Call, 'query'>) => {
+    const { maximum_range: range } = await settings.of('crossbar')
+    return timeWindow(query, gregorianNow(clock), range)
+  }
+
+  const entriesOf = async (
+    account: AccountRecord,
+    service: string,
+    call: Pick<Call, 'query'>,
+  ): Promise<Listing<Entry>> => {
+    const window = await windowOf(call)
+    return {
+      page: ({ after, limit, descending, long }) =>
+        ledgers.page({
+          accountId: account.id,
+          service,
+          ...window,
+          ...(after ? { after } : {}),
+          limit,
+          descending,
+          long,
+        }),
+      cursor: ({ created, ordinal }) => [timeKey(created), String(ordinal)],
+      row: (entry) => JSON.stringify(entryJson(entry)),
+      flat: csvRow,
+      record: entryJson,
+    }
+  }
+
+  /** The account whose ledger moves too, when the request says so. */
+  const impactedBy = async ({ account, envelope }: Pick<Call, 'account' | 'envelope'>) => {
+    if (envelope.impact_reseller !== true && envelope.impact_reseller !== 'true') return undefined
+    return accounts.get(await accounts.resellerOf(account))
+  }
+
+  type Booked = { account: AccountRecord; entry: Entry }
+
+  const impactJson = async ({ account, entry }: Booked) => ({
+    ledger: entryJson(entry),
+    available_dollars: dollarsOfUnits(await ledgers.balance(account.id)),
+    is_reseller: account.hidden.isReseller,
+  })
+
+  /** One entry, or that of each account whose ledger moved. */
+  const bookedAnswer = async (booked: readonly Booked[]) => {
+    const [own] = booked
+    if (booked.length === 1 && own) return answer({ data: entryJson(own.entry), created: own.entry.id })
+    const rows = await Promise.all(booked.map(async (one) => [one.account.id, await impactJson(one)]))
+    return Object.fromEntries(rows)
+  }
+
+  const book = (sign: 1 | -1) => async (call: Call<typeof base, LedgerRequest>) => {
+    const { author, account, data } = call
+    return bookedAnswer(await ledgers.book(author, account, data, sign, await impactedBy(call)))
+  }
+
+  const bookAgain = async (_: unknown, changes: readonly CommittedChange[]) =>
+    bookedAnswer(
+      await Promise.all(
+        changes.map(async ({ account_id: accountId, id }) => ({
+          account: await accounts.get(accountId),
+          entry: await ledgers.get(accountId, id),
+        })),
+      ),
+    )
+
+  const booking = {
+    allow: ownReseller,
+    body: LedgerRequest,
+    judge: amountProblems,
+    answers: anyObject(),
+    fails: ['booked_already', 'not_enough_credit'] as const,
+    again: bookAgain,
+  }
+
+  return [
+    get(base, {
+      summary: 'Read what each ledger of an account comes to in some time',
+      allow: accountMember,
+      query: windowQuery,
+      answers: anyObject(),
+      run: async (call) => {
+        const { from, to } = await windowOf(call)
+        return ledgers.sums(call.account.id, from, to)
+      },
+    }),
+    get(`${base}/available`, {
+      summary: 'List the ledgers there are',
+      allow: accountMember,
+      answers: listOf(LedgerKind),
+      run: () => availableLedgers,
+    }),
+    get(`${base}/total`, {
+      summary: 'Read what an account has',
+      allow: accountMember,
+      answers: Amount,
+      run: async ({ account }) => ({ amount: dollarsOfUnits(await ledgers.balance(account.id)) }),
+    }),
+    get(`${base}/summary/{month}`, {
+      summary: 'Read the book of a month (YYYYMM), and the same by account',
+      allow: accountMember,
+      answers: anyObject(),
+      run: ({ account, path }) => ledgers.summary(account.id, path.month),
+    }),
+    get(`${base}/{source}`, {
+      summary: 'List the entries of a ledger',
+      allow: accountMember,
+      query: windowQuery,
+      answers: LedgerEntry,
+      list: true,
+      run: async (call) => new ListAnswer(await entriesOf(call.account, call.path.source, call)),
+    }),
+    get(`${base}/{source}/{entry_id}`, {
+      summary: 'Read an entry of a ledger',
+      allow: accountMember,
+      answers: LedgerEntry,
+      run: async ({ account, path }) =>
+        answer({ data: entryJson(await ledgers.get(account.id, path.entry_id, path.source)) }),
+    }),
+    put(`${base}/credit`, { summary: 'Give money to an account', ...booking, run: book(1) }),
+    put(`${base}/debit`, { summary: 'Take money from an account', ...booking, run: book(-1) }),
+  ]
+}

@@ -1,0 +1,169 @@
+import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
+import { dollarsOfUnits } from '../../lib/money.ts'
+import { monthOf } from '../../lib/time-key.ts'
+import type { Counting } from '../services/agreed.ts'
+
+export interface Usage {
+  type: string
+  quantity: number
+  unit: string
+}
+
+export interface Source {
+  service: string
+  id: string
+}
+
+/** Gregorian seconds. */
+export interface Period {
+  start: number
+  end?: number
+}
+
+/** What is kept of an entry beside its columns. */
+export interface EntryDetails {
+  description?: string
+  period?: Period
+  metadata?: Record<string, unknown>
+  executor?: { trigger: string; module: string }
+  draft?: boolean
+  /** Of a charge: what it was for, and how many. Kept for the way back, shown to nobody. */
+  agreed?: { counting: Counting; units: number }
+  /** Of what is given back: which charge, and how much of it. Shown to nobody. */
+  givesBack?: { entry: string; units: number }
+  account?: { id: string; name: string }
+  audit?: object
+}
+
+/** A booking that is to be made. */
+export interface Booking {
+  source: Source
+  usage: Usage
+  /** Units; credits are positive, debits negative. */
+  amount: number
+  /** What makes the booking the same as another one: booked twice in a month, the second is refused. */
+  identity: string
+  /** The account that it is about, when that is not the one whose money moves. */
+  about: { id: string; name: string }
+  details: EntryDetails
+}
+
+/** An entry as it is stored. */
+export interface Entry {
+  id: string
+  /** Gregorian seconds. */
+  created: number
+  /** Unix milliseconds. */
+  madeAt: number
+  /** Its place among the entries of the account, in the order in which they moved the balance. */
+  ordinal: number
+  source: Source
+  usage: Usage
+  amount: number
+  /** Units that were available before the entry. */
+  availableBefore: number
+  details: EntryDetails
+}
+
+/** Carries a month's balance into the next. It moves no money. */
+export const rolloverService = 'rollovers'
+
+export const rolloverId = (month: number) => `${month}-ledgers_monthly_rollover`
+
+/** 202611 for November 2026. */
+export const monthNumber = (unixMilliseconds: number) => Number(monthOf(unixMilliseconds))
+
+export const monthBefore = (month: number) => (month % 100 === 1 ? month - 89 : month - 1)
+
+/** The month whose first second this is (Gregorian seconds), if it is one. */
+export const monthBeginningAt = (gregorianSeconds: number): number | undefined => {
+  const unix = unixOfGregorian(gregorianSeconds)
+  const at = new Date(unix * 1000)
+  return Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), 1) === at.getTime()
+    ? monthNumber(at.getTime())
+    : undefined
+}
+
+/** The book against which an account's book moves. */
+export const counterBook = (service: string) =>
+  service === 'payments' ? 'cash' : service === rolloverService ? 'previous month' : `revenue: ${service}`
+
+export const entryJson = (entry: Entry) => {
+  const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
+  const { audit, agreed: _, givesBack: __, ...rest } = details
+  return {
+    id,
+    ...rest,
+    source,
+    usage,
+    amount: dollarsOfUnits(amount),
+    audit: { ...audit, available_units: availableBefore },
+    created,
+    created_ms: gregorianMilliseconds(madeAt),
+  }
+}
+
+export type EntryJson = ReturnType<typeof entryJson>
+
+/** What a source comes to in some time. */
+export interface SourceSum {
+  service: string
+  forAccountId: string
+  amount: number
+  usage: Usage
+}
+
+/** What bookings of one source about one account come to. */
+export const sumOf = (bookings: readonly [Booking, ...Booking[]]): SourceSum => {
+  const [{ source, about, usage }] = bookings
+  const total = (of: (booking: Booking) => number) => bookings.reduce((sum, one) => sum + of(one), 0)
+  return {
+    service: source.service,
+    forAccountId: about.id,
+    amount: total(({ amount }) => amount),
+    usage: { ...usage, quantity: total((booking) => booking.usage.quantity) },
+  }
+}
+
+/** Source -> what it comes to in dollars. */
+export const sumsJson = (sums: readonly SourceSum[]) => {
+  const bySource = new Map<string, { amount: number; usage: Usage }>()
+  for (const { service, amount, usage } of sums) {
+    const known = bySource.get(service)
+    const quantity = (known?.usage.quantity ?? 0) + usage.quantity
+    bySource.set(service, { amount: (known?.amount ?? 0) + amount, usage: { ...usage, quantity } })
+  }
+  return Object.fromEntries(
+    [...bySource].map(([service, { amount, usage }]) => [service, { amount: dollarsOfUnits(amount), usage }]),
+  )
+}
+
+/** The row of a CSV, with the headings of people who keep books. Metadata have a column each. */
+export const csvRow = (entry: Entry) => {
+  const { id, source, usage, amount, created, created_ms, ...details } = entryJson(entry)
+  const { description, period, metadata = {} } = details
+  return {
+    id,
+    'Source ID': source.id,
+    'Source Service': source.service,
+    'Usage Quantity': usage.quantity,
+    'Usage Type': usage.type,
+    'Usage Unit': usage.unit,
+    Amount: amount,
+    Description: description,
+    Created: created,
+    'Created Milliseconds': created_ms,
+    'Start Time': period?.start,
+    'End Time': period?.end,
+    ...Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata_${key}`, value])),
+  }
+}
+
+/**
+ * Who may take more of an account's money than there is: those who stand above it, and the server by itself. What a
+ * customer starts takes no more than is there, or than the customer may pay later.
+ */
+export const mayOverdraw = (
+  { authAccountId }: { authAccountId?: string },
+  { hidden: { tree } }: { hidden: { tree: readonly string[] } },
+) => authAccountId === undefined || tree.includes(authAccountId) || tree.length === 0

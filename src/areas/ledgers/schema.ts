@@ -1,0 +1,45 @@
+import type { Static } from 'typebox'
+import { mostDollars } from '../../lib/money.ts'
+import { anyObject, anyText, flag, gregorian, integer, must, number, open, text } from '../../lib/schema.ts'
+
+const source = open({ service: must(text(1, 128)), id: must(text(1, 256)) })
+
+const usage = open({
+  type: must(text(1, 64)),
+  quantity: must(integer({ minimum: 0, maximum: 1_000_000_000_000 })),
+  unit: must(text(1, 64)),
+})
+
+/** A credit or debit that somebody books. */
+export const LedgerRequest = open(
+  {
+    source: must(source),
+    usage: must(usage),
+    amount: must(
+      number({ exclusiveMinimum: 0, maximum: mostDollars, description: 'Dollars, at most four decimals' }),
+    ),
+    description: text(0, 1024),
+    period: open({ start: gregorian('Begins'), end: gregorian('Ends') }),
+    metadata: anyObject(),
+  },
+  { title: 'Ledger entry' },
+)
+export type LedgerRequest = Static<typeof LedgerRequest>
+
+export const LedgerEntry = open({
+  id: must(anyText()),
+  source: must(source),
+  usage: must(usage),
+  amount: must(number()),
+  description: anyText(),
+  period: anyObject(),
+  metadata: anyObject(),
+  draft: flag(),
+  audit: anyObject(),
+  created: gregorian('When it was booked'),
+  created_ms: integer({ description: 'The same in Gregorian milliseconds' }),
+})
+
+export const Amount = open({ amount: must(number({ description: 'Dollars' })) })
+
+export const LedgerKind = open({ name: must(anyText()), friendly_name: must(anyText()) })

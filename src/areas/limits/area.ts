@@ -1,0 +1,28 @@
+import { Allotments, OperatorLimits } from '../../lib/limit-shapes.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { area } from '../area.ts'
+import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { servicesArea } from '../services/area.ts'
+import { createAllotments } from './allotments/operations.ts'
+import { allotmentRoutes } from './allotments/routes.ts'
+import { createLimits } from './operations.ts'
+import { limitRoutes } from './routes.ts'
+import { Limits } from './schema.ts'
+
+/** How many calls accounts may have, how far they may overdraw, and which calls are included. */
+export const limitsArea = area({
+  name: 'limits',
+  needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, services: servicesArea },
+  create(tools, { accounts, phoneNumbers, services: { services, quantities } }) {
+    const { store } = tools
+    const { classOf } = phoneNumbers.planning
+    const limits = createLimits({ store, accounts, quantities, services })
+    const allotments = createAllotments({ store, accounts, limits, classOf })
+    return {
+      offers: { limits, allotments },
+      routes: [...limitRoutes(limits), ...allotmentRoutes({ allotments, limits })],
+      counts: [limits.counted],
+      schemas: { allotments: Allotments, limits: Limits, operator_limits: OperatorLimits },
+    }
+  },
+})

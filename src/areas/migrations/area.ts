@@ -1,0 +1,19 @@
+import { on } from '../../storage/signal.ts'
+import { accountLeaving } from '../accounts/signals.ts'
+import { area } from '../area.ts'
+import { createMigrations } from './operations.ts'
+import { migrationRoutes } from './routes.ts'
+
+/** Things of accounts that are put right, when somebody asks for it. */
+export const migrationsArea = area({
+  name: 'migrations',
+  collects: ['migrations'],
+  create(tools, _needs, collected) {
+    const migrations = createMigrations({ ...tools, ...collected })
+    return {
+      routes: migrationRoutes(migrations),
+      rounds: [migrations.round],
+      hears: [on(accountLeaving, migrations.leaving.removeWith)],
+    }
+  },
+})

@@ -1,0 +1,19 @@
+import { area } from '../area.ts'
+import { whitelabelArea } from '../whitelabel/area.ts'
+import { createNotifications } from './operations.ts'
+import { notificationRoutes } from './routes.ts'
+import { Notification } from './schema.ts'
+
+/** The templates of what is mailed, and what was. */
+export const notificationsArea = area({
+  name: 'notifications',
+  needs: { whitelabel: whitelabelArea },
+  create(tools, { whitelabel: { senders } }) {
+    const { settings, store } = tools
+    const notifications = createNotifications({ ...tools, senders })
+    return {
+      routes: notificationRoutes({ notifications, settings, clock: store.clock }),
+      schemas: { notifications: Notification },
+    }
+  },
+})

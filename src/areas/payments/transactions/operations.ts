@@ -1,0 +1,224 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import type { ErrandKind, Queue } from '../../../jobs/queue.ts'
+import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import { gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { newId, randomHex } from '../../../lib/ids.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
+import { monthOf } from '../../../lib/time-key.ts'
+import type { Mail } from '../../../mail/mail.ts'
+import { type Absent, declined, type Gateway, type Outcome, unknown } from '../../../payment/gateway.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Ledgers } from '../../ledgers/operations.ts'
+import type { ServiceAudit } from '../../services/audit/operations.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Books } from '../../services/books.ts'
+import type { Bookkeeper } from '../../services/pricing/plan.ts'
+import {
+  coinProblems,
+  isOpen,
+  maySend,
+  orderOf,
+  resultOf,
+  statusAfter,
+  type Transaction,
+  type TransactionDoc,
+  type TransactionType,
+  type Trigger,
+} from './rules.ts'
+import { createSettlement } from './settlement.ts'
+import { createTransactionStore, type TransactionPage } from './store.ts'
+
+/** Money that is to move. */
+export interface Wanted {
+  type: TransactionType
+  /** Units. */
+  amount: number
+  description: string
+  trigger: Trigger
+  module: string
+  bookkeeper: Bookkeeper
+  metadata?: Record<string, unknown>
+  order_id?: string
+  sale?: Transaction
+}
+
+interface Tools {
+  store: Store
+  settings: Settings
+  books: Books
+  bookkeepers: Bookkeepers
+  ledgers: Ledgers
+  audit: ServiceAudit
+  mail: Mail
+  queue: Queue
+  log: Log
+}
+
+const roundAuthor: Author = { requestId: 'transactions' }
+
+const transactionId = /^\d{6}-[0-9a-f]+$/
+
+const kindName = 'transactions'
+// Beyond what a gateway may take, before another process has a look.
+const graceMs = 1000
+
+export type Transactions = ReturnType<typeof createTransactions>
+
+/**
+ * Money that moves at bookkeepers. What is wanted is on disk before a gateway is asked, and how it ended is booked in
+ * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
+ */
+export const createTransactions = (tools: Tools) => {
+  const { store, settings, bookkeepers, audit, queue, log } = tools
+  const rows = createTransactionStore(store)
+  const settlement = createSettlement({ ...tools, rows })
+  const { clock } = store
+
+  /** The gateway of a bookkeeper that can move money. */
+  const gatewayOf = async (bookkeeper: Bookkeeper): Promise<Gateway> => {
+    const gateway = bookkeepers.gateway(bookkeeper)
+    if (!gateway?.capabilities.charges || !(await gateway.isReady(bookkeeper.vendor_id)))
+      throw failure('invalid_bookkeeper', {})
+    return gateway
+  }
+
+  /** Money goes back in the currency in which it came. */
+  const currencyOf = async ({ sale }: Pick<Wanted, 'sale'>) =>
+    sale?.doc.currency ?? (await settings.of('services')).currency
+
+  const docOf = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<TransactionDoc> => {
+    const { description, trigger, module, bookkeeper, metadata, order_id, sale, type } = wanted
+    const means = type === 'sale' ? await bookkeepers.means(account.id, bookkeeper) : undefined
+    return {
+      account: { id: account.id, name: account.doc.name },
+      description,
+      executor: { trigger, module },
+      bookkeeper,
+      currency: await currencyOf(wanted),
+      audit: await audit.who(author),
+      ...(metadata ? { metadata } : {}),
+      ...(order_id === undefined ? {} : { order_id }),
+      ...(means ? { means } : {}),
+      ...(sale ? { sale: { id: sale.id, charge_id: sale.doc.result?.id ?? '' } } : {}),
+    }
+  }
+
+  /** Adds a transaction to the change set of what wants it. It is carried out at once, unless somebody else will until `dueAt`. */
+  const open = async (set: ChangeSet, account: AccountRecord, wanted: Wanted, dueAt?: number) => {
+    const now = clock.now()
+    const transaction: Transaction = {
+      accountId: account.id,
+      id: `${monthOf(now)}-${randomHex(16)}`,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
+      type: wanted.type,
+      status: 'pending',
+      amount: wanted.amount,
+      refunded: 0,
+      doc: await docOf(set.author, account, wanted),
+    }
+    if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
+    rows.insert(set, transaction)
+    const { accountId, id } = transaction
+    set.errand({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
+    return transaction
+  }
+
+  const safely = async <T extends Outcome | Absent>(call: () => Promise<T>): Promise<T | Outcome> => {
+    try {
+      return await call()
+    } catch (error) {
+      log.write('error', 'a payment gateway failed', { error: describeError(error) })
+      return unknown('gateway failed')
+    }
+  }
+
+  const send = (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
+    const order = orderOf(transaction)
+    if (order.kind === 'refund') return safely(() => gateway.refund(order))
+    if (gateway.capabilities.tokens && !order.means)
+      return Promise.resolve(declined('no_payment_token', 'no payment method available'))
+    return safely(() => gateway.charge(order))
+  }
+
+  const findOut = async (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
+    const found = await safely(() => gateway.lookup(orderOf(transaction)))
+    if (found.status !== 'absent') return found
+    return maySend(transaction, clock.now())
+      ? send(gateway, transaction)
+      : declined('never_arrived', 'the bookkeeper never heard of it')
+  }
+
+  /** Transactions that requests of this process wait for: no gateway was asked for them before. */
+  const begun = new Map<string, Author>()
+
+  const ends = { completed: 'done', failed: 'failed', pending: 'waiting', unknown: 'waiting' } as const
+
+  const kind: ErrandKind<object, Outcome> = {
+    kind: kindName,
+    everySeconds: 1,
+    atOnce: 5,
+
+    async ask({ accountId, id }) {
+      const transaction = await rows.get(accountId, id)
+      const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
+      if (!gateway) return unknown('there is no such bookkeeper')
+      return begun.has(id) ? send(gateway, transaction) : findOut(gateway, transaction)
+    },
+
+    async conclude({ accountId, id }, answer) {
+      const transaction = await rows.get(accountId, id)
+      if (!isOpen(transaction)) return { state: 'done' }
+      const { status, reason = '', message = '' } = resultOf(answer)
+      const set = await settlement(begun.get(id) ?? roundAuthor, transaction, answer)
+      return { state: ends[statusAfter(answer)], outcome: `${status} ${reason} ${message}`, sets: [set] }
+    },
+  }
+
+  const carryOut = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<Transaction> => {
+    const gateway = await gatewayOf(wanted.bookkeeper)
+    const { capabilities, smallestUnits } = gateway
+    const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
+    if (hasProblems(problems)) throw invalid(problems)
+    const needsMeans = capabilities.tokens && wanted.type === 'sale'
+    if (needsMeans && !(await bookkeepers.means(account.id, wanted.bookkeeper)))
+      throw failure('no_payment_token', {})
+    const set = new ChangeSet(author)
+    const patience = (await gateway.patienceMs(wanted.bookkeeper.vendor_id)) + graceMs
+    const transaction = await open(set, account, wanted, clock.now() + patience)
+    await store.commit(set)
+    // From here on the request is no part of it: nothing may be carried out once more for its key.
+    const { idempotency: _, ...plainAuthor } = author
+    begun.set(transaction.id, plainAuthor)
+    try {
+      await queue.now(kindName, transaction.id)
+    } finally {
+      begun.delete(transaction.id)
+    }
+    return rows.get(account.id, transaction.id)
+  }
+
+  return {
+    open,
+    round: queue.round(kind),
+    carryOut,
+
+    async get(accountId: string, id: string): Promise<Transaction> {
+      if (!transactionId.test(id)) throw failure('bad_identifier', { cause: id })
+      return rows.get(accountId, id)
+    },
+
+    /** The same after a look at how it ended: for whoever asks again because an answer was lost. */
+    async cleared(accountId: string, id: string): Promise<Transaction> {
+      if (isOpen(await rows.get(accountId, id))) await queue.now(kindName, id)
+      return rows.get(accountId, id)
+    },
+
+    page: (page: TransactionPage) => rows.page(page),
+    refundable: rows.refundable,
+    gatewayOf,
+  }
+}

@@ -1,0 +1,88 @@
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import { dollarsOfUnits } from '../../../lib/money.ts'
+import type { Mail } from '../../../mail/mail.ts'
+import type { Outcome } from '../../../payment/gateway.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Ledgers } from '../../ledgers/operations.ts'
+import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Books } from '../../services/books.ts'
+import { resultOf, statusAfter, type Transaction, type TransactionDoc } from './rules.ts'
+import type { TransactionStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  rows: TransactionStore
+  books: Books
+  bookkeepers: Bookkeepers
+  ledgers: Ledgers
+  mail: Mail
+}
+
+/** What follows from how a movement ended, in one change set: the ledger, the standing, the mail. */
+export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mail }: Tools) => {
+  const { clock } = store
+
+  const post = (set: ChangeSet, transaction: Transaction): string => {
+    const { accountId, id, type, amount, doc } = transaction
+    const payer = { id: accountId, doc: { name: doc.account.name } }
+    return ledgers.post(set, payer, {
+      source: { service: 'payments', id },
+      usage: { type, quantity: 1, unit: 'payment' },
+      amount: type === 'sale' ? amount : -amount,
+      identity: ['transaction', accountId, id],
+      details: {
+        description: doc.description,
+        period: { start: gregorianNow(clock) },
+        executor: doc.executor,
+        metadata: { transaction_id: id },
+        ...(doc.audit ? { audit: doc.audit } : {}),
+      },
+    })
+  }
+
+  const tell = async (set: ChangeSet, transaction: Transaction, doc: TransactionDoc) => {
+    const account = await books.account(transaction.accountId)
+    if (!account) return
+    const common = {
+      'transaction.id': transaction.id,
+      'transaction.type': transaction.type,
+      'transaction.amount': `${dollarsOfUnits(transaction.amount)} ${doc.currency}`,
+      'transaction.description': doc.description,
+    }
+    const { reason = 'declined', message = reason, status } = doc.result ?? {}
+    if (status === 'succeeded')
+      await mail.notify(set, { notice: 'transaction', account, to: [], values: common })
+    else
+      await mail.notify(set, {
+        notice: 'transaction_failed',
+        account,
+        to: [],
+        values: { ...common, 'transaction.reason': message },
+      })
+  }
+
+  /** What the end of a movement means for the standing: a bill that is not paid, or paid after all. */
+  const noteStanding = async (set: ChangeSet, { accountId, type, doc }: Transaction, outcome: Outcome) => {
+    if (type !== 'sale') return
+    if (outcome.status === 'succeeded') await bookkeepers.note(set, accountId, 'payment_declined', true)
+    else if (doc.executor.trigger === 'recurring')
+      await bookkeepers.note(set, accountId, 'payment_declined', false)
+  }
+
+  /** The change set that books how a movement ended, or notes that nobody knows. */
+  return async (author: Author, transaction: Transaction, outcome: Outcome) => {
+    const set = new ChangeSet(author)
+    rows.takeTurn(set, transaction)
+    const status = statusAfter(outcome)
+    const doc: TransactionDoc = { ...transaction.doc, result: resultOf(outcome) }
+    if (status === 'completed') doc.ledger_id = post(set, transaction)
+    rows.settle(set, transaction, { status, doc })
+    if (status !== 'completed' && status !== 'failed') return set
+    if (status === 'failed' && doc.sale)
+      rows.unreserve(set, transaction.accountId, doc.sale.id, transaction.amount)
+    await noteStanding(set, transaction, outcome)
+    await tell(set, transaction, doc)
+    return set
+  }
+}

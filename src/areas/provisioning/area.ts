@@ -1,0 +1,22 @@
+import { on } from '../../storage/signal.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { alertsArea } from '../alerts/area.ts'
+import { area } from '../area.ts'
+import { deviceChanged, deviceLeaving } from '../devices/signals.ts'
+import { createProvisioning } from './operations.ts'
+
+/** The operator's provisioning service is told what phones have to be set to. */
+export const provisioningArea = area({
+  name: 'provisioning',
+  needs: { accounts: accountsArea, alerts: alertsArea },
+  create(tools, needs) {
+    const provisioning = createProvisioning({ ...tools, ...needs })
+    return {
+      rounds: [provisioning.round],
+      hears: [
+        on(deviceChanged, (set, { before, after }) => provisioning.changed(set, before, after)),
+        on(deviceLeaving, (set, device) => provisioning.changed(set, device, undefined)),
+      ],
+    }
+  },
+})

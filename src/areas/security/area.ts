@@ -1,0 +1,16 @@
+import { area } from '../area.ts'
+import { multiFactorArea } from '../multi-factor/area.ts'
+import { createLoginLock } from './login-lock.ts'
+import { createSecurity } from './operations.ts'
+import { securityRoutes } from './routes.ts'
+
+/** How accounts let people sign in. */
+export const securityArea = area({
+  name: 'security',
+  needs: { multiFactor: multiFactorArea },
+  create(tools, { multiFactor: { providers } }) {
+    const security = createSecurity({ ...tools, providers })
+    const lock = createLoginLock(tools)
+    return { offers: { security, lock }, routes: securityRoutes(security, lock) }
+  },
+})

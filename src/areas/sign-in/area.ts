@@ -1,0 +1,49 @@
+import { on } from '../../storage/signal.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { area } from '../area.ts'
+import { loginAttemptsArea } from '../login-attempts/area.ts'
+import { multiFactorArea } from '../multi-factor/area.ts'
+import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { securityArea } from '../security/area.ts'
+import { usersArea } from '../users/area.ts'
+import { userLeaving } from '../users/signals.ts'
+import { createImpersonation } from './impersonation.ts'
+import { createLogin } from './login.ts'
+import { createSignIn } from './operations.ts'
+import { createRecovery } from './recovery/operations.ts'
+import { createResets } from './recovery/resets.ts'
+import { recoveryRoutes } from './recovery/routes.ts'
+import { signInRoutes } from './routes.ts'
+import { ApiAuth, UserAuth } from './schema.ts'
+
+/** How people and programs get their tokens. */
+export const signInArea = area({
+  name: 'signIn',
+  needs: {
+    accounts: accountsArea,
+    phoneNumbers: phoneNumbersArea,
+    users: usersArea,
+    multiFactor: multiFactorArea,
+    security: securityArea,
+    attempts: loginAttemptsArea,
+  },
+  create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts }) {
+    const { store, tokens } = tools
+    const { accountOf: accountOfNumber } = phoneNumbers.identity
+    const resets = createResets(tools)
+    const signIn = createSignIn({ ...tools, accounts, security, accountOfNumber })
+    const login = createLogin({ ...multiFactor, store, users, signIn, security, lock, attempts })
+    const impersonation = createImpersonation({ signIn, attempts })
+    const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts })
+    return {
+      offers: { ...signIn, admitsPassword: login.admitsPassword },
+      routes: [
+        ...signInRoutes({ signIn, login, impersonation, tokens, accounts, users }),
+        ...recoveryRoutes(recovery),
+      ],
+      rounds: [recovery.round],
+      hears: [on(userLeaving, resets.removeWith)],
+      schemas: { api_auth: ApiAuth, user_auth: UserAuth },
+    }
+  },
+})

@@ -1,0 +1,14 @@
+import { settingsSchemas } from '../../settings/documents.ts'
+import { area } from '../area.ts'
+import { createSystemConfigs } from './operations.ts'
+import { systemConfigRoutes } from './routes.ts'
+
+/** Settings of the whole system. */
+export const systemConfigsArea = area({
+  name: 'systemConfigs',
+  create(tools) {
+    const configs = createSystemConfigs(tools)
+    const schemas = Object.entries(settingsSchemas).map(([name, schema]) => [`system_config.${name}`, schema])
+    return { offers: configs, routes: systemConfigRoutes(configs), schemas: Object.fromEntries(schemas) }
+  },
+})

@@ -1,0 +1,20 @@
+import { on } from '../../storage/signal.ts'
+import { accountLeaving } from '../accounts/signals.ts'
+import { area } from '../area.ts'
+import { createTasks } from './operations.ts'
+import { taskRoutes } from './routes.ts'
+
+/** Bulk work of customers: a CSV in, a CSV out. */
+export const tasksArea = area({
+  name: 'tasks',
+  collects: ['taskActions'],
+  create(tools, _needs, { taskActions: actions }) {
+    const tasks = createTasks({ ...tools, actions })
+    return {
+      routes: taskRoutes(tasks),
+      rounds: tasks.rounds,
+      hears: [on(accountLeaving, tasks.removeWith)],
+      stop: tasks.stop,
+    }
+  },
+})

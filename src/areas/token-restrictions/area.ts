@@ -1,0 +1,17 @@
+import { area } from '../area.ts'
+import { createTokenRestrictions } from './operations.ts'
+import { tokenRestrictionRoutes } from './routes.ts'
+import { TokenRestrictions } from './schema.ts'
+
+/** What tokens may be used for. */
+export const tokenRestrictionsArea = area({
+  name: 'tokenRestrictions',
+  create(tools) {
+    const restrictions = createTokenRestrictions(tools)
+    return {
+      offers: restrictions,
+      routes: tokenRestrictionRoutes(restrictions),
+      schemas: { token_restrictions: TokenRestrictions },
+    }
+  },
+})

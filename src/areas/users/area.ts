@@ -1,0 +1,37 @@
+import { on } from '../../storage/signal.ts'
+import { area } from '../area.ts'
+import { configsArea } from '../configs/area.ts'
+import { devicesArea } from '../devices/area.ts'
+import { userFileRoutes } from './file-routes.ts'
+import { createKeyRenewal } from './key-renewal.ts'
+import { createUsers } from './operations.ts'
+import { createPhotos } from './photo.ts'
+import { userRoutes } from './routes.ts'
+import { User } from './schema.ts'
+import { userLeaving } from './signals.ts'
+
+/** The people of accounts. */
+export const usersArea = area({
+  name: 'users',
+  needs: { configs: configsArea, devices: devicesArea },
+  create(tools, { configs, devices }) {
+    const users = createUsers({ ...tools, configs, owned: { device: devices } })
+    const photos = createPhotos(tools.store)
+    return {
+      offers: users,
+      routes: [...userRoutes(users, devices), ...userFileRoutes(users, photos)],
+      hears: [on(userLeaving, photos.removeWith)],
+      counts: [users.counted],
+      migrations: {
+        derive_sign_in_secrets: {
+          description:
+            'Derives the stored sign-in keys of users anew with the strongest parameters; passwords stay as they are',
+          plan: createKeyRenewal(tools.store),
+          // Users who sign in need the same few threads.
+          accountsAtOnce: 1,
+        },
+      },
+      schemas: { users: User },
+    }
+  },
+})

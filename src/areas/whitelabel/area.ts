@@ -1,0 +1,44 @@
+import { WhitelabelDomains } from '../../settings/whitelabel-domains.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { area } from '../area.ts'
+import { systemConfigsArea } from '../system-configs/area.ts'
+import { createWhitelabelDomains } from './domains/operations.ts'
+import { whitelabelDomainRoutes } from './domains/routes.ts'
+import { createSenderEmails } from './emails/operations.ts'
+import { senderEmailRoutes } from './emails/routes.ts'
+import { SenderEmail } from './emails/schema.ts'
+import { createBrandSenders } from './emails/senders.ts'
+import { createBrandFiles } from './files/operations.ts'
+import { brandFileRoutes } from './files/routes.ts'
+import { createWhitelabels } from './operations.ts'
+import { whitelabelRoutes } from './routes.ts'
+import { Whitelabel } from './schema.ts'
+
+/** The brands of resellers: what they look like, and in whose name they write. */
+export const whitelabelArea = area({
+  name: 'whitelabel',
+  needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
+  create(tools, { accounts, systemConfigs }) {
+    const { store } = tools
+    const files = createBrandFiles(store)
+    const emails = createSenderEmails(tools)
+    const whitelabels = createWhitelabels({ store, attached: [files, emails] })
+    const senders = createBrandSenders({ store, whitelabels, emails })
+    const domains = createWhitelabelDomains({ ...tools, systemConfigs, whitelabels, senders })
+    return {
+      offers: { senders },
+      routes: [
+        ...whitelabelRoutes(whitelabels),
+        ...whitelabelDomainRoutes(domains),
+        ...brandFileRoutes({ whitelabels, files, accounts }),
+        ...senderEmailRoutes(emails),
+      ],
+      counts: [whitelabels.counted],
+      schemas: {
+        whitelabel: Whitelabel,
+        whitelabel_domains: WhitelabelDomains,
+        whitelabel_emails: SenderEmail,
+      },
+    }
+  },
+})

@@ -1,0 +1,16 @@
+/** What a request costs in throttling tokens, when that is not the ordinary price alone. */
+export type Price =
+  /** Nothing, unless `token_costs` names a price for it: machines ask it at the pace of packets. */
+  | { is: 'free' }
+  /** A sign-in, in place of the ordinary price: the name of the setting that holds it. */
+  | { is: 'signIn'; setting: 'user_auth_tokens' | 'api_auth_tokens' }
+  /** Paid a second time, from the bucket that the account has for this application of `token_buckets`. */
+  | { is: 'twice'; bucket: string }
+  /** Starts a call, which is paid beside the request; HEAD does not do it. */
+  | { is: 'call'; extra: ExtraCost }
+
+/** A cost that stands in `token_costs` as `action`, under one of these resources: the first that has it counts. */
+export interface ExtraCost {
+  action: string
+  under: readonly string[]
+}

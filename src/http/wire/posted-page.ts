@@ -1,0 +1,87 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Failure, type FailureKind } from '../../lib/failure.ts'
+import { randomHex } from '../../lib/ids.ts'
+import { describeError, type Log } from '../../lib/log.ts'
+import type { Author } from '../../storage/change-set.ts'
+import type { Store } from '../../storage/store.ts'
+import type { PlainPage } from '../exchange.ts'
+import { readBytes } from './bodies.ts'
+
+/** An address outside of `/v2` that machines post to: the last segment of its path is the secret that opens it. */
+export interface PostedPage {
+  /** The path in front of the secret, with its last slash. */
+  below: string
+  /** Told to those who do anything else than post. */
+  expects: string
+  /** What the audit calls such a sender. */
+  authMethod: string
+  largestBytes: number
+  isSecret(text: string): Promise<boolean>
+  take(author: Author, bytes: Buffer): Promise<{ status: number; content: object }>
+  /** What the log says when a body could not be taken. */
+  fault: string
+}
+
+interface Tools {
+  store: Store
+  log: Log
+}
+
+const send = (response: ServerResponse, status: number, content: object) => {
+  const body = JSON.stringify(content)
+  response
+    .writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'cache-control': 'no-store',
+      // What was not read of a refused body would be taken for the next request.
+      ...(status >= 400 ? { connection: 'close' } : {}),
+    })
+    .end(body)
+}
+
+const secretIn = (below: string, { url = '' }: IncomingMessage) => {
+  // Senders append a query even where one stands already: everything behind the first mark is left alone.
+  const path = url.split('?', 1)[0] as string
+  const rest = path.slice(below.length).replace(/\/$/, '')
+  return /^[A-Za-z0-9._~-]+$/.test(rest) ? rest : undefined
+}
+
+const authorOf = ({ authMethod }: PostedPage, { socket }: IncomingMessage): Author => {
+  const author: Author = { requestId: randomHex(16), authMethod }
+  return socket.remoteAddress ? { ...author, clientAddress: socket.remoteAddress } : author
+}
+
+export const servePostedPage = (page: PostedPage, { store, log }: Tools): PlainPage => {
+  const take = async (request: IncomingMessage, response: ServerResponse) => {
+    // Another process may just have taken the record, or replaced the secret.
+    await store.fence()
+    const secret = secretIn(page.below, request)
+    if (secret === undefined || !(await page.isSecret(secret))) {
+      return send(response, 404, { status: 'error', reason: 'there is nothing here' })
+    }
+    const bytes = await readBytes(request, page.largestBytes)
+    const { status, content } = await page.take(authorOf(page, request), bytes)
+    send(response, status, content)
+  }
+
+  const answerFault = (response: ServerResponse, error: unknown) => {
+    const status = error instanceof Failure ? statuses[error.kind as FailureKind] : undefined
+    if (status === undefined) log.write('error', page.fault, { error: describeError(error) })
+    if (!response.headersSent) send(response, status ?? 500, { status: 'error' })
+  }
+
+  return (request, response) => {
+    if (request.method === 'POST')
+      return take(request, response).catch((error) => answerFault(response, error))
+    response.setHeader('allow', 'POST')
+    send(response, 405, { status: 'error', reason: page.expects })
+  }
+}
+
+const statuses: Partial<Record<FailureKind, number>> = {
+  too_large: 413,
+  request_timeout: 408,
+  datastore_unreachable: 503,
+  datastore_conflict: 503,
+}

@@ -1,0 +1,41 @@
+import { newId } from '../lib/ids.ts'
+import type { Statement } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import { integer, oneOf, type RowOf, table, text } from '../storage/table.ts'
+
+export const outcomes = ['delivered', 'deferred', 'given_up'] as const
+
+export type Outcome = (typeof outcomes)[number]
+
+const attempts = table('mail_attempts', {
+  accountId: text(),
+  id: text(),
+  /** Unix milliseconds. */
+  at: integer(),
+  letterId: text(),
+  messageId: text(),
+  notice: text(),
+  recipient: text(),
+  sender: text(),
+  subject: text(),
+  /** 1 for the first attempt. */
+  number: integer(),
+  outcome: oneOf(outcomes),
+  /** What the mail server said, or why there was no answer. */
+  reply: text(),
+  /** `selector._domainkey.domain`, empty when it was not signed. */
+  signedBy: text(),
+})
+
+/** What came of one attempt to deliver a letter. */
+type Attempt = RowOf<typeof attempts>
+
+const insert = attempts.insert()
+
+/** The log of attempts to deliver letters. */
+export const createAttemptRows = ({ writeUnrecorded }: Store) => ({
+  add: (attempt: Omit<Attempt, 'id'>): Statement => insert({ ...attempt, id: newId(attempt.at) }),
+
+  forgetBefore: (unixMs: number) =>
+    writeUnrecorded([{ sql: 'DELETE FROM mail_attempts WHERE at < $1', params: [unixMs] }]),
+})

@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { allRoutes } from '../src/commands/openapi.ts'
+
+const wordsOf = (path: string) => path.split('/').slice(1)
+
+// What follows `resource` in a path, where a word behind an id does not name a resource of its own.
+const partsOf = () => {
+  const parts: Record<string, string[]> = {}
+  for (const { path, spec } of allRoutes()) {
+    if (spec.resource === undefined) continue
+    const words = wordsOf(path)
+    const part = words.slice(words.lastIndexOf(spec.resource) + 2).join('/')
+    parts[spec.resource] = [...new Set([...(parts[spec.resource] ?? []), part])]
+  }
+  return parts
+}
+
+describe('the resource that token restrictions and prices know a route by', () => {
+  it('is a word of its path, never a variable', () => {
+    for (const { path, resourceAt } of allRoutes()) {
+      expect(wordsOf(path)[resourceAt], path).toMatch(/^[a-z_]+$/)
+    }
+  })
+
+  it('is declared where the path ends in a part of it', () => {
+    expect(partsOf()).toEqual({
+      accounts: ['children', 'descendants', 'siblings', 'parents', 'tree', 'api_key', 'move', 'reseller'],
+      users: ['photo', 'vcard', 'quickcall/{number}', 'qrcode'],
+      devices: ['sync', 'quickcall/{number}'],
+      whitelabel: ['logo', 'icon', 'welcome', '{email_id}/verify'],
+      notifications: ['preview'],
+      phone_numbers: ['activate', 'reserve', 'port', 'identify'],
+    })
+  })
+})
