@@ -1,7 +1,7 @@
 import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../lib/money.ts'
 import { monthOf } from '../../lib/time-key.ts'
-import type { Counting } from '../services/agreed.ts'
+import type { Counting } from '../services/agreed/rules.ts'
 
 export interface Usage {
   type: string
