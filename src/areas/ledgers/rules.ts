@@ -2,7 +2,7 @@ import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
 import { dollarsOfUnits, mostUnits } from '../../lib/money.ts'
 import { monthOf } from '../../lib/time-key.ts'
-import type { Counting } from '../services/agreed.ts'
+import type { Counting } from '../services/agreed/rules.ts'
 
 export interface Usage {
   type: string
