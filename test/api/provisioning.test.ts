@@ -38,7 +38,6 @@ describeEngines('phones', (engine) => {
   afterAll(() => service.close())
 
   const toldOf = ({ id }: TestAccount) => told.filter(({ account_id }) => account_id === id)
-  const waiting = 'SELECT device_id FROM provisionings WHERE account_id = $1'
 
   const run = () => world.server.rounds.runNow('provisioning')
 
