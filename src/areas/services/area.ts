@@ -52,7 +52,7 @@ export const servicesArea = area({
       isDirty: synchronization.isDirty,
     })
     return {
-      offers: { services, quantities, books, bookkeepers, standings, audit },
+      offers: { services, quantities, books, bookkeepers, standings, audit, settle: synchronization.settle },
       routes: [
         ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
         ...servicesRoutes(services),
