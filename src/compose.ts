@@ -86,12 +86,17 @@ const followMail = (db: Database, rounds: Rounds) =>
     if (keys !== 'everything' && keys.includes(waitingKey)) rounds.nudge('mail')
   })
 
+export const openDatabase = ({ databaseUrl, dataDir }: Config): Database => {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  return databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
+}
+
 /** Configuration in, running server out. Nothing stays open when the start fails. */
-export const startServer = async (config: Config, world: World): Promise<RunningServer> => {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  const db = config.databaseUrl
-    ? openPostgres(config.databaseUrl)
-    : openSqlite(join(config.dataDir, 'crosspoint.db'))
+export const startServer = async (
+  config: Config,
+  world: World,
+  db: Database = openDatabase(config),
+): Promise<RunningServer> => {
   try {
     return await assemble(config, world, db)
   } catch (error) {
@@ -141,7 +146,7 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
   const firstAdmin = await makeMaster(areas, store, config)
   await areas.freeswitch.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)
-  const idempotency = createIdempotency({ store, keyring, settings, clock })
+  const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
   const frame: Frame = {
     router: createRouter(areas.routes),
@@ -184,6 +189,7 @@ const assemble = async (config: Config, { clock, log }: World, db: Database): Pr
     rounds,
     async stop() {
       await Promise.all([drain(server), tls.stop()])
+      await idempotency.stop()
       await rounds.stop()
       await areas.tasks.stop()
       await afterwards.settle()

@@ -6,8 +6,8 @@ import { clientAddress } from '../lib/client-address.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { CommittedChange } from '../storage/idempotency.ts'
 import { retrying } from '../storage/store.ts'
+import { answerAgain } from './answer-again.ts'
 import { ListAnswer } from './answers.ts'
 import { contentTypeOf, hasBody, readBody, streamBody } from './bodies.ts'
 import type { Exchange } from './exchange.ts'
@@ -15,7 +15,7 @@ import { judgeData } from './judge-data.ts'
 import { planList } from './listing.ts'
 import { preferredType, takesType } from './media.ts'
 import { respond, sendEmpty, sendKept } from './respond.ts'
-import type { Call, Method, Route, Subject } from './route.ts'
+import type { Call, Method, Subject } from './route.ts'
 import { methodsOf, routeOf, segmentsOf } from './router.ts'
 
 type Step = (exchange: Exchange) => Promise<void> | void
@@ -327,12 +327,6 @@ const readAgain = async (exchange: Exchange) => {
   requireAccount(exchange)
 }
 
-const answerAgain = async (exchange: Exchange, { again }: Route, changes: readonly CommittedChange[]) => {
-  if (again) return again(callOf(exchange) as never, changes)
-  const message = 'the request was carried out, and its answer was lost'
-  throw failure('idempotency_conflict', { message, changes })
-}
-
 /**
  * Parents and record, body, precondition, execution. A lost write race starts again from the record as it is now,
  * so that a PATCH is merged into it and If-Match is held against it.
@@ -349,7 +343,9 @@ const execute: Step = async (exchange) => {
     return route.run(call as never)
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
-  const result = await (exchange.lost ? answerAgain(exchange, route, exchange.lost) : carryOut())
+  const result = await (exchange.lost
+    ? answerAgain(exchange, route, callOf(exchange), exchange.lost)
+    : carryOut())
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)

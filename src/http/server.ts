@@ -12,7 +12,7 @@ import { corsHeaders } from './cors.ts'
 import { envelopeOf } from './envelope.ts'
 import { Exchange, type Frame } from './exchange.ts'
 import { runSteps } from './pipeline.ts'
-import { respondFailure } from './respond.ts'
+import { respondFailure, settleKey } from './respond.ts'
 
 const requestIdText = /^[\w.:@/+=-]{1,128}$/
 
@@ -41,6 +41,9 @@ const answer = async (frame: Frame, request: IncomingMessage, response: ServerRe
     await runSteps(exchange)
   } catch (error) {
     await respondFailure(exchange, error)
+  } finally {
+    // An answer that is no JSON is not kept, and neither is one that nobody waited for.
+    if (exchange.claim) await settleKey(exchange)
   }
   if (!frame.log.enabled('debug')) return
   frame.log.write('debug', 'request', {

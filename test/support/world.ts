@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { afterEach, expect } from 'vitest'
-import { type RunningServer, startServer } from '../../src/compose.ts'
+import { openDatabase, type RunningServer, startServer } from '../../src/compose.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
 import { ChangeSet, systemScope } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
+import type { Database } from '../../src/storage/db.ts'
 import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
@@ -211,12 +212,16 @@ export type World = Awaited<ReturnType<typeof buildWorld>>
 export type Outside = () => Promise<Partial<Config>>
 
 /** A running server with people in it. The caller closes it; suites use `useWorld`. */
-export const buildWorld = async (engine: Engine, outside: Outside = async () => ({})) => {
+export const buildWorld = async (
+  engine: Engine,
+  outside: Outside = async () => ({}),
+  over: (db: Database) => Database = (db) => db,
+) => {
   const place = await makePlace(engine)
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
-  const server = await startServer(config, { clock, log })
+  const server = await startServer(config, { clock, log }, over(openDatabase(config)))
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.areas.routes)
   const send: Send = async (raw) => {
@@ -289,10 +294,11 @@ export const useWorld = (
   engine: Engine,
   settle?: (world: World) => Promise<void>,
   outside?: Outside,
+  over?: (db: Database) => Database,
 ): World => {
   const world = sharedBySuite(
     async () => {
-      const built = await buildWorld(engine, outside)
+      const built = await buildWorld(engine, outside, over)
       await settle?.(built)
       return built
     },
