@@ -67,11 +67,16 @@ export const sendEmpty = (exchange: Exchange, status: number, headers: Headers =
 const wantsPretty = (exchange: Exchange) =>
   exchange.header('x-pretty-print') === 'true' || exchange.isTrue('pretty_print')
 
+/** What is still under way: a route that can answer again knows more the next time. */
+const isProvisional = ({ route }: Exchange, { status }: KeptAnswer) =>
+  status === 202 && route?.again !== undefined
+
 /** Ends what was done under the request's key. Without an answer to keep, whoever asks again gets one that is made anew. */
 export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
   const { claim, frame } = exchange
   exchange.claim = undefined
-  if (claim) await frame.idempotency.settle(claim, answer)
+  if (claim)
+    await frame.idempotency.settle(claim, answer && isProvisional(exchange, answer) ? undefined : answer)
 }
 
 const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {

@@ -1,0 +1,75 @@
+// Top-ups with keys while the store fails under them: every retry ends with the true answer within seconds, and the
+// ledger has each once. CROSSPOINT_KEYED_TOPUPS=5000 makes it as large as the goal says; bench/README.md has the figures.
+import { setTimeout as pause } from 'node:timers/promises'
+import { Client } from 'pg'
+import { expect, it } from 'vitest'
+import { createChance, seed } from '../fuzz/chance.ts'
+import { startBookkeeper } from '../support/bookkeeper-server.ts'
+import { createFaults } from '../support/faulty-database.ts'
+import { stormTopups } from '../support/topup-storm.ts'
+import { buildWorld, describeEngines, type World } from '../support/world.ts'
+
+const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? 500)
+const longestWaitMs = 5000
+
+/** Ends every connection to the database four times a second, as a failover does once. */
+const endConnections = async ({ config }: World) => {
+  const killer = new Client({ connectionString: config.databaseUrl })
+  await killer.connect()
+  const stopping = new AbortController()
+  const work = async () => {
+    while (!stopping.signal.aborted) {
+      await killer.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
+      await pause(250)
+    }
+  }
+  const working = work()
+  return async () => {
+    stopping.abort()
+    await working
+    await killer.end()
+  }
+}
+
+describeEngines('top-ups with keys', (engine) => {
+  it('are answered truly and booked once, however often the store fails', {
+    timeout: 60_000 + topups * 100,
+  }, async () => {
+    const faults = createFaults()
+    const { below } = createChance(seed)
+    const failWrites = async () => {
+      faults.state.onWrite = () => (['refused', 'unheard'] as const)[below(12)]
+      faults.state.onRead = () => (below(50) === 0 ? 'refused' : undefined)
+      return async () => faults.mend()
+    }
+    const bookkeeper = await startBookkeeper()
+    const world = await buildWorld(engine, undefined, faults.over)
+    try {
+      await world.configure('services.http_sync', bookkeeper.settings)
+      const begin = engine === 'postgres' ? () => endConnections(world) : failWrites
+      const calm = await stormTopups({ world, bookkeeper, topups, clients: 16, begin })
+      const { failures, seconds, slowestMs, ...after } = calm
+      if (topups > 500)
+        process.stdout.write(
+          `${topups} top-ups on ${engine}: ${seconds.toFixed(1)} s, ${failures} failures, the slowest retry took ${slowestMs.toFixed(0)} ms\n`,
+        )
+      expect(failures, `in ${seconds} s`).toBeGreaterThan(0)
+      expect(slowestMs).toBeLessThan(longestWaitMs)
+      expect(after.told.flat()).toHaveLength(topups)
+      expect(after).toEqual({
+        ...after,
+        strange: [],
+        differing: [],
+        booked: after.told,
+        moved: after.toldMoved,
+        balances: after.expectedBalances,
+        keysUnderWay: 0,
+      })
+    } finally {
+      await world.close()
+      await bookkeeper.close()
+    }
+  })
+})
