@@ -34,10 +34,13 @@ const read = async (exchange: Exchange, found: NonNullable<ReturnType<typeof rea
 }
 
 /** What a request made, when that is one record with a path of its own. */
-const readMade = async (exchange: Exchange, route: Route, call: Call, changes: readonly CommittedChange[]) => {
-  const [id, another] = new Set(
-    changes.flatMap((change) => (change.action === 'created' ? [change.id] : [])),
-  )
+const readMade = async (
+  exchange: Exchange,
+  route: Route,
+  call: Call,
+  changes: readonly CommittedChange[],
+) => {
+  const [id, another] = new Set(changes.flatMap((change) => (change.action === 'created' ? [change.id] : [])))
   const found =
     id === undefined || another !== undefined
       ? undefined

@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { openDatabase, startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
+import type { Write } from '../../src/storage/db.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import { type Answer, Client, createTransport } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
@@ -113,6 +114,8 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     state.onWrite = (write) => (says(write, `INSERT INTO ${table}`) ? 'unheard' : undefined)
   }
 
+  const writesNumber = (write: Write) => says(write, 'INSERT INTO numbers') || says(write, 'UPDATE numbers')
+
   const mishaps: [string, (table: string) => void][] = [
     ['a failure after its commit', failReadAfter],
     ['a commit that nobody heard of', loseCommit],
@@ -128,9 +131,7 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
       const again = await send()
       const [entry] = (await world.ross.get(`${account.path}/ledgers/payments`)).data
       expect(again.status).toBe(201)
-      expect(again.data).toEqual(
-        (await world.ross.get(`${account.path}/ledgers/payments/${entry.id}`)).data,
-      )
+      expect(again.data).toEqual((await world.ross.get(`${account.path}/ledgers/payments/${entry.id}`)).data)
       expect((await send()).text).toBe(again.text)
       expect(await total(account)).toBe(5)
     })
@@ -195,27 +196,34 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
       }
       expect(await total(account)).toBe(0)
     })
-
-    it(`answers limits truly after ${mishap}`, async () => {
-      const account = await customer()
-      const wish: Wish = {
-        method: 'POST',
-        path: `${account.path}/limits`,
-        data: { twoway_trunks: 3 },
-      }
-      const { send } = keyed(wish)
-      happen('records')
-      const first = await world.unchecked(world.ross).request('POST', wish.path, wish.data, {
-        headers: { 'idempotency-key': `key-${keys}` },
-      })
-      faults.mend()
-      const again = await send()
-      if (first.status === 200) expect(again.text).toBe(first.text)
-      else unreachable(first)
-      expect(told(again)).toEqual(told(await world.ross.get(wish.path)))
-      expect(again.data.twoway_trunks).toBe(3)
-    })
   }
+
+  it('answers limits truly after a commit that nobody heard of', async () => {
+    const { path } = await customer()
+    const wish: Wish = { method: 'POST', path: `${path}/limits`, data: { twoway_trunks: 3 } }
+    const { send } = keyed(wish)
+    loseCommit('records')
+    unreachable(await send())
+    faults.mend()
+    const again = await world.unchanged(send)
+    expect(again.data.twoway_trunks).toBe(3)
+    expect(told(again)).toEqual(told(await world.ross.get(wish.path)))
+    expect((await send()).text).toBe(again.text)
+  })
+
+  it('answers a number truly after a commit that nobody heard of', async () => {
+    const { path } = await customer()
+    const number = `${path}/phone_numbers/${encodeURIComponent('+14158870000')}`
+    for (const step of ['', '/reserve', '/activate']) {
+      const { sendBy } = keyed({ method: 'PUT', path: number + step, data: {} })
+      state.onWrite = (write) => (writesNumber(write) ? 'unheard' : undefined)
+      unreachable(await sendBy(world.operator))
+      faults.mend()
+      const again = await world.unchanged(() => sendBy(world.operator))
+      expect(again.status).toBe(201)
+      expect({ ...told(again), status: 200 }).toEqual(told(await world.operator.get(number)))
+    }
+  })
 
   it('tells again that money did not move, without keeping that', async () => {
     const account = await payer()
@@ -229,6 +237,20 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
     const again = await send()
     expect(told(again)).toEqual(told(first))
     expect(await total(account)).toBe(0)
+  })
+
+  it('tells how money on its way ended, once that is known', async () => {
+    const account = await payer()
+    bookkeeper.state.manner = 'mute'
+    const wish: Wish = { method: 'POST', path: `${account.path}/services/topup`, data: { amount: 12 } }
+    const { send } = keyed(wish)
+    expect((await send()).status).toBe(202)
+    bookkeeper.reset()
+    const again = await send()
+    expect(again.status).toBe(200)
+    expect(again.data.transaction.status).toBe('completed')
+    expect((await send()).text).toBe(again.text)
+    expect(await total(account)).toBe(12)
   })
 
   it('gives an answer that could not be kept to whoever asks, and keeps it when the store listens', async () => {
@@ -278,8 +300,8 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
   })
 
   /** Another server of the same store, and a caller at it. */
-  const atOther = async (act: (client: Client) => Promise<void>) => {
-    const db = openDatabase(world.config)
+  const atOther = async (act: (client: Client) => Promise<void>, theirs = createFaults()) => {
+    const db = theirs.over(openDatabase(world.config))
     const other = await startServer(world.config, { clock: world.clock, log: createTestLog().log }, db)
     const transport = createTransport(other.port)
     try {
@@ -291,15 +313,17 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
   }
 
   const isUnderWay = (answer: Answer) => {
-    expect(answer).toFailWith(409, 'idempotency_conflict', { message: 'a request with this key is under way' })
+    expect(answer).toFailWith(409, 'idempotency_conflict', {
+      message: 'a request with this key is under way',
+    })
     expect(answer.headers['retry-after']).toBe('1')
   }
 
   /** Holds a write back until it is let go. */
-  const holdBack = (part: string) => {
+  const holdBack = (part: string, at = state) => {
     const gate = Promise.withResolvers<undefined>()
     const reached = Promise.withResolvers<void>()
-    state.onWrite = (write) => {
+    at.onWrite = (write) => {
       if (!says(write, part)) return undefined
       reached.resolve()
       return gate.promise
@@ -354,20 +378,23 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
   it('looks at what was committed only when nothing more can be', async () => {
     const account = await customer()
     const { send, sendBy } = keyed(crediting(account))
-    const held = holdBack('INSERT INTO ledger_entries')
-    const first = sendBy(world.unchecked(world.ross))
-    await held.reached
+    const theirs = createFaults()
     await atOther(async (other) => {
-      state.onWrite = (write) => (says(write, 'SET holder') ? 'refused' : undefined)
+      const commit = holdBack('INSERT INTO ledger_entries')
+      const first = send()
+      await commit.reached
+      state.onWrite = (write) =>
+        says(write, 'SET holder') || says(write, 'SET answer') ? 'refused' : undefined
       world.clock.advance({ seconds: 5 })
-      // Both at once: whichever comes first, the money moves once.
+      // It has seen that nothing is committed, and takes over only after something is.
+      const takingOver = holdBack('SET token', theirs.state)
       const second = sendBy(other)
-      held.open()
-      const answers = await Promise.all([first, second])
-      expect(answers.some(({ status }) => status === 201)).toBe(true)
-      faults.mend()
-      expect((await send()).status).toBe(201)
-    })
+      await takingOver.reached
+      commit.open()
+      expect((await first).status).toBe(201)
+      takingOver.open()
+      expect(told(await second)).toEqual(told(await first))
+    }, theirs)
     expect(await total(account)).toBe(5)
   })
 

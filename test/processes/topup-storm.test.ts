@@ -11,8 +11,9 @@ import { buildWorld, describeEngines, type World } from '../support/world.ts'
 
 const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? 500)
 const longestWaitMs = 5000
+const everyMs = 250
 
-/** Ends every connection to the database four times a second, as a failover does once. */
+/** Ends every connection to the database again and again, as a failover does once. */
 const endConnections = async ({ config }: World) => {
   const killer = new Client({ connectionString: config.databaseUrl })
   await killer.connect()
@@ -22,7 +23,7 @@ const endConnections = async ({ config }: World) => {
       await killer.query(
         'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
       )
-      await pause(250)
+      await pause(everyMs)
     }
   }
   const working = work()
@@ -39,9 +40,11 @@ describeEngines('top-ups with keys', (engine) => {
   }, async () => {
     const faults = createFaults()
     const { below } = createChance(seed)
+    // As often as the connections to PostgreSQL end: what is written then fails, before or after it happens.
+    const isBadMoment = () => performance.now() % everyMs < everyMs / 5
     const failWrites = async () => {
-      faults.state.onWrite = () => (['refused', 'unheard'] as const)[below(12)]
-      faults.state.onRead = () => (below(50) === 0 ? 'refused' : undefined)
+      faults.state.onWrite = () => (isBadMoment() ? (['refused', 'unheard'] as const)[below(2)] : undefined)
+      faults.state.onRead = () => (isBadMoment() && below(4) === 0 ? 'refused' : undefined)
       return async () => faults.mend()
     }
     const bookkeeper = await startBookkeeper()

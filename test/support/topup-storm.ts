@@ -1,6 +1,6 @@
 // Many top-ups with keys at once, while the store fails under them: each client insists until it has its answer.
 import { setTimeout as pause } from 'node:timers/promises'
-import { entryJson } from '../../src/areas/services/ledgers/rules.ts'
+import type { entryJson } from '../../src/areas/services/ledgers/rules.ts'
 import type { BookkeeperServer } from './bookkeeper-server.ts'
 import type { Answer } from './client.ts'
 import type { TestAccount, World } from './world.ts'
