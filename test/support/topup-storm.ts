@@ -57,9 +57,8 @@ const textOf = ({ data }: Answer) => {
   return `${id} ${Math.round(amount * 10_000)}`
 }
 
-/** A request to ask again, or to wait for the bookkeeper. */
-const isPassing = ({ status, headers }: Answer) =>
-  status >= 500 || status === 202 || (status === 409 && headers['retry-after'] !== undefined)
+/** Ask again: the store was away, or the bookkeeper has not said yet. Nobody sends a key twice at once, so none is under way. */
+const isPassing = ({ status }: Answer) => status >= 500 || status === 202
 
 export const stormTopups = async (storm: TopupStorm): Promise<Calm> => {
   const { world, bookkeeper, topups, clients, begin } = storm
