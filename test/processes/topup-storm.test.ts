@@ -13,7 +13,7 @@ const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? 500)
 // The goal is for a machine that does nothing else. On a busy one the storm ends all the same, and no key may be left
 // to the minutes after which it would be forgotten.
 const longestWaitMs = topups > 500 ? 5000 : 45_000
-const mostMishaps = topups / 10
+const mostMishaps = topups > 500 ? Number.POSITIVE_INFINITY : 50
 const everyMs = 250
 
 /** Ends every connection to the database again and again, as a failover does once. */
@@ -39,7 +39,7 @@ const endConnections = async ({ config }: World) => {
 
 describeEngines('top-ups with keys', (engine) => {
   it('are answered truly and booked once, however often the store fails', {
-    timeout: 120_000 + topups * 200,
+    timeout: 120_000 + topups * 400,
   }, async () => {
     const faults = createFaults()
     const { below } = createChance(seed)
