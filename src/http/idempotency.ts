@@ -2,12 +2,13 @@ import { hash } from 'node:crypto'
 import type { Keyring } from '../auth/keyring.ts'
 import type { Round } from '../jobs/rounds.ts'
 import type { Clock } from '../lib/clock.ts'
-import { Failure, failure, invalid } from '../lib/failure.ts'
+import { failure, invalid } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Log } from '../lib/log.ts'
 import type { Settings } from '../settings/settings.ts'
+import { conflict } from '../storage/change-set.ts'
 import { type CommittedChange, createKeyRows, type KeyClaim, type KeyRow } from '../storage/idempotency.ts'
-import type { Store } from '../storage/store.ts'
+import { retrying, type Store } from '../storage/store.ts'
 import { createHeldKeys, type KeptAnswer } from './held-keys.ts'
 
 export type { KeptAnswer }
@@ -44,8 +45,6 @@ const underWay = () =>
 const otherRequest = () =>
   failure('idempotency_conflict', { message: 'this key was used for another request' })
 
-const isUnderWay = (error: unknown) => error instanceof Failure && error.kind === 'idempotency_conflict'
-
 const assertKey = (key: string) => {
   if (key.length <= longestKey && printable.test(key)) return
   const message = `Must be 1 to ${longestKey} printable characters without spaces`
@@ -69,14 +68,14 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
   const oldest = async () => clock.now() - (await settings.of('crossbar')).idempotency_keep_s * 1000
 
   const begin = async (claim: KeyClaim): Promise<Verdict> => {
-    await held.hold(claim, (holder) => rows.begin(claim, { holder, begunAt: clock.now() }, underWay))
+    await held.hold(claim, (holder) => rows.begin(claim, { holder, begunAt: clock.now() }, conflict))
     return { claim, lost: undefined }
   }
 
   const goOn = async (claim: KeyClaim, before: KeyRow): Promise<Verdict> => {
     if (held.isHeld(before)) throw underWay()
     const row = await held.hold(claim, async (holder) => {
-      await rows.takeOver(claim, before.token, holder, underWay)
+      await rows.takeOver(claim, before.token, holder, conflict)
       return rows.find(claim.accountId, claim.key)
     })
     claim.hasCommitted = row?.changes !== undefined
@@ -116,14 +115,8 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
     /** Decides what becomes of a request; of several at once one is carried out. */
     async judge(request: KeyedRequest): Promise<Verdict> {
       assertKey(request.key)
-      try {
-        return await judge(request)
-      } catch (error) {
-        // Between look and claim another one may have finished: then its answer is there.
-        if (isUnderWay(error) && (await rows.find(request.accountId, request.key))?.answer)
-          return judge(request)
-        throw error
-      }
+      // Between look and claim another one may have begun, gone on or ended: then it is looked at again.
+      return retrying(() => judge(request))
     },
 
     /**

@@ -62,7 +62,6 @@ describeEngines('top-ups with keys', (engine) => {
           `${topups} top-ups on ${engine}: ${seconds.toFixed(1)} s, ${failures} failures, the slowest retry took ${slowestMs.toFixed(0)} ms\n`,
         )
       expect(failures, `in ${seconds} s`).toBeGreaterThan(0)
-      expect(slowestMs).toBeLessThan(longestWaitMs)
       expect(after.told.flat()).toHaveLength(topups)
       expect(after).toEqual({
         ...after,
@@ -73,6 +72,7 @@ describeEngines('top-ups with keys', (engine) => {
         balances: after.expectedBalances,
         keysUnderWay: 0,
       })
+      expect(slowestMs).toBeLessThan(longestWaitMs)
     } finally {
       await world.close()
       await bookkeeper.close()
