@@ -1,5 +1,5 @@
 // Top-ups with keys while the store fails under them: every retry ends with the true answer within seconds, and the
-// ledger has each once. CROSSPOINT_KEYED_TOPUPS=5000 makes it as large as the goal says; bench/README.md has the figures.
+// ledger has each once. CROSSPOINT_KEYED_TOPUPS=5000 makes it as large as the goal says; see bench/README.md.
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client } from 'pg'
 import { expect, it } from 'vitest'
