@@ -5,15 +5,15 @@ import { type Cidr, parseNetwork } from '../lib/cidr.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { CommittedChange } from '../storage/idempotency.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
 import { respond, sendEmpty, sendKept } from './answer/respond.ts'
 import type { Exchange } from './exchange.ts'
+import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method, Route, Subject } from './route.ts'
+import type { Call, Method, Subject } from './route.ts'
 import { contentTypeOf, hasBody, readBody, streamBody } from './wire/bodies.ts'
 import { clientAddress } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
@@ -283,12 +283,6 @@ const readAgain = async (exchange: Exchange) => {
   requireAccount(exchange)
 }
 
-const answerAgain = async (exchange: Exchange, { again }: Route, changes: readonly CommittedChange[]) => {
-  if (again) return again(callOf(exchange) as never, changes)
-  const message = 'the request was carried out, and its answer was lost'
-  throw failure('idempotency_conflict', { message, changes })
-}
-
 /** Charges and counts are part of the change; whoever asks for it waits until bookkeepers outside know them as well. */
 const settleServices = async (exchange: Exchange) => {
   const concerned = exchange.account ?? exchange.actor?.account
@@ -312,7 +306,9 @@ const execute: Step = async (exchange) => {
     return route.run(call as never)
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
-  const result = await (exchange.lost ? answerAgain(exchange, route, exchange.lost) : carryOut())
+  const result = await (exchange.lost
+    ? answerAgain(exchange, route, callOf(exchange), exchange.lost)
+    : carryOut())
   await settleServices(exchange)
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
