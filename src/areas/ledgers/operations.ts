@@ -9,6 +9,8 @@ import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
+import { postingBackOf } from './charges.ts'
+import { givenBack } from './give-back.ts'
 import {
   type Booking,
   type Entry,
@@ -187,6 +189,22 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
       const restraint = { tooLarge: tooLarge(consentFields), ...(floor ? { floor } : {}) }
       for (const id of rows.bookMany(set, account.id, bookings, clock.now(), restraint))
         set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
+    },
+
+    /**
+     * Gives back what a request was charged at once for counts that go back in this change set, to the account and all
+     * above it: the outside refused what it had agreed to pay for.
+     */
+    async giveBack(set: ChangeSet, account: AccountRecord, requestId: string): Promise<void> {
+      for (const id of [account.id, ...account.hidden.tree]) {
+        const payer = await accounts.find(id)
+        const back = givenBack(await rows.ofRequest(id, requestId), set.counts)
+        if (!payer || back.length === 0) continue
+        set.tell(balanceMoved, { account: payer, isSpent: false })
+        const bookings = back.map((one) => postedBy(payer, postingBackOf(one, clock.now())))
+        for (const entry of rows.bookMany(set, id, bookings, clock.now()))
+          set.record({ accountId: id, kind: 'ledger', id: entry, action: 'created' })
+      }
     },
 
     /** Adds many debits at once, which may overdraw. One line of the audit log tells of all of them. */

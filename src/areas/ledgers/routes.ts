@@ -130,10 +130,12 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
   const bookAgain = async (_: unknown, changes: readonly CommittedChange[]) =>
     bookedAnswer(
       await Promise.all(
-        changes.map(async ({ account_id: accountId, id }) => ({
-          account: await accounts.get(accountId),
-          entry: await ledgers.get(accountId, id),
-        })),
+        changes
+          .filter(({ kind }) => kind === 'ledger')
+          .map(async ({ account_id: accountId, id }) => ({
+            account: await accounts.get(accountId),
+            entry: await ledgers.get(accountId, id),
+          })),
       ),
     )
 

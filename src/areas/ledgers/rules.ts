@@ -2,6 +2,7 @@ import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
 import { dollarsOfUnits, mostUnits } from '../../lib/money.ts'
 import { monthOf } from '../../lib/time-key.ts'
+import type { Counting } from '../services/agreed/rules.ts'
 
 export interface Usage {
   type: string
@@ -26,6 +27,10 @@ export interface EntryDetails {
   period?: Period
   metadata?: Record<string, unknown>
   executor?: { trigger: string; module: string }
+  /** Of a charge: what it was for, and how many. Kept for the way back, shown to nobody. */
+  agreed?: { counting: Counting; units: number }
+  /** Of what is given back: which charge, and how much of it. Shown to nobody. */
+  givesBack?: { entry: string; units: number }
   account?: { id: string; name: string }
   audit?: object
 }
@@ -100,7 +105,7 @@ export const counterBook = (service: string) =>
 
 export const entryJson = (entry: Entry) => {
   const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
-  const { audit, ...rest } = details
+  const { audit, agreed: _, givesBack: __, ...rest } = details
   return {
     id,
     ...rest,

@@ -332,6 +332,19 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       return row && toEntry(row)
     },
 
+    /** What a request was charged at once, and what of that went back, in its order. */
+    async ofRequest(accountId: string, requestId: string): Promise<Entry[]> {
+      const services = ['prorations', 'services', 'taxes']
+      const found = services.map((service) =>
+        all(
+          `SELECT ${entryColumns} FROM ledger_entries
+            WHERE account_id = $1 AND source_service = $2 AND source_id >= $3 AND source_id < $4 ORDER BY ordinal`,
+          [accountId, service, `${requestId}/`, `${requestId}0`],
+        ),
+      )
+      return (await Promise.all(found)).flatMap((rows) => rows.map(toEntry))
+    },
+
     async page({
       accountId,
       service,

@@ -38,9 +38,9 @@ export const servicesArea = area({
     const gateways = createGateways({ ...tools, clock: store.clock })
     const bookkeepers = createBookkeepers({ store, books, priceBook, gateways })
     const standings = createStandings({ books, settings, bookkeepers })
-    const telling = createTelling(tools)
-    const audit = createServiceAudit({ ...tools, quantities, tell: telling.tell })
-    const synchronization = createSynchronization({ ...tools, tell: telling.tell, books, bookkeepers })
+    const tell = createTelling(tools)
+    const audit = createServiceAudit({ ...tools, quantities, tell })
+    const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
     const repricing = createRepricing({ store, books, priceBook, audit })
     const services = createServices({
       store,
@@ -51,10 +51,10 @@ export const servicesArea = area({
       quantities,
       standings,
       audit,
-      isDirty: telling.isDirty,
+      isDirty: synchronization.isDirty,
     })
     return {
-      offers: { services, quantities, books, bookkeepers, standings, audit },
+      offers: { services, quantities, books, bookkeepers, standings, audit, settle: synchronization.settle },
       routes: [
         ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
         ...servicesRoutes(services),

@@ -2,10 +2,10 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
+import { agreedLines } from './agreed/rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
 import { type CountMove, movesOfSets, type Request } from './moves.ts'
-import { dueToday } from './pricing/due.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -125,7 +125,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (!request.isCorrection) await ask(payer, request, compared)
     await tell(request, payer, { moves, compared })
     if (request.isCorrection) return
-    request.set.tell(chargesAgreed, { account, due: compared.flatMap(dueToday) })
+    request.set.tell(chargesAgreed, { account, due: agreedLines(compared, moves) })
   }
 
   const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {
