@@ -11,7 +11,6 @@ import { type CommittedChange, createKeyRows, type KeyClaim, type KeyRow } from 
 import { retrying, type Store } from '../../storage/store.ts'
 import { createHeldKeys, type KeptAnswer } from './held-keys.ts'
 
-
 // A request with an Idempotency-Key is carried out once: whoever sends it again gets the first answer, after a crash
 // and through any process too. Whatever it commits is marked with its key in the same transaction (change-set.ts).
 
