@@ -5,7 +5,7 @@ import type { Gate, Store } from '../../storage/store.ts'
 import { agreedLines } from './agreed/rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
-import { type CountMove, movesOfSets, type Request } from './moves.ts'
+import { type CountMove, isMoving, movesOfSets, type Request } from './moves.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -160,6 +160,7 @@ export const createConsent = (tools: Tools): Gate => {
   }
 
   return async (sets, write) => {
+    if (!sets.some(isMoving)) return write()
     const requests = await movesOfSets(sets, { treeOf, quantitiesOf: quantities.of })
     const payerIds = requests.length === 0 ? [] : await payersOf(requests)
     if (payerIds.length === 0) return write()
