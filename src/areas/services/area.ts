@@ -12,6 +12,7 @@ import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
 import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
+import { createRepricing } from './plans/repricing.ts'
 import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
@@ -40,6 +41,7 @@ export const servicesArea = area({
     const tell = createTelling(tools)
     const audit = createServiceAudit({ ...tools, quantities, tell })
     const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
+    const repricing = createRepricing({ store, books, priceBook, audit })
     const services = createServices({
       store,
       accounts,
@@ -61,6 +63,7 @@ export const servicesArea = area({
         ...synchronizationRoutes(synchronization),
       ],
       rounds: [quantities.round, synchronization.round],
+      errands: [repricing],
       hears: [on(accountLeaving, synchronization.leaving.removeWith)],
       gates: [createConsent({ store, books, quantities, standings, audit })],
       taskActions: createServiceTasks(accounts, quantities),

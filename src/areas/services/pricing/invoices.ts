@@ -122,6 +122,15 @@ export const compareInvoices = (
   return [...kept, ...ended]
 }
 
+/** The same where nothing is due at once. */
+export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
+  ...compared,
+  activations: [],
+  prorations: [],
+  taxesToday: [],
+  today: 0,
+})
+
 /** Units by which the monthly bill rises, added taxes included; negative when it falls. */
 export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)
 
