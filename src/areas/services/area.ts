@@ -7,6 +7,7 @@ import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
 import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
+import { createCharged } from './charged.ts'
 import { createConsent } from './consent.ts'
 import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
@@ -21,8 +22,10 @@ import { createSynchronization, createTelling } from './synchronization/operatio
 import { synchronizationRoutes } from './synchronization/routes.ts'
 import { createServiceTasks } from './tasks.ts'
 
+export { dueMonthly } from './pricing/due.ts'
 export { invoiceJson } from './pricing/invoices.ts'
-export { itemJson } from './pricing/items.ts'
+export { itemJson, nameOf } from './pricing/items.ts'
+export { taxLineJson } from './pricing/taxes.ts'
 
 /** What accounts are sold, what they have of it, what that costs, and who is told of it. */
 export const servicesArea = area({
@@ -37,6 +40,7 @@ export const servicesArea = area({
     const gateways = createGateways({ ...tools, clock: store.clock })
     const bookkeepers = createBookkeepers({ store, books, priceBook, gateways })
     const standings = createStandings({ books, settings, bookkeepers })
+    const charged = createCharged(store)
     const telling = createTelling(tools)
     const audit = createServiceAudit({ ...tools, quantities, tell: telling.tell })
     const synchronization = createSynchronization({ ...tools, tell: telling.tell, books, bookkeepers })
@@ -52,7 +56,7 @@ export const servicesArea = area({
       isDirty: telling.isDirty,
     })
     return {
-      offers: { services, quantities, books, bookkeepers, standings, audit },
+      offers: { services, quantities, books, bookkeepers, standings, audit, charged },
       routes: [
         ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
         ...servicesRoutes(services),
@@ -62,7 +66,7 @@ export const servicesArea = area({
       ],
       rounds: [quantities.round, synchronization.round],
       hears: [on(accountLeaving, synchronization.leaving.removeWith)],
-      gates: [createConsent({ store, books, quantities, standings, audit })],
+      gates: [createConsent({ store, books, quantities, standings, audit, charged })],
       taskActions: createServiceTasks(accounts, quantities),
     }
   },

@@ -24,6 +24,7 @@ import {
   statusAfter,
   type Transaction,
   type TransactionDoc,
+  type TransactionStatus,
   type TransactionType,
   type Trigger,
 } from './rules.ts'
@@ -41,6 +42,8 @@ export interface Wanted {
   bookkeeper: Bookkeeper
   metadata?: Record<string, unknown>
   order_id?: string
+  /** What it is to pay. */
+  invoiceId?: string
   sale?: Transaction
 }
 
@@ -54,6 +57,8 @@ interface Tools {
   mail: Mail
   queue: Queue
   log: Log
+  /** Called with the change set in which it is booked how a transaction ended. */
+  ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
 }
 
 const roundAuthor: Author = { requestId: 'transactions' }
@@ -89,7 +94,7 @@ export const createTransactions = (tools: Tools) => {
     sale?.doc.currency ?? (await settings.of('services')).currency
 
   const docOf = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<TransactionDoc> => {
-    const { description, trigger, module, bookkeeper, metadata, order_id, sale, type } = wanted
+    const { description, trigger, module, bookkeeper, metadata, order_id, invoiceId, sale, type } = wanted
     const means = type === 'sale' ? await bookkeepers.means(account.id, bookkeeper) : undefined
     return {
       account: { id: account.id, name: account.doc.name },
@@ -100,6 +105,7 @@ export const createTransactions = (tools: Tools) => {
       audit: await audit.who(author),
       ...(metadata ? { metadata } : {}),
       ...(order_id === undefined ? {} : { order_id }),
+      ...(invoiceId === undefined ? {} : { invoice_id: invoiceId }),
       ...(means ? { means } : {}),
       ...(sale ? { sale: { id: sale.id, charge_id: sale.doc.result?.id ?? '' } } : {}),
     }
@@ -178,7 +184,13 @@ export const createTransactions = (tools: Tools) => {
     },
   }
 
-  const carryOut = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<Transaction> => {
+  /** `alongside` adds what is to be written together with the wish. */
+  const carryOut = async (
+    author: Author,
+    account: AccountRecord,
+    wanted: Wanted,
+    alongside?: (set: ChangeSet, transaction: Transaction) => void,
+  ): Promise<Transaction> => {
     const gateway = await gatewayOf(wanted.bookkeeper)
     const { capabilities, smallestUnits } = gateway
     const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
@@ -189,6 +201,7 @@ export const createTransactions = (tools: Tools) => {
     const set = new ChangeSet(author)
     const patience = (await gateway.patienceMs(wanted.bookkeeper.vendor_id)) + graceMs
     const transaction = await open(set, account, wanted, clock.now() + patience)
+    alongside?.(set, transaction)
     await store.commit(set)
     // From here on the request is no part of it: nothing may be carried out once more for its key.
     const { idempotency: _, ...plainAuthor } = author

@@ -31,6 +31,8 @@ export interface TransactionDoc {
   currency: string
   metadata?: Record<string, unknown>
   order_id?: string
+  /** What it is to pay. */
+  invoice_id?: string
   audit?: object
   /** What is charged; its ids are the gateway's. */
   means?: PaymentMeans & { last_four?: string }
