@@ -56,10 +56,11 @@ export const assemble = <const List extends readonly Area[]>(
   const { store, queue } = tools
   const offers = new Map<Area, unknown>()
   const collectors = createCollectors()
-  const all: Contributions[] = []
+  const all = new Map<string, Contributions>()
   let collected = nothing
 
   const create = (one: Area) => {
+    if (all.has(one.name)) throw new Error(`two areas are called ${one.name}`)
     const missing = one.needs.find((needed) => !offers.has(needed))
     if (missing) throw new Error(`${one.name} needs ${missing.name}, which has to stand above it in the list`)
     const made = one.create(tools, (needed) => offers.get(needed), collected)
@@ -67,24 +68,28 @@ export const assemble = <const List extends readonly Area[]>(
     collectors.note(one)
     collected = together(collected, made)
     offers.set(one, made.offers)
-    all.push(made)
+    all.set(one.name, made)
   }
 
   for (const one of list) create(one)
-  for (const { hears = [], gates = [] } of all) {
+  const contributions = [...all.values()]
+  for (const { hears = [], gates = [] } of contributions) {
     store.hear(...hears)
     for (const gate of gates) store.guard(gate)
   }
   return {
     offers: Object.fromEntries(Array.from(offers, ([{ name }, offer]) => [name, offer])) as OffersOf<List>,
-    routes: all.flatMap(({ routes = [] }) => routes),
-    rounds: all.flatMap(({ rounds = [], errands = [] }) => [...rounds, ...errands.map(queue.round)]),
-    posted: all.flatMap(({ posted = [] }) => posted),
+    routes: contributions.flatMap(({ routes = [] }) => routes),
+    rounds: contributions.flatMap(({ rounds = [], errands = [] }) => [
+      ...rounds,
+      ...errands.map(queue.round),
+    ]),
+    posted: contributions.flatMap(({ posted = [] }) => posted),
     async prepare(author) {
-      for (const { prepare } of all) await prepare?.(author)
+      for (const { prepare } of contributions) await prepare?.(author)
     },
     async stop() {
-      for (const { stop } of all) await stop?.()
+      for (const { stop } of contributions) await stop?.()
     },
   }
 }

@@ -30,6 +30,7 @@ import { tasksArea } from './tasks/area.ts'
 import { tokenRestrictionsArea } from './token-restrictions/area.ts'
 import { usersArea } from './users/area.ts'
 import { whitelabelArea } from './whitelabel/area.ts'
+import { workArea } from './work/area.ts'
 
 /** Everything that the server can do, a line each. An area stands below those that it needs. */
 export const areas = [
@@ -60,6 +61,7 @@ export const areas = [
   cdrsArea,
   alertsArea,
   provisioningArea,
+  workArea,
   // These collect from all above them.
   reconciliationArea,
   tasksArea,

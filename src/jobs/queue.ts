@@ -109,6 +109,12 @@ const afterAbort = (signal: AbortSignal, milliseconds: number) =>
     else signal.addEventListener('abort', begin, { once: true })
   })
 
+interface Look {
+  batch: Work[]
+  /** The account behind which the next look begins; undefined: it is for all of them together. */
+  after: string | undefined
+}
+
 /** How long somebody waits for what he has begun. */
 interface Patience {
   signal: AbortSignal
@@ -125,13 +131,16 @@ export const createQueue = ({ store, log }: Tools) => {
   const { clock } = store
   const performers = new Map<string, (work: Work, patience: Patience) => Promise<boolean>>()
 
-  const triedAs = (work: Work, conclusion: Lasting, pauseMs: (attempts: number) => number): Tried => {
+  const triedAs = (
+    { attempts, payload: before }: Errand<unknown>,
+    conclusion: Lasting,
+    pauseMs: (attempts: number) => number,
+  ): Tried => {
     const now = clock.now()
     const outcome = inOneLine(conclusion.outcome ?? '')
     if (conclusion.state === 'waiting') {
-      const { dueAt = now + pauseMs(work.attempts + 1), payload } = conclusion
-      const text = payload === undefined ? work.payload : JSON.stringify(payload)
-      return { state: 'waiting', dueAt, outcome, finishedAt: 0, payload: text }
+      const { dueAt = now + pauseMs(attempts + 1), payload = before } = conclusion
+      return { state: 'waiting', dueAt, outcome, finishedAt: 0, payload: JSON.stringify(payload) }
     }
     const payload = JSON.stringify(conclusion.keep ?? {})
     return { state: conclusion.state, dueAt: 0, outcome, finishedAt: now, payload }
@@ -154,61 +163,79 @@ export const createQueue = ({ store, log }: Tools) => {
       payload: JSON.parse(work.payload) as Payload,
     })
 
-    const settle = async (work: Work, conclusion: Conclusion<Payload>) => {
+    const find = async (id: string) => {
+      const work = await rows.find(kind.kind, id)
+      return work && errandOf(work)
+    }
+
+    const settle = async (errand: Errand<Payload>, conclusion: Conclusion<Payload>) => {
       const end =
         conclusion.state === 'forgotten'
-          ? rows.forget(work)
-          : rows.tried(work, triedAs(work, conclusion, pauseMs))
+          ? rows.forget(errand)
+          : rows.tried(errand, triedAs(errand, conclusion, pauseMs))
       await commit([end, ...(conclusion.statements ?? [])], conclusion.sets ?? [])
     }
 
-    /** Of several who know the answer one concludes; and what was asked for again meanwhile is carried out again. */
-    const conclude = (work: Work, answer: Answer): Promise<boolean> =>
-      retrying(async () => {
-        const current = await rows.find(kind.kind, work.id)
-        if (current?.state !== 'waiting' || current.marks !== work.marks) return true
-        const conclusion = await kind.conclude(errandOf(current), answer)
+    /**
+     * Of several who know the answer one settles it: the store decides. What was asked for again meanwhile is carried
+     * out again.
+     */
+    const conclude = (errand: Errand<Payload>, answer: Answer): Promise<boolean> =>
+      retrying(async (attempt) => {
+        const current = attempt === 1 ? errand : await find(errand.id)
+        if (current?.state !== 'waiting' || current.marks !== errand.marks) return true
+        const conclusion = await kind.conclude(current, answer)
         await settle(current, conclusion)
         return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)
       })
 
-    const postpone = async (work: Work, error: unknown) => {
-      const facts = { kind: kind.kind, id: work.id, account_id: work.accountId, error: describeError(error) }
+    const postpone = async (errand: Errand<Payload>, error: unknown) => {
+      const facts = {
+        kind: kind.kind,
+        id: errand.id,
+        account_id: errand.accountId,
+        error: describeError(error),
+      }
       log.write('error', 'an errand could not be carried out', facts)
       const outcome = error instanceof Error ? error.message : String(error)
-      const state = work.attempts + 1 < mostAttempts ? 'waiting' : 'failed'
+      const state = errand.attempts + 1 < mostAttempts ? 'waiting' : 'failed'
       try {
-        await settle(work, { state, outcome })
+        await settle(errand, { state, outcome })
       } catch (late) {
         if (!isConflict(late)) throw late
       }
     }
 
     return async (work: Work, { signal, isOver }: Patience): Promise<boolean> => {
+      const errand = errandOf(work)
       try {
-        const answer = await kind.ask(errandOf(work), signal)
+        const answer = await kind.ask(errand, signal)
         if (isOver()) return false
-        return await conclude(work, answer)
+        return await conclude(errand, answer)
       } catch (error) {
         // Whoever stops the server ends what is under way: it is nobody's fault, and carried out by the next one.
-        if (!signal.aborted) await postpone(work, error)
+        if (!signal.aborted) await postpone(errand, error)
         return true
       }
     }
   }
 
   /** What is due, a turn for each account after the other: none has to wait until another one's are all done. */
-  const nextBatch = async (kind: string, after: string, size: number) => {
+  const inPlaces = async (kind: string, after: string, size: number): Promise<Look> => {
     const now = clock.now()
-    if (after === '') {
-      const oldest = await rows.oldest(kind, now, size + 1)
-      const byAccount = Map.groupBy(oldest, ({ accountId }) => accountId)
-      if (oldest.length <= size) return { batch: inTurns([...byAccount.values()]), last: '' }
-    }
     const accounts = await rows.accounts(kind, now, after, size)
     const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
-    const due = await Promise.all(accounts.map((accountId) => rows.due(kind, accountId, now, each)))
-    return { batch: inTurns(due), last: accounts.at(-1) ?? '' }
+    const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
+    if (accounts.length === size) return { batch, after: accounts.at(-1) }
+    return { batch, after: batch.length < size && after === '' ? undefined : '' }
+  }
+
+  /** The same with one look, when there is little. */
+  const nextBatch = async (kind: string, after: string | undefined, size: number): Promise<Look> => {
+    if (after !== undefined) return inPlaces(kind, after, size)
+    const oldest = await rows.oldest(kind, clock.now(), size + 1)
+    if (oldest.length > size) return inPlaces(kind, '', size)
+    return { batch: inTurns([...Map.groupBy(oldest, ({ accountId }) => accountId).values()]), after }
   }
 
   const carryOutAll = async (
@@ -252,12 +279,12 @@ export const createQueue = ({ store, log }: Tools) => {
     signal: AbortSignal,
   ) => {
     const patience = patienceOf(signal, farewellMs)
-    let after = ''
+    let after: string | undefined
     while (!signal.aborted) {
-      const { batch, last } = await nextBatch(kind, after, atOnce * looksAhead)
-      if (batch.length === 0 && after === '') return
-      if (!(await carryOutAll(batch, { kind, atOnce }, patience))) return
-      after = last
+      const look = await nextBatch(kind, after, atOnce * looksAhead)
+      if (look.batch.length === 0 && look.after === undefined) return
+      if (!(await carryOutAll(look.batch, { kind, atOnce }, patience))) return
+      after = look.after
     }
   }
 

@@ -1,32 +1,39 @@
 import { failure } from '../lib/failure.ts'
 import { conflict } from '../storage/change-set.ts'
-import type { Row, Statement } from '../storage/db.ts'
+import type { Statement } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
+import { integer, oneOf, type RowOf, table, text } from '../storage/table.ts'
 
 /** `waiting` is to be carried out; the others have ended, and are kept for a while. */
-export type WorkState = 'waiting' | 'done' | 'failed'
+export const workStates = ['waiting', 'done', 'failed'] as const
+
+export type WorkState = (typeof workStates)[number]
+
+const work = table('work', {
+  kind: text(),
+  id: text(),
+  accountId: text(),
+  subject: text(),
+  state: oneOf(workStates),
+  dueAt: integer(),
+  /** When it was asked for. */
+  since: integer(),
+  /** How often the outside was asked. */
+  attempts: integer(),
+  /** Moves whenever the errand is asked for again. */
+  marks: integer(),
+  /** JSON text. */
+  payload: text(),
+  /** What came of it last, in words for operators. */
+  outcome: text(),
+  /** 0 while it waits. */
+  finishedAt: integer(),
+})
 
 /** An errand as it stands. Times in Unix milliseconds. */
-export interface Work {
-  kind: string
-  id: string
-  accountId: string
-  subject: string
-  state: WorkState
-  dueAt: number
-  /** When it was asked for. */
-  since: number
-  /** How often the outside was asked. */
-  attempts: number
-  /** Moves whenever the errand is asked for again. */
-  marks: number
-  /** JSON text. */
-  payload: string
-  /** What came of it last, in words for operators. */
-  outcome: string
-  /** 0 while it waits. */
-  finishedAt: number
-}
+export type Work = RowOf<typeof work>
+
+type Marked = Pick<Work, 'kind' | 'id' | 'marks'>
 
 /** What an errand is after it was tried. */
 export interface Tried {
@@ -48,23 +55,6 @@ export interface WorkQuery {
   descending: boolean
 }
 
-const columns = `kind, id, account_id, subject, state, due_at, since, attempts, marks, payload, outcome, finished_at`
-
-const toWork = (row: Row): Work => ({
-  kind: row.kind as string,
-  id: row.id as string,
-  accountId: row.account_id as string,
-  subject: row.subject as string,
-  state: row.state as WorkState,
-  dueAt: row.due_at as number,
-  since: row.since as number,
-  attempts: row.attempts as number,
-  marks: row.marks as number,
-  payload: row.payload as string,
-  outcome: row.outcome as string,
-  finishedAt: row.finished_at as number,
-})
-
 // Jumps from account to account along the index: what it costs grows with the accounts that it names.
 const accountsWithWork = `SELECT account_id FROM (
   WITH RECURSIVE turns (account_id, place) AS (
@@ -83,19 +73,18 @@ const accountsWithWork = `SELECT account_id FROM (
 const isNext = `(subject = '' OR NOT EXISTS (SELECT 1 FROM work AS e
   WHERE e.subject = w.subject AND e.subject <> '' AND e.state = 'waiting' AND e.sequence < w.sequence))`
 
-const dueOfAccount = `SELECT ${columns} FROM work AS w
+const dueOfAccount = `SELECT ${work.columns} FROM work AS w
   WHERE kind = $1 AND state = 'waiting' AND account_id = $2 AND due_at <= $3 AND ${isNext}
   ORDER BY due_at, id LIMIT $4`
 
-const dueOfAll = `SELECT ${columns} FROM work AS w
+const dueOfAll = `SELECT ${work.columns} FROM work AS w
   WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 AND ${isNext}
   ORDER BY due_at LIMIT $3`
 
 /** The rows behind jobs/queue.ts. */
 export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
   async find(kind: string, id: string): Promise<Work | undefined> {
-    const [row] = await all(`SELECT ${columns} FROM work WHERE kind = $1 AND id = $2`, [kind, id])
-    return row && toWork(row)
+    return work.first(await all(`SELECT ${work.columns} FROM work WHERE kind = $1 AND id = $2`, [kind, id]))
   },
 
   async isAnyDue(kind: string, now: number): Promise<boolean> {
@@ -111,21 +100,21 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
 
   /** What is due longest, of all accounts, and has nothing of its subject before it. */
   async oldest(kind: string, now: number, limit: number): Promise<Work[]> {
-    return (await all(dueOfAll, [kind, now, limit])).map(toWork)
+    return work.list(await all(dueOfAll, [kind, now, limit]))
   },
 
   /** What is due of an account, and has nothing of its subject before it. */
   async due(kind: string, accountId: string, now: number, limit: number): Promise<Work[]> {
-    return (await all(dueOfAccount, [kind, accountId, now, limit])).map(toWork)
+    return work.list(await all(dueOfAccount, [kind, accountId, now, limit]))
   },
 
   async waiting(kind: string, accountId: string): Promise<Work[]> {
-    const sql = `SELECT ${columns} FROM work WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`
-    return (await all(sql, [kind, accountId])).map(toWork)
+    const sql = `SELECT ${work.columns} FROM work WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`
+    return work.list(await all(sql, [kind, accountId]))
   },
 
   /** Notes how a try ended; fails as a lost race when somebody else has, or when it was asked for again meanwhile. */
-  tried: ({ kind, id, marks }: Work, { state, dueAt, outcome, finishedAt, payload }: Tried): Statement => ({
+  tried: ({ kind, id, marks }: Marked, { state, dueAt, outcome, finishedAt, payload }: Tried): Statement => ({
     sql: `UPDATE work SET state = $4, due_at = $5, attempts = attempts + 1, outcome = $6, finished_at = $7, payload = $8
       WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'`,
     params: [kind, id, marks, state, dueAt, outcome, finishedAt, payload],
@@ -133,7 +122,7 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
   }),
 
   /** Ends it without a trace; fails like `tried`. */
-  forget: ({ kind, id, marks }: Work): Statement => ({
+  forget: ({ kind, id, marks }: Marked): Statement => ({
     sql: "DELETE FROM work WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'",
     params: [kind, id, marks],
     expect: { rows: 1, orElse: conflict },
@@ -168,7 +157,7 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     }
     const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`
     const order = descending ? 'DESC' : 'ASC'
-    const sql = `SELECT ${columns} FROM work ${where} ORDER BY kind ${order}, id ${order} LIMIT $1`
-    return (await all(sql, params)).map(toWork)
+    const sql = `SELECT ${work.columns} FROM work ${where} ORDER BY kind ${order}, id ${order} LIMIT $1`
+    return work.list(await all(sql, params))
   },
 })

@@ -250,24 +250,28 @@ describeEngines('the work queue', (engine) => {
 
   it('is concluded by one of two who know the answer', async () => {
     await wanting(errand('one'))
-    const concluded: string[] = []
     const others = queueOn(world.other)
     const own = kindOf(kind, {
       ask: async () => 'late',
-      conclude: (_, answer) => {
-        concluded.push(answer)
-        return { state: 'done' }
-      },
+      conclude: (_, answer) => ({
+        state: 'done',
+        outcome: answer,
+        sets: [noted().errand(errand(answer, { dueAt: clock.now() + 1000 }))],
+      }),
     })
     others.round({ ...own, ask: async () => 'early' })
-    await run({
+    let isAsked = false
+    const queue = await run({
       ...own,
       ask: async () => {
-        await others.now(kind, 'one')
+        if (!isAsked) await others.now(kind, 'one')
+        isAsked = true
         return 'late'
       },
     })
-    expect(concluded).toEqual(['early'])
+    expect(await queue.find(kind, 'one')).toMatchObject({ state: 'done', outcome: 'early', attempts: 1 })
+    expect(await queue.find(kind, 'early')).toMatchObject({ state: 'waiting', attempts: 0 })
+    expect(await queue.find(kind, 'late')).toBeUndefined()
   })
 
   it('is carried out at once for somebody who waits for it', async () => {

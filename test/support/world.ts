@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, expect } from 'vitest'
+import type { Area } from '../../src/areas/area.ts'
+import { areas } from '../../src/areas/index.ts'
 import { type RunningServer, startServer } from '../../src/compose.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -210,13 +212,17 @@ export type World = Awaited<ReturnType<typeof buildWorld>>
 /** Settings of the process that lead to servers which the test has started: its DNS, its SMTP. */
 export type Outside = () => Promise<Partial<Config>>
 
-/** A running server with people in it. The caller closes it; suites use `useWorld`. */
-export const buildWorld = async (engine: Engine, outside: Outside = async () => ({})) => {
+/** A running server with people in it, and with further areas. The caller closes it; suites use `useWorld`. */
+export const buildWorld = async (
+  engine: Engine,
+  outside: Outside = async () => ({}),
+  more: readonly Area[] = [],
+) => {
   const place = await makePlace(engine)
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
-  const server = await startServer(config, { clock, log })
+  const server = await startServer(config, { clock, log }, [...areas, ...more])
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.routes)
   const send: Send = async (raw) => {
@@ -296,10 +302,11 @@ export const useWorld = (
   engine: Engine,
   settle?: (world: World) => Promise<void>,
   outside?: Outside,
+  more?: readonly Area[],
 ): World => {
   const world = sharedBySuite(
     async () => {
-      const built = await buildWorld(engine, outside)
+      const built = await buildWorld(engine, outside, more)
       await settle?.(built)
       return built
     },

@@ -1,11 +1,12 @@
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
-import type { DueLine } from '../services/pricing/due.ts'
+import type { AgreedLine } from '../services/agreed.ts'
+import type { GivenBack } from './give-back.ts'
 import type { Posting } from './operations.ts'
 
 /** A line of the ledger for something that is charged at once, or given back. `now` in Unix milliseconds. */
-export const postingOf = (line: DueLine, requestId: string, now: number): Posting => {
-  const { service, key, usage, amount, description, metadata } = line
+export const postingOf = (line: AgreedLine, requestId: string, now: number): Posting => {
+  const { service, key, usage, amount, description, metadata, counting, units } = line
   return {
     source: { service, id: `${requestId}/${key}` },
     usage,
@@ -17,6 +18,21 @@ export const postingOf = (line: DueLine, requestId: string, now: number): Postin
       period: { start: gregorianOfUnix(now / 1000) },
       executor: { trigger: 'services_update', module: 'services' },
       ...(metadata ? { metadata } : {}),
+      ...(counting && units !== undefined ? { agreed: { counting, units } } : {}),
     },
   }
 }
+
+/** The line that gives back what a line has charged. */
+export const postingBackOf = ({ charge, amount, units }: GivenBack, now: number): Posting => ({
+  source: charge.source,
+  usage: { ...charge.usage, quantity: units },
+  amount,
+  identity: ['back', newId(now)],
+  details: {
+    description: `Given back: ${charge.details.description ?? charge.source.service}`,
+    period: { start: gregorianOfUnix(now / 1000) },
+    executor: { trigger: 'services_update', module: 'services' },
+    givesBack: { entry: charge.id, units },
+  },
+})

@@ -9,6 +9,8 @@ import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
+import { postingBackOf } from './charges.ts'
+import { givenBack } from './give-back.ts'
 import {
   type Booking,
   type Entry,
@@ -19,6 +21,7 @@ import {
   monthNumber,
   type SourceSum,
   sumsJson,
+  tooLarge,
 } from './rules.ts'
 import type { LedgerRequest } from './schema.ts'
 import { type Booked, balanceMoved } from './signals.ts'
@@ -50,6 +53,10 @@ const postedBy = (account: Booked, posting: Posting): Booking => {
 }
 
 const accountsPerRound = 200
+
+const requestFields = { amount: 'amount', quantity: 'usage.quantity' }
+// What is agreed to has no amount of its own.
+const consentFields = { amount: 'accept_charges', quantity: 'accept_charges' }
 
 const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 
@@ -154,11 +161,19 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
     /** Units that an account has. */
     balance: rows.balance,
 
-    /** Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. */
-    post(set: ChangeSet, account: Booked, posting: Posting): string {
+    /**
+     * Adds a booking to a change set that does more than that. It may overdraw: what was used is owed. With `asked` it
+     * is refused when what it leaves could not be shown.
+     */
+    post(set: ChangeSet, account: Booked, posting: Posting, asked?: typeof requestFields): string {
       set.tell(balanceMoved, { account, isSpent: posting.amount < 0 })
-      return rows.book(set, account.id, postedBy(account, posting), clock.now())
+      const restraint = asked && { tooLarge: tooLarge(asked) }
+      return rows.book(set, account.id, postedBy(account, posting), clock.now(), restraint)
     },
+
+    /** Refuses a sale that is about to be asked for, if it could not be booked: then the money would have moved. */
+    requireRoomForSale: (set: ChangeSet, accountId: string) =>
+      rows.requireRoomForSale(set, accountId, clock.now(), () => tooLarge(requestFields)('amount')),
 
     /**
      * Takes what somebody has agreed to, or gives back: all of it or nothing. Whoever has not enough, and may not pay
@@ -171,8 +186,25 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
       set.tell(balanceMoved, { account, isSpent: amount < 0 })
       const bookings = moving.map((posting) => postedBy(account, posting))
       const floor = await floorFor(set.author, account, amount)
-      for (const id of rows.bookMany(set, account.id, bookings, clock.now(), floor))
+      const restraint = { tooLarge: tooLarge(consentFields), ...(floor ? { floor } : {}) }
+      for (const id of rows.bookMany(set, account.id, bookings, clock.now(), restraint))
         set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
+    },
+
+    /**
+     * Gives back what a request was charged at once for counts that go back in this change set, to the account and all
+     * above it: the outside refused what it had agreed to pay for.
+     */
+    async giveBack(set: ChangeSet, account: AccountRecord, requestId: string): Promise<void> {
+      for (const id of [account.id, ...account.hidden.tree]) {
+        const payer = await accounts.find(id)
+        const back = givenBack(await rows.ofRequest(id, requestId), set.counts)
+        if (!payer || back.length === 0) continue
+        set.tell(balanceMoved, { account: payer, isSpent: false })
+        const bookings = back.map((one) => postedBy(payer, postingBackOf(one, clock.now())))
+        for (const entry of rows.bookMany(set, id, bookings, clock.now()))
+          set.record({ accountId: id, kind: 'ledger', id: entry, action: 'created' })
+      }
     },
 
     /** Adds many debits at once, which may overdraw. One line of the audit log tells of all of them. */
@@ -203,7 +235,9 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
       const ids: string[] = []
       for (const one of concerned) {
         set.tell(balanceMoved, { account: one, isSpent: sign < 0 })
-        ids.push(rows.book(set, one.id, booking, clock.now(), await floorFor(author, one, booking.amount)))
+        const floor = await floorFor(author, one, booking.amount)
+        const restraint = { tooLarge: tooLarge(requestFields), ...(floor ? { floor } : {}) }
+        ids.push(rows.book(set, one.id, booking, clock.now(), restraint))
       }
       await store.commit(set)
       return Promise.all(

@@ -5,6 +5,7 @@ import type { Listing } from '../../http/answer/listing.ts'
 import { timeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { decimalsOf, dollarsOfUnits } from '../../lib/money.ts'
 import { anyObject, list as listOf } from '../../lib/schema.ts'
@@ -13,7 +14,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Ledgers } from './operations.ts'
-import { csvRow, type Entry, entryJson } from './rules.ts'
+import { csvRow, type Entry, entryJson, rolloverService } from './rules.ts'
 import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
 
 const base = '/v2/accounts/{account_id}/ledgers'
@@ -39,10 +40,22 @@ interface RouteTools {
   clock: Clock
 }
 
-const amountProblems = async ({ data: { amount } }: { data: { amount?: unknown } }) => {
+const amountProblems = (amount: unknown): Problems => {
   if (typeof amount !== 'number' || (decimalsOf(amount) ?? 0) <= 4) return {}
   return { amount: { decimals: { message: 'Money has at most 4 decimals', target: 4, value: amount } } }
 }
+
+/** What is carried over is booked by the months alone: it moves no money. */
+const sourceProblems = (service: unknown): Problems => {
+  if (service !== rolloverService) return {}
+  const message = `Balances are carried over by themselves: ${rolloverService} cannot be booked`
+  return { 'source.service': { forbidden: { message, value: service } } }
+}
+
+const requestProblems = async ({ data }: { data: { amount?: unknown; source?: { service?: unknown } } }) => ({
+  ...amountProblems(data.amount),
+  ...sourceProblems(data.source?.service),
+})
 
 export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools): Route[] => {
   const windowOf = async ({ query }: Pick<Call, 'query'>) => {
@@ -114,7 +127,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
   const booking = {
     allow: ownReseller,
     body: LedgerRequest,
-    judge: amountProblems,
+    judge: requestProblems,
     answers: anyObject(),
     fails: ['booked_already', 'not_enough_credit'] as const,
     again: bookAgain,

@@ -1,6 +1,8 @@
+import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
-import { dollarsOfUnits } from '../../lib/money.ts'
+import { dollarsOfUnits, mostUnits } from '../../lib/money.ts'
 import { monthOf } from '../../lib/time-key.ts'
+import type { Counting } from '../services/agreed.ts'
 
 export interface Usage {
   type: string
@@ -26,6 +28,10 @@ export interface EntryDetails {
   metadata?: Record<string, unknown>
   executor?: { trigger: string; module: string }
   draft?: boolean
+  /** Of a charge: what it was for, and how many. Kept for the way back, shown to nobody. */
+  agreed?: { counting: Counting; units: number }
+  /** Of what is given back: which charge, and how much of it. Shown to nobody. */
+  givesBack?: { entry: string; units: number }
   account?: { id: string; name: string }
   audit?: object
 }
@@ -60,6 +66,21 @@ export interface Entry {
   details: EntryDetails
 }
 
+/** What would become too large to be shown exactly. */
+export type Excess = 'amount' | 'quantity'
+
+/** The 400 of a booking that cannot be shown: with the field of the request that is too much. */
+export const tooLarge =
+  (fields: Readonly<Record<Excess, string>>) =>
+  (excess: Excess): Failure => {
+    const isMoney = excess === 'amount'
+    const target = isMoney ? dollarsOfUnits(mostUnits) : mostUnits
+    const message = isMoney
+      ? `Balances and the sums of a month stay within ${target} dollars`
+      : `The quantities of a month stay within ${target}`
+    return invalid({ [fields[excess]]: { maximum: { message, target } } })
+  }
+
 /** Carries a month's balance into the next. It moves no money. */
 export const rolloverService = 'rollovers'
 
@@ -85,7 +106,7 @@ export const counterBook = (service: string) =>
 
 export const entryJson = (entry: Entry) => {
   const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
-  const { audit, ...rest } = details
+  const { audit, agreed: _, givesBack: __, ...rest } = details
   return {
     id,
     ...rest,

@@ -1,5 +1,6 @@
 import { type Failure, failure } from '../../lib/failure.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
+import { mostUnits } from '../../lib/money.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Row } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
@@ -8,6 +9,7 @@ import {
   counterBook,
   type Entry,
   type EntryDetails,
+  type Excess,
   monthBefore,
   monthNumber,
   rolloverId,
@@ -20,6 +22,13 @@ import {
 export interface Floor {
   units: number
   orElse: () => Failure
+}
+
+/** What a booking has to respect that somebody asks for. Whatever was used without being asked for is booked anyway. */
+export interface Restraint {
+  floor?: Floor
+  /** How it fails when it could not be shown what it leaves. */
+  tooLarge(excess: Excess): Failure
 }
 
 export interface EntryPage {
@@ -41,6 +50,9 @@ export interface SumWindow {
   /** The month that begins with the time, like 202611; undefined when the time begins within a month. */
   opening: number | undefined
 }
+
+const openBalance =
+  'INSERT INTO ledger_balances (account_id, units, month) VALUES ($1, 0, $2) ON CONFLICT DO NOTHING'
 
 const entryShape = {
   id: 'text',
@@ -102,8 +114,26 @@ const legShape = { entry_id: 'text', book: 'text', amount: 'integer' } as const
 const insertLegs = (given: string) => `INSERT INTO ledger_postings (account_id, entry_id, book, amount)
   SELECT CAST($1 AS TEXT), given.entry_id, given.book, given.amount FROM ${given} WHERE true ON CONFLICT DO NOTHING`
 
-const entryColumns =
-  'id, created, made_at, ordinal, source_service, source_id, amount, usage_type, usage_quantity, usage_unit, available_before, doc'
+/** Larger numbers cannot be read: they are shown as the largest one. */
+const shown = (number: string) =>
+  `CASE WHEN ${number} > ${Number.MAX_SAFE_INTEGER} THEN ${Number.MAX_SAFE_INTEGER}
+    WHEN ${number} < -${Number.MAX_SAFE_INTEGER} THEN -${Number.MAX_SAFE_INTEGER} ELSE ${number} END`
+
+const entryColumns = `id, created, made_at, ordinal, source_service, source_id, amount, usage_type, usage_quantity,
+  usage_unit, ${shown('available_before')} AS available_before, doc`
+
+// To stand behind what moved the balance: by then nobody else can move anything of the account.
+const holdBalance = (condition: string) =>
+  `UPDATE ledger_balances SET units = units WHERE account_id = $1 AND ${condition}`
+
+// Sales that are not booked yet will be: the money has moved.
+const balanceWithOpenSales = `units + COALESCE((SELECT sum(amount) FROM transactions
+    WHERE account_id = $1 AND type = 'sale' AND status IN ('pending', 'unknown')), 0)`
+
+const sumOfMonth = (
+  column: 'amount' | 'usage_quantity',
+) => `COALESCE((SELECT sum(${column}) FROM ledger_months
+    WHERE account_id = $1 AND month = $2 AND source_service = $3), 0)`
 
 const usageOf = (row: Row) => ({
   type: row.usage_type as string,
@@ -140,10 +170,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     const id = rolloverId(month)
     const details: EntryDetails = { description: `Balance of ${monthBefore(month)}` }
     set
-      .run(
-        'INSERT INTO ledger_balances (account_id, units, month) VALUES ($1, 0, $2) ON CONFLICT DO NOTHING',
-        [accountId, month],
-      )
+      .run(openBalance, [accountId, month])
       .run(insertRollover, [
         accountId,
         id,
@@ -223,21 +250,48 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     set.run(sumEntry, [accountId, month, ...values])
   }
 
+  /** Fails the change set unless what it leaves can be shown. Whatever brings a sum nearer to nothing is let through. */
+  const requireShowable = (
+    set: ChangeSet,
+    accountId: string,
+    month: number,
+    { source, amount }: Booking,
+    excess: Restraint['tooLarge'],
+  ) => {
+    const [balance, sum] =
+      amount < 0
+        ? [`units >= -${mostUnits}`, `${sumOfMonth('amount')} >= -${mostUnits}`]
+        : [`${balanceWithOpenSales} <= ${mostUnits}`, `${sumOfMonth('amount')} <= ${mostUnits}`]
+    const quantity = `${sumOfMonth('usage_quantity')} <= ${mostUnits}`
+    const params = [accountId, month, source.service]
+    set
+      .run(holdBalance(`${balance} AND ${sum}`), params, { rows: 1, orElse: () => excess('amount') })
+      .run(holdBalance(quantity), params, { rows: 1, orElse: () => excess('quantity') })
+  }
+
   /** Adds everything that bookings are, which move the balance once. Answers with the ids of the entries. */
   const bookAll = (
     set: ChangeSet,
     accountId: string,
     bookings: readonly Booking[],
     at: number,
-    floor?: Floor,
+    restraint?: Restraint,
   ): readonly string[] => {
+    // Added up they would not be exact any more.
+    if (bookings.length > 1 && !Number.isSafeInteger(totalOf(bookings)))
+      return bookings.flatMap((booking) => bookAll(set, accountId, [booking], at, restraint))
     const month = monthNumber(at)
     openMonth(set, accountId, month, at)
-    moveBalance(set, accountId, bookings, floor)
+    moveBalance(set, accountId, bookings, restraint?.floor)
     const ids = addEntries(set, accountId, bookings, at)
     const keyOf = ({ source, about }: Booking) => JSON.stringify([source.service, about.id])
     for (const same of Map.groupBy(bookings, keyOf).values())
       addSum(set, accountId, month, sumOf(same as [Booking, ...Booking[]]))
+    if (restraint) {
+      const alike = ({ source, amount }: Booking) => JSON.stringify([source.service, amount < 0])
+      for (const [booking] of Map.groupBy(bookings, alike).values())
+        requireShowable(set, accountId, month, booking as Booking, restraint.tooLarge)
+    }
     return ids
   }
 
@@ -245,17 +299,28 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     openMonth,
 
     /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
-    book(set: ChangeSet, accountId: string, booking: Booking, at: number, floor?: Floor): string {
-      const [id] = bookAll(set, accountId, [booking], at, floor) as [string]
+    book(set: ChangeSet, accountId: string, booking: Booking, at: number, restraint?: Restraint): string {
+      const [id] = bookAll(set, accountId, [booking], at, restraint) as [string]
       set.record({ accountId, kind: 'ledger', id, action: 'created' })
       return id
+    },
+
+    /** Fails the change set unless an open sale in it can be booked and shown in the end, beside all other open ones. */
+    requireRoomForSale(set: ChangeSet, accountId: string, at: number, orElse: () => Failure) {
+      set
+        .run(openBalance, [accountId, monthNumber(at)])
+        .run(holdBalance('true'), [accountId])
+        .run(holdBalance(`${balanceWithOpenSales} <= ${mostUnits}`), [accountId], { rows: 1, orElse })
     },
 
     /** The same for many bookings of one account. Answers with their ids; the change set has to say what they are. */
     bookMany: bookAll,
 
     async balance(accountId: string): Promise<number> {
-      const [row] = await all('SELECT units FROM ledger_balances WHERE account_id = $1', [accountId])
+      const [row] = await all(
+        `SELECT ${shown('units')} AS units FROM ledger_balances WHERE account_id = $1`,
+        [accountId],
+      )
       return (row?.units as number | undefined) ?? 0
     },
 
@@ -265,6 +330,19 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
         [accountId, id],
       )
       return row && toEntry(row)
+    },
+
+    /** What a request was charged at once, and what of that went back, in its order. */
+    async ofRequest(accountId: string, requestId: string): Promise<Entry[]> {
+      const services = ['prorations', 'services', 'taxes']
+      const found = services.map((service) =>
+        all(
+          `SELECT ${entryColumns} FROM ledger_entries
+            WHERE account_id = $1 AND source_service = $2 AND source_id >= $3 AND source_id < $4 ORDER BY ordinal`,
+          [accountId, service, `${requestId}/`, `${requestId}0`],
+        ),
+      )
+      return (await Promise.all(found)).flatMap((rows) => rows.map(toEntry))
     },
 
     async page({
@@ -300,8 +378,8 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
      */
     async sums(accountId: string, { from, to, opening }: SumWindow): Promise<SourceSum[]> {
       const rows = await scan(
-        `SELECT source_service, min(for_account_id) AS for_account_id, CAST(sum(amount) AS BIGINT) AS amount,
-            min(usage_type) AS usage_type, CAST(sum(usage_quantity) AS BIGINT) AS usage_quantity,
+        `SELECT source_service, min(for_account_id) AS for_account_id, CAST(${shown('sum(amount)')} AS BIGINT) AS amount,
+            min(usage_type) AS usage_type, CAST(${shown('sum(usage_quantity)')} AS BIGINT) AS usage_quantity,
             min(usage_unit) AS usage_unit
           FROM ledger_entries WHERE account_id = $1 AND created BETWEEN $2 AND $3
             AND (source_service <> '${rolloverService}' OR month = $4)
@@ -314,7 +392,8 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     /** What each source comes to in a month, for each account that it is about. */
     async month(accountId: string, month: number): Promise<SourceSum[]> {
       const rows = await all(
-        `SELECT source_service, for_account_id, amount, usage_type, usage_quantity, usage_unit
+        `SELECT source_service, for_account_id, ${shown('amount')} AS amount, usage_type,
+            ${shown('usage_quantity')} AS usage_quantity, usage_unit
           FROM ledger_months WHERE account_id = $1 AND month = $2 ORDER BY for_account_id, source_service`,
         [accountId, month],
       )

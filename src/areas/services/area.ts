@@ -41,9 +41,9 @@ export const servicesArea = area({
     const bookkeepers = createBookkeepers({ store, books, priceBook, gateways })
     const standings = createStandings({ books, settings, bookkeepers })
     const charged = createCharged(store)
-    const telling = createTelling(tools)
-    const audit = createServiceAudit({ ...tools, quantities, tell: telling.tell })
-    const synchronization = createSynchronization({ ...tools, tell: telling.tell, books, bookkeepers })
+    const tell = createTelling(tools)
+    const audit = createServiceAudit({ ...tools, quantities, tell })
+    const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
     const services = createServices({
       store,
       accounts,
@@ -53,7 +53,7 @@ export const servicesArea = area({
       quantities,
       standings,
       audit,
-      isDirty: telling.isDirty,
+      isDirty: synchronization.isDirty,
     })
     return {
       offers: { services, quantities, books, bookkeepers, standings, audit, charged },

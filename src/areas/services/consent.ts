@@ -2,11 +2,11 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
+import { agreedLines } from './agreed.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
 import { addAgreed, type Charged, type ChargedItems, itemKey } from './charged.ts'
 import { type CountMove, movesOfSets, type Request } from './moves.ts'
-import { dueToday } from './pricing/due.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -143,7 +143,7 @@ export const createConsent = (tools: Tools): Gate => {
     if (request.isCorrection) return
     if (payer.charged) addAgreed(payer.charged, invoices)
     charged.agreed(request.set, account.id, invoices)
-    request.set.tell(chargesAgreed, { account, due: invoices.flatMap(dueToday) })
+    request.set.tell(chargesAgreed, { account, due: agreedLines(invoices, moves) })
   }
 
   const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {

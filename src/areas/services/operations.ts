@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, hasProblems, invalid } from '../../lib/failure.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { mergePatch } from '../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -22,6 +22,7 @@ import {
   flatItems,
   mayBeBilledBy,
   type ServicesDoc,
+  sizeProblems,
   standingJson,
 } from './rules.ts'
 import type { PlanAssignment, ServicesChange, StandingChange } from './schema.ts'
@@ -46,6 +47,11 @@ interface Tools {
 
 const combined = <T extends object>(before: T | undefined, given: T, manner: Manner): T =>
   (manner === 'merge' ? mergePatch(before ?? {}, given) : given) as T
+
+const requireSize = (before: readonly Invoice[], after: readonly Invoice[], prefix: '' | 'plan.') => {
+  const problems = sizeProblems(before, after, (category, item) => `${prefix}${category}.${item}`)
+  if (hasProblems(problems)) throw invalid(problems)
+}
 
 export type Services = ReturnType<typeof createServices>
 
@@ -85,7 +91,9 @@ export const createServices = (tools: Tools) => {
     const counts = await quantities.of(account.id)
     const priced = async (of: ServicesDoc) =>
       priceAccount((await priceBook.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
-    const compared = compareInvoices(await priced(before?.doc ?? {}), await priced(doc), store.clock.now())
+    const [had, has] = [await priced(before?.doc ?? {}), await priced(doc)]
+    requireSize(had, has, type === 'manual' ? '' : 'plan.')
+    const compared = compareInvoices(had, has, store.clock.now())
     const changed = { id: account.id, name: account.doc.name }
     await audit.add(set, { account, compared, changed, types: [type] })
     await store.commit(set)
@@ -287,7 +295,11 @@ export const createServices = (tools: Tools) => {
       const quoted = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
       const overrides = (change.overrides ?? doc.overrides ?? {}) as PlanDoc
       const tax = change.tax ?? doc.tax ?? {}
-      return summaryOf(account, { ...doc, plans: quoted, overrides, tax })
+      const priced = { ...doc, plans: quoted, overrides, tax }
+      const { lists } = await priceBook.draft(account, priced)
+      const counts = { ...(await quantities.of(account.id)), manual: doc.manual ?? {} }
+      requireSize([], priceAccount(lists, counts), 'plan.')
+      return summaryOf(account, priced)
     },
 
     /** The plans that an account could have: those of its reseller. */

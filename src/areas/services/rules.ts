@@ -1,4 +1,5 @@
-import { dollarsOfUnits } from '../../lib/money.ts'
+import type { Problems } from '../../lib/failure.ts'
+import { dollarsOfUnits, mostUnits, unitsOfDollars } from '../../lib/money.ts'
 import type { PaymentTokens } from './payment-tokens/rules.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
@@ -87,6 +88,33 @@ export const flatItems = (invoices: readonly Invoice[]) => {
     items[category] = { ...items[category], [item]: flatItem(priced) }
   }
   return items
+}
+
+/** What a line comes to at most: each month, and at once if all of it were new. Units. */
+const sizeOf = ({ billable, rate, total, plan }: PricedItem) =>
+  Math.max(Math.abs(total), billable * rate, billable * unitsOfDollars(plan.activation_charge ?? 0))
+
+/** Invoices that come to more than can be shown and booked exactly, by their lines. What was so before may stay. */
+export const sizeProblems = (
+  before: readonly Invoice[],
+  after: readonly Invoice[],
+  pathOf: (category: string, item: string) => string,
+): Problems => {
+  const problems: Problems = {}
+  const target = dollarsOfUnits(mostUnits)
+  const message = `An invoice stays within ${target} dollars`
+  const linesBefore = before.flatMap(({ items }) => items)
+  for (const { items } of after) {
+    let sum = 0
+    for (const line of items) {
+      const { category, item } = line
+      const known = linesBefore.find((one) => one.category === category && one.item === item)
+      sum += sizeOf(line)
+      if (sum > mostUnits && sizeOf(line) > (known ? sizeOf(known) : 0))
+        problems[pathOf(category, item)] = { maximum: { message, target } }
+    }
+  }
+  return problems
 }
 
 const firstOfNextMonth = (unixMilliseconds: number) => {

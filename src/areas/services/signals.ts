@@ -1,11 +1,11 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { signal } from '../../storage/signal.ts'
-import type { DueLine } from './pricing/due.ts'
+import type { AgreedLine } from './agreed.ts'
 
 /** What an account pays at once, or is given back, for what a change set moves. */
 export interface AgreedCharges {
   account: AccountRecord
-  due: readonly DueLine[]
+  due: readonly AgreedLine[]
 }
 
 /** Somebody who was asked, or need not be, pays for what changes here. */

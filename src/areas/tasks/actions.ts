@@ -1,5 +1,5 @@
 // What a task can do. Other areas write actions against these types (they import them from `../tasks/operations.ts`)
-// and hand them over in areas/index.ts; the help, the judgement of input and the running follow from the definition.
+// and contribute them in their `area.ts`; the help, the judgement of input and the running follow from the definition.
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import type { PlainPolicy } from '../../auth/policies.ts'
 import type { Failure } from '../../lib/failure.ts'

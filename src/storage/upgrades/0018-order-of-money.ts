@@ -24,6 +24,8 @@ export const orderOfMoney: Upgrade = {
       (SELECT count(*) FROM ledger_entries WHERE ledger_entries.account_id = ledger_balances.account_id)`,
     'DROP INDEX ledger_entries_times',
     'CREATE INDEX ledger_entries_times ON ledger_entries (account_id, source_service, created, ordinal)',
+    // What an account will have once its open sales are booked.
+    "CREATE INDEX transactions_open_sales ON transactions (account_id) WHERE status IN ('pending', 'unknown')",
     ...['transactions', 'service_audit'].flatMap((table) => [
       // Grows with time, and within a process with every row. What was there before comes first, in its order.
       `ALTER TABLE ${table} ADD COLUMN place ${key} NOT NULL DEFAULT ''`,

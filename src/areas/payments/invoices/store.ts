@@ -324,9 +324,10 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       return toInvoices(await all(sql, [accountId, transactionId]))[0]
     },
 
-    /** Has the errands that wait for money of an account look at once. */
+    /** Has the errands that wait for money of an account look at once, and again if one is just looking. */
     hurry: (accountId: string, kind: string): Statement => ({
-      sql: `UPDATE work SET due_at = $3 WHERE kind = $1 AND account_id = $2 AND state = 'waiting' AND due_at > $3`,
+      sql: `UPDATE work SET due_at = $3, marks = marks + 1
+        WHERE kind = $1 AND account_id = $2 AND state = 'waiting'`,
       params: [kind, accountId, clock.now()],
     }),
   }

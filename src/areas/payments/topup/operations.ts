@@ -70,7 +70,7 @@ export const createTopups = (tools: Tools) => {
   /** The built-in bookkeeper charges nobody: it gives credit. */
   const credit = (set: ChangeSet, account: AccountRecord, amount: number, trigger: TopupTrigger) => {
     const id = `topup-${randomHex(16)}`
-    return ledgers.post(set, account, {
+    const posting = {
       source: { service: 'payments', id },
       usage: { type: 'topup', quantity: 1, unit: 'payment' },
       amount,
@@ -80,7 +80,8 @@ export const createTopups = (tools: Tools) => {
         period: { start: gregorianNow(clock) },
         executor: { trigger, module: 'topup' },
       },
-    })
+    }
+    return ledgers.post(set, account, posting, { amount: 'amount', quantity: 'amount' })
   }
 
   const entryOf = async (transaction: Transaction): Promise<ToppedUp> => {

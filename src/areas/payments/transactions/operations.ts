@@ -76,7 +76,7 @@ export type Transactions = ReturnType<typeof createTransactions>
  * one piece: so whatever dies, or gets lost, in between is found out by asking again under the same key.
  */
 export const createTransactions = (tools: Tools) => {
-  const { store, settings, bookkeepers, audit, queue, log } = tools
+  const { store, settings, bookkeepers, ledgers, audit, queue, log } = tools
   const rows = createTransactionStore(store)
   const settlement = createSettlement({ ...tools, rows })
   const { clock } = store
@@ -128,6 +128,7 @@ export const createTransactions = (tools: Tools) => {
     }
     if (wanted.sale) rows.reserve(set, wanted.sale, wanted.amount)
     rows.insert(set, transaction)
+    if (wanted.type === 'sale') ledgers.requireRoomForSale(set, account.id)
     const { accountId, id } = transaction
     set.errand({ kind: kindName, id, accountId, payload: {}, ...(dueAt === undefined ? {} : { dueAt }) })
     return transaction

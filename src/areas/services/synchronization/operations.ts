@@ -36,23 +36,14 @@ const errandOf = (accountId: string, bookkeeper: Bookkeeper, dueAt: number): Err
 }
 
 /** The first half: what changes invoices comes before bookkeepers are known. */
-export const createTelling = (tools: { store: Store; settings: Settings; queue: Queue }) => {
-  const { store, settings, queue } = tools
-
-  const tell: TellBookkeepers = async (set, { id }, bookkeepers) => {
+export const createTelling = ({ store, settings }: { store: Store; settings: Settings }): TellBookkeepers => {
+  return async (set, { id }, bookkeepers) => {
     const { sync_buffer_period: seconds } = await settings.of('services')
     const dueAt = store.clock.now() + seconds * 1000
     for (const bookkeeper of bookkeepers.filter(hasToBeTold))
       set
         .errand(errandOf(id, bookkeeper, dueAt))
         .record({ accountId: id, kind: 'service_sync', id, action: 'edited' })
-  }
-
-  return {
-    tell,
-
-    /** Whether a bookkeeper does not know yet how things are. */
-    isDirty: async (accountId: string) => (await queue.waiting(kindName, accountId)).length > 0,
   }
 }
 
@@ -167,6 +158,9 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
   return {
     round: queue.round(kind),
     leaving,
+
+    /** Whether a bookkeeper does not know yet how things are. */
+    isDirty: async (accountId: string) => (await queue.waiting(kindName, accountId)).length > 0,
 
     /** Tells every bookkeeper of an account now. One that does not listen is told again later. */
     async now(account: AccountRecord) {

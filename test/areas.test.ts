@@ -1,0 +1,194 @@
+// A new area is its folder and its line in areas/index.ts. Here the folder is the first half of this file.
+import { describe, expect, it } from 'vitest'
+import { accountsArea } from '../src/areas/accounts/area.ts'
+import type { Accounts } from '../src/areas/accounts/operations.ts'
+import { accountLeaving } from '../src/areas/accounts/signals.ts'
+import { type Area, type AreaTools, area } from '../src/areas/area.ts'
+import { assemble } from '../src/areas/assemble.ts'
+import type { AccountRecord } from '../src/auth/identity.ts'
+import { accountAdmin } from '../src/auth/policies.ts'
+import { ListAnswer, made } from '../src/http/answer/answers.ts'
+import { collectionListing } from '../src/http/answer/listing.ts'
+import { get, put, type Route } from '../src/http/route.ts'
+import type { ErrandKind } from '../src/jobs/queue.ts'
+import { list, must, open, text } from '../src/lib/schema.ts'
+import { type Author, ChangeSet } from '../src/storage/change-set.ts'
+import { createCollection } from '../src/storage/collection.ts'
+import { on } from '../src/storage/signal.ts'
+import type { Store } from '../src/storage/store.ts'
+import { describeEngines, useWorld } from './support/world.ts'
+
+// schema.ts
+const Postcard = open({ says: must(text(1, 140)) })
+const PostcardAnswer = open({ id: must(text(32, 32)), says: must(text(1, 140)) })
+
+interface PostcardDoc {
+  says: string
+}
+
+// operations.ts
+const createPostcards = (store: Store, accounts: Pick<Accounts, 'find'>) => {
+  const cards = createCollection<PostcardDoc, object>(store, {
+    kind: 'postcard',
+    sortKey: (_doc, id) => id,
+    row: ({ says }) => ({ says }),
+  })
+  const delivered: string[] = []
+  const later = () => store.clock.now() + 1000
+
+  const deliverer: ErrandKind<{ says: string }, string | undefined> = {
+    kind: 'postcard',
+    ask: async ({ accountId }) => (await accounts.find(accountId))?.doc.name,
+    conclude({ payload }, name) {
+      delivered.push(`${name}: ${payload.says}`)
+      return { state: 'done' }
+    },
+  }
+
+  return {
+    cards,
+    deliverer,
+    delivered,
+
+    async write(author: Author, accountId: string, doc: PostcardDoc) {
+      const card = cards.draft(accountId, { doc, hidden: {} })
+      const set = new ChangeSet(author)
+      cards.insert(set, card)
+      set.errand({ kind: 'postcard', id: card.id, accountId, payload: doc, dueAt: later() })
+      await store.commit(set)
+      return card
+    },
+
+    /** To whoever stood above. */
+    sayGoodbye(set: ChangeSet, { id, doc, hidden }: AccountRecord) {
+      const payload = { says: `${doc.name} has left` }
+      set.errand({ kind: 'postcard', id, accountId: hidden.tree.at(-1) ?? id, payload, dueAt: later() })
+    },
+  }
+}
+
+type Postcards = ReturnType<typeof createPostcards>
+
+// routes.ts
+const postcardRoutes = ({ cards, write }: Postcards): Route[] => [
+  put('/v2/accounts/{account_id}/postcards', {
+    summary: 'Write a postcard',
+    allow: accountAdmin,
+    body: Postcard,
+    answers: PostcardAnswer,
+    run: async ({ author, account, data }) => made(await write(author, account.id, data)),
+  }),
+  get('/v2/accounts/{account_id}/postcards', {
+    summary: 'List the postcards of an account',
+    allow: accountAdmin,
+    answers: PostcardAnswer,
+    list: true,
+    run: ({ path }) => new ListAnswer(collectionListing(cards, path.account_id)),
+  }),
+]
+
+// area.ts
+const createPostcardsArea = () => {
+  const seen = { delivered: [] as string[], rounds: 0 }
+  const defined = area({
+    name: 'postcards',
+    needs: { accounts: accountsArea },
+    create({ store }, { accounts }) {
+      const postcards = createPostcards(store, accounts)
+      seen.delivered = postcards.delivered
+      return {
+        offers: postcards,
+        routes: postcardRoutes(postcards),
+        errands: [postcards.deliverer],
+        rounds: [
+          {
+            name: 'postcard counting',
+            everySeconds: 3600,
+            async run() {
+              seen.rounds += 1
+            },
+          },
+        ],
+        hears: [on(accountLeaving, postcards.sayGoodbye)],
+      }
+    },
+  })
+  return { seen, defined }
+}
+
+describeEngines('an area that is added by one line', (engine) => {
+  const { seen, defined } = createPostcardsArea()
+  const world = useWorld(engine, undefined, undefined, [defined])
+
+  const written = async () => {
+    const account = await world.account(world.reseller)
+    const answer = await world.ross.put(`${account.path}/postcards`, { says: 'Hello' })
+    return { account, answer, id: answer.data.id }
+  }
+
+  it('answers at its routes', async () => {
+    const { account, answer, id } = await written()
+    expect(answer).toSucceedWith({ id, says: 'Hello' })
+    expect(await world.ross.get(`${account.path}/postcards`)).toSucceedWith([{ id, says: 'Hello' }])
+    expect(await world.rex.get(`${account.path}/postcards`)).toFailWith(403, 'forbidden')
+  })
+
+  it('has its errands carried out, and its rounds done', async () => {
+    const { account } = await written()
+    world.clock.advance({ seconds: 1 })
+    await world.server.rounds.runNow('postcard')
+    expect(seen.delivered).toContain(`${account.name}: Hello`)
+    const before = seen.rounds
+    await world.server.rounds.runNow('postcard counting')
+    expect(seen.rounds).toBe(before + 1)
+  })
+
+  it('hears what others tell, and what it does then is stored with what was told, or not at all', async () => {
+    const account = await world.account(world.reseller, { name: 'Leaver' })
+    const below = await world.account(account)
+    const farewell = 'Reseller: Leaver has left'
+    expect((await world.ross.delete(account.path)).status).toBe(409)
+    world.clock.advance({ seconds: 1 })
+    await world.server.rounds.runNow('postcard')
+    expect(seen.delivered).not.toContain(farewell)
+    await world.ross.delete(below.path)
+    expect((await world.ross.delete(account.path)).status).toBe(200)
+    world.clock.advance({ seconds: 1 })
+    await world.server.rounds.runNow('postcard')
+    expect(seen.delivered).toContain(farewell)
+  })
+})
+
+describe('a list of areas', () => {
+  // Nothing is made of it before the list is found to be wrong.
+  const tools = {} as AreaTools
+  const base = area({ name: 'base', create: () => ({ offers: { say: () => 'base' } }) })
+  const above: Area = area({
+    name: 'above',
+    needs: { base },
+    create: (_tools, needs) => ({ offers: needs.base.say() }),
+  })
+  const collector = area({ name: 'collector', collects: ['schemas'], create: () => ({}) })
+  const contributor = (name: string) => area({ name, create: () => ({ schemas: { cards: list(Postcard) } }) })
+
+  it('has what an area needs above it', () => {
+    expect(() => assemble([above, base], tools)).toThrow(
+      'above needs base, which has to stand above it in the list',
+    )
+  })
+
+  it('has whoever collects something below those who contribute it', () => {
+    expect(() => assemble([collector, contributor('late')], tools)).toThrow(
+      'late contributes schemas: it has to stand above collector',
+    )
+  })
+
+  it('has each name once', () => {
+    expect(() => assemble([contributor('one'), contributor('two')], tools)).toThrow(
+      'two areas contribute cards',
+    )
+    expect(() => assemble([base, area({ name: 'base', create: () => ({}) })], tools)).toThrow(
+      'two areas are called base',
+    )
+  })
+})
