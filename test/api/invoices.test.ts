@@ -287,6 +287,7 @@ describeEngines('invoices', (engine) => {
     await round('monthly_bills')
     const account = await customer()
     await adminOf(account, { email: 'payer@acme.test' })
+    await world.deliverMail()
     await phone(account)
     await nextMonth()
     await round('monthly_bills', 'invoice_mail')

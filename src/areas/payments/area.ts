@@ -9,6 +9,8 @@ import { servicesArea } from '../services/area.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
 import { createBillingGate } from './billing/gate.ts'
 import { createBilling } from './billing/operations.ts'
+import { createGatewayEvents } from './gateway-events/operations.ts'
+import { stripePage } from './gateway-events/routes.ts'
 import { createComposing } from './invoices/composing.ts'
 import { createDunning } from './invoices/dunning.ts'
 import { createInvoiceIssuing } from './invoices/issuing.ts'
@@ -43,6 +45,7 @@ export const paymentsArea = area({
     const billing = createBilling({ ...money, transactions, invoices: issuing })
     const invoicing = { ...money, rows, composing, issuing, progress, transactions }
     const invoices = createInvoices(invoicing)
+    const events = createGatewayEvents({ ...money, transactions, invoices: rows })
     const printing = createInvoicePrinting({ settings, rows, brandOf: whitelabel.brandOf })
     return {
       offers: {
@@ -72,9 +75,10 @@ export const paymentsArea = area({
         ...topupRoutes(topups, services.sellerOf),
         ...invoiceRoutes({ invoices, printing }),
       ],
-      errands: [createDunning(invoicing), createInvoiceMailing({ ...money, rows })],
+      errands: [createDunning(invoicing), createInvoiceMailing({ ...money, rows }), events.kind],
+      posted: [stripePage(events)],
       gates: [createBillingGate(billing)],
-      rounds: [transactions.round, topups.round, billing.round],
+      rounds: [transactions.round, topups.round, billing.round, events.tidying],
       hears: [
         on(balanceMoved, (set, { account, isSpent }) => {
           if (isSpent) topups.spent(set, account)

@@ -55,13 +55,14 @@ export const servicesArea = area({
       audit,
       isDirty: synchronization.isDirty,
     })
+    const paymentTokens = createPaymentTokens({ store, books, bookkeepers })
     return {
-      offers: { services, quantities, books, bookkeepers, standings, audit, charged },
+      offers: { services, quantities, books, bookkeepers, standings, audit, charged, paymentTokens },
       routes: [
         ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
         ...servicesRoutes(services),
         ...planRoutes(plans),
-        ...paymentTokenRoutes(createPaymentTokens({ store, books, bookkeepers })),
+        ...paymentTokenRoutes(paymentTokens),
         ...synchronizationRoutes(synchronization),
       ],
       rounds: [quantities.round, synchronization.round],

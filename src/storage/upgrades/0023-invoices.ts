@@ -99,5 +99,13 @@ export const invoices: Upgrade = {
       PRIMARY KEY (vendor_id, id)
     ) ${compact}`,
     'CREATE INDEX payment_events_times ON payment_events (at)',
+    // Charges that their payers want back: `open`, `won` or `lost`.
+    `CREATE TABLE payment_disputes (
+      vendor_id ${key} NOT NULL,
+      id ${key} NOT NULL,
+      account_id ${key} NOT NULL,
+      state ${key} NOT NULL,
+      PRIMARY KEY (vendor_id, id)
+    ) ${compact}`,
   ],
 }

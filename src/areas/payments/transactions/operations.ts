@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
@@ -6,7 +7,14 @@ import { newId, randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Mail } from '../../../mail/mail.ts'
-import { type Absent, declined, type Gateway, type Outcome, unknown } from '../../../payment/gateway.ts'
+import {
+  type Absent,
+  declined,
+  type Gateway,
+  type Outcome,
+  type OutsideRefund,
+  unknown,
+} from '../../../payment/gateway.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -180,7 +188,7 @@ export const createTransactions = (tools: Tools) => {
       const transaction = await rows.get(accountId, id)
       if (!isOpen(transaction)) return { state: 'done' }
       const { status, reason = '', message = '' } = resultOf(answer)
-      const set = await settlement(begun.get(id) ?? roundAuthor, transaction, answer)
+      const set = await settlement.settle(begun.get(id) ?? roundAuthor, transaction, answer)
       return { state: ends[statusAfter(answer)], outcome: `${status} ${reason} ${message}`, sets: [set] }
     },
   }
@@ -215,10 +223,51 @@ export const createTransactions = (tools: Tools) => {
     return rows.get(account.id, transaction.id)
   }
 
+  /**
+   * Adds a refund that somebody made at the gateway itself, as it is booked when it is asked for here. It happens once:
+   * its id follows from the gateway's.
+   */
+  const adopt = async (set: ChangeSet, account: AccountRecord, sale: Transaction, refund: OutsideRefund) => {
+    const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
+    const left = sale.amount - sale.refunded
+    if ((await rows.find(sale.accountId, id)) || left < refund.amount) return undefined
+    const now = clock.now()
+    const wanted: Wanted = {
+      type: 'refund',
+      amount: refund.amount,
+      description: 'Refund by the payment processor',
+      trigger: 'outside',
+      module: 'gateway',
+      bookkeeper: sale.doc.bookkeeper,
+      sale,
+    }
+    const transaction: Transaction = {
+      accountId: sale.accountId,
+      id,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
+      type: 'refund',
+      status: 'completed',
+      amount: refund.amount,
+      refunded: 0,
+      doc: await docOf(set.author, account, wanted),
+    }
+    rows.reserve(set, sale, refund.amount)
+    const ledger_id = settlement.book(set, transaction)
+    const doc = { ...transaction.doc, ledger_id, result: { status: 'succeeded', id: refund.id } as const }
+    rows.insert(set, { ...transaction, doc })
+    await settlement.tell(set, transaction, doc)
+    return id
+  }
+
   return {
     open,
+    adopt,
     round: queue.round(kind),
     carryOut,
+
+    find: rows.find,
 
     async get(accountId: string, id: string): Promise<Transaction> {
       if (!transactionId.test(id)) throw failure('bad_identifier', { cause: id })

@@ -80,7 +80,7 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
   }
 
   /** The change set that books how a movement ended, or notes that nobody knows. */
-  return async (author: Author, transaction: Transaction, outcome: Outcome) => {
+  const settle = async (author: Author, transaction: Transaction, outcome: Outcome) => {
     const set = new ChangeSet(author)
     rows.takeTurn(set, transaction)
     const status = statusAfter(outcome)
@@ -95,4 +95,6 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
     await tell(set, transaction, doc)
     return set
   }
+
+  return { settle, book: post, tell }
 }
