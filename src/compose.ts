@@ -177,6 +177,7 @@ const putTogether = async (
     }),
     isUnrestricted: areas.tokenRestrictions.isUnrestricted,
     resellerOf: areas.accounts.resellerOf,
+    settleServices: areas.services.settle,
     throttle: createThrottle(settings, clock),
     idempotency,
     settings,

@@ -12,7 +12,7 @@ import { collectionListing } from '../src/http/answer/listing.ts'
 import { get, put, type Route } from '../src/http/route.ts'
 import type { ErrandKind } from '../src/jobs/queue.ts'
 import { list, must, open, text } from '../src/lib/schema.ts'
-import { type Author, ChangeSet } from '../src/storage/change-set.ts'
+import { type Author, ChangeSet, conflict } from '../src/storage/change-set.ts'
 import { createCollection } from '../src/storage/collection.ts'
 import { on } from '../src/storage/signal.ts'
 import type { Store } from '../src/storage/store.ts'
@@ -145,17 +145,20 @@ describeEngines('an area that is added by one line', (engine) => {
 
   it('hears what others tell, and what it does then is stored with what was told, or not at all', async () => {
     const account = await world.account(world.reseller, { name: 'Leaver' })
-    const below = await world.account(account)
-    const farewell = 'Reseller: Leaver has left'
-    expect((await world.ross.delete(account.path)).status).toBe(409)
-    world.clock.advance({ seconds: 1 })
-    await world.server.rounds.runNow('postcard')
-    expect(seen.delivered).not.toContain(farewell)
-    await world.ross.delete(below.path)
-    expect((await world.ross.delete(account.path)).status).toBe(200)
-    world.clock.advance({ seconds: 1 })
-    await world.server.rounds.runNow('postcard')
-    expect(seen.delivered).toContain(farewell)
+    const { store, areas } = world.server
+    const farewells = async () => {
+      world.clock.advance({ seconds: 1 })
+      await world.server.rounds.runNow('postcard')
+      return seen.delivered.filter((text) => text === 'Reseller: Leaver has left').length
+    }
+    const refused = new ChangeSet({ requestId: 'test' })
+      .tell(accountLeaving, await areas.accounts.get(account.id))
+      .record({ accountId: account.id, kind: 'note', id: 'x', action: 'created' })
+      .run("DELETE FROM work WHERE kind = 'nothing'", [], { rows: 1, orElse: conflict })
+    await expect(store.commit(refused)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    expect(await farewells()).toBe(0)
+    expect(await world.ross.delete(account.path)).toMatchObject({ status: 200 })
+    expect(await farewells()).toBe(1)
   })
 })
 

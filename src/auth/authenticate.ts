@@ -1,4 +1,5 @@
 import { failure } from '../lib/failure.ts'
+import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
@@ -105,7 +106,7 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
       if (!entry) throw failure('invalid_credentials', {})
       giveBack()
       known.set(hash, entry)
-      if (known.size > mostBasic) known.delete(known.keys().next().value as string)
+      forgetOldest(known, mostBasic)
     }
     const { account, user } = entry
     if (user.doc.enabled === false) throw failure('invalid_credentials', {})

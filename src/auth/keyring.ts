@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { codeOf } from '../lib/error-facts.ts'
 import { randomHex, randomKey } from '../lib/ids.ts'
 
 /** Encrypts what has to be readable again but must mean nothing to a thief of the database. */
@@ -33,7 +34,7 @@ export const readServerKey = (dataDir: string): Buffer | undefined => {
     if (key.length !== keyBytes) throw new Error(`${file} does not hold ${keyBytes} bytes in hex`)
     return key
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if (codeOf(error) === 'ENOENT') return undefined
     throw error
   }
 }
@@ -59,7 +60,7 @@ export const keepServerKey = (dataDir: string, key: Buffer): Buffer => {
   try {
     linkSync(draft, file)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (codeOf(error) !== 'EEXIST') throw error
   } finally {
     rmSync(draft)
   }

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../lib/clock.ts'
 import { failure } from '../lib/failure.ts'
+import { forgetOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
@@ -70,7 +71,7 @@ const makeKeyPair = promisify(generateKeyPair)
 
 const remember = <T>(memory: Map<string, T>, token: string, entry: T) => {
   memory.set(token, entry)
-  if (memory.size > mostVerified) memory.delete(memory.keys().next().value as string)
+  forgetOldest(memory, mostVerified)
 }
 
 const systemDefinition: CollectionDefinition<object, SystemHidden> = {

@@ -5,6 +5,7 @@ import type { ResellerOf } from '../auth/policies.ts'
 import type { Clock } from '../lib/clock.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
+import { memberOf } from '../lib/member.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
@@ -41,6 +42,8 @@ export interface Frame {
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
   resellerOf: ResellerOf
+  /** Resolves when bookkeepers outside were told what has changed for these accounts. */
+  settleServices(accountIds: readonly string[]): Promise<void>
   throttle: Throttle
   idempotency: Idempotency
   settings: Settings
@@ -104,8 +107,8 @@ export class Exchange {
   value(name: string): unknown {
     const { data, envelope } = this.body
     if (data !== undefined && !Array.isArray(data)) {
-      const own = (data as Record<string, unknown>)[name]
-      if (own !== undefined && Object.hasOwn(data as object, name)) return own
+      const own = memberOf(data, name)
+      if (own !== undefined) return own
     }
     return envelope[name] ?? this.query.get(name) ?? undefined
   }

@@ -127,9 +127,7 @@ const isPublic = (exchange: Exchange) => exchange.route?.spec.allow.needsToken =
 const findAccount: Step = async (exchange) => {
   const { account_id: id } = exchange.variables
   if (id === undefined || !isId(id)) return
-  exchange.account = (await exchange.frame.store.records.find(id, accountKind, id)) as
-    | AccountRecord
-    | undefined
+  exchange.account = await exchange.frame.store.records.find(id, accountKind, id)
 }
 
 const resourceOf = ({ route, segments }: Exchange) => {
@@ -291,6 +289,13 @@ const answerAgain = async (exchange: Exchange, { again }: Route, changes: readon
   throw failure('idempotency_conflict', { message, changes })
 }
 
+/** Charges and counts are part of the change; whoever asks for it waits until bookkeepers outside know them as well. */
+const settleServices = async (exchange: Exchange) => {
+  const concerned = exchange.account ?? exchange.actor?.account
+  if (!concerned || exchange.method === 'GET' || !exchange.isTrue('wait_for_service_update')) return
+  await exchange.frame.settleServices([concerned.id, ...concerned.hidden.tree])
+}
+
 /**
  * Parents and record, body, precondition, execution. A lost write race starts again from the record as it is now,
  * so that a PATCH is merged into it and If-Match is held against it.
@@ -308,6 +313,7 @@ const execute: Step = async (exchange) => {
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
   const result = await (exchange.lost ? answerAgain(exchange, route, exchange.lost) : carryOut())
+  await settleServices(exchange)
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)

@@ -313,11 +313,12 @@ export const createQueue = ({ store, log }: Tools) => {
 
     /**
      * Carries out an errand that was just committed, for somebody who waits for its end. It must not be due at once:
-     * else the round is at it too. Answers with how it stands then: it may still wait.
+     * else the round is at it too. Answers with how it stands then: it may still wait, and it does while something of
+     * its subject comes before it.
      */
     async now(kind: string, id: string): Promise<Work | undefined> {
       const work = await rows.find(kind, id)
-      if (work?.state !== 'waiting') return work
+      if (work?.state !== 'waiting' || (await rows.isBehind(work))) return work
       await performerFor(kind)(work, { signal: new AbortController().signal, isOver: () => false })
       return rows.find(kind, id)
     },

@@ -92,6 +92,15 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     return (await all(sql, [kind, now])).length > 0
   },
 
+  /** Whether something of its subject was asked for before it, and still waits. */
+  async isBehind({ kind, id, subject }: Work): Promise<boolean> {
+    if (subject === '') return false
+    const sql = `SELECT e.id FROM work AS w JOIN work AS e ON e.subject = w.subject AND e.subject <> ''
+        AND e.state = 'waiting' AND e.sequence < w.sequence
+      WHERE w.kind = $1 AND w.id = $2 LIMIT 1`
+    return (await all(sql, [kind, id])).length > 0
+  },
+
   /** Accounts that have something due, in the order of their ids, behind one of them. */
   async accounts(kind: string, now: number, after: string, limit: number): Promise<string[]> {
     const rows = await all(accountsWithWork, [kind, now, after, limit])

@@ -5,15 +5,13 @@ const macro = /\{\{\s*([A-Za-z0-9_.]{1,100})\s*\}\}/g
 export type Values = Readonly<Record<string, string>>
 
 /** The names that a template asks for, as often as it does. */
-export const usesIn = (template: string) => [...template.matchAll(macro)].map(([, name]) => name as string)
+export const usesIn = (template: string) => [...template.matchAll(macro)].map(([, name = '']) => name)
 
 /** The names that a template asks for, each once. */
 export const namesIn = (template: string) => [...new Set(usesIn(template))]
 
 const fill = (template: string, values: Values, put: (value: string) => string) =>
-  template.replace(macro, (_all, name: string) =>
-    put(Object.hasOwn(values, name) ? (values[name] as string) : ''),
-  )
+  template.replace(macro, (_all, name: string) => put((Object.hasOwn(values, name) && values[name]) || ''))
 
 const entities: Record<string, string> = {
   '&': '&amp;',
@@ -24,7 +22,7 @@ const entities: Record<string, string> = {
 }
 
 /** No value can open a tag or end an attribute. */
-const escaped = (value: string) => value.replace(/[&<>"']/g, (character) => entities[character] as string)
+const escaped = (value: string) => value.replace(/[&<>"']/g, (character) => entities[character] ?? character)
 
 export const renderText = (template: string, values: Values) => fill(template, values, (value) => value)
 

@@ -84,7 +84,7 @@ export const createMail = ({ store, keyring, nudge }: Tools): Mail => {
       limit: mostRecipients,
       descending: false,
     }
-    const admins = (await records.page(query)) as UserRecord[]
+    const admins = await records.page(query)
     return admins.flatMap(({ doc }) =>
       doc.priv_level === 'admin' && doc.enabled !== false ? (addressOf(doc) ?? []) : [],
     )

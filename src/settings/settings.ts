@@ -1,13 +1,15 @@
 import type { Json } from '../lib/json.ts'
 import { systemScope } from '../storage/change-set.ts'
-import type { Records, StoredRecord } from '../storage/records.ts'
+import { kind, type RecordOf, type Records } from '../storage/records.ts'
 import { type SettingsName, type SettingsOf, settingsSchemas } from './documents.ts'
 import { defaultsOf, mergeSections } from './sections.ts'
 
 /** The kind of record that holds a settings document: `doc` is sections by name. */
-export const settingsKind = 'system_config'
+export const settingsKind = kind<SettingsDoc>('system_config')
 
 export type SettingsDoc = Record<string, Json>
+
+type SettingsRecord = RecordOf<typeof settingsKind>
 
 /** What administrators have set, node over default over the schema's defaults. Read anew on each call; cached by the store. */
 export interface Settings {
@@ -26,7 +28,7 @@ interface Reading {
 
 export const createSettings = (records: Records, node: string): Settings => {
   const fallbacks = new Map<string, Json>()
-  const merged = new WeakMap<StoredRecord, Json>()
+  const merged = new WeakMap<SettingsRecord, Json>()
   const readings = new Map<SettingsName, Reading>()
 
   const fallback = (name: SettingsName) => {
@@ -35,9 +37,8 @@ export const createSettings = (records: Records, node: string): Settings => {
     return known
   }
 
-  const merge = (name: SettingsName, record: StoredRecord) => {
-    const doc = record.doc as SettingsDoc
-    const value = mergeSections(fallback(name), doc.default, doc[node])
+  const merge = (name: SettingsName, record: SettingsRecord) => {
+    const value = mergeSections(fallback(name), record.doc.default, record.doc[node])
     merged.set(record, value)
     return value
   }
@@ -49,7 +50,7 @@ export const createSettings = (records: Records, node: string): Settings => {
     const record = await records.find(systemScope, settingsKind, name)
     const reading = {
       era,
-      sections: (record?.doc as SettingsDoc | undefined) ?? noSections,
+      sections: record?.doc ?? noSections,
       value: record ? (merged.get(record) ?? merge(name, record)) : fallback(name),
     }
     readings.set(name, reading)

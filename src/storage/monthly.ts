@@ -1,3 +1,4 @@
+import { codeOf } from '../lib/error-facts.ts'
 import { type ChangeSet, systemScope } from './change-set.ts'
 import { cacheKey, type Database, type Value } from './db.ts'
 import { integer, shape, text } from './table.ts'
@@ -49,8 +50,6 @@ export interface MonthlyTable {
 }
 
 type InsertFailure = NonNullable<Parameters<ChangeSet['run']>[2]>['orElse']
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
 
 /** Whether a month could not be dropped because somebody was reading it all the while (PostgreSQL). */
 export const isInUse = (error: unknown) => codeOf(error) === '55P03'

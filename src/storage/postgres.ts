@@ -236,7 +236,7 @@ const createWriter = (
     }
     try {
       const results = await sendTogether(lane, client, batch, payloadOf(processId, batch))
-      const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] as number[]))
+      const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
       if (verdicts.some(Boolean)) {
         await lane.say(client, 'ROLLBACK')
         judge(batch, verdicts)
@@ -251,8 +251,9 @@ const createWriter = (
   }
 
   const pump = () => {
-    while (queue.length > 0 && idle.length > 0) {
-      const lane = idle.pop() as Link
+    while (queue.length > 0) {
+      const lane = idle.pop()
+      if (!lane) return
       runBatch(lane, takeBatch()).finally(() => {
         idle.push(lane)
         if (queue.length > 0) pump()
@@ -299,7 +300,7 @@ const appendText = (table: AppendTable) => {
 const appendStatements = (appends: readonly Append[]) =>
   [...Map.groupBy(appends, ({ table }) => table)].map(([table, rows]) => ({
     sql: appendText(table),
-    params: Object.keys(table.columns).map((_, column) => rows.map(({ values }) => values[column] as Value)),
+    params: Object.keys(table.columns).map((_, column) => rows.map(({ values }) => values[column] ?? null)),
   }))
 
 /** Sends a whole transaction but its COMMIT in one go; answers with the row counts of each entry's statements. */

@@ -44,13 +44,15 @@ export class StoredRecord<Doc extends object = Json, Hidden extends object = Jso
   }
 
   get doc(): Readonly<Doc> {
-    this.#doc ??= JSON.parse(this.docText) as Doc
-    return this.#doc
+    const doc: Doc = this.#doc ?? JSON.parse(this.docText)
+    this.#doc = doc
+    return doc
   }
 
   get hidden(): Readonly<Hidden> {
-    this.#hidden ??= JSON.parse(this.hiddenText) as Hidden
-    return this.#hidden
+    const hidden: Hidden = this.#hidden ?? JSON.parse(this.hiddenText)
+    this.#hidden = hidden
+    return hidden
   }
 }
 

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { forgetOldest } from '../lib/forget-oldest.ts'
 
 // What filters and months make of statements is without end: the oldest is given up, and prepared anew if it comes back.
 const mostKept = 300
@@ -14,14 +15,5 @@ export const createStatements = (connection: DatabaseSync) => {
       forgetOldest(statements, mostKept)
     }
     return statement
-  }
-}
-
-/** Keeps a map of what can be made again from growing. */
-export const forgetOldest = (map: Map<string, unknown>, most: number) => {
-  if (map.size <= most) return
-  for (const oldest of map.keys()) {
-    map.delete(oldest)
-    return
   }
 }

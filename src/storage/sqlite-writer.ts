@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { messageOf } from '../lib/error-facts.ts'
 import { type PostedStatement, type PostedWrites, readPosted } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createStatements } from './sqlite-statements.ts'
@@ -19,8 +20,6 @@ const connection = openDurable(file)
 const texts: string[] = []
 
 const prepared = createStatements(connection)
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
 
 // Other processes of the same file tell by the counters of others whether they have to forget what they cached.
 const countCommit =

@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
+import { forgetOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
 import { joinedLines } from './csv-lines.ts'
 import {
@@ -18,7 +19,6 @@ import { inTurn } from './in-turn.ts'
 import { createPosting } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'
-import { forgetOldest } from './sqlite-statements.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink } from './worker-link.ts'
 
@@ -127,8 +127,8 @@ export const openSqlite = (file: string): Database => {
 const createFence = (connection: DatabaseSync, processId: string, announce: StaleListener) => {
   const dataVersion = connection.prepare('PRAGMA data_version')
   const foreignCommits = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
-  const readVersion = () => (dataVersion.get() as { data_version: number }).data_version
-  const readForeign = () => (foreignCommits.get(processId) as { sum: number }).sum
+  const readVersion = () => Number(dataVersion.get()?.data_version)
+  const readForeign = () => Number(foreignCommits.get(processId)?.sum)
   let version = readVersion()
   let foreign = readForeign()
   let looking: Promise<void> | undefined

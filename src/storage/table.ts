@@ -73,6 +73,11 @@ const plain = <T>(type: Column<T>['type'], value: unknown) => {
   return value as T
 }
 
+const bindable = (value: unknown) => {
+  if (typeof value === 'string' || typeof value === 'number') return value
+  throw new Error(`${JSON.stringify(value)} can be no column's value`)
+}
+
 const textIn = (stored: Stored) => plain<string>('text', stored)
 
 const snakeCase = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -184,11 +189,17 @@ export const table = <const C extends Columns>(name: string, columns: C): Table<
   }
   const inserted = `INSERT INTO ${name} (${names}) VALUES (${placeholders(places.length)})`
 
-  const stored = places.map(({ field, column: { type, write } }) => (row: Values<C>) => {
-    const value: unknown = row[field]
-    return write ? write(value) : plain<Value>(type, value)
-  })
-  const valuesOf = (row: Values<C>) => stored.map((valueIn) => valueIn(row))
+  const writers = places.map(({ column: { write } }) => write)
+  const fields = places.map(({ field }) => field)
+  const valuesOf = (row: Readonly<Record<string, unknown>>) => {
+    const values: Value[] = []
+    for (let at = 0; at < fields.length; at += 1) {
+      const field = fields[at] ?? ''
+      const write = writers[at]
+      values.push(write ? write(row[field]) : bindable(row[field]))
+    }
+    return values
+  }
 
   const statementOf =
     (sql: string): StatementOf<C> =>

@@ -99,7 +99,7 @@ export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
     await run(`CREATE TABLE IF NOT EXISTS storage_upgrades (
       number INTEGER NOT NULL PRIMARY KEY, title TEXT NOT NULL, applied_at BIGINT NOT NULL)`)
     const [row] = await run('SELECT max(number) AS number FROM storage_upgrades')
-    const reached = (row?.number as number | null) ?? 0
+    const reached = Number(row?.number ?? 0)
     const known = list.at(-1)?.number ?? 0
     if (reached > known) {
       throw new Error(

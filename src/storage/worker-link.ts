@@ -11,8 +11,8 @@ const firstScript = new URL('./worker-start.mjs', import.meta.url)
 // What a question brings is garbage as soon as it is answered: room for more would only be filled with it.
 const maxYoungGenerationSizeMb = 6
 
-interface Waiting {
-  resolve: (content: never) => void
+interface Waiting<Answer> {
+  resolve: (content: Answer) => void
   reject: (error: unknown) => void
 }
 
@@ -23,7 +23,7 @@ interface Waiting {
 export const createWorkerLink = <Question, Answer>(script: URL, workerData: object, onStart?: () => void) => {
   let worker: Worker | undefined
   let lastNumber = 0
-  const waiting = new Map<number, Waiting>()
+  const waiting = new Map<number, Waiting<Answer>>()
 
   const failAll = (reason: unknown) => {
     worker = undefined
@@ -36,7 +36,7 @@ export const createWorkerLink = <Question, Answer>(script: URL, workerData: obje
     const call = waiting.get(number)
     waiting.delete(number)
     if (waiting.size === 0) worker?.unref()
-    call?.resolve(content as never)
+    call?.resolve(content)
   }
 
   const start = () => {
@@ -61,7 +61,7 @@ export const createWorkerLink = <Question, Answer>(script: URL, workerData: obje
       const question: Numbered<Question> = { number: ++lastNumber, content }
       worker.postMessage(question)
       return new Promise((resolve, reject) => {
-        waiting.set(question.number, { resolve: resolve as Waiting['resolve'], reject })
+        waiting.set(question.number, { resolve, reject })
       })
     },
     async close() {

@@ -38,6 +38,10 @@ describeEngines('the localities of an operator', (engine) => {
       )
     })
 
+  const importSample = async () => {
+    expect(await run('localities', 'import', sample)).toMatchObject({ status: 0, errors: '' })
+  }
+
   const fileWith = async (...lines: string[]) => {
     const file = join(folder, 'file.csv')
     await writeFile(file, lines.join('\n'))
@@ -50,19 +54,22 @@ describeEngines('the localities of an operator', (engine) => {
     world.ada.post(`${world.acme.path}/phone_numbers/locality`, { numbers })
 
   it('are imported from a CSV beside the running server', async () => {
-    expect(await cities('Toronto')).toFailWith(500, 'init failed')
     expect(await run('localities', 'import', sample)).toEqual({
       status: 0,
       output: '10 localities are there now; 0 lines were left out\n',
       errors: '',
     })
-    const [audited] = await world.server.store.all(
+    const audited = await world.server.store.all(
       "SELECT action, after_doc FROM audit_log WHERE account_id = 'system' AND kind = 'localities'",
     )
-    expect(audited).toMatchObject({ action: 'created', after_doc: expect.stringContaining('"rows":10') })
+    expect(audited.map(({ action }) => action)).toContain('created')
+    expect(audited).toContainEqual(
+      expect.objectContaining({ after_doc: expect.stringContaining('"rows":10') }),
+    )
   })
 
   it('tell the prefixes of the cities that a name begins', async () => {
+    await importSample()
     expect(await cities('san')).toSucceedWith({
       'San Francisco': { state: 'CA', prefixes: ['628', '415'].sort() },
       'San Rafael': { state: 'CA', prefixes: ['415'] },
@@ -104,6 +111,7 @@ describeEngines('the localities of an operator', (engine) => {
     }
     const sanRafael = { locality: 'San Rafael', province: 'CA', latitude: '37.9735', longitude: '-122.5311' }
     const london = { locality: 'London', latitude: '51.5074', longitude: '-0.1278' }
+    await importSample()
     expect(await locality('4152340000', '+14152330000', '+442079460000', '+33123456789')).toSucceedWith({
       '+14152340000': place('+14152340000', 'US', sanFrancisco),
       '+14152330000': place('+14152330000', 'US', sanRafael),
@@ -113,6 +121,7 @@ describeEngines('the localities of an operator', (engine) => {
   })
 
   it('give found numbers their rate centers', async () => {
+    await importSample()
     await stockNumbers(world.server.store, [{ number: '+14152338397' }, { number: '+14180000001' }])
     const found = async (prefix: string) =>
       (await world.ada.get('/v2/phone_numbers', { query: { prefix } })).data[0].rate_center
@@ -154,6 +163,7 @@ describeEngines('the localities of an operator', (engine) => {
   })
 
   it('stay as they are when a file is none of theirs', async () => {
+    await importSample()
     const refusals: [file: string, says: string][] = [
       [await fileWith('prefix,country', '415,US'), 'the header has no column region'],
     ]
@@ -173,6 +183,6 @@ describeEngines('the localities of an operator', (engine) => {
     expect(await told(header, '415,US,CA,"X,,,,')).toContain('a quote is not closed')
     expect((await run('localities', 'import', join(folder, 'missing.csv'))).errors).toContain('no such file')
     expect((await run('localities', 'export', sample)).status).toBe(2)
-    expect(await cities('later')).toSucceedWith({ Later: { state: 'CA', prefixes: ['415'] } })
+    expect(await cities('San Rafael')).toSucceedWith({ 'San Rafael': { state: 'CA', prefixes: ['415'] } })
   })
 })

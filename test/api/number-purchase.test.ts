@@ -97,13 +97,12 @@ describeEngines('a number that a search has found', (engine) => {
     expect(await stored(number)).toBeUndefined()
   })
 
-  it.each(['hangs up', 'refuses', 'sells something else'])(
+  it.each(['refuses', 'sells something else', 'does not take orders'])(
     'stays where it is when the carrier %s',
     async (what) => {
       const number = '+15105550105'
       await foundBy(world.acme, number)
-      if (what === 'hangs up') inventory.behave('breaks')
-      else sells(number, what === 'refuses' ? { status: 'error' } : {})
+      if (what !== 'does not take orders') sells(number, what === 'refuses' ? { status: 'error' } : {})
       const answer = await world.unchanged(() => world.ada.put(`${pathOf(world.acme, number)}/activate`, {}))
       expect(answer).toFailWith(500, 'unspecified_fault', {
         code: 500,

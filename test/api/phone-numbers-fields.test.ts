@@ -325,20 +325,33 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
       ],
     },
   }
+  const keys = new Set<string>()
+  const tell = (what: string, key: string) => {
+    if (keys.has(key)) throw new Error(`asked twice under ${key}`)
+    keys.add(key)
+    told.push(what)
+  }
   const provider: FeatureProvider = {
-    async registerAddress({ number }, given) {
-      told.push(`register ${number}`)
+    async judgeAddress({ number }, given) {
+      told.push(`judge ${number}`)
       const fallback = {
         outcome: 'accepted',
         address: { ...given, status: 'PROVISIONED', plus_four: '1234' },
       } as const
       return verdicts[given.street_address] ?? fallback
     },
-    async removeAddress({ number }) {
-      told.push(`remove ${number}`)
-    },
-    async registerName({ number }, name) {
-      told.push(`name ${number} ${name}`)
+    registrar: {
+      async registerAddress({ number }, given, key) {
+        tell(`register ${number} ${given.street_address}`, key)
+        if (given.street_address !== '1 Closed') return { outcome: 'registered' }
+        return { outcome: 'refused', message: 'closed today' }
+      },
+      async removeAddress({ number }, key) {
+        tell(`remove ${number}`, key)
+      },
+      async registerName({ number }, name, key) {
+        tell(`name ${number} ${name}`, key)
+      },
     },
   }
   const world = useWorld(engine, async (built) => {
@@ -346,7 +359,11 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
   })
   const next = createNumberSource()
   const remote = (number: string) => makeNumber(world, world.acme, number, { carrier_name: 'inventory' })
-  const taken = () => told.splice(0)
+  /** What was asked since the last time, and then told. */
+  const taken = async () => {
+    await world.server.rounds.runNow('number_registration')
+    return told.splice(0)
+  }
 
   it('completes addresses and is asked once for each that changes', async () => {
     const number = next()
@@ -355,10 +372,10 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
     expect(data.e911).toMatchObject({ status: 'PROVISIONED', plus_four: '1234' })
     await world.ada.patch(path, { my: 1 })
     await world.ada.post(path, data)
-    expect(taken()).toEqual([`register ${number}`])
+    expect(await taken()).toEqual([`judge ${number}`, `register ${number} ${address.street_address}`])
     await world.ada.patch(path, { e911: { street_address: '118 Natoma' } })
     await world.ada.patch(path, { e911: null })
-    expect(taken()).toEqual([`register ${number}`, `remove ${number}`])
+    expect(await taken()).toEqual([`judge ${number}`, `register ${number} 118 Natoma`, `remove ${number}`])
   })
 
   it('refuses what is no address, and asks back where there are several', async () => {
@@ -384,7 +401,7 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
         },
       },
     })
-    taken()
+    expect((await taken()).every((what) => what.startsWith('judge'))).toBe(true)
   })
 
   it('hears of names, and of numbers that their owners give up', async () => {
@@ -394,12 +411,46 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
     await world.ada.patch(path, { cnam: { inbound_lookup: true } })
     await world.ada.patch(path, { cnam: { display_name: 'Acme Inc' } })
     await world.ada.delete(path)
-    expect(taken()).toEqual([
-      `register ${number}`,
+    expect(await taken()).toEqual([
+      `judge ${number}`,
+      `register ${number} ${address.street_address}`,
       `name ${number} Acme`,
       `name ${number} Acme Inc`,
       `remove ${number}`,
       `name ${number} undefined`,
     ])
+  })
+
+  it('marks an address that could not be registered, and tries it anew when it is given again', async () => {
+    const number = next()
+    const path = await remote(number)
+    const closed = { ...address, street_address: '1 Closed' }
+    expect((await world.ada.patch(path, { e911: closed })).data.e911.status).toBe('PROVISIONED')
+    expect(await taken()).toEqual([`judge ${number}`, `register ${number} 1 Closed`])
+    const { data } = await world.ada.get(path)
+    expect(data).toMatchObject({ e911: { ...closed, status: 'ERROR' }, features: ['e911'] })
+    await world.ada.patch(path, { my: 1, e911: data.e911 })
+    expect(await taken()).toEqual([`judge ${number}`, `register ${number} 1 Closed`])
+  })
+
+  it('is told again, under the same key, what it did not hear', async () => {
+    const number = next()
+    const path = await remote(number)
+    const { registrar } = provider
+    const heard: string[] = []
+    const removeAddress = async (_subscriber: object, key: string) => {
+      heard.push(key)
+      if (heard.length === 1) throw new Error('nobody listens')
+    }
+    await world.ada.patch(path, { e911: address })
+    await taken()
+    Object.assign(world.server.areas.phoneNumbers.provider, { registrar: { ...registrar, removeAddress } })
+    await world.ada.patch(path, { e911: null })
+    await taken()
+    world.clock.advance({ seconds: 2 })
+    await taken()
+    Object.assign(world.server.areas.phoneNumbers.provider, { registrar })
+    expect(heard).toEqual([heard[0], heard[0]])
+    expect(world.takeErrors()).toHaveLength(1)
   })
 })

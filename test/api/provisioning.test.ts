@@ -1,5 +1,4 @@
-// Phones are handed to the operator's provisioning service, and admins hear of it when it
-// does not take them.
+// Phones are handed to the operator's provisioning service, and admins hear of it when it does not take them.
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -7,6 +6,13 @@ import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const phone = { name: 'Desk', mac_address: '00:11:22:33:44:55', provision: { endpoint_brand: 'yealink' } }
+
+interface Alert {
+  id: string
+  category: string
+  from: Json[]
+  metadata: Json
+}
 
 describeEngines('phones', (engine) => {
   const world = useWorld(engine)
@@ -31,6 +37,8 @@ describeEngines('phones', (engine) => {
 
   afterAll(() => service.close())
 
+  const toldOf = ({ id }: TestAccount) => told.filter(({ account_id }) => account_id === id)
+
   const run = () => world.server.rounds.runNow('provisioning')
 
   const begin = async () => {
@@ -39,15 +47,15 @@ describeEngines('phones', (engine) => {
       provisioning_url: `http://127.0.0.1:${port}/phones`,
       authorization_header: 'Bearer key',
     })
-    told.splice(0)
     status = 200
     const account = await world.account(world.reseller)
     return { account, admin: await world.admin(account) }
   }
 
-  const alertsOf = async (who: Person, account: TestAccount) =>
-    ((await who.get(`${account.path}/alerts`)).data as unknown as Json[]).filter(
-      ({ category }) => category === 'provisioner',
+  /** What somebody is told at an account of the phones of the same or of one below. */
+  const alertsOf = async (who: Person, at: TestAccount, about = at) =>
+    ((await who.get(`${at.path}/alerts`)).data as unknown as Alert[]).filter(
+      ({ category, from }) => category === 'provisioner' && from.some(({ value }) => value === about.id),
     )
 
   it('are handed to the provisioning service when they are made, changed and removed', async () => {
@@ -59,7 +67,7 @@ describeEngines('phones', (engine) => {
     await world.operator.delete(made.path)
     await run()
     const place = { account_id: account.id, device_id: made.id, mac_address: '001122334455' }
-    expect(told).toMatchObject([
+    expect(toldOf(account)).toMatchObject([
       { authorization: 'Bearer key', operation: 'update', ...place, device: { id: made.id, name: 'Desk' } },
       { operation: 'update', ...place, device: { name: 'Hall' } },
       { operation: 'remove', ...place },
@@ -72,7 +80,7 @@ describeEngines('phones', (engine) => {
     const { account } = await begin()
     await world.device(account, { name: 'Soft' })
     await run()
-    expect(told).toEqual([])
+    expect(toldOf(account)).toEqual([])
   })
 
   it('that the service does not take alert the admins once, until it does', async () => {
@@ -97,16 +105,16 @@ describeEngines('phones', (engine) => {
       from: [{ type: 'account', value: account.id }],
       clearable: true,
     })
-    expect(await alertsOf(world.ross, world.reseller)).toHaveLength(1)
+    expect(await alertsOf(world.ross, world.reseller, account)).toHaveLength(1)
     world.clock.advance({ minutes: 1 })
     await run()
-    expect(told).toHaveLength(2)
+    expect(toldOf(account)).toHaveLength(2)
     expect(await alertsOf(admin, account)).toHaveLength(1)
     status = 200
     await world.operator.patch(made.path, { name: 'Hall' })
     await run()
     expect(await alertsOf(admin, account)).toEqual([])
-    expect(await alertsOf(world.ross, world.reseller)).toEqual([])
+    expect(await alertsOf(world.ross, world.reseller, account)).toEqual([])
   })
 
   it('alert nobody again when the alert was cleared before the service took them', async () => {
@@ -118,7 +126,7 @@ describeEngines('phones', (engine) => {
     await world.operator.delete(`${account.path}/alerts/${alert?.id}`)
     world.clock.advance({ minutes: 1 })
     await run()
-    expect(told).toHaveLength(2)
+    expect(toldOf(account)).toHaveLength(2)
     expect(await alertsOf(admin, account)).toEqual([])
   })
 

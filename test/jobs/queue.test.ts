@@ -282,6 +282,23 @@ describeEngines('the work queue', (engine) => {
     expect(await queue.now(kind, 'nothing')).toBeUndefined()
   })
 
+  it('is not carried out at once before what comes first in its subject', async () => {
+    await wanting(errand('first', { subject: kind }))
+    await wanting(errand('second', { subject: kind, dueAt: clock.now() + 60_000 }))
+    const said: string[] = []
+    const ask: ErrandKind<Letter, string>['ask'] = async ({ id }) => {
+      said.push(id)
+      return 'yes'
+    }
+    const queue = queueOn()
+    const round = queue.round(kindOf(kind, { ask }))
+    expect(await queue.now(kind, 'second')).toMatchObject({ state: 'waiting', attempts: 0 })
+    expect(said).toEqual([])
+    await round.run(new AbortController().signal, { sql: '', params: [] })
+    expect(await queue.now(kind, 'second')).toMatchObject({ state: 'done' })
+    expect(said).toEqual(['first', 'second'])
+  })
+
   it('is forgotten some days after its end', async () => {
     await wanting(errand('ended'), errand('waits', { dueAt: clock.now() + 10 * 24 * 3_600_000 }))
     await asked()

@@ -1,4 +1,4 @@
-// A small number inventory that answers as a carrier's would, and can be made to misbehave.
+// A small number inventory that can be made to misbehave. What is asked under an idempotency key it does once.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,11 +9,27 @@ export interface InventoryRequest {
   /** Decoded, with its query. */
   path: string
   authorization: string | undefined
+  key: string | undefined
   // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
   body: any
 }
 
-type Manner = 'works' | 'hangs' | 'breaks' | 'floods' | 'no json' | 'refuses' | 'fails' | 'redirects'
+/**
+ * `mute`: it is done, and the answer is lost; `breaks`: nothing is done. `holds`: it is done, and answered later;
+ * `ponders`: it is done later.
+ */
+type Manner =
+  | 'works'
+  | 'mute'
+  | 'holds'
+  | 'ponders'
+  | 'hangs'
+  | 'breaks'
+  | 'floods'
+  | 'no json'
+  | 'refuses'
+  | 'fails'
+  | 'redirects'
 
 const send = (response: ServerResponse, status: number, body: unknown) => {
   response.writeHead(status, { 'content-type': 'application/json' })
@@ -51,19 +67,54 @@ export const startInventory = async () => {
     manner: 'works' as Manner,
     /** What it answers, by method and path without query: the `data` of a success, or a whole body with its status. */
     answers: new Map<string, unknown>(),
+    held: [] as (() => void)[],
+  }
+  /** What was answered under each key. */
+  const replies = new Map<string, unknown>()
+  /** Numbers that were handed over, and that were given back, by the key under which that was asked. */
+  const [ordered, released] = [new Map<string, string>(), new Map<string, string>()]
+
+  /** The number that a body is about, when it was done. */
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every shape
+  const doneFor = (body: any, data: any) => {
+    const number: string = body?.data?.numbers?.[0]
+    return data?.[number]?.status === 'success' ? number : undefined
+  }
+
+  const replyTo = ({ method, path, key, body }: InventoryRequest) => {
+    const known = key === undefined ? undefined : replies.get(key)
+    if (known !== undefined) return known
+    const answer = state.answers.get(`${method} ${path.split('?')[0]}`)
+    const data = typeof answer === 'function' ? answer(body) : answer
+    if (data === undefined) return undefined
+    if (key !== undefined) {
+      replies.set(key, data)
+      const number = doneFor(body, data)
+      if (number !== undefined) (path.endsWith('/order') ? ordered : released).set(key, number)
+    }
+    return data
   }
 
   const server = createServer(async (request, response) => {
     const path = decodeURIComponent(request.url ?? '')
     const { authorization } = request.headers
     const body = await bodyOf(request)
-    requests.push({ method: request.method ?? '', path, authorization, body })
+    const key = request.headers['idempotency-key']?.toString()
+    const asked: InventoryRequest = { method: request.method ?? '', path, authorization, key, body }
+    requests.push(asked)
     const misdeed = misdeeds[state.manner]
     if (misdeed) return misdeed(response, `${url}/elsewhere`)
-    const data = state.answers.get(`${request.method} ${path.split('?')[0]}`)
+    if (state.manner === 'ponders') {
+      await new Promise<void>((resolve) => state.held.push(resolve))
+      // Whoever asked may be gone.
+      if (response.destroyed) return
+    }
+    const data = replyTo(asked)
+    if (state.manner === 'mute') return void response.destroy()
+    if (state.manner === 'holds') await new Promise<void>((resolve) => state.held.push(resolve))
     if (data === undefined)
       return send(response, 404, { status: 'error', error: 404, message: 'Not Found', data: {} })
-    send(response, 200, { status: 'success', data: typeof data === 'function' ? data(body) : data })
+    send(response, 200, { status: 'success', data })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -72,10 +123,36 @@ export const startInventory = async () => {
   return {
     url,
     requests,
+    ordered,
+    released,
+    /** Numbers that were handed over and not given back, as often as they were. */
+    handedOut() {
+      const left = [...ordered.values()]
+      for (const number of released.values()) {
+        const at = left.indexOf(number)
+        if (at >= 0) left.splice(at, 1)
+      }
+      return left.sort()
+    },
+    /** Every order, and every return, is done as it is asked for. */
+    sellEverything() {
+      const all = ({ data }: { data: { numbers: string[] } }) =>
+        Object.fromEntries(
+          data.numbers.map((number) => [number, { status: 'success', opaque: { sold: number } }]),
+        )
+      state.answers.set('PUT /numbers/US/order', all).set('POST /numbers/US/release', all)
+    },
+    /** Goes on with what was held. */
+    letGo() {
+      for (const answer of state.held.splice(0)) answer()
+    },
     /** Works again, knows nothing and has heard nothing. */
     reset() {
       state.manner = 'works'
       state.answers.clear()
+      replies.clear()
+      ordered.clear()
+      released.clear()
       requests.splice(0)
     },
     behave(manner: Manner) {

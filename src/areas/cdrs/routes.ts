@@ -131,7 +131,8 @@ export const cdrRoutes = ({ cdrs, stats, store }: Tools): Route[] => {
   }
 
   const isOldestFirst = ({ request }: Asked) => {
-    const is = (name: string, value: boolean) => [value, String(value)].includes(request.value(name) as never)
+    const is = (name: string, value: boolean) =>
+      [value, String(value)].some((one) => one === request.value(name))
     return !is('descending', true) && (is('descending', false) || is('ascending', true))
   }
 

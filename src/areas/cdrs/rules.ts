@@ -66,18 +66,21 @@ const fields = columns.map(({ path, sql, type }) => {
   return { name: inVariables ? path.slice(variablesPrefix.length) : path, sql, type, inVariables }
 })
 
+/** The fields of a leg that have no column of their own. */
+type Rest = Json & { custom_channel_vars?: Json }
+
 /** The whole public document: what was stored, without what is private. */
 export const documentOf = (leg: Leg): Json => {
-  const { custom_channel_vars: others, ...rest } = leg.rest === null ? {} : (JSON.parse(leg.rest) as Json)
+  const { custom_channel_vars: others, ...rest }: Rest = leg.rest === null ? {} : JSON.parse(leg.rest)
   const document: Json = { id: leg.id, call_id: callIdOf(leg.id), interaction_id: interactionIdOf(leg) }
   const variables: Json = { account_id: leg.account_id }
   for (const { name, sql, type, inVariables } of fields) {
     const value = leg[sql]
     if (value === null) continue
     const place = inVariables ? variables : document
-    place[name] = type === 'json' ? JSON.parse(value as string) : value
+    place[name] = type === 'json' ? JSON.parse(String(value)) : value
   }
-  Object.assign(variables, withoutPrivate((others as Json | undefined) ?? {}))
+  Object.assign(variables, withoutPrivate(others ?? {}))
   return { ...document, ...withoutPrivate(rest), custom_channel_vars: variables }
 }
 
@@ -150,11 +153,11 @@ const restTexts = (rest: string | null) => {
   if (rest === null) return { others: '', variables: '' }
   const split = needsCare.test(rest) ? undefined : splitObject(rest, channelVars)
   if (split) return { others: membersText(split.others), variables: membersText(split.inner) }
-  const { [channelVars]: vars = {}, ...others } = JSON.parse(rest) as Json
+  const { [channelVars]: vars = {}, ...others }: Json = JSON.parse(rest)
   let text = ''
   for (const name in others) if (isShown(name)) text += member(name, others[name])
   let variables = ''
-  for (const [name, value] of Object.entries(vars as Json))
+  for (const [name, value] of Object.entries(vars ?? {}))
     if (!isPrivate(name)) variables += member(name, value)
   return { others: text, variables }
 }
@@ -173,7 +176,7 @@ export const rowTextOf = (leg: Leg, view: RowView): string => {
 /** What `fields` picks from: the columns, and the whole document behind them. */
 export const pickableOf = (leg: Leg, view: RowView): Json => ({
   ...documentOf(leg),
-  ...(JSON.parse(rowTextOf(leg, view)) as Json),
+  ...JSON.parse(rowTextOf(leg, view)),
 })
 
 const cdrIdForm = /^\d{4}(?:0[1-9]|1[0-2])-./s
@@ -184,7 +187,7 @@ export const isCdrId = (text: string) => cdrIdForm.test(text)
 /** Where the interaction of this id stands; undefined when the text is no such id. */
 export const interactionOf = (text: string): Place | undefined => {
   const found = interactionIdForm.exec(text)
-  return found ? { time: Number(found[1]), mark: found[2] as string } : undefined
+  return found ? { time: Number(found[1]), mark: found[2] ?? '' } : undefined
 }
 
 const channelTime = (leg: Leg) => leg.channel_created_time ?? (startOf(leg) - gregorianUnixOffset) * 1_000_000

@@ -54,7 +54,7 @@ async function* partsOf(
   }
   const scope = { accountId: account.id, ...window, questions: [] }
   const view = { utcOffset: Number(parameters.utc_offset ?? 0), forReseller }
-  let after = position === undefined ? undefined : (JSON.parse(position) as Place)
+  let after: Place | undefined = position === undefined ? undefined : JSON.parse(position)
   for (;;) {
     const { items, next } = await legs.batch(scope, { after, limit: rowsOfAPart, descending, long: true })
     yield { rows: items.map((leg) => sheetRowOf(leg, view)), position: next ? JSON.stringify(next) : atEnd }

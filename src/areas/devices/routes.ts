@@ -42,7 +42,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   const withStatus = async (listing: Listing<ListRow>, account: AccountRecord) => {
     const registered = await devices.registered(account.id)
     const row = ({ id, rowText }: ListRow) => {
-      const shown = JSON.parse(rowText) as DeviceRow
+      const shown: DeviceRow = JSON.parse(rowText)
       return JSON.stringify({ ...shown, ...devices.registrationOf(id, shown.device_type, registered) })
     }
     return new ListAnswer({ ...listing, row })

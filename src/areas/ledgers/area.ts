@@ -2,6 +2,7 @@ import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { limitsArea } from '../limits/area.ts'
+import { numberOrderRefused } from '../phone-numbers/signals.ts'
 import { servicesArea } from '../services/area.ts'
 import { chargesAgreed } from '../services/signals.ts'
 import { postingOf } from './charges.ts'
@@ -12,8 +13,8 @@ import { ledgerRoutes } from './routes.ts'
 export const ledgersArea = area({
   name: 'ledgers',
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
-  create({ store, settings }, { accounts, services: { audit }, limits: { limits } }) {
-    const ledgers = createLedgers({ store, accounts, audit, overdraft: limits.overdraft })
+  create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {
+    const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.overdraft })
     return {
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
@@ -22,6 +23,10 @@ export const ledgersArea = area({
         on(chargesAgreed, (set, { account, due }) => {
           const postings = due.map((line) => postingOf(line, set.author.requestId, store.clock.now()))
           return ledgers.charge(set, account, postings)
+        }),
+        on(numberOrderRefused, async (set, { accountId, author }) => {
+          const account = await accounts.find(accountId)
+          if (account) await ledgers.giveBack(set, account, author.requestId)
         }),
       ],
     }

@@ -1,6 +1,6 @@
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
-import type { AgreedLine } from '../services/agreed.ts'
+import type { AgreedLine } from '../services/agreed/rules.ts'
 import type { GivenBack } from './give-back.ts'
 import type { Posting } from './operations.ts'
 

@@ -1,5 +1,5 @@
 import { divideRounded } from '../../lib/money.ts'
-import { type Counting, unitsMoved } from '../services/agreed.ts'
+import { type Counting, unitsMoved } from '../services/agreed/rules.ts'
 import type { Entry } from './rules.ts'
 
 // What was charged at once for something that came to nothing is given back: as much as it was, however prices, plans

@@ -2,7 +2,7 @@ import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianMilliseconds, unixOfGregorian } from '../../lib/gregorian.ts'
 import { dollarsOfUnits, mostUnits } from '../../lib/money.ts'
 import { monthOf } from '../../lib/time-key.ts'
-import type { Counting } from '../services/agreed.ts'
+import type { Counting } from '../services/agreed/rules.ts'
 
 export interface Usage {
   type: string
@@ -27,7 +27,6 @@ export interface EntryDetails {
   period?: Period
   metadata?: Record<string, unknown>
   executor?: { trigger: string; module: string }
-  draft?: boolean
   /** Of a charge: what it was for, and how many. Kept for the way back, shown to nobody. */
   agreed?: { counting: Counting; units: number }
   /** Of what is given back: which charge, and how much of it. Shown to nobody. */

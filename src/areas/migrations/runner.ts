@@ -75,14 +75,13 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
     const results = await Promise.allSettled(
       accounts.map((account, index) => planOne(run, work, account, from + index)),
     )
-    const failed = results.findIndex(({ status }) => status === 'rejected')
-    const failure = results[failed] as PromiseRejectedResult | undefined
-    if (failure && from + failed === 0) throw failure.reason
-    const whole = failure ? results.slice(0, failed) : results
-    return {
-      isBroken: failure !== undefined,
-      plans: whole.map((result) => (result as PromiseFulfilledResult<Planned>).value),
+    const plans: Planned[] = []
+    for (const result of results) {
+      if (result.status === 'fulfilled') plans.push(result.value)
+      else if (from + plans.length === 0) throw result.reason
+      else return { isBroken: true, plans }
     }
+    return { isBroken: false, plans }
   }
 
   /** As many accounts as fit; the last one may be only begun. Whoever fails behind others has a turn of its own. */

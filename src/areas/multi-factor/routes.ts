@@ -17,7 +17,6 @@ import type { Users } from '../users/operations.ts'
 import type { Factors } from './factors.ts'
 import type { Providers as ProviderOperations } from './operations.ts'
 import { Provider, ProviderRecord as ProviderAnswer, ProviderRow, Providers } from './schema.ts'
-import type { ProviderDoc } from './store.ts'
 
 interface Tools {
   providers: ProviderOperations
@@ -45,8 +44,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
         summary: 'Add a second-factor provider',
         allow,
         ...writing,
-        run: async ({ author, path, data }) =>
-          made(await providers.create(author, scopeOf(path), data as ProviderDoc)),
+        run: async ({ author, path, data }) => made(await providers.create(author, scopeOf(path), data)),
       }),
       get(oneProvider, {
         summary: 'Read a second-factor provider',
@@ -61,7 +59,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
         subject,
         ...writing,
         run: async ({ author, subject: provider, data }) =>
-          one(await providers.replace(author, provider, data as ProviderDoc)),
+          one(await providers.replace(author, provider, data)),
       }),
       patch(oneProvider, {
         summary: 'Change fields of a second-factor provider',
@@ -69,7 +67,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
         subject,
         ...writing,
         run: async ({ author, subject: provider, data }) =>
-          one(await providers.replace(author, provider, data as ProviderDoc)),
+          one(await providers.replace(author, provider, data)),
       }),
       del(oneProvider, {
         summary: 'Remove a second-factor provider',

@@ -40,7 +40,7 @@ export const hotp = (key: Uint8Array, counter: number): string => {
   const message = Buffer.alloc(8)
   message.writeBigUInt64BE(BigInt(counter))
   const digest = createHmac('sha1', key).update(message).digest()
-  const offset = (digest[19] as number) & 15
+  const offset = digest.readUInt8(19) & 15
   const value = digest.readUInt32BE(offset) & 0x7fffffff
   return String(value % 10 ** digits).padStart(digits, '0')
 }

@@ -47,9 +47,15 @@ export const phoneNumbersArea = area({
     const localities = createLocalities(store)
     const search = createNumberSearch({ ...tools, accounts, configs, carriers, localities, phonebook })
     const planning = createNumberPlanning(settings)
-    const features = createNumberFeatures({ settings, provider, findAccount, resellerSettings })
+    const features = createNumberFeatures({
+      clock: store.clock,
+      settings,
+      provider,
+      findAccount,
+      resellerSettings,
+    })
     const desk = { offered: search.offered, of: carriers.of }
-    const numbers = createNumbers({ store, settings, planning, features, desk, findAccount })
+    const numbers = createNumbers({ ...tools, planning, features, provider, desk, findAccount })
     const identity = createNumberIdentity({ numbers, findAccount })
     const findDevice = (accountId: string, id: string) => store.records.find(accountId, deviceKind, id)
     const upkeep = createNumberUpkeep({ store, settings, numbers, findDevice })
@@ -82,7 +88,7 @@ export const phoneNumbersArea = area({
         ...numberPlanningRoutes(planning),
         ...numberSearchRoutes(search),
       ],
-      rounds: [search.tidying, upkeep.round],
+      rounds: [search.tidying, upkeep.round, ...numbers.errands.rounds],
       hears: [on(accountLeaving, upkeep.leaving.removeWith)],
       counts: [(accountId) => countedNumbers(numbers.store, accountId)],
       taskActions: createNumberTasks({ ...tools, numbers, findAccount, repair: upkeep.fix }),

@@ -1,15 +1,18 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
+import { newId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
-import { assertFree, type NumberBook, setOf } from './book.ts'
+import { assertFree, assertOrdered, type NumberBook, setOf } from './book.ts'
 import type { Offer } from './carriers/carrier.ts'
-import type { NumberFacts } from './draft.ts'
+import { factsOf, type NumberFacts } from './draft.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { carrierIn, withFields } from './fields.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
+import { addOrder } from './orders.ts'
 import {
   type Activation,
   type CarrierDesk,
@@ -37,6 +40,7 @@ import {
 import type { NumberView } from './view.ts'
 
 interface Tools {
+  clock: Clock
   settings: Settings
   planning: NumberPlanning
   features: NumberFeatures
@@ -70,15 +74,29 @@ const foundOffer = (number: string, { carrier, carrierData }: Offer): Found => (
 })
 
 /** Numbers that come into an account, or into another state there. */
-export const createArrivals = ({ settings, planning, features, desk, book }: Tools) => {
+export const createArrivals = ({ clock, settings, planning, features, desk, book }: Tools) => {
   const { standingOf, settle } = book
 
-  /** Comes last: a carrier's order cannot be undone when something else turns out to be wrong. */
-  const order = async (set: ChangeSet, found: Found, account: AccountRecord, facts: NumberFacts) => {
-    const carrierData = found.facts.hidden.carrierData ?? {}
-    const carrier = desk.of(found.facts.carrier as CarrierModule)
-    const told = await carrier.order?.({ set, accountId: account.id, number: found.number, carrierData })
-    return told === undefined ? facts : { ...facts, hidden: { ...facts.hidden, carrierData: told } }
+  /** A number that its carrier keeps here is taken with the change; one from outside waits for the carrier's answer. */
+  const obtain = async (
+    set: ChangeSet,
+    { by: _, account, author, orderId = newId(clock.now()) }: NumberRequest,
+    { number, stored, facts: { carrier: module, hidden } }: Found,
+    facts: NumberFacts,
+  ) => {
+    const { carrierData = {} } = hidden
+    const accountId = account.id
+    const carrier = module as CarrierModule
+    const { supplier, take } = desk.of(carrier)
+    const { givenBack: __, ...kept } = facts.hidden
+    if (!supplier) {
+      const told = take?.({ set, accountId, number, carrierData }) ?? carrierData
+      return { facts: { ...facts, hidden: { ...kept, carrierData: told } } }
+    }
+    await supplier.assertReachable()
+    const before = stored && { before: factsOf(stored) }
+    addOrder(set, { id: orderId, accountId, number, carrier, carrierData, author, ...before }, clock)
+    return { facts: { ...facts, hidden: { ...kept, pendingOrder: orderId } }, order: orderId }
   }
 
   /** Whether the move is in the table, and whether the caller may make it. */
@@ -91,7 +109,10 @@ export const createArrivals = ({ settings, planning, features, desk, book }: Too
     if (move.sameOwner === 'refused' && facts.accountId === account.id)
       throw failure('no_change_required', {})
     if (move.who === 'creator' || !mayMove(move.who, facts, standing)) throw failure('number_forbidden', {})
-    if (facts.accountId !== '' && facts.accountId !== account.id) assertFree(facts)
+    if (facts.accountId !== '' && facts.accountId !== account.id) {
+      assertFree(facts)
+      assertOrdered(facts)
+    }
     return move
   }
 
@@ -107,12 +128,15 @@ export const createArrivals = ({ settings, planning, features, desk, book }: Too
     const placed = arrived(found.facts, target, account, step)
     const carrier = fields ? carrierIn({ fields, by }, placed.carrier, 'allowed') : placed.carrier
     const written = fields ? withFields({ ...placed, carrier }, fields, by) : placed
-    const dressed = await features.apply(found.number, written, {
+    const mustObtain =
+      step.order || (written.hidden.givenBack && target !== 'available' && target !== 'aging')
+    const { facts, ...order } = mustObtain ? await obtain(set, request, found, written) : { facts: written }
+    const dressed = await features.apply(set, found.number, facts, {
       before: found.stored,
       asked: fields !== undefined && carrier === placed.carrier,
       isOperator: isOperator(by),
     })
-    return settle(view, set, found, step.order ? await order(set, found, account, dressed) : dressed)
+    return { ...(await settle(view, set, found, dressed)), ...order }
   }
 
   /** A number that somebody wants to have: from the inventory, else from what a search has brought up. */
@@ -138,12 +162,13 @@ export const createArrivals = ({ settings, planning, features, desk, book }: Too
     const ported = request.portedIn
       ? { ...facts, hidden: { ...facts.hidden, portedIn: true as const } }
       : facts
-    const dressed = await features.apply(number, withFields(ported, fields, by), {
+    const set = setOf(request)
+    const dressed = await features.apply(set, number, withFields(ported, fields, by), {
       before: undefined,
       asked: true,
       isOperator: isOperator(by),
     })
-    return settle(view, setOf(request), { number, stored: undefined }, dressed)
+    return settle(view, set, { number, stored: undefined }, dressed)
   }
 
   const create = async (view: NumberView, request: Creation): Promise<NumberPlan> => {
@@ -167,8 +192,9 @@ export const createArrivals = ({ settings, planning, features, desk, book }: Too
       return move(view, request, await wanted(view, request), 'in_service')
     },
 
-    async reserve(view: NumberView, { by, author, account, number }: NumberRequest): Promise<NumberPlan> {
-      const request = { by, author, account, number }
+    async reserve(view: NumberView, asked: NumberRequest): Promise<NumberPlan> {
+      const { by, author, account, number, orderId } = asked
+      const request = { by, author, account, number, ...(orderId === undefined ? {} : { orderId }) }
       return move(view, request, await wanted(view, request), 'reserved')
     },
 

@@ -31,6 +31,12 @@ export const assertFree = ({ hidden }: NumberFacts) => {
   throw failure('number_invalid', { cause: `the number belongs to the mobile device ${hidden.deviceId}` })
 }
 
+/** As long as nobody knows whether the carrier gives a number, it stays with who ordered it. */
+export const assertOrdered = ({ hidden }: NumberFacts) => {
+  if (hidden.pendingOrder === undefined) return
+  throw failure('number_invalid', { cause: 'the carrier has not confirmed the order of the number yet' })
+}
+
 export const setOf = (request: NumberRequest) => new ChangeSet(request.author)
 
 export type NumberBook = ReturnType<typeof createNumberBook>

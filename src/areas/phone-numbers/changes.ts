@@ -2,7 +2,7 @@ import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { mergePatch } from '../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import { type NumberBook, setOf } from './book.ts'
+import { assertOrdered, type NumberBook, setOf } from './book.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
@@ -51,16 +51,18 @@ export const createChanges = ({ features, book, planning }: Tools) => {
     const { deviceId } = stored.hidden
     const isTied = deviceId !== undefined && (await findDevice(stored.accountId, deviceId)) !== undefined
     const facts = isTied ? factsOf(stored) : withoutDevice(factsOf(stored))
-    const dressed = await features.apply(stored.id, facts, {
+    const set = new ChangeSet(author)
+    const dressed = await features.apply(set, stored.id, facts, {
       before: stored,
       asked: false,
       isOperator: false,
     })
-    return settle(view, new ChangeSet(author), foundRecord(stored.id, stored), dressed)
+    return settle(view, set, foundRecord(stored.id, stored), dressed)
   }
 
   /**
-   * The number as the rules of today write it. What a device answers to keeps its name: the device tells it too.
+   * The number as the rules of today write it. What a device answers to keeps its name: the device tells it too; so
+   * does what was ordered under it.
    * Its new name may be another number's already.
    */
   const renormalise = async (
@@ -69,7 +71,8 @@ export const createChanges = ({ features, book, planning }: Tools) => {
     stored: NumberRecord,
   ): Promise<NumberPlan | 'taken'> => {
     const { normalize, isReconcilable } = await planning.rules()
-    const wanted = stored.hidden.deviceId === undefined ? normalize(stored.id) : stored.id
+    const { deviceId, pendingOrder } = stored.hidden
+    const wanted = deviceId === undefined && pendingOrder === undefined ? normalize(stored.id) : stored.id
     const number = isReconcilable(wanted) ? wanted : stored.id
     if (number !== stored.id && (await view.get(number))) return 'taken'
     return rewrite(view, new ChangeSet(author), stored, number)
@@ -114,14 +117,16 @@ export const createChanges = ({ features, book, planning }: Tools) => {
       await assertAuthorised(request, stored)
       const facts = factsOf(stored)
       const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
+      if (carrier !== stored.carrier) assertOrdered(stored)
       const wish = how === 'merge' ? (mergePatch(stored.doc, fields) as Json) : fields
       const written = withFields({ ...facts, carrier }, wish, by)
-      const dressed = await features.apply(stored.id, written, {
+      const set = setOf(request)
+      const dressed = await features.apply(set, stored.id, written, {
         before: stored,
         asked: carrier === stored.carrier,
         isOperator: isOperator(by),
       })
-      return settle(view, setOf(request), foundRecord(stored.id, stored), dressed)
+      return settle(view, set, foundRecord(stored.id, stored), dressed)
     },
 
     /** What the number leads to from now on. An area that routes calls says it of the account's numbers. */
@@ -129,8 +134,10 @@ export const createChanges = ({ features, book, planning }: Tools) => {
       const stored = await view.get(number)
       if (stored?.accountId !== accountId) throw failure('number_not_found', { number })
       const facts = { ...factsOf(stored), usedBy: usedBy ?? '' }
-      const dressed = await features.apply(number, facts, { before: stored, asked: false, isOperator: false })
-      return settle(view, new ChangeSet(author), foundRecord(number, stored), dressed)
+      const set = new ChangeSet(author)
+      const told = { before: stored, asked: false, isOperator: false }
+      const dressed = await features.apply(set, number, facts, told)
+      return settle(view, set, foundRecord(number, stored), dressed)
     },
   }
 }

@@ -1,5 +1,7 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
+import { newId } from '../../lib/ids.ts'
 import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -7,12 +9,14 @@ import { assertFree, type NumberBook, setOf } from './book.ts'
 import type { NumberFacts } from './draft.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
+import { addReturn, awaiting } from './orders.ts'
 import { type CarrierDesk, type Existing, foundRecord, isOperator, type NumberPlan } from './requests.ts'
 import { earlierHolders, isLocal, isReleasable, type NumberState, releaseOf } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 import type { NumberView } from './view.ts'
 
 interface Tools {
+  clock: Clock
   settings: Settings
   features: NumberFeatures
   desk: CarrierDesk
@@ -22,7 +26,7 @@ interface Tools {
 
 /** What is left of a number that its owner gave up. */
 const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string): NumberFacts => {
-  const { features: _, deviceId: __, reserveHistory: ___, ...kept } = stored.hidden
+  const { features: _, deviceId: __, reserveHistory: ___, pendingOrder: ____, ...kept } = stored.hidden
   const previous = stored.accountId ? { previouslyAssignedTo: stored.accountId } : {}
   const left = isLocal(stored.carrier) ? { [localFeature]: {} } : {}
   const hidden = { ...kept, ...previous, features: left }
@@ -30,13 +34,34 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 }
 
 /** Numbers that their owners give up, or lose. */
-export const createDepartures = ({ settings, features, desk, book, findAccount }: Tools) => {
+export const createDepartures = ({ clock, settings, features, desk, book, findAccount }: Tools) => {
   const { settle, own, assertAuthorised, addRemoval } = book
 
-  const disconnect = async (set: ChangeSet, { id, accountId, carrier, hidden }: NumberRecord) => {
-    const carrierData = hidden.carrierData ?? {}
-    await desk.of(carrier as CarrierModule).disconnect?.({ set, accountId, number: id, carrierData })
+  const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier as CarrierModule)
+
+  /** Tells a supplier that its number is not needed any more, once that is committed. */
+  const returnToSupplier = (set: ChangeSet, stored: NumberRecord) => {
+    const { id: number, accountId, carrier, hidden } = stored
+    if (!carrierOf(stored).supplier || accountId === '' || hidden.givenBack) return
+    addReturn(set, {
+      id: newId(clock.now()),
+      accountId,
+      number,
+      carrier: carrier as CarrierModule,
+      carrierData: hidden.carrierData ?? {},
+      ...awaiting(hidden),
+    })
   }
+
+  const disconnect = (set: ChangeSet, stored: NumberRecord) => {
+    const { id: number, accountId, hidden } = stored
+    carrierOf(stored).takeBack?.({ set, accountId, number, carrierData: hidden.carrierData ?? {} })
+    returnToSupplier(set, stored)
+  }
+
+  /** Of a number that its supplier has back. */
+  const givenBack = (stored: NumberRecord, facts: NumberFacts): NumberFacts =>
+    carrierOf(stored).supplier ? { ...facts, hidden: { ...facts.hidden, givenBack: true } } : facts
 
   const releaseSettings = async () => {
     const { released_state, should_age, should_permanently_delete } = await settings.of('number_manager')
@@ -62,16 +87,17 @@ export const createDepartures = ({ settings, features, desk, book, findAccount }
     const history = earlierHolders(stored.hidden.reserveHistory ?? [], stored.accountId)
     const earlier = await stillThere(history, gone)
     const release = releaseOf(stored.carrier, earlier, await releaseSettings())
-    await features.strip(stored)
+    features.strip(set, stored)
     const found = foundRecord(stored.id, stored)
     if (release.outcome === 'returned') {
       const facts = bareFacts(stored, 'reserved', release.accountId)
       const hidden = { ...facts.hidden, reserveHistory: release.history }
       return { ...(await settle(view, set, found, { ...facts, hidden })), deleted: true }
     }
-    await disconnect(set, stored)
+    disconnect(set, stored)
     if (release.outcome === 'removed') return addRemoval(view, set, stored)
-    return { ...(await settle(view, set, found, bareFacts(stored, release.state, ''))), deleted: true }
+    const left = givenBack(stored, bareFacts(stored, release.state, ''))
+    return { ...(await settle(view, set, found, left)), deleted: true }
   }
 
   return {
@@ -102,8 +128,10 @@ export const createDepartures = ({ settings, features, desk, book, findAccount }
       const stored = await own(view, request)
       if (!isOperator(request.by)) throw failure('number_forbidden', {})
       assertFree(stored)
-      await features.strip(stored)
-      return addRemoval(view, setOf(request), stored)
+      const set = setOf(request)
+      features.strip(set, stored)
+      returnToSupplier(set, stored)
+      return addRemoval(view, set, stored)
     },
   }
 }

@@ -53,6 +53,7 @@ const rowOf = (facts: NumberFacts, created: number, modified: number) => {
     created,
     updated: modified,
     ...(hidden.locality ? { locality: hidden.locality } : {}),
+    ...(hidden.pendingOrder === undefined ? {} : { pending: true }),
   }
 }
 

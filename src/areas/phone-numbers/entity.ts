@@ -22,6 +22,8 @@ interface NumberMetadata extends Json {
   modified: number
   carrier_module: string
   features: { available: readonly string[]; settings: Json }
+  /** Its carrier has not confirmed the order yet. */
+  pending?: true
 }
 
 export const metadataOf = async (
@@ -32,7 +34,14 @@ export const metadataOf = async (
   const { id, created, modified, carrier, accountId, state, usedBy, hidden } = number
   const available = await features.available({ accountId, state, usedBy, carrier, ...hidden }, isOperator)
   const settings = featureSettings(hidden.features)
-  return { id, created, modified, carrier_module: carrierNameOf(carrier), features: { available, settings } }
+  const shown = {
+    id,
+    created,
+    modified,
+    carrier_module: carrierNameOf(carrier),
+    features: { available, settings },
+  }
+  return hidden.pendingOrder === undefined ? shown : { ...shown, pending: true }
 }
 
 /** One item of a collection's answer. */

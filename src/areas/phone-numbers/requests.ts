@@ -21,6 +21,8 @@ export interface NumberRequest {
   account: AccountRecord
   /** As it was sent. */
   number: string
+  /** Of the order that is made if the number has to come from outside; else a new one. */
+  orderId?: string
 }
 
 export interface Existing extends NumberRequest {
@@ -61,6 +63,8 @@ export interface NumberPlan {
   /** As it is afterwards; when it is removed, as it is told to be gone. */
   number: NumberRecord
   deleted: boolean
+  /** What the carrier is asked for once the plan is committed. */
+  order?: string
 }
 
 /** Where numbers come from that the inventory does not have, and who has to know when they change hands. */

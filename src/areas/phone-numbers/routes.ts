@@ -8,7 +8,7 @@ import { either, list, open } from '../../lib/schema.ts'
 import { metadataOf, readOnlyOf } from './entity.ts'
 import type { NumberIdentity } from './identity.ts'
 import { numberListing } from './listing.ts'
-import type { NumberPlan, NumberRecord, Numbers } from './operations.ts'
+import type { NumberPlan, NumberRecord, Numbers, Performed } from './operations.ts'
 import { NumberList, NumberOwner, PhoneNumber, PhoneNumberRecord } from './schema.ts'
 import { FoundNumber } from './search/schema.ts'
 import type { NumberUpkeep } from './upkeep/operations.ts'
@@ -68,8 +68,9 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
   }
 
   const carryOut = async (call: NumberCall, planned: NumberPlan) => {
-    await numbers.commit(planned)
-    return shown(planned.number, call, planned.deleted ? { deleted: true } : {})
+    const [done = planned]: Performed[] = await numbers.perform(planned)
+    if (done.refusal) throw done.refusal
+    return shown(done.number, call, done.deleted ? { deleted: true } : {})
   }
 
   const listed = async ({ account, actor }: Pick<Call, 'account' | 'actor'>) =>

@@ -23,6 +23,10 @@ export interface NumberHidden {
   /** What the carrier wants to see again. */
   carrierData?: Readonly<Record<string, unknown>>
   portedIn?: true
+  /** The order that its carrier has not answered yet: see orders.ts. */
+  pendingOrder?: string
+  /** The carrier has it back: whoever takes the number orders it again. */
+  givenBack?: true
   /** The mobile device that answers to the number. */
   deviceId?: string
   region?: string
@@ -125,6 +129,7 @@ const audited = ({ docText, hidden, state, carrier, usedBy, accountId }: NumberR
     ...(usedBy ? { used_by: usedBy } : {}),
     features: Object.keys(hidden.features),
     ...(hidden.reserveHistory?.length ? { reserve_history: hidden.reserveHistory } : {}),
+    ...(hidden.pendingOrder === undefined ? {} : { pending: true }),
   })
   return docText === '{}' ? facts : `${facts.slice(0, -1)},${docText.slice(1)}`
 }

@@ -1,5 +1,6 @@
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
+import { memberOf } from '../../lib/member.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { MediaSwitch } from '../../switch/media-switch.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
@@ -22,8 +23,7 @@ export type Quickcalls = ReturnType<typeof createQuickcalls>
 export const createQuickcalls = ({ settings, devices, mediaSwitch }: Tools) => {
   const invitesAnyone = async ({ doc }: Callable) => {
     const { default_allow_anonymous_quickcalls: usual } = await settings.of('crossbar')
-    const { allow_anonymous_quickcalls: own = usual } = doc as { allow_anonymous_quickcalls?: unknown }
-    return own === true
+    return (memberOf(doc, 'allow_anonymous_quickcalls') ?? usual) === true
   }
 
   return {

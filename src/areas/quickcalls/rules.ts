@@ -38,7 +38,8 @@ const createReader = (parameter: Parameter) => {
 
     choice<T extends string>(name: string, values: readonly T[]): T | undefined {
       const value = parameter(name)
-      if (value === undefined || values.includes(value as T)) return value as T | undefined
+      const chosen = values.find((one) => one === value)
+      if (value === undefined || chosen !== undefined) return chosen
       const message = 'Value not found in enumerated list of values'
       return refuse(name, 'enum', { message, target: values, value })
     },
@@ -51,7 +52,7 @@ const createReader = (parameter: Parameter) => {
       } else if (seconds < least) {
         refuse(name, 'minimum', { message: `Value must be at least ${least}`, target: least, value })
       }
-      return seconds as number
+      return Number(seconds)
     },
 
     object(name: string): Record<string, unknown> {

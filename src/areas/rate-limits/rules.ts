@@ -1,3 +1,4 @@
+import { memberOf } from '../../lib/member.ts'
 import type { AccountRateLimits, DeviceRateLimits } from './schema.ts'
 
 const periods = ['per_minute', 'per_second'] as const
@@ -35,18 +36,14 @@ export const standardSystemLimits: SystemLimits = {
   },
 }
 
-const childOf = (value: unknown, key: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? (value as Record<string, unknown>)[key]
-    : undefined
-
-const isCount = (value: unknown): value is number => Number.isInteger(value) && (value as number) >= 0
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0
 
 /** `frontier.rate_limits` as administrators left it, each unusable figure replaced by the standard one. */
 export const systemLimitsOf = (configured: unknown): SystemLimits => {
   const sectionOf = (section: 'account' | 'device') =>
     limitsFrom((period, counter) => {
-      const value = [section, period, counter].reduce(childOf, configured)
+      const value = memberOf(configured, section, period, counter)
       return isCount(value) ? value : standardSystemLimits[section][period][counter]
     })
   return { account: sectionOf('account'), device: sectionOf('device') }

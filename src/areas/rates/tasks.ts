@@ -157,7 +157,7 @@ const createDelete = (rates: Rates): InputAction<Deleted> => {
 }
 
 const positionOf = ({ sortKey, id }: RateStored) => JSON.stringify([sortKey, id])
-const placeIn = (position: string) => JSON.parse(position) as [string, string]
+const placeIn = (position: string): [string, string] => JSON.parse(position)
 
 const createExport = ({ collection, deckOr }: Rates): OutputAction => ({
   ...definition,

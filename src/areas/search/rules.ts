@@ -53,7 +53,7 @@ const fieldProblems = (type: unknown, field: unknown): Problems => {
 const textOf = (value: unknown) => (value === true || value === 'true' ? '' : String(value))
 
 const prefixOf = (type: SearchType, field: string, value: unknown) =>
-  (keysOf(type)[field] as (text: string) => string)(textOf(value))
+  keysOf(type)[field]?.(textOf(value)) ?? ''
 
 /** The question in the parameters `t`, `q` and `v`, or everything that is wrong with them. */
 export const readQuestion = (value: (name: string) => unknown): Question => {

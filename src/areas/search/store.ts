@@ -34,12 +34,12 @@ interface Query {
 }
 
 /** The rest of an index scan: the page begins behind `after`, which replaces one of the prefix's bounds. */
-const rangeOf = (key: readonly string[], page: SearchPage, params: Query['params']) => {
+const rangeOf = (key: readonly [string, ...string[]], page: SearchPage, params: Query['params']) => {
   const { prefix, after, descending } = page
-  const column = key[0] as string
+  const [column] = key
   const mark = (value: string | number) => `$${params.push(value)}`
   const behind = () => {
-    const places = key.map((_, at) => mark(after?.[at] as string))
+    const places = key.map((_, at) => mark(after?.[at] ?? ''))
     return `(${key.join(', ')}) ${descending ? '<' : '>'} (${places.join(', ')})`
   }
   // A key of another search means the first page.

@@ -98,9 +98,14 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
       return joinProblems(...(await Promise.all(all)))
     },
 
-    async replace(author: Author, account: AccountRecord, before: SecurityRecord | undefined, data: Json) {
+    async replace(
+      author: Author,
+      account: AccountRecord,
+      before: SecurityRecord | undefined,
+      data: SecurityDoc,
+    ) {
       const { id, ...doc } = data
-      const content = { doc: doc as SecurityDoc, hidden: {} }
+      const content = { doc, hidden: {} }
       const after = before
         ? documents.revise(before, content)
         : documents.draft(account.id, content, securityId)

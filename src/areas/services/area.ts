@@ -57,7 +57,17 @@ export const servicesArea = area({
     })
     const paymentTokens = createPaymentTokens({ store, books, bookkeepers })
     return {
-      offers: { services, quantities, books, bookkeepers, standings, audit, charged, paymentTokens },
+      offers: {
+        services,
+        quantities,
+        books,
+        bookkeepers,
+        standings,
+        audit,
+        charged,
+        paymentTokens,
+        settle: synchronization.settle,
+      },
       routes: [
         ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
         ...servicesRoutes(services),

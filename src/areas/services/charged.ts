@@ -38,6 +38,18 @@ export const createCharged = (store: Store) => {
           if (proration.total !== 0)
             rows.add(set, { accountId, month, item: itemKey(proration), amount: proration.total })
     },
+    /** What a request was charged for the rest of the month, and is given back: its entry in the ledger says for what. */
+    returned(
+      set: ChangeSet,
+      accountId: string,
+      { charge, amount }: { charge: { source: { service: string; id: string } }; amount: number },
+    ) {
+      const { service, id } = charge.source
+      if (service !== 'prorations') return
+      // In front of the item stands the request.
+      const item = id.slice(id.indexOf('/') + 1)
+      rows.add(set, { accountId, month: currentMonth(), item, amount: -amount })
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { signal } from '../../storage/signal.ts'
-import type { AgreedLine } from './agreed.ts'
+import type { AgreedLine } from './agreed/rules.ts'
 
 /** What an account pays at once, or is given back, for what a change set moves. */
 export interface AgreedCharges {

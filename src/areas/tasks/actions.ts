@@ -37,6 +37,11 @@ interface Finished<State> {
   state?: State
 }
 
+/** How a row ended whose work is done. */
+export type RowEnd<State = unknown> =
+  | ({ outcome: 'done' } & Finished<State>)
+  | ({ outcome: 'failed'; error: string } & Finished<State>)
+
 /**
  * How a row ended.
  *
@@ -44,11 +49,14 @@ interface Finished<State> {
  *   input, the rows of `output` are laid over the input row.
  * - `failed`: without `output` one row is written: the input cells that the output has columns for, and `error`.
  *   Without `changes` nothing happens.
+ * - `asks`: somebody outside has to be asked. `changes` are committed first, without the row's output and progress; then
+ *   `end` asks, and says how the row ended. After a crash in between the row is judged again: what it says then must
+ *   come to the same end. Not in a dry run.
  * - `stop`: the task ends here; the row is not counted.
  */
 export type RowResult<State = unknown> =
-  | ({ outcome: 'done' } & Finished<State>)
-  | ({ outcome: 'failed'; error: string } & Finished<State>)
+  | RowEnd<State>
+  | { outcome: 'asks'; changes?: ChangeSet; end(): Promise<RowEnd<State>> }
   | { outcome: 'stop' }
 
 /** For whom a task works. Read anew for each batch. */
@@ -90,8 +98,7 @@ export interface InputAction<State = unknown> extends Definition {
   /** What the row is about, a number say: rows of the same key never come in one `run`. */
   key(cells: Cells): string
   /**
-   * The most rows that come at once. All of a batch are committed together, so an action that touches something
-   * outside of the store takes 1.
+   * The most rows that come at once. All of a batch are committed together.
    */
   rowsAtOnce?: number
   /**

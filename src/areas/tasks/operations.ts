@@ -23,6 +23,7 @@ export type {
   OutputAction,
   OutputPart,
   OutputRow,
+  RowEnd,
   RowResult,
   TaskAction,
   TaskContext,

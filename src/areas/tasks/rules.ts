@@ -160,7 +160,7 @@ export const createRepeats = (expected: number) => {
   return {
     add(key: string) {
       const slot = slotOf(key)
-      slots[slot] = Math.min(2, (slots[slot] as number) + 1)
+      slots[slot] = Math.min(2, (slots[slot] ?? 0) + 1)
     },
     has: (key: string) => slots[slotOf(key)] === 2,
   }

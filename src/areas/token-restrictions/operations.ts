@@ -54,9 +54,14 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
       })
     },
 
-    async replace(author: Author, accountId: string, before: RestrictionRecord | undefined, data: Json) {
+    async replace(
+      author: Author,
+      accountId: string,
+      before: RestrictionRecord | undefined,
+      data: RestrictionDoc & { id?: unknown },
+    ) {
       const { id, ...doc } = data
-      const content = { doc: doc as RestrictionDoc, hidden: {} }
+      const content = { doc, hidden: {} }
       const set = new ChangeSet(author)
       const after = before
         ? documents.revise(before, content)

@@ -1,5 +1,7 @@
 // Restrictions may come from the system's settings, which no schema of ours has judged: what cannot be read denies.
 
+import { memberOf } from '../../lib/member.ts'
+
 export interface RestrictedRequest {
   /** `restrictions` of the account's document, or of the system's when the account has none. */
   restrictions: unknown
@@ -17,12 +19,7 @@ export interface RestrictedRequest {
   isDescendant: boolean
 }
 
-const childOf = (value: unknown, key: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? (value as Record<string, unknown>)[key]
-    : undefined
-
-const sectionOf = (value: unknown, key: string): unknown => childOf(value, key) ?? childOf(value, '_')
+const sectionOf = (value: unknown, key: string): unknown => memberOf(value, key) ?? memberOf(value, '_')
 
 const includes = (list: unknown, ...texts: readonly string[]) =>
   Array.isArray(list) && texts.some((text) => list.includes(text))
@@ -34,7 +31,7 @@ const namesOfAccount = ({ accountId, authAccountId, isDescendant }: RestrictedRe
 }
 
 const coversAccount = (element: unknown, names: readonly string[]) => {
-  const allowed = childOf(element, 'allowed_accounts')
+  const allowed = memberOf(element, 'allowed_accounts')
   return allowed === undefined || includes(allowed, ...names)
 }
 
@@ -80,6 +77,6 @@ export const isAllowedByRestrictions = (request: RestrictedRequest): boolean => 
   if (!Array.isArray(elements)) return false
   const names = namesOfAccount(request)
   const element: unknown = elements.find((candidate) => coversAccount(candidate, names))
-  const methods = methodsOf(childOf(element, 'rules'), request.endpointArguments)
+  const methods = methodsOf(memberOf(element, 'rules'), request.endpointArguments)
   return includes(methods, '_', request.method === 'HEAD' ? 'GET' : request.method)
 }

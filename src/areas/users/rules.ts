@@ -80,7 +80,7 @@ export const featuresOf = (doc: UserDoc): string[] => {
 const objectTypes = ['phone_numbers', 'callflow', 'vmbox', 'device', 'conference', 'faxbox', 'media'] as const
 export type ObjectType = (typeof objectTypes)[number]
 
-const isObjectType = (value: unknown): value is ObjectType => objectTypes.includes(value as ObjectType)
+const isObjectType = (value: unknown): value is ObjectType => objectTypes.some((type) => type === value)
 
 /** A query holds a list as JSON text. */
 const listIn = (value: unknown): unknown => {

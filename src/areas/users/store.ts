@@ -6,6 +6,7 @@ import {
   userKind,
 } from '../../auth/identity.ts'
 import { invalid } from '../../lib/failure.ts'
+import { memberOf } from '../../lib/member.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
 import { conflict } from '../../storage/change-set.ts'
@@ -41,8 +42,8 @@ const signInClaim = (accountId: string, value: string) => ({
 })
 
 export const hotdeskIdOf = (doc: object) => {
-  const { hotdesk } = doc as { hotdesk?: { id?: unknown } }
-  return typeof hotdesk?.id === 'string' && hotdesk.id !== '' ? hotdesk.id : undefined
+  const id = memberOf(doc, 'hotdesk', 'id')
+  return typeof id === 'string' && id !== '' ? id : undefined
 }
 
 /** Not a name that must be unique, hence the id behind it: users are found by how it begins. */

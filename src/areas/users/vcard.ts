@@ -1,4 +1,5 @@
 import type { UserDoc } from '../../auth/identity.ts'
+import { memberOf } from '../../lib/member.ts'
 import type { Image } from './photo.ts'
 
 // vCard 3.0: RFC 2426.
@@ -71,13 +72,12 @@ const listLine = (name: string, values: unknown) => {
   return texts.length > 0 ? [`${name}:${texts.map(escaped).join(',')}`] : []
 }
 
-const externalNumber = (doc: UserDoc) =>
-  (doc.caller_id as { external?: { number?: unknown } } | undefined)?.external?.number
+const externalNumber = (doc: UserDoc) => memberOf(doc.caller_id, 'external', 'number')
 
 /** A user as an address book reads it. */
 export const vcardOf = (doc: UserDoc, organisation: string, photo: Image | undefined) => {
   const profile = (doc.profile ?? {}) as Profile
-  const cards = (doc.addresses as { vcard?: unknown } | undefined)?.vcard
+  const cards = memberOf(doc.addresses, 'vcard')
   const lines = [
     'BEGIN:VCARD',
     'VERSION:3.0',

@@ -1,5 +1,5 @@
 import { invalid, type Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import { hostNameOf } from './host-name.ts'
 import type { Whitelabel } from './schema.ts'
 
@@ -21,11 +21,7 @@ const linkPaths = [
 ]
 
 const textAt = (data: unknown, path: string): string | undefined => {
-  let value = data
-  for (const key of path.split('.')) {
-    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-    value = (value as Json)[key]
-  }
+  const value = memberOf(data, ...path.split('.'))
   return typeof value === 'string' ? value : undefined
 }
 

@@ -1,4 +1,5 @@
 import { failure } from '../../lib/failure.ts'
+import { memberOf as memberIn } from '../../lib/member.ts'
 import type { Question, Test } from '../../lib/question.ts'
 
 // Filters see the stored record with `id`, `created` and `modified`, never its private part:
@@ -19,7 +20,7 @@ const pathOf = (dotted: string): Path => dotted.split('.')
 const memberOf = (value: unknown, key: string): unknown => {
   if (typeof value !== 'object' || value === null) return undefined
   if (isPrivate(key) || !Object.hasOwn(value, key)) return undefined
-  return Array.isArray(value) && key === 'length' ? undefined : (value as StoredRecord)[key]
+  return Array.isArray(value) && key === 'length' ? undefined : memberIn(value, key)
 }
 
 const valueAt = (record: StoredRecord, path: Path): unknown => {

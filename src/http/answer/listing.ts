@@ -102,16 +102,17 @@ const startKeyText = /^[A-Za-z0-9_-]+$/
 
 const encodeStartKey = (cursor: Cursor) => Buffer.from(JSON.stringify(cursor)).toString('base64url')
 
+const isStorableText = (value: unknown): value is string =>
+  typeof value === 'string' && !value.includes('\0') && value.isWellFormed()
+
 /** Undecodable keys mean the first page. */
 const decodeStartKey = (text: string | undefined): Cursor | undefined => {
   if (!text || !startKeyText.test(text)) return undefined
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    const isCursor =
-      Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string')
-    return isCursor && value.every((part) => !part.includes('\0') && part.isWellFormed())
-      ? (value as unknown as Cursor)
-      : undefined
+    if (!Array.isArray(value) || value.length !== 2) return undefined
+    const [sortKey, id]: unknown[] = value
+    return isStorableText(sortKey) && isStorableText(id) ? [sortKey, id] : undefined
   } catch {
     return undefined
   }

@@ -82,7 +82,7 @@ export const routeOf = ({ node, values }: Match, method: string) => {
   const found = node.routes.get(method === 'HEAD' ? 'GET' : method)
   if (!found || (method === 'HEAD' && startsCall(found.route))) return undefined
   const path: Record<string, string> = {}
-  for (const [index, name] of found.names.entries()) path[name] = values[index] as string
+  for (const [index, name] of found.names.entries()) path[name] = values[index] ?? ''
   return { route: found.route, path }
 }
 

@@ -301,7 +301,7 @@ const requestBody = (route: Route, components: Components) => {
   return { requestBody: { required: method !== 'DELETE', content } }
 }
 
-const variablesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string)
+const variablesIn = (path: string) => [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 
 const pathParameters = (routes: readonly Route[]) => {
   const names = new Set(routes.flatMap(({ path }) => variablesIn(path)))

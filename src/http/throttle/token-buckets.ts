@@ -1,4 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
+import { memberOf } from '../../lib/member.ts'
 import type { ExtraCost } from './price.ts'
 
 // Who pays how much for a request, and whether the bucket holds it. Runs on each request, so: no keys built by
@@ -152,24 +153,19 @@ interface CostQuestion {
   fallback: number
 }
 
-const childOf = (value: unknown, key: string): unknown =>
-  typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? (value as Record<string, unknown>)[key]
-    : undefined
-
 // Other keys may continue where a price is looked for: an object there is no price.
 const isCost = (value: unknown): value is number => typeof value === 'number' && value >= 0
 
 const costUnder = (costs: unknown, endpoint: string, method: string): number | undefined => {
-  const section = childOf(costs, endpoint)
-  const cost = childOf(section, method)
+  const section = memberOf(costs, endpoint)
+  const cost = memberOf(section, method)
   if (isCost(cost)) return cost
   return isCost(section) ? section : undefined
 }
 
 const ordinaryCost = (costs: unknown, { accountId, endpoint, method }: CostQuestion) => {
   if (accountId !== undefined) {
-    const account = childOf(costs, accountId)
+    const account = memberOf(costs, accountId)
     const cost = costUnder(account, endpoint, method)
     if (cost !== undefined) return cost
     if (isCost(account)) return account
@@ -183,7 +179,7 @@ const extraCost = (costs: unknown, { action, under }: ExtraCost, { accountId, me
     ...under.map((resource) => [resource, action]),
   ]
   const ofAccount = accountId === undefined ? [] : [...anywhere, [action]].map((path) => [accountId, ...path])
-  return [...ofAccount, ...anywhere].map((path) => path.reduce(childOf, costs)).find(isCost)
+  return [...ofAccount, ...anywhere].map((path) => memberOf(costs, ...path)).find(isCost)
 }
 
 /** The price of a request in tokens; 0 is free. */
@@ -210,15 +206,15 @@ const isPositive = (value: unknown): value is number =>
  * default section, or beside it), of `default.default`, where servers of this API read the size, of `default`.
  */
 export const bucketSettingsOf = (document: unknown, application: string): BucketSettings => {
-  const section = childOf(document, 'default')
+  const section = memberOf(document, 'default')
   const places = [
-    childOf(section, application),
-    childOf(document, application),
-    childOf(section, 'default'),
+    memberOf(section, application),
+    memberOf(document, application),
+    memberOf(section, 'default'),
     section,
   ]
   const firstOf = <T>(key: string, isUsable: (value: unknown) => value is T, standard: T): T =>
-    places.map((place) => childOf(place, key)).find(isUsable) ?? standard
+    places.map((place) => memberOf(place, key)).find(isUsable) ?? standard
   return {
     maxTokens: firstOf('max_bucket_tokens', isPositive, 100),
     fillTokens: firstOf('tokens_fill_rate', isPositive, 10),

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
+import { messageOf } from '../../lib/error-facts.ts'
 import { type Failure, failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject } from '../../lib/json.ts'
@@ -177,7 +178,7 @@ const openForm = async (request: IncomingMessage, contentType: string, bytes: Bu
       headers: { 'content-type': request.headers['content-type'] ?? contentType },
     }).formData()
   } catch (error) {
-    throw invalid({ form: { invalid: { message: (error as Error).message.slice(0, 200), target: 'body' } } })
+    throw invalid({ form: { invalid: { message: messageOf(error).slice(0, 200), target: 'body' } } })
   }
   const data: Record<string, unknown> = Object.create(null)
   let upload: Upload | undefined

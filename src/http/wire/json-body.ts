@@ -1,3 +1,5 @@
+import { messageOf } from '../../lib/error-facts.ts'
+
 /** Why a text is not taken as JSON. */
 export class JsonRefusal extends Error {}
 
@@ -44,7 +46,7 @@ export const parseJson = (text: string): unknown => {
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new JsonRefusal((error as Error).message.slice(0, 200))
+    throw new JsonRefusal(messageOf(error).slice(0, 200))
   }
   if (keysParsed(value) !== keysWritten(text)) throw new JsonRefusal('an object key is given twice')
   return value

@@ -2,6 +2,7 @@ import { createHash, createPrivateKey, type KeyObject, X509Certificate } from 'n
 import { readFile, stat } from 'node:fs/promises'
 import { isAbsolute, join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
+import { messageOf } from '../../lib/error-facts.ts'
 import type { Problems } from '../../lib/failure.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 
@@ -136,7 +137,7 @@ const refusedByOpenssl = (credentials: Credentials, settings: TlsSettings): Prob
     createSecureContext(credentials)
     return {}
   } catch (error) {
-    const message = `TLS cannot use this certificate: ${(error as Error).message.slice(0, 200)}`
+    const message = `TLS cannot use this certificate: ${messageOf(error).slice(0, 200)}`
     return { ssl_cert: { invalid: { message, cause: settings.ssl_cert } } }
   }
 }

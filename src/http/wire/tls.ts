@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:https'
+import { messageOf } from '../../lib/error-facts.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Frame } from '../exchange.ts'
@@ -96,7 +97,7 @@ export const createTlsListener = (tools: Tools): TlsListener => {
     } catch (error) {
       complain('HTTPS cannot be served on this port', {
         port: wanted.ssl_port,
-        reason: (error as Error).message,
+        reason: messageOf(error),
       })
     }
   }

@@ -1,3 +1,4 @@
+import { memberOf } from '../../../lib/member.ts'
 import { decimalsOf, dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 
 /** While a balance stays low, somebody is told of it once in this time. */
@@ -16,8 +17,10 @@ interface NoticeDoc {
   threshold?: unknown
 }
 
-const noticeOf = (doc: NoticedDoc | undefined): NoticeDoc =>
-  (doc?.notifications as { low_balance?: NoticeDoc } | undefined)?.low_balance ?? {}
+const noticeOf = (doc: NoticedDoc | undefined): NoticeDoc => {
+  const notice = memberOf(doc?.notifications, 'low_balance')
+  return { enabled: memberOf(notice, 'enabled'), threshold: memberOf(notice, 'threshold') }
+}
 
 /** Units at which an account wants a mail, or undefined when it wants none. */
 export const noticeThreshold = (doc: NoticedDoc): number | undefined => {

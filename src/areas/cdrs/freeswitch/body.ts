@@ -57,7 +57,7 @@ const validEscape = /^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/
 
 /** How what stands at a place inside of a string is written, and how many characters of the text that takes up. */
 const inString = (text: string, at: number): [written: string, taken: number] => {
-  const sign = text[at] as string
+  const sign = text.charAt(at)
   if (sign < ' ') return [`\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`, 1]
   if (sign === '"') return ['\\"', 1]
   if (sign !== '\\') return [sign, 1]
@@ -75,7 +75,7 @@ const repaired = (text: string) => {
   let isInside = false
   let at = 0
   while (at < text.length) {
-    const sign = text[at] as string
+    const sign = text.charAt(at)
     const isEdge = sign === '"' && (!isInside || afterString.test(text.slice(at + 1, at + 3)))
     if (isEdge) isInside = !isInside
     const [written, taken] = isInside && !isEdge ? inString(text, at) : [sign, 1]

@@ -205,9 +205,9 @@ const accountHintsOf = ({ first }: Reader, vars: Json, record: Json): AccountHin
   if (code) hints.push({ accountId: code }, { realm: code })
   const hosts = [
     first('domain_name'),
-    hostOf(record.from as string | undefined),
-    hostOf(record.to as string | undefined),
-    hostOf(record.request as string | undefined),
+    hostOf(textOf(record.from)),
+    hostOf(textOf(record.to)),
+    hostOf(textOf(record.request)),
   ]
   for (const realm of new Set(hosts)) if (realm) hints.push({ realm })
   return hints

@@ -1,3 +1,4 @@
+import { messageOf } from '../../../lib/error-facts.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import type { Entry } from './operations.ts'
 
@@ -17,7 +18,7 @@ const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
     // Looking for the word costs a fraction of a walk through the record.
     return { line, record: text.includes('null') ? dropNulls(record) : record }
   } catch (error) {
-    return { line, flaw: (error as Error).message.slice(0, 200) }
+    return { line, flaw: messageOf(error).slice(0, 200) }
   }
 }
 

@@ -157,7 +157,10 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
       await legs.insert(set, added)
       const uncounted = await legs.uncounted(added)
       set.statements.push(...tallyStatements(store.words, uncounted))
-      const calls = uncounted.map((row) => ({ row, leg: legsByKey.get(keyOf(row)) as Leg }))
+      const calls = uncounted.flatMap((row) => {
+        const leg = legsByKey.get(keyOf(row))
+        return leg ? [{ row, leg }] : []
+      })
       if (paid === 'here') await billing.book(set, calls)
       describe(set, added)
       await store.commit(set)

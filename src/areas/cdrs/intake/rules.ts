@@ -102,7 +102,7 @@ const namedInteraction = (record: Cdr): Interaction | undefined => {
   const { interaction_id: id, interaction_time: time, interaction_key: key } = record
   if (id === undefined) return time !== undefined && key !== undefined ? { time, key } : undefined
   const [, seconds, unique] = interactionForm.exec(id) ?? reject('interaction_id: is not <11 digits>-<key>')
-  const named = { time: Number(seconds), key: unique as string }
+  const named = { time: Number(seconds), key: unique ?? '' }
   if (time !== undefined && time !== named.time) reject('interaction_time: is not the one of interaction_id')
   if (key !== undefined && key !== named.key) reject('interaction_key: is not the one of interaction_id')
   return named

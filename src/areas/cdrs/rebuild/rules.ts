@@ -21,9 +21,9 @@ export interface Period extends Span {
 export const periodAt = (gregorian: number): Period => {
   const date = dateOf(gregorian)
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
-  const starts = [-1, 0, 1].map((offset) => startOfMonth(year, month + offset))
-  const [, from, end] = starts as [number, number, number]
-  return { from, end, month: numberOf(from), tables: starts.map(numberOf) }
+  const startIn = (months: number) => startOfMonth(year, month + months)
+  const [from, end] = [startIn(0), startIn(1)]
+  return { from, end, month: numberOf(from), tables: [startIn(-1), from, end].map(numberOf) }
 }
 
 /** Sums of a day, by its first second. */

@@ -72,7 +72,7 @@ const keyOf = ({ account_id, dimension, group_value, seconds, start }: Tally) =>
 interface Quarter {
   accountId: string
   start: number
-  groups: readonly Map<string, Sums>[]
+  groups: ReadonlyMap<Dimension, Map<string, Sums>>
 }
 
 const startIn = (seconds: number, at: number) => Math.floor(at / seconds) * seconds
@@ -85,13 +85,12 @@ const quartersOf = (legs: readonly CountedLeg[]): Iterable<Quarter> => {
     const quarter: Quarter = quarters.get(key) ?? {
       accountId: leg.account_id,
       start,
-      groups: dimensions.map(() => new Map()),
+      groups: new Map(dimensions.map((dimension) => [dimension, new Map()])),
     }
     quarters.set(key, quarter)
     const sums = sumsOf(leg)
-    for (const [index, dimension] of dimensions.entries()) {
+    for (const [dimension, groups] of quarter.groups) {
       const group = groupIn(leg, dimension)
-      const groups = quarter.groups[index] as Map<string, Sums>
       const known = groups.get(group)
       if (known) addSums(known, sums)
       else groups.set(group, { ...sums })
@@ -101,10 +100,10 @@ const quartersOf = (legs: readonly CountedLeg[]): Iterable<Quarter> => {
 }
 
 const talliesOfQuarter = ({ accountId, start, groups }: Quarter): Tally[] =>
-  groups.flatMap((ofDimension, index) =>
+  [...groups].flatMap(([dimension, ofDimension]) =>
     Array.from(ofDimension, ([group_value, sums]) => ({
       account_id: accountId,
-      dimension: dimensions[index] as Dimension,
+      dimension,
       group_value,
       seconds: quarterSeconds,
       start,

@@ -6,9 +6,17 @@ import type { Json } from '../../../lib/json.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
 import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
-import type { Author } from '../../../storage/change-set.ts'
+import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Validate } from '../../area.ts'
-import type { InputAction, RowResult, TaskAction, TaskContext, TaskRow } from '../../tasks/operations.ts'
+import type {
+  InputAction,
+  RowEnd,
+  RowResult,
+  TaskAction,
+  TaskContext,
+  TaskRow,
+} from '../../tasks/operations.ts'
+import type { OrderEnd } from '../errands.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'
 import { createTurns } from '../turns.ts'
@@ -41,18 +49,41 @@ interface Errand {
   number: string
   cells: TaskRow['cells']
   context: TaskContext
+  /** Of the order that the row makes if its number has to come from outside: the same whenever the row is done. */
+  orderId: string
 }
 
 /** What becomes of a number; without changes it is only shown. */
 type Outcome = NumberPlan | { set: undefined; number: NumberRecord }
+const isPlan = (outcome: Outcome): outcome is NumberPlan => 'deleted' in outcome
+
 type Perform = (errand: Errand) => Promise<Outcome>
 
-const requestOf = ({ number, context: { actor, author, account } }: Errand) => ({
+const requestOf = ({ number, orderId, context: { actor, author, account } }: Errand) => ({
   by: actor,
   author,
   account,
   number,
+  orderId,
 })
+
+// Such a row is done, and its number may go again: the carrier has the last word.
+const pendingText = 'pending: the carrier has not confirmed the order yet'
+
+/** Carries out the orders of a batch together, once the first of its rows asks for its end. */
+const createBatchOrders = ({ errands }: Numbers) => {
+  const ids = new Set<string>()
+  let ends: Promise<ReadonlyMap<string, OrderEnd>> | undefined
+  return {
+    add: (id: string) => void ids.add(id),
+    async end(id: string): Promise<OrderEnd> {
+      ends ??= errands.carryOut([...ids])
+      return (await ends).get(id) ?? 'pending'
+    },
+  }
+}
+
+type BatchOrders = ReturnType<typeof createBatchOrders>
 
 /** Whoever starts a task agrees to what its rows cost: there is nobody to ask in between. */
 const agreed = (context: TaskContext): TaskContext => ({
@@ -148,21 +179,60 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     },
   }
 
-  const resultOf = async ({ set, number }: Outcome, { view, context }: Errand): Promise<RowResult<Left>> => ({
-    outcome: 'done',
-    output: [numberRow(number, await nameOf(number.accountId))],
-    ...(set ? { changes: set } : {}),
-    ...(context.dryRun ? { state: { stored: await view.get(number.id) } } : {}),
-  })
+  const rowOf = async (number: NumberRecord) => numberRow(number, await nameOf(number.accountId))
 
-  const attempt = async (perform: Perform, errand: Errand): Promise<RowResult<Left>> => {
+  /** What becomes of a row whose number was ordered. */
+  const endOf = async (number: string, end: OrderEnd): Promise<RowEnd<Left>> => {
+    if (end === 'refused') return { outcome: 'failed', error: errorTextOf(numbers.errands.refusal(number)) }
+    const stored = await numbers.findAnywhere(number)
+    const row = stored ? await rowOf(stored) : { e164: number }
+    return { outcome: 'done', output: [end === 'pending' ? { ...row, error: pendingText } : row] }
+  }
+
+  /** The row whose order is on its way, now or since it was done before. */
+  const asking = (orders: BatchOrders, id: string, number: string, set?: ChangeSet): RowResult<Left> => {
+    orders.add(id)
+    const end = async () => endOf(number, await orders.end(id))
+    return { outcome: 'asks', end, ...(set ? { changes: set } : {}) }
+  }
+
+  /** What is known of a row that was done before without being noted. */
+  const earlierResult = async (orders: BatchOrders, { orderId }: Errand, number: string) => {
+    const end = await numbers.errands.orderEnd(orderId)
+    if (end === undefined) return undefined
+    return end === 'pending' ? asking(orders, orderId, number) : endOf(number, end)
+  }
+
+  const resultOf = async (
+    outcome: Outcome,
+    errand: Errand,
+    orders: BatchOrders,
+  ): Promise<RowResult<Left>> => {
+    const { set, number } = outcome
+    const { view, context, orderId } = errand
+    if (!context.dryRun) {
+      if (isPlan(outcome) && outcome.order)
+        return (await earlierResult(orders, errand, number.id)) ?? asking(orders, orderId, number.id, set)
+      const { pendingOrder } = number.hidden
+      if (isPlan(outcome) && !set && pendingOrder) return asking(orders, pendingOrder, number.id)
+    }
+    return {
+      outcome: 'done',
+      output: [await rowOf(number)],
+      ...(set ? { changes: set } : {}),
+      ...(context.dryRun ? { state: { stored: await view.get(number.id) } } : {}),
+    }
+  }
+
+  const attempt = async (perform: Perform, errand: Errand, orders: BatchOrders): Promise<RowResult<Left>> => {
     try {
-      return await resultOf(await perform(errand), errand)
+      return await resultOf(await perform(errand), errand, orders)
     } catch (error) {
-      if (error instanceof Failure && error.kind !== 'datastore_unreachable') {
-        return { outcome: 'failed', error: errorTextOf(error) }
-      }
-      throw error
+      if (!(error instanceof Failure) || error.kind === 'datastore_unreachable') throw error
+      const failed = { outcome: 'failed', error: errorTextOf(error) } as const
+      // It may be the row's own order that has left nothing to do.
+      if (error.kind !== 'no_change_required' || errand.context.dryRun) return failed
+      return (await earlierResult(orders, errand, await numbers.normalize(errand.number))) ?? failed
     }
   }
 
@@ -170,12 +240,14 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
   const run = async (perform: Perform, rows: readonly TaskRow<Left>[], context: TaskContext) => {
     const texts = rows.map(({ cells }) => cells.e164 ?? '')
     const view = await numbers.preload(texts)
+    const orders = createBatchOrders(numbers)
     const results: RowResult<Left>[] = []
     const takeTurns = createTurns()
-    for (const [index, { cells, earlier }] of rows.entries()) {
+    for (const [index, { cells, earlier, number: place }] of rows.entries()) {
       const number = texts[index] as string
       if (earlier) view.put(await numbers.normalize(number), earlier.stored)
-      results.push(await attempt(perform, { view, number, cells, context }))
+      const orderId = `${context.taskId}-${place}`
+      results.push(await attempt(perform, { view, number, cells, context, orderId }, orders))
       await takeTurns()
     }
     return results

@@ -31,13 +31,38 @@ export interface Offer {
 }
 
 /** A number that changes hands. */
-export interface Order {
+export interface Handover {
   /** The change that the number's move is part of: what a carrier keeps here is written with it or not at all. */
   set: ChangeSet
   /** Who gets it, or had it. */
   accountId: string
   number: string
   carrierData: Json
+}
+
+/** What somebody outside is asked for. */
+export interface Request {
+  number: string
+  carrierData: Json
+  /** The same for every repeat: whoever is asked does it once. */
+  key: string
+  signal: AbortSignal
+}
+
+/** What became of a request. `unknown`: nobody can say whether it was carried out; asking again will tell. */
+export type Reply =
+  | { outcome: 'accepted'; carrierData: Json }
+  | { outcome: 'refused'; reason: string }
+  | { outcome: 'unknown'; reason: string; isDown: boolean }
+
+/** Where a carrier's numbers are when they are not here. */
+export interface Supplier {
+  /** Throws when nothing can be ordered as things are configured. Asks nobody. */
+  assertReachable(): Promise<void>
+  /** Takes a number that the carrier offered; tells what is to be kept of it. */
+  order(request: Request): Promise<Reply>
+  /** Gives a number back. */
+  release(request: Request): Promise<Reply>
 }
 
 /** A source of numbers. */
@@ -48,10 +73,12 @@ export interface Carrier {
   /** Whether its numbers cost something. */
   isBillable: boolean
   search(search: CarrierSearch): Promise<Offer[]>
-  /** Takes a number that the carrier offered; answers with what is to be kept of it. Repeating it does no harm. */
-  order?(order: Order): Promise<Json>
-  /** Gives a number back. */
-  disconnect?(order: Order): Promise<void>
+  /** Notes that a number of its own is taken; answers with what is to be kept of it. */
+  take?(handover: Handover): Json
+  /** Notes that it is free again. */
+  takeBack?(handover: Handover): void
+  /** Who is asked for numbers, after the commit of what asks for them. */
+  supplier?: Supplier
   /** What it knows of numbers, in its own words; `success` is good. Numbers it says nothing of are left out. */
   check?(numbers: readonly string[]): Promise<ReadonlyMap<string, string>>
 }

@@ -3,7 +3,7 @@ import { failure } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
-import type { Carrier, Offer } from './carrier.ts'
+import type { Carrier, Offer, Reply, Request } from './carrier.ts'
 import { type Phonebook, PhonebookError } from './phonebook.ts'
 
 const module = 'knm_other'
@@ -19,11 +19,51 @@ const offersOf = (found: Json, prefix: string): Offer[] =>
     return [{ number, state: 'discovery', carrier: module, carrierData: isObject(data) ? data : {} }]
   })
 
+// Whoever takes the address out of the settings has open orders wait until there is one again.
+const notConfigured: Reply = {
+  outcome: 'unknown',
+  reason: 'no inventory service is configured',
+  isDown: true,
+}
+
+// What a service answers that takes no numbers back: they stay with it, and it is not asked again.
+const knowsNoReleases = new Set([404, 405, 501])
+
+/** Only an answer tells that something was not done. */
+const replyOf = (error: unknown): Reply => {
+  if (!(error instanceof PhonebookError)) throw error
+  const { isAnswer, isDown, message } = error
+  return isAnswer ? { outcome: 'refused', reason: message } : { outcome: 'unknown', reason: message, isDown }
+}
+
 /** Numbers of an inventory service that the operator runs or rents. */
 export const otherCarrier = (phonebook: Phonebook, settings: Settings): Carrier => {
   const place = async () => {
     const { default_country: country, endpoints } = await settings.of('number_manager.other')
     return { url: await phonebook.url(), country, gateways: gatewaysOf(endpoints) }
+  }
+
+  const order = async ({ number, carrierData, key, signal }: Request): Promise<Reply> => {
+    const { url, country, gateways } = await place()
+    if (url === undefined) return notConfigured
+    try {
+      const told = await phonebook.order(url, country, { number, gateways, key, signal })
+      return { outcome: 'accepted', carrierData: told ?? carrierData }
+    } catch (error) {
+      return replyOf(error)
+    }
+  }
+
+  const release = async ({ number, carrierData, key, signal }: Request): Promise<Reply> => {
+    const { url, country } = await place()
+    if (url === undefined) return notConfigured
+    try {
+      await phonebook.release(url, country, { number, key, signal })
+    } catch (error) {
+      const isUnheard = error instanceof PhonebookError && knowsNoReleases.has(error.status ?? 0)
+      if (!isUnheard) return replyOf(error)
+    }
+    return { outcome: 'accepted', carrierData }
   }
 
   return {
@@ -37,15 +77,13 @@ export const otherCarrier = (phonebook: Phonebook, settings: Settings): Carrier 
       return offersOf(await phonebook.search(url, search), search.prefix).slice(0, search.quantity)
     },
 
-    async order({ number, carrierData }) {
-      const { url, country, gateways } = await place()
-      if (url === undefined) throw failure('number_fault', { message: 'missing_provider_url' })
-      try {
-        return (await phonebook.order(url, country, number, gateways)) ?? carrierData
-      } catch (error) {
-        if (!(error instanceof PhonebookError)) throw error
-        throw failure('number_fault', { message: 'fault by carrier', cause: number }, error)
-      }
+    supplier: {
+      async assertReachable() {
+        const { url } = await place()
+        if (url === undefined) throw failure('number_fault', { message: 'missing_provider_url' })
+      },
+      order,
+      release,
     },
 
     async check(numbers) {

@@ -2,16 +2,37 @@ import { isObject, type Json } from '../../../lib/json.ts'
 import { type Outgoing, type OutgoingCall, OutgoingError } from '../../../outgoing/client.ts'
 import type { Settings } from '../../../settings/settings.ts'
 
+interface Facts {
+  /** The HTTP status, if there was an answer. */
+  status?: number
+  /** The service answered, and has not done it. Otherwise nobody knows whether it has. */
+  isAnswer: boolean
+  /** It cannot be reached at all. */
+  isDown?: boolean
+  reason?: unknown
+}
+
 /** The inventory service did not do what it was asked. `answer` is what it said, for those who may hear it. */
 export class PhonebookError extends Error {
   readonly answer: unknown
+  readonly status: number | undefined
+  readonly isAnswer: boolean
+  readonly isDown: boolean
 
-  constructor(answer: unknown, reason?: unknown) {
-    super('the inventory service failed', reason === undefined ? undefined : { cause: reason })
+  constructor(answer: unknown, { status, isAnswer, isDown = false, reason }: Facts) {
+    const said = status === undefined ? 'did not answer' : `answered with HTTP ${status}`
+    super(`the inventory service ${said}`, reason === undefined ? undefined : { cause: reason })
     this.name = 'PhonebookError'
     this.answer = answer
+    this.status = status
+    this.isAnswer = isAnswer
+    this.isDown = isDown
   }
 }
+
+// The service may have begun, or wants to be asked again.
+const openStatuses = new Set([408, 425, 429])
+const isFinal = (status: number) => status < 500 && !openStatuses.has(status)
 
 interface PhonebookSearch {
   country: string
@@ -21,10 +42,19 @@ interface PhonebookSearch {
   signal: AbortSignal
 }
 
+/** A number that somebody wants to have, or to give back. */
+interface PhonebookWish {
+  number: string
+  /** Under which it is done once, however often it is asked for. */
+  key: string
+  signal: AbortSignal
+}
+
 interface Question {
   method: OutgoingCall['method']
   url: string
   data?: unknown
+  key?: string
   signal?: AbortSignal
 }
 
@@ -43,7 +73,7 @@ const nationalOf = (number: string) => number.replace(/^\+1(?=\d{10}$)/, '')
  * status `success` is believed.
  */
 export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
-  const answerTo = async ({ method, url, data, signal }: Question) => {
+  const answerTo = async ({ method, url, data, key, signal }: Question) => {
     try {
       return await outgoing.send({
         method,
@@ -51,11 +81,13 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
         timeoutMs,
         maxBytes,
         ...(data === undefined ? {} : { json: { data } }),
+        ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
         ...(signal ? { signal } : {}),
       })
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error
-      throw new PhonebookError({ 'unknown error': error.fault }, error)
+      const isDown = error.fault === 'unreachable' || error.fault === 'timeout'
+      throw new PhonebookError({ 'unknown error': error.fault }, { isAnswer: false, isDown, reason: error })
     }
   }
 
@@ -64,20 +96,22 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     try {
       return { status: answer.status, body: answer.json() }
     } catch (error) {
-      throw new PhonebookError({ 'unknown error': 'malformed' }, error)
+      const { status } = answer
+      const isAnswer = status !== 200 && isFinal(status)
+      throw new PhonebookError({ 'unknown error': 'malformed' }, { status, isAnswer, reason: error })
     }
   }
 
   const ask = async (question: Question): Promise<unknown> => {
     const { status, body } = await bodyOf(question)
     if (status === 200 && isObject(body) && body.status === 'success') return body.data
-    throw new PhonebookError(body)
+    throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
   }
 
   const askForObject = async (question: Question): Promise<Json> => {
     const data = await ask(question)
     if (isObject(data)) return data
-    throw new PhonebookError(data)
+    throw new PhonebookError(data, { status: 200, isAnswer: true })
   }
 
   return {
@@ -125,17 +159,29 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     async order(
       url: string,
       country: string,
-      number: string,
-      gateways: readonly string[],
+      { number, gateways, key, signal }: PhonebookWish & { gateways: readonly string[] },
     ): Promise<Json | undefined> {
       const data = await askForObject({
         method: 'PUT',
         url: under(url, 'numbers', country, 'order'),
         data: { numbers: [number], gateways },
+        key,
+        signal,
       })
       const entry = data[number] ?? data[nationalOf(number)]
-      if (!isObject(entry) || entry.status !== 'success') throw new PhonebookError(data)
+      if (!isObject(entry) || entry.status !== 'success')
+        throw new PhonebookError(data, { status: 200, isAnswer: true })
       return isObject(entry.opaque) ? entry.opaque : undefined
+    },
+
+    async release(url: string, country: string, { number, key, signal }: PhonebookWish): Promise<void> {
+      await ask({
+        method: 'POST',
+        url: under(url, 'numbers', country, 'release'),
+        data: { numbers: [number] },
+        key,
+        signal,
+      })
     },
 
     locality: (url: string, numbers: readonly string[]) =>
@@ -145,7 +191,8 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
     async cities(url: string, country: string, pattern: string): Promise<unknown> {
       const query = new URLSearchParams({ pattern })
       const { status, body } = await bodyOf({ method: 'GET', url: `${under(url, country, 'city')}?${query}` })
-      if (status !== 200 || !isObject(body) || body.data === undefined) throw new PhonebookError(body)
+      if (status !== 200 || !isObject(body) || body.data === undefined)
+        throw new PhonebookError(body, { status, isAnswer: isFinal(status) })
       return body.data
     },
   }

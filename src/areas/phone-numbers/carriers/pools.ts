@@ -1,6 +1,6 @@
 import { failure } from '../../../lib/failure.ts'
 import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
-import type { Carrier, CarrierSearch, Offer, Order } from './carrier.ts'
+import type { Carrier, CarrierSearch, Handover, Offer } from './carrier.ts'
 import { type createStock, returnToPool, takeFromPool } from './store.ts'
 
 type PoolModule = 'knm_managed' | 'knm_inum'
@@ -12,7 +12,7 @@ const poolsFor = (module: PoolModule, { accountId, resellerId }: CarrierSearch) 
   return isShared ? [accountId, resellerId] : [accountId]
 }
 
-const entryOf = (module: PoolModule, { number, carrierData }: Order) => {
+const entryOf = (module: PoolModule, { number, carrierData }: Handover) => {
   const { pool } = carrierData
   return typeof pool === 'string' ? { accountId: pool, carrier: module, number } : undefined
 }
@@ -40,15 +40,15 @@ export const poolCarrier = (stock: ReturnType<typeof createStock>, module: PoolM
   },
 
   /** Marks the entry in the same transaction: of two who want it, one gets it. */
-  async order(order) {
-    const entry = entryOf(module, order)
-    if (!entry) throw failure('number_fault', { message: 'fault by carrier', cause: order.number })
-    takeFromPool(order.set, entry, order.accountId)
-    return order.carrierData
+  take(handover) {
+    const entry = entryOf(module, handover)
+    if (!entry) throw failure('number_fault', { message: 'fault by carrier', cause: handover.number })
+    takeFromPool(handover.set, entry, handover.accountId)
+    return handover.carrierData
   },
 
-  async disconnect(order) {
-    const entry = entryOf(module, order)
-    if (entry) returnToPool(order.set, entry)
+  takeBack(handover) {
+    const entry = entryOf(module, handover)
+    if (entry) returnToPool(handover.set, entry)
   },
 })

@@ -3,7 +3,7 @@ import type { Json } from '../../../lib/json.ts'
 import { type NumberError, numberErrorOf } from '../../../lib/number-failure.ts'
 import { retrying } from '../../../storage/store.ts'
 import { itemOf, metadataOf } from '../entity.ts'
-import type { NumberPlan, NumberRequest, Numbers, NumberView } from '../operations.ts'
+import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
 
 /** What happened to each number, in the order in which they were asked for. */
 interface Outcome {
@@ -31,6 +31,11 @@ export const createNumberCollections = (numbers: Numbers) => {
     return isReconcilable(number) ? number : text
   }
 
+  const verdictOn = (plan: Performed): Verdict => {
+    const error = plan.refusal && numberErrorOf(plan.refusal)
+    return error ? { number: plan.number.id, error } : { number: plan.number.id, plan }
+  }
+
   const judge = async (view: NumberView, plan: Plan, request: NumberRequest): Promise<Verdict> => {
     try {
       const planned = await plan(view, request)
@@ -51,8 +56,11 @@ export const createNumberCollections = (numbers: Numbers) => {
 
   const carryOut = async (texts: readonly string[], plan: Plan, request: Collective): Promise<Verdict[]> => {
     const verdicts = await planAll(texts, plan, request)
-    await numbers.commit(...verdicts.flatMap((verdict) => ('plan' in verdict ? [verdict.plan] : [])))
-    return verdicts
+    const plans = verdicts.flatMap((verdict) => ('plan' in verdict ? [verdict.plan] : []))
+    const performed = (await numbers.perform(...plans)).values()
+    return verdicts.map((verdict) =>
+      'plan' in verdict ? verdictOn(performed.next().value ?? verdict.plan) : verdict,
+    )
   }
 
   /** A number that the store refuses at the last moment spoils the commit of all: then each goes by itself. */

@@ -1,11 +1,15 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
+import type { Clock } from '../../../lib/clock.ts'
 import { failure } from '../../../lib/failure.ts'
+import { newId } from '../../../lib/ids.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import type { Settings } from '../../../settings/settings.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { NumberFacts } from '../draft.ts'
+import { addRegistration, awaiting, type Deed } from '../orders.ts'
 import { isLocal } from '../rules.ts'
 import type { E911 } from '../schema.ts'
-import type { NumberDoc, NumberRecord } from '../store.ts'
+import type { NumberDoc, NumberHidden, NumberRecord } from '../store.ts'
 import type { FeatureProvider, Subscriber } from './providers.ts'
 import {
   activeFeatures,
@@ -25,6 +29,7 @@ type FeatureSubject = Pick<FeatureContext, 'state' | 'usedBy'> & {
 }
 
 interface Tools {
+  clock: Clock
   settings: Settings
   provider: FeatureProvider
   findAccount(id: string): Promise<AccountRecord | undefined>
@@ -48,12 +53,24 @@ const listOf = (settings: Json, key: 'allow' | 'deny') => {
 
 const withoutStatus = ({ status: _, ...address }: E911) => address
 
-const isSameAddress = (a: E911, b: E911 | undefined) =>
-  b !== undefined && JSON.stringify(withoutStatus(a)) === JSON.stringify(withoutStatus(b))
+const isSameAddress = (a: E911, b: E911) =>
+  JSON.stringify(withoutStatus(a)) === JSON.stringify(withoutStatus(b))
+
+/** What could not be registered is tried anew whenever it is given. */
+const isRegistered = (address: E911, known: E911 | undefined) =>
+  known !== undefined && known.status !== 'ERROR' && isSameAddress(address, known)
+
+const displayNameOf = (features: Readonly<Record<string, unknown>>) =>
+  (features.outbound_cnam as { display_name?: string } | undefined)?.display_name
+
+/** A number as somebody outside sees it. */
+interface Dressed extends Subscriber {
+  hidden: NumberHidden
+}
 
 export type NumberFeatures = ReturnType<typeof createNumberFeatures>
 
-export const createNumberFeatures = ({ settings, provider, findAccount, resellerSettings }: Tools) => {
+export const createNumberFeatures = ({ clock, settings, provider, findAccount, resellerSettings }: Tools) => {
   const listsOf = async (accountId: string): Promise<FeatureLists> => {
     const { features: system } = await settings.of('number_manager')
     const account = accountId === '' ? undefined : await findAccount(accountId)
@@ -85,10 +102,10 @@ export const createNumberFeatures = ({ settings, provider, findAccount, reseller
   const available = async (subject: FeatureSubject & { accountId: string }, isOperator: boolean) =>
     (await availabilityIn(subject.accountId))(subject, isOperator)
 
-  const registered = async (subscriber: Subscriber, given: E911): Promise<E911> => {
+  const accepted = async (subscriber: Subscriber, given: E911): Promise<E911> => {
     const account = await findAccount(subscriber.accountId)
     const address = { ...given, caller_name: given.caller_name ?? callerNameOf(account?.doc.name) }
-    const verdict = await provider.registerAddress(subscriber, address)
+    const verdict = await provider.judgeAddress(subscriber, address)
     if (verdict.outcome === 'accepted') return verdict.address
     if (verdict.outcome === 'invalid') {
       throw failure('invalid_data', {
@@ -98,31 +115,39 @@ export const createNumberFeatures = ({ settings, provider, findAccount, reseller
     throw failure('multiple_choice', { address: given, addresses: verdict.addresses })
   }
 
-  /** The address as it is kept: what has not changed is not registered again. */
+  /** The address as it is kept: what has not changed is not judged again. */
   const addressOf = async (subscriber: Subscriber, doc: NumberDoc, before: NumberRecord | undefined) => {
     const given = doc.e911 as E911
     const known = before?.hidden.features.e911 as E911 | undefined
-    const named = { ...given, caller_name: given.caller_name ?? known?.caller_name }
-    if (known && before?.accountId === subscriber.accountId && isSameAddress(named as E911, known))
-      return known
-    return registered(subscriber, given)
+    const named = { ...given, caller_name: given.caller_name ?? known?.caller_name } as E911
+    if (known && before?.accountId === subscriber.accountId && isRegistered(named, known)) return known
+    return accepted(subscriber, given)
   }
 
-  const removeAddress = (number: NumberRecord) =>
-    provider.removeAddress({ number: number.id, accountId: number.accountId })
-
-  const nameOf = (features: Readonly<Record<string, unknown>> | undefined) =>
-    (features?.outbound_cnam as { display_name?: string } | undefined)?.display_name
-
-  /** Tells the provider what was on before and is not any more, and of another name. */
-  const tellChanges = async (
-    subscriber: Subscriber,
-    before: NumberRecord | undefined,
-    after: Readonly<Record<string, unknown>>,
+  /** Has the provider told of what is on now and was not before, and the other way round. */
+  const tellChanges = (
+    set: ChangeSet,
+    { number, accountId, hidden }: Dressed,
+    before: Pick<NumberRecord, 'accountId' | 'hidden'> | undefined,
   ) => {
-    if (before?.hidden.features.e911 && !after.e911) await removeAddress(before)
-    const name = nameOf(after)
-    if (name !== nameOf(before?.hidden.features)) await provider.registerName(subscriber, name)
+    if (!provider.registrar) return
+    const tell = (of: Dressed, deed: Deed) =>
+      addRegistration(set, {
+        id: newId(clock.now()),
+        number,
+        accountId: of.accountId,
+        deed,
+        ...awaiting(of.hidden),
+      })
+    const [was, is] = [before?.hidden.features ?? {}, hidden.features]
+    const address = is.e911 as E911 | undefined
+    const known = before?.accountId === accountId ? (was.e911 as E911 | undefined) : undefined
+    if (before && was.e911 && !address)
+      tell({ number, accountId: before.accountId, hidden: before.hidden }, { what: 'no address' })
+    if (address && !isRegistered(address, known))
+      tell({ number, accountId, hidden }, { what: 'address', address })
+    const name = displayNameOf(is)
+    if (name !== displayNameOf(was)) tell({ number, accountId, hidden }, { what: 'name', name })
   }
 
   return {
@@ -134,6 +159,7 @@ export const createNumberFeatures = ({ settings, provider, findAccount, reseller
      * change; without, such fields are dropped: they were there before the number came to where it is.
      */
     async apply(
+      set: ChangeSet,
       number: string,
       facts: NumberFacts,
       {
@@ -145,8 +171,9 @@ export const createNumberFeatures = ({ settings, provider, findAccount, reseller
       const { accountId, state, usedBy, carrier, hidden } = facts
       if (!asksForFeatures(facts.doc)) {
         const features = activeFeatures(facts.doc, { state, isLocal: isLocal(carrier), available: [] })
-        await tellChanges({ number, accountId }, before, features)
-        return { ...facts, hidden: { ...hidden, features } }
+        const plain = { ...facts, hidden: { ...hidden, features } }
+        tellChanges(set, { number, ...plain }, before)
+        return plain
       }
       const subject = { accountId, state, usedBy, carrier, ...hidden }
       const may = await available(subject, isOperator)
@@ -158,13 +185,15 @@ export const createNumberFeatures = ({ settings, provider, findAccount, reseller
       const wanted = activeFeatures(doc, active)
       const complete = wanted.e911 ? { ...doc, e911: await addressOf(subscriber, doc, before) } : doc
       const features = activeFeatures(complete, active)
-      await tellChanges(subscriber, before, features)
-      return { ...facts, doc: complete, hidden: { ...hidden, features } }
+      const dressed = { ...facts, doc: complete, hidden: { ...hidden, features } }
+      tellChanges(set, { number, ...dressed }, before)
+      return dressed
     },
 
     /** Switches everything off. */
-    async strip(number: NumberRecord) {
-      await tellChanges({ number: number.id, accountId: number.accountId }, number, {})
+    strip(set: ChangeSet, stored: NumberRecord) {
+      const { id: number, accountId, hidden } = stored
+      tellChanges(set, { number, accountId, hidden: { ...hidden, features: {} } }, stored)
     },
   }
 }

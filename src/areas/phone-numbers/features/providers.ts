@@ -12,13 +12,28 @@ export type AddressVerdict =
   | { outcome: 'invalid'; message: string }
   | { outcome: 'ambiguous'; addresses: readonly E911[] }
 
-/** Somebody outside who registers what numbers have: addresses for emergency services, and names. */
-export interface FeatureProvider {
-  /** An address that the schema takes; it is stored only when this accepts it. Repeating it does no harm. */
-  registerAddress(subscriber: Subscriber, address: E911): Promise<AddressVerdict>
-  removeAddress(subscriber: Subscriber): Promise<void>
+/** What is told to somebody outside after it is committed. */
+export interface Registrar {
+  /** `key` is the same for every repeat. Refusing says that emergency services will not find the number there. */
+  registerAddress(
+    subscriber: Subscriber,
+    address: E911,
+    key: string,
+  ): Promise<{ outcome: 'registered' } | { outcome: 'refused'; message: string }>
+  removeAddress(subscriber: Subscriber, key: string): Promise<void>
   /** The name that is shown to those whom the number calls; undefined: none any more. */
-  registerName(subscriber: Subscriber, displayName: string | undefined): Promise<void>
+  registerName(subscriber: Subscriber, displayName: string | undefined, key: string): Promise<void>
+}
+
+/** Somebody outside who knows about addresses for emergency services, and about names. */
+export interface FeatureProvider {
+  /**
+   * An address that the schema takes; it is stored only when this accepts it. Only a question: it is asked of changes
+   * that are refused after all, and again when they are repeated.
+   */
+  judgeAddress(subscriber: Subscriber, address: E911): Promise<AddressVerdict>
+  /** Absent: addresses and names are kept here and nowhere else. */
+  registrar?: Registrar
 }
 
 /**
@@ -27,10 +42,8 @@ export interface FeatureProvider {
  * the others, that something is wrong with it.
  */
 export const storedOnly: FeatureProvider = {
-  registerAddress: async (_subscriber, address) => ({
+  judgeAddress: async (_subscriber, address) => ({
     outcome: 'accepted',
     address: { ...address, status: 'GEOCODED' },
   }),
-  removeAddress: async () => {},
-  registerName: async () => {},
 }

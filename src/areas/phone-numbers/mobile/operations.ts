@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { invalid, type Problems } from '../../../lib/failure.ts'
 import type { ChangeSet, ClaimHolder } from '../../../storage/change-set.ts'
-import type { Numbers } from '../operations.ts'
+import type { NumberRecord, Numbers } from '../operations.ts'
 
 /** The device that a number belongs to. */
 type Device = Pick<ClaimHolder, 'accountId' | 'id'>
@@ -13,6 +13,10 @@ const taken = (mdn: unknown): Problems => ({
 const noNumber = (mdn: unknown): Problems => ({
   'mobile.mdn': { invalid: { message: 'The mobile number is no phone number', cause: mdn } },
 })
+
+/** A number that the account has in service for good. */
+const isUsable = ({ accountId, state, hidden }: NumberRecord, ownerId: string) =>
+  accountId === ownerId && state === 'in_service' && hidden.pendingOrder === undefined
 
 export type MobileNumbers = ReturnType<typeof createMobileNumbers>
 
@@ -34,14 +38,14 @@ export const createMobileNumbers = (numbers: Numbers) => {
       if (!isNumber) return noNumber(mdn)
       if (!stored) return {}
       const { deviceId: holder } = stored.hidden
-      const isOurs = stored.accountId === account.id && stored.state === 'in_service'
+      const isOurs = isUsable(stored, account.id)
       return isOurs && (holder === undefined || holder === deviceId) ? {} : taken(mdn)
     },
 
     /** Adds to the device's change set that the number is the device's. */
     async claim(set: ChangeSet, device: Device, mdn: string) {
       const { number, stored } = await find(mdn)
-      const isFree = stored?.accountId === device.accountId && stored.state === 'in_service'
+      const isFree = stored && isUsable(stored, device.accountId)
       if (stored && (!isFree || (stored.hidden.deviceId ?? device.id) !== device.id))
         throw invalid(taken(mdn))
       await numbers.addMobile(set, { number, stored, accountId: device.accountId, deviceId: device.id })

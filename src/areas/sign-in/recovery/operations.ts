@@ -111,7 +111,7 @@ export const createRecovery = (tools: Tools) => {
       // Of no account before somebody looked. Nobody is told of it: the pause is part of the answer.
       const errand = { kind: kindName, id: newId(now), accountId: systemScope, payload }
       await store.writeUnrecorded([errandStatement(errand, now)])
-      const millisecondsMore = (randomKey(1)[0] as number) * 2
+      const millisecondsMore = randomKey(1).readUInt8() * 2
       afterwards.run('a password recovery', async () => rounds.nudge(kindName), millisecondsMore)
     },
 

@@ -1,19 +1,24 @@
 // What an action says of a batch of rows, put in the engine's own words.
 import { Failure } from '../../../lib/failure.ts'
 import { isStorable } from '../../../storage/records.ts'
-import type { InputAction, OutputRow, RowResult, TaskContext, TaskRow } from '../actions.ts'
+import type { InputAction, OutputRow, RowEnd, RowResult, TaskContext, TaskRow } from '../actions.ts'
 import type { InputRow } from './input-rows.ts'
 import type { Entry } from './ledger.ts'
 
-/** How a row ended, and whether the task ends with it. */
-export interface Verdict {
+interface Judged<Result> {
   row: InputRow
-  result: Exclude<RowResult, { outcome: 'stop' }>
+  result: Result
   isLast: boolean
 }
 
+/** How a row ended, and whether the task ends with it. */
+export type Verdict = Judged<RowEnd>
+
+/** A verdict, or what has to be asked outside before there is one. */
+export type OpenVerdict = Judged<Exclude<RowResult, { outcome: 'stop' }>>
+
 export interface Judgement {
-  verdicts: readonly Verdict[]
+  verdicts: readonly OpenVerdict[]
   /** The action said stop behind the last verdict. */
   stopped: boolean
   /** What the action, or a verifier, threw. */
@@ -71,15 +76,30 @@ export const judge = async (
     .map(({ row: { number, cells, key } }) => ({ number, cells, key, earlier: earlier(key) }))
   const results = good.length > 0 ? await action.run(good, context) : []
   if (results.length !== good.length) throw new Error('the action did not give a result for each row')
-  const verdicts: Verdict[] = []
-  let next = 0
+  const verdicts: OpenVerdict[] = []
+  const ordered = results.values()
   for (const { row, refusal } of checks) {
-    const result = refusal ? refusal.result : (results[next++] as RowResult)
+    const result = refusal?.result ?? ordered.next().value
+    if (!result) break
     if (result.outcome === 'stop') return { verdicts, stopped: true, crash: undefined }
     verdicts.push(refusal ?? { row, result, isLast: false })
   }
   return { verdicts, stopped: false, crash: checks.at(-1)?.crash }
 }
+
+/** What rows that ask somebody outside want stored before they do. */
+export const changesBefore = (verdicts: readonly OpenVerdict[]) =>
+  verdicts.flatMap(({ result }) => (result.outcome === 'asks' && result.changes ? [result.changes] : []))
+
+/** Has the outside asked. */
+export const endAll = (verdicts: readonly OpenVerdict[]): Promise<Verdict[]> =>
+  Promise.all(
+    verdicts.map(async ({ row, result, isLast }) => ({
+      row,
+      result: result.outcome === 'asks' ? await result.end() : result,
+      isLast,
+    })),
+  )
 
 const outputOf = (action: InputAction, { row, result }: Verdict): readonly OutputRow[] => {
   const { outcome, output } = result

@@ -33,6 +33,8 @@ const heldAfter = (held: string, columns: readonly string[], rows: readonly Outp
 
 export interface Ledger {
   readonly run: Run
+  /** Stores what has to be there before the outside is asked. What follows from the answer is entered later. */
+  prepare(changes: readonly ChangeSet[]): Promise<void>
   /** Makes it so, once and for good. Throws RunIsOver when it must not be any more; other failures are of the changes. */
   enter(entry: Entry): Promise<void>
 }
@@ -84,25 +86,28 @@ export const createLedger = ({ base, store, task, lease, run: start }: Tools): L
     return base.commit(...changes)
   }
 
+  /** Writes it if the task still stands where this run has come to. */
+  const writeAt = async (after: Run, changes: readonly ChangeSet[], statements: readonly Statement[]) => {
+    let isOver = false
+    const advance = store.advance(key, run, after, () => {
+      isOver = true
+      return failure('lease_lost', {})
+    })
+    try {
+      await write(changes, [lease.guardStatement(), advance, ...statements])
+    } catch (error) {
+      const isLost = error instanceof Failure && error.kind === 'lease_lost'
+      if (isOver || isLost) throw new RunIsOver()
+      throw error
+    }
+    run = after
+  }
+
   return {
     get run() {
       return run
     },
-    async enter(entry) {
-      const after = runAfter(entry)
-      let isOver = false
-      const advance = store.advance(key, run, after, () => {
-        isOver = true
-        return failure('lease_lost', {})
-      })
-      try {
-        await write(entry.changes, [lease.guardStatement(), advance, ...partStatements(entry)])
-      } catch (error) {
-        const isLost = error instanceof Failure && error.kind === 'lease_lost'
-        if (isOver || isLost) throw new RunIsOver()
-        throw error
-      }
-      run = after
-    },
+    prepare: (changes) => writeAt(run, changes, []),
+    enter: (entry) => writeAt(runAfter(entry), entry.changes, partStatements(entry)),
   }
 }

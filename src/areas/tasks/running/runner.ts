@@ -12,7 +12,17 @@ import { createRepeats, finalStatus } from '../rules.ts'
 import type { Run, TaskRecord, TaskStore } from '../store.ts'
 import { contextOf } from './errand.ts'
 import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
-import { entryOf, failedRow, isOutage, type Judgement, judge, type Verdict } from './judging.ts'
+import {
+  changesBefore,
+  endAll,
+  entryOf,
+  failedRow,
+  isOutage,
+  type Judgement,
+  judge,
+  type OpenVerdict,
+  type Verdict,
+} from './judging.ts'
 import { createLedger, type Entry, type Ledger, RunIsOver } from './ledger.ts'
 
 interface Tools {
@@ -49,8 +59,9 @@ const createOverlay = async (rows: AsyncIterable<InputRow> | undefined, total: n
   return {
     repeats,
     earlier: (key: string) => states.get(key),
-    note(verdicts: readonly Verdict[]) {
+    note(verdicts: readonly OpenVerdict[]) {
       for (const { row, result } of verdicts) {
+        if (result.outcome === 'asks') continue
         if (result.state !== undefined && repeats.has(row.key)) states.set(row.key, result.state)
       }
     },
@@ -114,6 +125,13 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     overlay.note(verdicts)
   }
 
+  /** Rows that ask somebody outside do so before they are entered: a crash in between has them asked again. */
+  const ended = async ({ ledger }: Work<InputAction>, verdicts: readonly OpenVerdict[]) => {
+    const changes = changesBefore(verdicts)
+    if (changes.length > 0) await ledger.prepare(changes)
+    return endAll(verdicts)
+  }
+
   /** Whether the task goes on behind these rows; undefined when they have to be done one by one. */
   const attempt = async (
     work: Work<InputAction>,
@@ -127,7 +145,8 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     if (judgement.crash !== undefined) logCrash(work.task, judgement.crash)
     // Rows are judged, and stored, in one go each: whoever else waits for the event loop comes in between.
     await nextTurn()
-    await enter(work, judgement.verdicts, context, overlay, begunAt)
+    const verdicts = await ended(work, judgement.verdicts)
+    await enter(work, verdicts, context, overlay, begunAt)
     return !judgement.stopped && !judgement.verdicts.some(({ isLast }) => isLast)
   }
 

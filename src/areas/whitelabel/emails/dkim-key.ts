@@ -24,7 +24,7 @@ const refusal = (message: string, reason?: unknown) =>
 
 /** The one block that a file may hold. What stands around it, such as comments, does not count. */
 const blockIn = (text: string): string => {
-  const kinds = [...text.matchAll(opening)].map(([, kind]) => kind as string)
+  const kinds = [...text.matchAll(opening)].map(([, kind = '']) => kind)
   const [kind] = kinds
   if (kind === undefined) throw refusal('Please provide a valid PEM file')
   if (kinds.length > 1) throw refusal('Please provide a single valid PEM file')

@@ -1,7 +1,7 @@
-import type { CountMove } from './moves.ts'
-import { type DueLine, dueToday } from './pricing/due.ts'
-import type { ComparedInvoice } from './pricing/invoices.ts'
-import { allItems } from './pricing/plan.ts'
+import type { CountMove } from '../moves.ts'
+import { type DueLine, dueToday } from '../pricing/due.ts'
+import type { ComparedInvoice } from '../pricing/invoices.ts'
+import { allItems } from '../pricing/plan.ts'
 
 /** Which counts a line of an invoice is about. */
 export interface Counting {

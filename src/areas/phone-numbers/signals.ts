@@ -1,0 +1,16 @@
+import type { Author } from '../../storage/change-set.ts'
+import { signal } from '../../storage/signal.ts'
+
+/** A number that an account was given, and charged for, before its carrier said no. */
+export interface RefusedOrder {
+  /** Of the errand `number_order`. */
+  orderId: string
+  number: string
+  /** Whoever had asked for it, under the id of that request. */
+  author: Author
+  /** Who was to have it. */
+  accountId: string
+}
+
+/** Told in the change set in which the number goes back to where it was, its counts included. */
+export const numberOrderRefused = signal<RefusedOrder>('number order refused')

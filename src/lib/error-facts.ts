@@ -1,0 +1,7 @@
+// Anything can be thrown: what is thrown says something about itself only if it is an error.
+
+export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+/** The code of a system's or a database's error: ENOENT, 42P01. */
+export const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined

@@ -1,0 +1,8 @@
+/** Keeps a map of what can be made again from growing. */
+export const forgetOldest = (map: Map<string, unknown>, most: number) => {
+  if (map.size <= most) return
+  for (const oldest of map.keys()) {
+    map.delete(oldest)
+    return
+  }
+}
