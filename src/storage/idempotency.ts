@@ -1,6 +1,7 @@
 import type { Failure } from '../lib/failure.ts'
 import type { Holder } from './leases.ts'
 import type { Store } from './store.ts'
+import { integer, json, optional, type RowOf, table, text } from './table.ts'
 
 /** A request's hold on its key: what is committed under it says so, in the same transaction. */
 export interface KeyClaim {
@@ -22,38 +23,35 @@ export interface CommittedChange {
   action: string
 }
 
-export interface KeyRow {
-  token: string
-  fingerprint: string
-  holder: Holder
+const keys = table('idempotency_keys', {
+  accountId: text(),
+  key: text('idem_key'),
+  token: text(),
+  fingerprint: text(),
+  holder: json<Holder>(),
   /** Unix milliseconds. */
-  begunAt: number
+  begunAt: integer(),
   /** Undefined while nothing is committed. */
-  changes: CommittedChange[] | undefined
+  changes: optional(json<CommittedChange[]>()),
   /** The sealed answer, once it is known. */
-  answer: string | undefined
-}
+  answer: optional(text()),
+})
+
+const known = keys.pick('token', 'fingerprint', 'holder', 'begunAt', 'changes', 'answer')
+
+export type KeyRow = RowOf<typeof known>
+
+const insert = keys
+  .pick('accountId', 'key', 'token', 'fingerprint', 'holder', 'begunAt')
+  .insert('ON CONFLICT DO NOTHING')
 
 type OrElse = () => Failure
 
 /** The rows behind http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
   async find(accountId: string, key: string): Promise<KeyRow | undefined> {
-    const [row] = await all(
-      `SELECT token, fingerprint, holder, begun_at, changes, answer FROM idempotency_keys
-        WHERE account_id = $1 AND idem_key = $2`,
-      [accountId, key],
-    )
-    return (
-      row && {
-        token: row.token as string,
-        fingerprint: row.fingerprint as string,
-        holder: JSON.parse(row.holder as string) as Holder,
-        begunAt: row.begun_at as number,
-        changes: row.changes === null ? undefined : (JSON.parse(row.changes as string) as CommittedChange[]),
-        answer: (row.answer as string | null) ?? undefined,
-      }
-    )
+    const sql = `SELECT ${known.columns} FROM idempotency_keys WHERE account_id = $1 AND idem_key = $2`
+    return known.first(await all(sql, [accountId, key]))
   },
 
   /** The first request with a key; whoever comes second fails. */
@@ -62,14 +60,7 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
     { fingerprint, holder, begunAt }: Pick<KeyRow, 'fingerprint' | 'holder' | 'begunAt'>,
     orElse: OrElse,
   ) =>
-    writeUnrecorded([
-      {
-        sql: `INSERT INTO idempotency_keys (account_id, idem_key, token, fingerprint, holder, begun_at)
-          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-        params: [accountId, key, token, fingerprint, JSON.stringify(holder), begunAt],
-        expect: { rows: 1, orElse },
-      },
-    ]),
+    writeUnrecorded([insert({ accountId, key, token, fingerprint, holder, begunAt }, { rows: 1, orElse })]),
 
   /** Goes on where a request that died stood. Whatever it would still commit fails from now on. */
   takeOver: ({ accountId, key, token }: KeyClaim, before: KeyRow, holder: Holder, orElse: OrElse) =>
