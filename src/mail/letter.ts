@@ -44,5 +44,5 @@ const contextOf = (id: string) => `letter/${id}`
 export const sealContent = (keyring: Keyring, id: string, content: Content) =>
   keyring.seal(JSON.stringify(content), contextOf(id))
 
-export const openContent = (keyring: Keyring, id: string, sealed: string) =>
-  JSON.parse(keyring.open(sealed, contextOf(id))) as Content
+export const openContent = (keyring: Keyring, id: string, sealed: string): Content =>
+  JSON.parse(keyring.open(sealed, contextOf(id)))

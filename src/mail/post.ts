@@ -1,6 +1,7 @@
 import type { Keyring } from '../auth/keyring.ts'
 import { type Conclusion, type ErrandKind, inOneLine, type Queue } from '../jobs/queue.ts'
 import type { Round } from '../jobs/rounds.ts'
+import { messageOf } from '../lib/error-facts.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemScope } from '../storage/change-set.ts'
@@ -153,7 +154,7 @@ export const createPost = ({ store, keyring, settings, senders, carrier, documen
     try {
       parcel = await pack(letter)
     } catch (error) {
-      const reason = `it could not be written: ${(error as Error).message}`
+      const reason = `it could not be written: ${messageOf(error)}`
       return { reply: { isFinal: false, isServerDown: false, reason } }
     }
     return { parcel, reply: await carry(letter, parcel) }

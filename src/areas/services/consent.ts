@@ -1,5 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
+import { elementAt } from '../../lib/list.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import { agreedLines } from './agreed/rules.ts'
@@ -104,7 +105,7 @@ export const createConsent = (tools: Tools): Gate => {
     { account }: Payer,
     { moves, compared }: { moves: readonly CountMove[]; compared: readonly ComparedInvoice[] },
   ) => {
-    const [first] = moves as [CountMove]
+    const first = elementAt(moves, 0)
     const changed = {
       id: first.accountId,
       name: first.name ?? (await books.account(first.accountId))?.doc.name ?? first.accountId,
@@ -162,7 +163,7 @@ export const createConsent = (tools: Tools): Gate => {
     { requests, payerIds }: { requests: readonly Request[]; payerIds: readonly string[] },
     write: () => Promise<void>,
   ): Promise<boolean> => {
-    const [first] = sets as [ChangeSet]
+    const first = elementAt(sets, 0)
     const takeBack = sets.map((set) => set.checkpoint())
     const payers = await judge(requests, payerIds)
     const turn = turns.take(payers.map(({ account, turn: seen }) => ({ accountId: account.id, turn: seen })))

@@ -64,12 +64,13 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
     return doc.payment_tokens ?? {}
   }
 
-  const get = async (accountId: string, id: string): Promise<PaymentToken> => {
-    const tokens = await tokensOf(accountId)
+  const tokenIn = (tokens: PaymentTokens, id: string): PaymentToken => {
     const token = Object.hasOwn(tokens, id) ? tokens[id] : undefined
     if (!token) throw failure('bad_identifier', { cause: id })
     return token
   }
+
+  const get = async (accountId: string, id: string) => tokenIn(await tokensOf(accountId), id)
 
   return {
     get,
@@ -100,7 +101,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
           payment_tokens: isDefault ? withDefault(tokens, kept.token, now) : tokens,
         }
       })
-      return saved[kept.token] as PaymentToken
+      return tokenIn(saved, kept.token)
     },
 
     /** Adds to a change set what a gateway says of a payment method that it keeps. False when the account has it not. */
@@ -129,7 +130,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
       const saved = await save(author, account, ({ payment_tokens = {} }) => ({
         payment_tokens: withDefault(payment_tokens, id, now),
       }))
-      return saved[id] as PaymentToken
+      return tokenIn(saved, id)
     },
 
     async remove(author: Author, account: AccountRecord, id: string) {

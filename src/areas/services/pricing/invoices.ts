@@ -280,7 +280,9 @@ const gone = (before: PricedItem): AnnotatedItem => {
     total: 0,
     taxes: [],
   }
-  return { ...itemJson({ ...before, ...nothing }), changes: changesOf(before, undefined) as Changes }
+  const changes = changesOf(before, undefined)
+  const changed = changes ? { changes } : {}
+  return { ...itemJson({ ...before, ...nothing }), ...changed }
 }
 
 /** An invoice with what changed on each line, lines that are gone included. */
