@@ -19,6 +19,7 @@ import { work } from './upgrades/0016-work.ts'
 import { orderOfMoney } from './upgrades/0018-order-of-money.ts'
 import { workMoved } from './upgrades/0020-work-moved.ts'
 import { agreements } from './upgrades/0021-agreements.ts'
+import { longRuns } from './upgrades/0024-long-runs.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -60,6 +61,7 @@ export const upgrades: readonly Upgrade[] = [
   orderOfMoney,
   workMoved,
   agreements,
+  longRuns,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>
