@@ -264,7 +264,9 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
   return async (run: KeptRun, lease: Lease, signal: AbortSignal): Promise<void> => {
     const ledger = createLedger({ base: store, runs: books.runs, lease, run, columns: outputColumns })
     try {
-      while (!signal.aborted) if (!(await advance(ledger))) return await end(ledger)
+      // Before the first look at the signal: every turn gets on.
+      while (await advance(ledger)) if (signal.aborted) return
+      await end(ledger)
     } catch (error) {
       const isLost = error instanceof Failure && error.kind === 'lease_lost'
       if (!isLost && !(error instanceof RunIsOver)) throw error

@@ -15,7 +15,7 @@ export interface WorkerTools<Detail> {
   log: Log
   /** How many this process works on at once. */
   mostAtOnce(): Promise<number>
-  /** After how long one makes room while others wait. Absent: each is worked on to its end. */
+  /** After how long one makes room while others wait; `work` gets on each time, however soon that is. Absent: each is worked on to its end. */
   turnMs?: number
   /** Works on one until it ends, is stopped, or `signal` says to leave it where it stands. */
   work(run: Run<Detail>, lease: Lease, signal: AbortSignal): Promise<void>
@@ -68,18 +68,24 @@ export const createWorkers = <Detail>(tools: WorkerTools<Detail>) => {
     return { signal: over.signal, end: () => clearInterval(timer) }
   }
 
-  const perform = async (key: RunKey, lease: Lease) => {
+  const workForATurn = async (run: Run<Detail>, lease: Lease) => {
     const turn = beginTurn()
+    try {
+      await work(run, lease, AbortSignal.any([stopping.signal, lease.lost, turn.signal]))
+    } finally {
+      turn.end()
+    }
+    if (turn.signal.aborted) await runs.stepBack(run)
+  }
+
+  const perform = async (key: RunKey, lease: Lease) => {
     try {
       await runs.takeOver(key, node)
       await base.fence()
-      const start = await runs.run(key)
+      const run = await runs.run(key)
       // It may have ended between the look and the lease.
-      if (start?.state !== 'executing') return
-      await work(start, lease, AbortSignal.any([stopping.signal, lease.lost, turn.signal]))
-      if (turn.signal.aborted) await runs.stepBack(key)
+      if (run?.state === 'executing') await workForATurn(run, lease)
     } finally {
-      turn.end()
       await lease.release()
     }
   }
