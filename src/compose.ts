@@ -201,7 +201,15 @@ const putTogether = async (
   await followTls(db, tls)
   const { smtpUrl, dataDir } = config
   const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
-  const post = createPost({ store, keyring, settings, senders: areas.whitelabel.senders, carrier, log })
+  const post = createPost({
+    store,
+    keyring,
+    settings,
+    senders: areas.whitelabel.senders,
+    carrier,
+    documentOf: areas.payments.documentOf,
+    log,
+  })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()

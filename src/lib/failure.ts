@@ -94,6 +94,10 @@ export class Failure<K extends FailureKind = FailureKind> extends Error {
     this.kind = kind
     this.details = details
   }
+
+  is<Kind extends FailureKind>(kind: Kind): this is Failure<Kind> {
+    return this.kind === (kind satisfies FailureKind)
+  }
 }
 
 export const failure = <K extends FailureKind>(kind: K, details: FailureDetails[K], reason?: unknown) =>

@@ -2,6 +2,9 @@ import { newId } from '../lib/ids.ts'
 import { type ChangeSet, conflict } from './change-set.ts'
 import type { Statement } from './db.ts'
 import type { Store } from './store.ts'
+import { integer, shape } from './table.ts'
+
+const turns = shape({ doneAt: integer() })
 
 const reshape: Statement = {
   sql: "UPDATE rounds SET done_at = done_at + 1 WHERE name = 'quantities'",
@@ -11,8 +14,9 @@ const reshape: Statement = {
 
 /** Another number whenever accounts have moved in the tree or left it. */
 export const treeVersion = async ({ all }: Pick<Store, 'all'>): Promise<number> => {
-  const [row] = await all("SELECT done_at FROM rounds WHERE name = 'quantities'")
-  return row?.done_at as number
+  const [turn] = turns.list(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
+  if (!turn) throw new Error('nobody takes turns with the quantities')
+  return turn.doneAt
 }
 
 /**

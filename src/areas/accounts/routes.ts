@@ -12,7 +12,7 @@ import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
@@ -24,7 +24,7 @@ const anAccount = '/v2/accounts/{account_id}'
 const ApiKey = closed({ api_key: must(text(64, 64)) })
 const Move = open({ to: must(text(32, 32)) })
 
-const sentKeys = (call: { sent: unknown }) => (call.sent ?? {}) as Json
+const sentKeys = ({ sent }: { sent: unknown }): Json => (isObject(sent) ? sent : {})
 
 const prepare = (data: Json): Json =>
   typeof data.realm === 'string' ? { ...data, realm: data.realm.replaceAll(' ', '') } : data

@@ -1,4 +1,5 @@
 import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
+import { elementAt } from '../../lib/list.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
@@ -81,7 +82,7 @@ export const createAccountStore = (store: Store) => {
       set.run(moveTally, [id, by], { rows: 1, orElse: conflict }).outdate(id, accountKind, id)
   }
 
-  const parentOf = ({ hidden: { tree } }: AccountRecord) => tree.at(-1) as string
+  const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
 
   const plant = (set: ChangeSet, account: AccountRecord) => {
     for (const [index, ancestor] of account.hidden.tree.entries()) {

@@ -66,7 +66,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
   const releaseSettings = async () => {
     const { released_state, should_age, should_permanently_delete } = await settings.of('number_manager')
     return {
-      releasedState: released_state as NumberState,
+      releasedState: released_state,
       shouldAge: should_age,
       shouldPermanentlyDelete: should_permanently_delete,
     }

@@ -61,7 +61,9 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
   /** The order that something about a number comes after, as it ended. */
   const orderBefore = async ({ order }: Awaiting) => {
     const work = order === undefined ? undefined : await queue.find(orderKind, order)
-    return work && { isRefused: work.state === 'failed', payload: JSON.parse(work.payload) as OrderPayload }
+    if (!work) return undefined
+    const payload: OrderPayload = JSON.parse(work.payload)
+    return { isRefused: work.state === 'failed', payload }
   }
 
   /** The way forth: the number is its owner's for good. */

@@ -187,6 +187,6 @@ const createExport = ({ collection, deckOr }: Rates): OutputAction => ({
 /** What tasks can do with rates. */
 export const createRateTasks = (rates: Rates): TaskAction[] => [
   createExport(rates),
-  createImport(rates) as TaskAction,
-  createDelete(rates) as TaskAction,
+  createImport(rates),
+  createDelete(rates),
 ]

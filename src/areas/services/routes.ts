@@ -9,7 +9,6 @@ import { anyObject } from '../../lib/schema.ts'
 import type { Manner, Services } from './operations.ts'
 import { itemProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
-import type { PlanDoc } from './pricing/plan.ts'
 import { editable } from './rules.ts'
 import {
   PlanAssignment,
@@ -39,7 +38,7 @@ const assertMaySell = async (
 }
 
 const csvOf = (items: readonly object[]) => {
-  const rows = items.map((item) => flattenRow(item as Record<string, unknown>))
+  const rows = items.map((item) => flattenRow({ ...item }))
   const columns = columnsOf(rows)
   const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
   return new FileAnswer(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
@@ -200,7 +199,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       answers: PlanOverrides,
       run: (call) => {
         assertMoney(call.data)
-        return services.setOverrides(call.author, call.account, call.data as PlanDoc, mannerOf(call))
+        return services.setOverrides(call.author, call.account, call.data, mannerOf(call))
       },
     }),
     patch(`${base}/overrides`, {
@@ -211,7 +210,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       answers: PlanOverrides,
       run: (call) => {
         assertMoney(call.data)
-        return services.setOverrides(call.author, call.account, call.data as PlanDoc, 'replace')
+        return services.setOverrides(call.author, call.account, call.data, 'replace')
       },
     }),
     post(`${base}/{plan_id}`, {

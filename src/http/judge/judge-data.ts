@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems } from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
@@ -10,18 +10,21 @@ import { createValidation, type Manner, type Validation } from './validation.ts'
 
 const validations = new WeakMap<TSchema, Validation<unknown>>()
 
-const validationOf = (schema: TSchema) => {
+const validationOf = <S extends TSchema>(schema: S) => {
   const known = validations.get(schema) ?? createValidation(schema)
   validations.set(schema, known)
-  return known
+  // A schema leads to no validation but its own.
+  return known as Validation<Static<S>>
 }
 
 const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
   crossbar.schema_strict_validation ? 'strict' : 'lenient'
 
 /** The same judgement for areas that learn their schema from the request. */
-export const createValidate = (settings: Settings) => async (schema: TSchema, data: unknown) =>
-  validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
+export const createValidate =
+  (settings: Settings) =>
+  async <S extends TSchema>(schema: S, data: unknown) =>
+    validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
 
 const consent = ['accept_charges']
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { inOnePiece } from '../../lib/bytes.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { messageOf } from '../../lib/error-facts.ts'
 import { type Failure, failure, invalid } from '../../lib/failure.ts'
@@ -78,7 +79,7 @@ export const readBytes = async (request: IncomingMessage, limit: number): Promis
   const chunks: Buffer[] = []
   const patience = { milliseconds: bodyMs, renewed: false }
   for await (const chunk of piecesOf(request, limit, patience)) chunks.push(chunk)
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  return inOnePiece(chunks)
 }
 
 /** A body that its route reads as it arrives. */

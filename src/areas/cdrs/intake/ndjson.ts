@@ -1,3 +1,4 @@
+import { inOnePiece } from '../../../lib/bytes.ts'
 import { messageOf } from '../../../lib/error-facts.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import type { Entry } from './operations.ts'
@@ -36,10 +37,7 @@ export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const finish = (): Entry | undefined => {
     line += 1
-    const entry =
-      begunBytes > longestLine
-        ? { line, flaw: tooLong }
-        : entryOf(line, begun.length === 1 ? (begun[0] as Buffer) : Buffer.concat(begun))
+    const entry = begunBytes > longestLine ? { line, flaw: tooLong } : entryOf(line, inOnePiece(begun))
     begun = []
     begunBytes = 0
     return entry

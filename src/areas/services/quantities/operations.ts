@@ -1,4 +1,4 @@
-import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
+import { accountKind } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Statement } from '../../../storage/db.ts'
@@ -19,8 +19,7 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
   /** Who stands above each of some accounts; nobody above those that are gone. */
   const treesOf = async (accountIds: readonly string[]) => {
     const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
-    const trees = accounts.map((account) => (account as AccountRecord | undefined)?.hidden.tree ?? [])
-    return new Map(accountIds.map((id, index) => [id, trees[index] as readonly string[]]))
+    return new Map(accounts.flatMap((account) => (account ? [[account.id, account.hidden.tree]] : [])))
   }
 
   const foldOnce = async (guard: Statement) => {

@@ -2,7 +2,20 @@ import { conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import { takeTurn } from '../../../storage/quantities.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, shape, text } from '../../../storage/table.ts'
 import type { DayCount, Move, Sum } from './rules.ts'
+
+const moved = shape({
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  category: text(),
+  item: text(),
+  own: integer(),
+  below: integer(),
+})
+
+const counted = shape({ category: text(), item: text(), day: integer(), own: integer() })
 
 export interface QuantityRow {
   category: string
@@ -73,33 +86,16 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded }: Store) => ({
 
   /** The oldest moves that are not folded yet. */
   async waiting(limit: number): Promise<Move[]> {
-    const rows = await all(
-      'SELECT account_id, id, at, category, item, own, below FROM quantity_moves ORDER BY id LIMIT $1',
-      [limit],
-    )
-    return rows.map((row) => ({
-      accountId: row.account_id as string,
-      id: row.id as string,
-      at: row.at as number,
-      category: row.category as string,
-      item: row.item as string,
-      own: row.own as number,
-      below: row.below as number,
-    }))
+    return moved.list(await all(`SELECT ${moved.columns} FROM quantity_moves ORDER BY id LIMIT $1`, [limit]))
   },
 
   /** What the account had itself at the end of each day on which that moved, oldest first. */
   async days(accountId: string): Promise<DayCount[]> {
     const rows = await scan(
-      'SELECT category, item, day, own FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day',
+      `SELECT ${counted.columns} FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day`,
       [accountId],
     )
-    return rows.map((row) => ({
-      category: row.category as string,
-      item: row.item as string,
-      day: row.day as number,
-      own: row.own as number,
-    }))
+    return counted.list(rows)
   },
 
   /** Puts the sums of moves into the totals of accounts, and the moves away. */
