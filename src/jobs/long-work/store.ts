@@ -68,10 +68,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
 
   const run = async ({ accountId, id }: RunKey): Promise<Run<Detail> | undefined> =>
     runs.first(
-      await all(`SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id = $2`, [
-        accountId,
-        id,
-      ]),
+      await all(`SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id = $2`, [accountId, id]),
     )
 
   return {
