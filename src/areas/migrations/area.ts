@@ -13,7 +13,7 @@ export const migrationsArea = area({
     return {
       routes: migrationRoutes(migrations),
       rounds: migrations.rounds,
-      hears: [on(accountLeaving, migrations.leaving.removeWith)],
+      hears: [on(accountLeaving, migrations.removeWith)],
       stop: migrations.stop,
     }
   },

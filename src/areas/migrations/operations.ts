@@ -7,8 +7,7 @@ import { failure } from '../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Attached } from '../../storage/attachment.ts'
-import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 import { isSameReach, performerOf, placeIn, type Reach } from './rules.ts'
 import { createRunner, type Work } from './runner.ts'
@@ -134,17 +133,14 @@ export const createMigrations = ({ store, leases, rounds, node, log, migrations 
     return latest
   }
 
-  const leaving: Attached = {
-    async removeWith(set, { accountId }) {
-      books.removeWithAccount(set, accountId)
-    },
-  }
-
   return {
     rounds: workers.rounds,
     stop: workers.stop,
-    /** What goes with an account that is removed. */
-    leaving,
+
+    /** Adds the removal of what an account's migrations have left: part of the account's removal. */
+    async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
+      books.removeWithAccount(set, accountId)
+    },
 
     list: () => Object.fromEntries([...known].map(([id, { description }]) => [id, description])),
 

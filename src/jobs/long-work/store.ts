@@ -50,9 +50,6 @@ const tableOf = <Detail>() =>
 /** How far some work has come. */
 export type Run<Detail = unknown> = RowOf<ReturnType<typeof tableOf<Detail>>>
 
-const runs = tableOf<unknown>()
-const keys = runs.pick('accountId', 'id')
-const waitingRuns = runs.pick('accountId', 'id', 'since')
 // Waiting runs of one account that are looked at for the next to work on: more than one process works at once.
 const waitingLookedAt = 50
 
@@ -62,17 +59,16 @@ const decided = { rows: 1, orElse: conflict }
 export const createRunStore = <Detail>(store: Store, kind: string) => {
   const { clock, all, scan, writeUnrecorded } = store
   const parts = createPartStore(store)
-  const detailed = tableOf<Detail>()
-  const insertRun = detailed
+  const runs = tableOf<Detail>()
+  const keys = runs.pick('accountId', 'id')
+  const waitingRuns = runs.pick('accountId', 'id', 'since')
+  const insertRun = runs
     .pick('accountId', 'id', 'kind', 'subject', 'state', 'since', 'detail')
     .insert('ON CONFLICT DO NOTHING')
 
   const run = async ({ accountId, id }: RunKey): Promise<Run<Detail> | undefined> =>
-    detailed.first(
-      await all(`SELECT ${detailed.columns} FROM long_runs WHERE account_id = $1 AND id = $2`, [
-        accountId,
-        id,
-      ]),
+    runs.first(
+      await all(`SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id = $2`, [accountId, id]),
     )
 
   return {
@@ -83,17 +79,17 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
     /** The runs of an account whose ids lie between two, by id. */
     async runsBetween(accountId: string, lowest: string, highest: string): Promise<Map<string, Run<Detail>>> {
       const rows = await all(
-        `SELECT ${detailed.columns} FROM long_runs WHERE account_id = $1 AND id >= $2 AND id <= $3`,
+        `SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id >= $2 AND id <= $3`,
         [accountId, lowest, highest],
       )
-      return new Map(detailed.list(rows).map((found) => [found.id, found]))
+      return new Map(runs.list(rows).map((found) => [found.id, found]))
     },
 
     /** The run that was asked for last: when any is executing, it is this one. */
     async latest(accountId: string, subject: string): Promise<Run<Detail> | undefined> {
-      return detailed.first(
+      return runs.first(
         await all(
-          `SELECT ${detailed.columns} FROM long_runs
+          `SELECT ${runs.columns} FROM long_runs
             WHERE account_id = $1 AND kind = $2 AND subject = $3 AND state <> 'removed'
             ORDER BY account_id DESC, kind DESC, subject DESC, id DESC LIMIT 1`,
           [accountId, kind, subject],
