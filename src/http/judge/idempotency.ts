@@ -96,7 +96,8 @@ export const createIdempotency = ({ store, keyring, settings, clock }: Tools) =>
     if (!row) return begin(claim, fingerprint)
     if (row.fingerprint !== fingerprint) throw otherRequest()
     if (row.answer === undefined) return goOn(claim, row)
-    return { kept: JSON.parse(keyring.open(row.answer, contextOf(claim))) as KeptAnswer }
+    const kept: KeptAnswer = JSON.parse(keyring.open(row.answer, contextOf(claim)))
+    return { kept }
   }
 
   const round: Round = {

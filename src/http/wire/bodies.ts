@@ -56,7 +56,7 @@ async function* piecesOf(
   lateness.catch(() => undefined)
   const timer = setTimeout(() => late?.(), patience.milliseconds)
   // A request that is destroyed takes its connection along, and the answer with it.
-  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  const pieces: AsyncIterableIterator<Buffer> = request.iterator({ destroyOnReturn: false })
   let size = 0
   try {
     for (;;) {
