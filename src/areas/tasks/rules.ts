@@ -1,3 +1,4 @@
+import { zip } from '../../lib/list.ts'
 import type { TaskAction } from './actions.ts'
 import type { taskStatuses } from './schema.ts'
 
@@ -83,10 +84,8 @@ export const nextTask = <T extends Waiting>(
   const place = ({ accountId, since }: T) =>
     [running.get(accountId) ?? 0, lastServed.get(accountId) ?? 0, since] as const
   const compare = (a: T, b: T) => {
-    const [one, other] = [place(a), place(b)]
-    const differing = one.findIndex((value, index) => value !== other[index])
-    if (differing < 0) return a.taskId < b.taskId ? -1 : 1
-    return (one[differing] as number) - (other[differing] as number)
+    for (const [one, other] of zip(place(a), place(b))) if (one !== other) return one - other
+    return a.taskId < b.taskId ? -1 : 1
   }
   return waiting.toSorted(compare)[0]
 }
