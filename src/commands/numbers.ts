@@ -115,7 +115,8 @@ const actions: Record<string, (work: Work) => Promise<number>> = {
 }
 
 const perform = async (name: string, file: string) => {
-  const action = actions[name] as (work: Work) => Promise<number>
+  const action = actions[name]
+  if (!action) throw new Error(`there is no action ${name}`)
   const config = configFromEnvironment()
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)

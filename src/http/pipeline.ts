@@ -13,7 +13,7 @@ import type { Exchange } from './exchange.ts'
 import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method, Subject } from './route.ts'
+import type { Call, Method } from './route.ts'
 import { contentTypeOf, hasBody, readBody, streamBody } from './wire/bodies.ts'
 import { clientAddress } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
@@ -81,13 +81,14 @@ const openBody: Step = async (exchange) => {
     : await readBody(request, crossbar.max_upload_size, frame.clock)
 }
 
-const tunnelled = new Set(['PUT', 'POST', 'PATCH', 'DELETE', 'GET'])
+const tunnelled: readonly Method[] = ['PUT', 'POST', 'PATCH', 'DELETE', 'GET']
 
 const takeVerb: Step = (exchange) => {
   if (exchange.method !== 'POST') return
   const verb = exchange.body.envelope.verb ?? exchange.query.get('verb')
-  const method = typeof verb === 'string' ? verb.toUpperCase() : undefined
-  if (method && tunnelled.has(method)) exchange.method = method as Method
+  const wanted = typeof verb === 'string' ? verb.toUpperCase() : undefined
+  const method = tunnelled.find((one) => one === wanted)
+  if (method) exchange.method = method
 }
 
 /** The credential is judged early; a bad one only counts where one is needed. */
@@ -239,8 +240,8 @@ const authorOf = (exchange: Exchange): Author => {
   return author
 }
 
-const callOf = (exchange: Exchange): Call<string, unknown, unknown> => ({
-  path: exchange.variables as Call['path'],
+const callOf = (exchange: Exchange): Call => ({
+  path: exchange.variables,
   data: undefined,
   sent: exchange.body.data,
   subject: undefined,
@@ -267,10 +268,16 @@ const callOf = (exchange: Exchange): Call<string, unknown, unknown> => ({
 const tagsOf = (header: string) =>
   header.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''))
 
+const revisionOf = (subject: unknown) => {
+  const revision =
+    typeof subject === 'object' && subject !== null && 'revision' in subject && subject.revision
+  return typeof revision === 'string' ? revision : undefined
+}
+
 /** If-Match names the revision that the client read; an ETag may carry more behind it. */
-const checkPrecondition = (exchange: Exchange, subject: Subject | undefined) => {
+const checkPrecondition = (exchange: Exchange, subject: unknown) => {
   const header = exchange.header('if-match')
-  const revision = subject?.revision
+  const revision = revisionOf(subject)
   if (header === undefined || revision === undefined || exchange.method === 'GET') return
   const fits = tagsOf(header).some((tag) => tag === '*' || tag === revision || tag.startsWith(`${revision}-`))
   if (!fits) throw failure('precondition_failed', {})
@@ -300,10 +307,10 @@ const execute: Step = async (exchange) => {
   const runOnce = async (attempt: number) => {
     if (attempt > 1) await readAgain(exchange)
     const call = callOf(exchange)
-    call.subject = await route.subject?.(call as never)
+    call.subject = await route.subject?.(call)
     call.data = await judgeData(exchange, route, call)
-    checkPrecondition(exchange, call.subject as Subject | undefined)
-    return route.run(call as never)
+    checkPrecondition(exchange, call.subject)
+    return route.run(call)
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
   const result = await (exchange.lost

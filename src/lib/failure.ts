@@ -96,7 +96,8 @@ export class Failure<K extends FailureKind = FailureKind> extends Error {
   }
 
   is<Kind extends FailureKind>(kind: Kind): this is Failure<Kind> {
-    return this.kind === (kind satisfies FailureKind)
+    const own: FailureKind = this.kind
+    return own === kind
   }
 }
 

@@ -48,5 +48,6 @@ export const composeMessage = async (
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  return message as Buffer
+  if (!Buffer.isBuffer(message)) throw new Error('the message came as a stream')
+  return message
 }

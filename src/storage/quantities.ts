@@ -14,7 +14,7 @@ const reshape: Statement = {
 
 /** Another number whenever accounts have moved in the tree or left it. */
 export const treeVersion = async ({ all }: Pick<Store, 'all'>): Promise<number> => {
-  const [turn] = turns.list(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
+  const turn = turns.first(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
   if (!turn) throw new Error('nobody takes turns with the quantities')
   return turn.doneAt
 }

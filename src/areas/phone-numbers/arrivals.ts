@@ -3,7 +3,6 @@ import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
-import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, assertOrdered, type NumberBook, setOf } from './book.ts'
@@ -81,12 +80,11 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
   const obtain = async (
     set: ChangeSet,
     { by: _, account, author, orderId = newId(clock.now()) }: NumberRequest,
-    { number, stored, facts: { carrier: module, hidden } }: Found,
+    { number, stored, facts: { carrier, hidden } }: Found,
     facts: NumberFacts,
   ) => {
     const { carrierData = {} } = hidden
     const accountId = account.id
-    const carrier = module as CarrierModule
     const { supplier, take } = desk.of(carrier)
     const { givenBack: __, ...kept } = facts.hidden
     if (!supplier) {

@@ -2,7 +2,6 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import { newId } from '../../lib/ids.ts'
-import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, type NumberBook, setOf } from './book.ts'
@@ -37,7 +36,7 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 export const createDepartures = ({ clock, settings, features, desk, book, findAccount }: Tools) => {
   const { settle, own, assertAuthorised, addRemoval } = book
 
-  const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier as CarrierModule)
+  const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier)
 
   /** Tells a supplier that its number is not needed any more, once that is committed. */
   const returnToSupplier = (set: ChangeSet, stored: NumberRecord) => {
@@ -47,7 +46,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
       id: newId(clock.now()),
       accountId,
       number,
-      carrier: carrier as CarrierModule,
+      carrier,
       carrierData: hidden.carrierData ?? {},
       ...awaiting(hidden),
     })

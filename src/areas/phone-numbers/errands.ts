@@ -1,7 +1,6 @@
 import type { Errand, ErrandKind, Queue } from '../../jobs/queue.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import type { CarrierModule } from '../../settings/carrier-names.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { NumberBook } from './book.ts'
@@ -52,7 +51,7 @@ const asText = (reply: { reason?: string; message?: string; outcome: string }) =
 export const createNumberErrands = ({ store, queue, desk, book, provider }: Tools) => {
   const { numbers, settle, addRemoval } = book
 
-  const supplierOf = (carrier: CarrierModule) => {
+  const supplierOf = (carrier: string) => {
     const { supplier } = desk.of(carrier)
     if (!supplier) throw new Error(`nobody can be asked for numbers of ${carrier}`)
     return supplier

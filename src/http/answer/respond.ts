@@ -185,9 +185,7 @@ const flow = async (exchange: Exchange, text: string | Uint8Array): Promise<bool
 /** A row that is no object, such as a name, stands in the column of ids. */
 const csvRow = (row: string) => {
   const value: unknown = JSON.parse(row)
-  return flattenRow(
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : { id: value },
-  )
+  return flattenRow(typeof value === 'object' && value !== null ? { ...value } : { id: value })
 }
 
 const csvText = (columns: readonly string[], row: string) => {
@@ -333,7 +331,8 @@ const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPl
 }
 
 const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
-  const [listing, plan] = narrow(answer.listing, exchange.listPlan as ListPlan)
+  if (!exchange.listPlan) throw new Error(`nobody has read what the list of ${exchange.path} was asked for`)
+  const [listing, plan] = narrow(answer.listing, exchange.listPlan)
   if (plan.paginate) return sendPage(exchange, listing, plan)
   if (exchange.accepts === 'text/csv') {
     const sheet = plan.fields ? undefined : listing.sheet

@@ -5,7 +5,7 @@ import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Call, Route, Subject } from '../route.ts'
+import type { Call, Route } from '../route.ts'
 import { createValidation, type Manner, type Validation } from './validation.ts'
 
 const validations = new WeakMap<TSchema, Validation<unknown>>()
@@ -35,11 +35,15 @@ const withoutWishes = (data: object, { spec }: Route) => {
   return Object.fromEntries(Object.entries(data).filter(([key]) => !wishes.includes(key)))
 }
 
+const docOf = (subject: unknown) =>
+  typeof subject === 'object' && subject !== null && 'doc' in subject ? subject.doc : undefined
+
 /** The body as it would be stored: for PATCH the record with the change merged in. */
-const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined) => {
+const proposed = (exchange: Exchange, route: Route, subject: unknown) => {
   const sent = exchange.body.data ?? {}
   const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutWishes(sent, route))
-  if (route.method === 'PATCH' && subject?.doc && !Array.isArray(data)) return mergePatch(subject.doc, data)
+  const doc = route.method === 'PATCH' ? docOf(subject) : undefined
+  if (doc && !Array.isArray(data)) return mergePatch(doc, data)
   return dropNulls(data)
 }
 
@@ -47,14 +51,14 @@ const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined
 export const judgeData = async (exchange: Exchange, route: Route, call: Call) => {
   const schema = route.spec.body
   if (!schema || route.spec.judgesItself) return proposed(exchange, route, undefined)
-  const whole = proposed(exchange, route, call.subject as Subject)
+  const whole = proposed(exchange, route, call.subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
   if (!hasProblems(problems)) {
-    const found = route.judge ? await route.judge({ ...call, data: value } as never) : {}
+    const found = route.judge ? await route.judge({ ...call, data: value }) : {}
     if (hasProblems(found)) throw invalid(found)
     return value
   }
-  const further = route.judge ? await route.judge({ ...call, data: sound } as never) : {}
+  const further = route.judge ? await route.judge({ ...call, data: sound }) : {}
   throw invalid(joinProblems(further, problems))
 }

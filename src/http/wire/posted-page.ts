@@ -49,7 +49,7 @@ const send = (response: ServerResponse, status: number, content: object) => {
 
 const secretIn = (below: string, { url = '' }: IncomingMessage) => {
   // Senders append a query even where one stands already: everything behind the first mark is left alone.
-  const path = url.split('?', 1)[0] as string
+  const [path = ''] = url.split('?', 1)
   const rest = path.slice(below.length).replace(/\/$/, '')
   return /^[A-Za-z0-9._~-]+$/.test(rest) ? rest : undefined
 }
@@ -76,7 +76,8 @@ export const servePostedPage = (page: PostedPage, { store, log }: Tools): PlainP
   }
 
   const answerFault = (response: ServerResponse, error: unknown) => {
-    const status = error instanceof Failure ? statuses[error.kind as FailureKind] : undefined
+    const kind: FailureKind | undefined = error instanceof Failure ? error.kind : undefined
+    const status = kind && statuses[kind]
     if (status === undefined) log.write('error', page.fault, { error: describeError(error) })
     if (!response.headersSent) send(response, status ?? 500, { status: 'error' })
   }

@@ -1,4 +1,3 @@
-import { inOnePiece } from '../../../lib/bytes.ts'
 import { messageOf } from '../../../lib/error-facts.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import type { Entry } from './operations.ts'
@@ -37,7 +36,11 @@ export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const finish = (): Entry | undefined => {
     line += 1
-    const entry = begunBytes > longestLine ? { line, flaw: tooLong } : entryOf(line, inOnePiece(begun))
+    const [first] = begun
+    const entry =
+      begunBytes > longestLine
+        ? { line, flaw: tooLong }
+        : entryOf(line, first && begun.length === 1 ? first : Buffer.concat(begun))
     begun = []
     begunBytes = 0
     return entry

@@ -5,7 +5,6 @@ import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
 import { zip } from '../../../lib/list.ts'
-import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Validate } from '../../area.ts'
@@ -130,7 +129,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true }
     const { import_defaults_to_carrier: standard } = await settings.of('number_manager')
     const carrier = (isOperator && cells.carrier_module) || standard
-    return { state: (isOperator && cells.state) || 'in_service', carrier: carrier as CarrierModule }
+    return { state: (isOperator && cells.state) || 'in_service', carrier }
   }
 
   const update =

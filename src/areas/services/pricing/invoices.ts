@@ -1,3 +1,4 @@
+import { zip } from '../../../lib/list.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import {
   type Counted,
@@ -151,7 +152,9 @@ export const raisesCharge = (compared: ComparedInvoice) => compared.today > 0 ||
 
 type Difference = Record<string, unknown>
 
-const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: PricedItem) => ({
+type Figures = Pick<PricedItem, 'plan' | 'quantity' | 'billable' | 'rate' | 'single' | 'cumulative'>
+
+const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: Figures) => ({
   quantity,
   billable,
   rate: dollarsOfUnits(rate),
@@ -160,6 +163,15 @@ const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: Price
   single_discount_rate: dollarsOfUnits(single),
   cumulative_discount: cumulative.quantity,
   cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
+})
+
+const none = numbersOf({
+  plan: {},
+  quantity: 0,
+  billable: 0,
+  rate: 0,
+  single: 0,
+  cumulative: { rate: 0, quantity: 0 },
 })
 
 const less = (a: number, b: number) => dollarsOfUnits(unitsOfDollars(a) - unitsOfDollars(b))
@@ -186,13 +198,11 @@ const taxesBetween = (before: PricedItem | undefined, after: PricedItem | undefi
 
 /** New minus old where they differ; of a text that differs the new one. */
 const differenceOf = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
-  const zero = { ...(before ?? after), quantity: 0, billable: 0, rate: 0, single: 0 } as PricedItem
-  const none = numbersOf({ ...zero, plan: {}, cumulative: { rate: 0, quantity: 0 } })
   const had = before ? numbersOf(before) : none
   const has = after ? numbersOf(after) : none
   const difference: Difference = {}
-  for (const key of Object.keys(none) as (keyof typeof none)[])
-    if (had[key] !== has[key]) difference[key] = less(has[key], had[key])
+  for (const [[key, was], is] of zip(Object.entries(had), Object.values(has)))
+    if (was !== is) difference[key] = less(is, was)
   if (before && after && nameOf(before) !== nameOf(after)) difference.name = nameOf(after)
   return { ...difference, ...exceptionsBetween(before?.plan, after?.plan), ...taxesBetween(before, after) }
 }
