@@ -318,6 +318,28 @@ describeEngines('invoices', (engine) => {
     expect(entries[0]).toMatchObject({ amount: -10, period: { start: gregorian(first) } })
   })
 
+  it('hold no month of what somebody was charged for who had nothing when it began', async () => {
+    await round('monthly_bills')
+    const account = await customer()
+    const first = await nextMonth()
+    await phone(account, 'The very first')
+    const paid = await balance(account)
+    await round('monthly_bills')
+    expect(await balance(account)).toBe(paid)
+    expect(await invoicesOf(account)).toEqual([])
+    // Nothing was due, and nothing is told of it.
+    const window = { created_from: String(gregorian(first)) }
+    const monthly = await (await ross()).get(`${account.path}/transactions/monthly_recurring`, {
+      query: window,
+    })
+    expect(monthly.data).toEqual([])
+    // From the next month on it pays like everybody.
+    await nextMonth()
+    await round('monthly_bills', 'monthly_bills')
+    expect(await balance(account)).toBe(paid - 12)
+    expect((await books(account)).documents).toBe((await books(account)).ledger)
+  })
+
   it('of what was priced after the month began give nothing back', async () => {
     await round('monthly_bills')
     const account = await newAccount()
