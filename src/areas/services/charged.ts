@@ -9,6 +9,13 @@ export type ChargedItems = Map<string, number>
 
 export const itemKey = ({ category, key }: { category: string; key: string }) => `${category}/${key}`
 
+/** Units of an item. */
+interface Part {
+  category: string
+  key: string
+  total: number
+}
+
 export type Charged = ReturnType<typeof createCharged>
 
 /** What accounts were charged for what they have: no removal gives back more than that. */
@@ -39,11 +46,11 @@ export const createCharged = (store: Store) => {
             rows.add(set, { accountId, month, item: itemKey(proration), amount: proration.total })
     },
     /** Parts of a bill that are given back. Whoever has just priced something that the account has prices it anew. */
-    credited(set: ChangeSet, accountId: string, month: number, parts: ReadonlyMap<string, number>) {
+    credited(set: ChangeSet, accountId: string, { month, items }: { month: number; items: readonly Part[] }) {
       if (month !== currentMonth()) return
       turns.pass(set, accountId)
-      for (const [item, amount] of parts)
-        if (amount !== 0) rows.add(set, { accountId, month, item, amount: -amount })
+      for (const { total, ...item } of items)
+        if (total !== 0) rows.add(set, { accountId, month, item: itemKey(item), amount: -total })
     },
 
     /** What a request was charged for the rest of the month, and is given back: its entry in the ledger says for what. */

@@ -203,7 +203,8 @@ export const createInvoices = (tools: Tools) => {
       const set = new ChangeSet(author)
       const parts = invoice.credited === 0 ? bySource(invoice.doc) : shares(leftOf(invoice), invoice).parts
       giveBack(set, account, { invoice, documentId: `${id}/void`, parts })
-      charged.credited(set, account.id, invoice.month, creditedItems(leftOf(invoice), invoice.doc))
+      const items = creditedItems(leftOf(invoice), invoice.doc)
+      charged.credited(set, account.id, { month: invoice.month, items })
       rows.move(set, invoice, { status: 'void' })
       rows.tell(set, invoice, 'void', { amount: dollarsOfUnits(leftOf(invoice)) })
       await store.commit(set)
@@ -225,7 +226,7 @@ export const createInvoices = (tools: Tools) => {
       const noteId = newId(clock.now())
       const { taxes, parts } = shares(amount, invoice)
       const ledger_ids = giveBack(set, account, { invoice, documentId: noteId, parts })
-      charged.credited(set, account.id, invoice.month, creditedItems(amount, invoice.doc))
+      charged.credited(set, account.id, { month: invoice.month, items: creditedItems(amount, invoice.doc) })
       const doc = {
         account: partyOf(account),
         issuer: invoice.doc.issuer,

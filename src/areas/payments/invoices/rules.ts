@@ -3,7 +3,6 @@ import { isObject, type Json } from '../../../lib/json.ts'
 import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import type { Entry } from '../../ledgers/rules.ts'
 import { nameOf, taxLineJson } from '../../services/area.ts'
-import { itemKey } from '../../services/charged.ts'
 import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
 import type { PricedItem } from '../../services/pricing/items.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
@@ -341,14 +340,12 @@ export const taxShare = (amount: number, { total, taxes }: Pick<InvoiceDoc, 'tot
   return total === 0 ? 0 : Number(divideRounded(BigInt(amount) * BigInt(added), BigInt(total)))
 }
 
-/** `category/item` -> units: what a credit note gives back of what was paid for the month, in the share that it has. */
+/** Units that a credit note gives back of each item that was paid for the month, in the share that it has. */
 export const creditedItems = (amount: number, { items, total }: Pick<InvoiceDoc, 'items' | 'total'>) =>
-  new Map(
-    items.flatMap(({ category = '', key, amount: paid }) =>
-      key === undefined || total === 0
-        ? []
-        : [[itemKey({ category, key }), Number(divideRounded(BigInt(paid) * BigInt(amount), BigInt(total)))]],
-    ),
+  items.flatMap(({ category = '', key, amount: paid }) =>
+    key === undefined || total === 0
+      ? []
+      : [{ category, key, total: Number(divideRounded(BigInt(paid) * BigInt(amount), BigInt(total))) }],
   )
 
 /** Units that may still be given back. */
