@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Area } from './areas/area.ts'
-import { assemble } from './areas/assemble.ts'
+import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
@@ -122,7 +122,8 @@ const putTogether = async (
   await upgradeStorage(db, clock)
   const store = createStore(db, clock)
   const node = `crosspoint@${hostname()}`
-  const settings = createSettings(store.records, node)
+  const declared = declarationsOf(list)
+  const settings = createSettings(store.records, node, declared.settings)
   const serverKey = await obtainServerKey(store, config.dataDir)
   const keyring = createKeyring(serverKey)
   const tokens = createTokens(store, keyring, settings, clock)
@@ -137,6 +138,7 @@ const putTogether = async (
   const queue = createQueue({ store, log })
   const mail = createMail({ store, keyring, nudge: () => rounds.nudge('mail') })
   const assembled = assemble(list, {
+    declared,
     store,
     settings,
     keyring,

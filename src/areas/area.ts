@@ -13,6 +13,7 @@ import type { Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Outgoing } from '../outgoing/client.ts'
+import type { Documents } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Hearing } from '../storage/signal.ts'
@@ -28,8 +29,18 @@ export type Validate = (
   data: unknown,
 ) => Promise<{ value: unknown; sound: object; problems: Problems }>
 
+/** What areas own before they are made; the types that go by these names follow from it. */
+export interface Declarations {
+  /** Settings documents, by id. */
+  settings: Documents
+  /** Those that accounts may lay values of their own over, with the keys that are followed there. */
+  accountSettings: Documents
+}
+
 /** What areas are made of. */
 export interface AreaTools {
+  /** What all areas of the list declare, and the frame. */
+  declared: Declarations
   store: Store
   settings: Settings
   keyring: Keyring
@@ -88,6 +99,7 @@ export interface Area<Name extends string = string, Offer = unknown> {
   name: Name
   needs: readonly Area[]
   collects: readonly (keyof Collected)[]
+  declares: Partial<Declarations>
   create(
     tools: AreaTools,
     offerOf: OfferOfNeeded,
@@ -106,7 +118,8 @@ export type OffersOf<List extends readonly Area[]> = {
   readonly [One in List[number] as One['name']]: OfferOf<One>
 }
 
-interface Definition<Name extends string, Needed extends Needs, Kind extends keyof Collected, Offer> {
+interface Definition<Name extends string, Needed extends Needs, Kind extends keyof Collected, Offer>
+  extends Partial<Declarations> {
   name: Name
   /** The areas of whose offers it makes use. They stand above it in the list. */
   needs?: Needed
@@ -140,12 +153,13 @@ export const area = <
 >(
   definition: Definition<Name, Needed, Kind, Offer>,
 ): Area<Name, Offer> => {
-  const { name, needs, collects = [], create } = definition
+  const { name, needs, collects = [], create, ...declares } = definition
   const entries = Object.entries(needs ?? {})
   return {
     name,
     needs: entries.map(([, needed]) => needed),
     collects,
+    declares,
     create: (tools, offerOf, collected) => {
       const offers = Object.fromEntries(entries.map(([key, needed]) => [key, offerOf(needed)]))
       return create(tools, offers as OffersNeeded<Needed>, collected)

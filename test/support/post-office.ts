@@ -10,6 +10,7 @@ import { createMail, type Order } from '../../src/mail/mail.ts'
 import type { NoticeId } from '../../src/mail/notices.ts'
 import { createPost, postRounds } from '../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../src/mail/senders.ts'
+import { frameSettings } from '../../src/settings/documents.ts'
 import { createSettings } from '../../src/settings/settings.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { StoredRecord } from '../../src/storage/records.ts'
@@ -61,7 +62,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
     const post = createPost({
       store: on,
       keyring,
-      settings: createSettings(on.records, 'test'),
+      settings: createSettings(on.records, 'test', frameSettings),
       senders: { ...noSenders, ...senders },
       carrier: carrierTo(url),
       log,

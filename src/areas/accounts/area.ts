@@ -2,10 +2,12 @@ import { area } from '../area.ts'
 import { createAccounts } from './operations.ts'
 import { accountRoutes } from './routes.ts'
 import { Account } from './schema.ts'
+import { accountsSettings } from './settings.ts'
 
 /** Tenants, and the tree they form. */
 export const accountsArea = area({
   name: 'accounts',
+  settings: accountsSettings,
   create(tools) {
     const accounts = createAccounts(tools)
     return {

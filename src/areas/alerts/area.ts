@@ -14,6 +14,7 @@ import { createGeneratedAlerts } from './generated/operations.ts'
 import { createAlerts } from './operations.ts'
 import { alertRoutes } from './routes.ts'
 import { Alert } from './schema.ts'
+import { alertSettings } from './settings.ts'
 
 /** What people are to be told. */
 export const alertsArea = area({
@@ -26,6 +27,7 @@ export const alertsArea = area({
     ledgers: ledgersArea,
     payments: paymentsArea,
   },
+  settings: alertSettings,
   create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
     const { services: sold } = services
     const watch = createBalanceWatch({

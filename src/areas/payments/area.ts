@@ -6,6 +6,7 @@ import { ledgersArea } from '../ledgers/area.ts'
 import { balanceMoved } from '../ledgers/signals.ts'
 import { servicesArea } from '../services/area.ts'
 import { createBilling } from './billing/operations.ts'
+import { paymentSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
 import { lowBalanceThreshold } from './topup/rules.ts'
@@ -17,6 +18,7 @@ import { transactionRoutes } from './transactions/routes.ts'
 export const paymentsArea = area({
   name: 'payments',
   needs: { services: servicesArea, ledgers: ledgersArea },
+  settings: paymentSettings,
   create(tools, { services: sold, ledgers }) {
     const { settings, store } = tools
     const { services, bookkeepers } = sold

@@ -25,6 +25,7 @@ import { createNumberSearch } from './search/operations.ts'
 import { numberSearchRoutes, searchQuery, visitOf } from './search/routes.ts'
 import { questionIn } from './search/rules.ts'
 import { FindNumbers } from './search/schema.ts'
+import { numberAccountSettings, numberSettings } from './settings.ts'
 import { createNumberTasks } from './tasks.ts'
 import { createNumberUpkeep } from './upkeep/operations.ts'
 
@@ -36,6 +37,8 @@ const accountsAtOnce = 8
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
   needs: { accounts: accountsArea, configs: configsArea, services: servicesArea },
+  settings: numberSettings,
+  accountSettings: numberAccountSettings,
   create(tools, { accounts, configs, services: { quantities } }) {
     const { store, settings } = tools
     const provider = { ...storedOnly }

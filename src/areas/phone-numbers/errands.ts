@@ -1,11 +1,11 @@
 import type { Errand, ErrandKind, Queue } from '../../jobs/queue.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import type { CarrierModule } from '../../settings/carrier-names.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { NumberBook } from './book.ts'
 import type { Reply } from './carriers/carrier.ts'
+import type { CarrierModule } from './carriers/names.ts'
 import { factsOf } from './draft.ts'
 import type { FeatureProvider, Registrar } from './features/providers.ts'
 import {

@@ -1,8 +1,8 @@
 // What is written with a number that changes hands outside: its mark, and the errand.
 import type { Clock } from '../../lib/clock.ts'
 import type { Json } from '../../lib/json.ts'
-import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
+import type { CarrierModule } from './carriers/names.ts'
 import type { NumberFacts } from './draft.ts'
 import type { E911 } from './schema.ts'
 import type { NumberHidden } from './store.ts'

@@ -1,9 +1,9 @@
 // What is asked for of numbers, and what is planned then.
 import type { AccountRecord } from '../../auth/identity.ts'
 import type { Json } from '../../lib/json.ts'
-import type { CarrierModule } from '../../settings/carrier-names.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Carrier, Offer } from './carriers/carrier.ts'
+import type { CarrierModule } from './carriers/names.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
 import type { StateBefore } from './rules.ts'
 import type { NumberRecord } from './store.ts'

@@ -4,12 +4,14 @@ import { servicesArea } from '../services/area.ts'
 import { createRates } from './operations.ts'
 import { rateRoutes } from './routes.ts'
 import { Rate } from './schema.ts'
+import { rateSettings } from './settings.ts'
 import { createRateTasks } from './tasks.ts'
 
 /** What calls cost a minute. */
 export const ratesArea = area({
   name: 'rates',
   needs: { accounts: accountsArea, services: servicesArea },
+  settings: rateSettings,
   create(tools, { accounts, services: { services } }) {
     const rates = createRates({ ...tools, accounts, ratedeckOf: services.ratedeckOf })
     return {

@@ -1,4 +1,5 @@
 import { createGateways } from '../../payment/gateways.ts'
+import { gatewaySettings } from '../../payment/settings.ts'
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { accountLeaving } from '../accounts/signals.ts'
@@ -16,6 +17,7 @@ import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
 import { servicesRoutes } from './routes.ts'
+import { servicesSettings } from './settings.ts'
 import { createStandings } from './standing.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
 import { synchronizationRoutes } from './synchronization/routes.ts'
@@ -28,6 +30,7 @@ export { itemJson } from './pricing/items.ts'
 export const servicesArea = area({
   name: 'services',
   needs: { accounts: accountsArea },
+  settings: { ...servicesSettings, ...gatewaySettings },
   create(tools, { accounts }) {
     const { store, settings } = tools
     const quantities = createQuantityBook(tools)

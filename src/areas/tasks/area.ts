@@ -3,11 +3,13 @@ import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { createTasks } from './operations.ts'
 import { taskRoutes } from './routes.ts'
+import { taskSettings } from './settings.ts'
 
 /** Bulk work of customers: a CSV in, a CSV out. */
 export const tasksArea = area({
   name: 'tasks',
   collects: ['taskActions'],
+  settings: taskSettings,
   create(tools, _needs, { taskActions: actions }) {
     const tasks = createTasks({ ...tools, actions })
     return {

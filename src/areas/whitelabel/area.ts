@@ -1,9 +1,9 @@
-import { WhitelabelDomains } from '../../settings/whitelabel-domains.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { systemConfigsArea } from '../system-configs/area.ts'
 import { createWhitelabelDomains } from './domains/operations.ts'
 import { whitelabelDomainRoutes } from './domains/routes.ts'
+import { WhitelabelDomains } from './domains/schema.ts'
 import { createSenderEmails } from './emails/operations.ts'
 import { senderEmailRoutes } from './emails/routes.ts'
 import { SenderEmail } from './emails/schema.ts'
@@ -13,11 +13,13 @@ import { brandFileRoutes } from './files/routes.ts'
 import { createWhitelabels } from './operations.ts'
 import { whitelabelRoutes } from './routes.ts'
 import { Whitelabel } from './schema.ts'
+import { whitelabelSettings } from './settings.ts'
 
 /** The brands of resellers: what they look like, and in whose name they write. */
 export const whitelabelArea = area({
   name: 'whitelabel',
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
+  settings: whitelabelSettings,
   create(tools, { accounts, systemConfigs }) {
     const { store } = tools
     const files = createBrandFiles(store)

@@ -4,7 +4,6 @@ import { accountMember } from '../../../auth/policies.ts'
 import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { mergePatch } from '../../../lib/json-merge.ts'
-import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Validate } from '../../area.ts'
@@ -16,6 +15,7 @@ import type {
   TaskContext,
   TaskRow,
 } from '../../tasks/operations.ts'
+import type { CarrierModule } from '../carriers/names.ts'
 import type { OrderEnd } from '../errands.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'

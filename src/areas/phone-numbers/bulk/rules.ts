@@ -3,7 +3,7 @@
 import type { Failure } from '../../../lib/failure.ts'
 import { isObject } from '../../../lib/json.ts'
 import { numberErrorOf } from '../../../lib/number-failure.ts'
-import { carrierModules } from '../../../settings/carrier-names.ts'
+import { carrierModules } from '../carriers/names.ts'
 import { numberStates } from '../schema.ts'
 
 type Cells = Readonly<Record<string, string | undefined>>

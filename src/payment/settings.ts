@@ -23,7 +23,7 @@ const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
   })
 
 /** The operator's own billing system: bookkeepers of type `http`. */
-export const httpSync = Type.Object(
+const httpSync = Type.Object(
   {
     ...systemKeys,
     timeout_ms: timeout(10_000, 'How long an answer is waited for'),
@@ -46,7 +46,7 @@ const stripeKeys = {
 }
 
 /** Bookkeepers of type `stripe`. */
-export const stripe = Type.Object(
+const stripe = Type.Object(
   {
     ...stripeKeys,
     timeout_ms: timeout(10_000, 'How long each try of a call may take'),
@@ -55,27 +55,10 @@ export const stripe = Type.Object(
   { additionalProperties: true },
 )
 
-export const topup = Type.Object(
-  {
-    enable: Type.Boolean({
-      default: false,
-      description: 'Top accounts up by themselves, as their `topup` says',
-    }),
-  },
-  { additionalProperties: true },
-)
+export const gatewaySettings = { 'services.http_sync': httpSync, 'services.stripe': stripe }
 
-/** Keys of the document `services` that are about payment. */
-export const paymentKeys = {
-  currency: Type.String({
-    default: 'USD',
-    pattern: '^[A-Z]{3}$',
-    description: 'Of all money (ISO 4217). Amounts are not converted when it changes',
-  }),
-  sync_buffer_period: Type.Integer({
-    minimum: 0,
-    maximum: 86_400,
-    default: 600,
-    description: 'Seconds in which changes of an invoice are gathered before its bookkeeper is told',
-  }),
+type Owned = typeof gatewaySettings
+
+declare module '../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
 }
