@@ -164,10 +164,11 @@ const putTogether = async (
   const idempotency = createIdempotency({ store, keyring, settings, clock })
   rounds.add(idempotency.round)
   const frame: Frame = {
+    failures: declared.failures,
     router: createRouter(routes),
     pages: pagesOf({
       store,
-      openApi: () => openApiText(routes, version),
+      openApi: () => openApiText({ routes, failures: declared.failures, version }),
       posted: assembled.posted,
       log,
     }),

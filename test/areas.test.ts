@@ -12,6 +12,7 @@ import { areas } from '../src/areas/index.ts'
 import type { AccountRecord } from '../src/auth/identity.ts'
 import { accountAdmin } from '../src/auth/policies.ts'
 import { ListAnswer, made } from '../src/http/answer/answers.ts'
+import { frameFailures } from '../src/http/answer/failures.ts'
 import { collectionListing } from '../src/http/answer/listing.ts'
 import { get, put, type Route } from '../src/http/route.ts'
 import type { ErrandKind } from '../src/jobs/queue.ts'
@@ -236,7 +237,7 @@ describe('a list of areas', () => {
   })
 
   it('declares everything that stands in the folders of its areas', async () => {
-    const { settings } = declarationsOf(areas)
+    const { settings, failures } = declarationsOf(areas)
     const written: object = Object.assign(
       {},
       ...(await everyExportOf('src/{areas/*,payment}/settings.ts', 'Settings')),
@@ -244,5 +245,9 @@ describe('a list of areas', () => {
     const { crossbar, 'crossbar.auth': auth, token_buckets, ...ofAreas } = settings
     expect(ofAreas).toEqual(written)
     expect([crossbar, auth, token_buckets]).not.toContain(undefined)
+    const ownFailures = await everyExportOf('src/{areas/*,payment}/failures.ts', 'Failures')
+    expect(Object.keys(failures).sort()).toEqual(
+      [frameFailures, ...ownFailures].flatMap((kinds) => Object.keys(kinds)).sort(),
+    )
   })
 })

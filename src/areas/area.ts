@@ -9,6 +9,7 @@ import type { Leases } from '../jobs/leases.ts'
 import type { ErrandKind, Queue } from '../jobs/queue.ts'
 import type { Round, Rounds } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
+import type { Catalogue } from '../lib/failure-answer.ts'
 import type { Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -35,6 +36,8 @@ export interface Declarations {
   settings: Documents
   /** Those that accounts may lay values of their own over, with the keys that are followed there. */
   accountSettings: Documents
+  /** What can go wrong, by kind, with its wire form. */
+  failures: Catalogue
 }
 
 /** What areas are made of. */

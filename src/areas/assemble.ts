@@ -1,3 +1,4 @@
+import { frameFailures } from '../http/answer/failures.ts'
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Round } from '../jobs/rounds.ts'
@@ -37,7 +38,7 @@ const createCollectors = () => {
   }
 }
 
-const ofFrame: Declarations = { settings: frameSettings, accountSettings: {} }
+const ofFrame: Declarations = { settings: frameSettings, accountSettings: {}, failures: frameFailures }
 
 /** What the frame and the areas of a list own. */
 export const declarationsOf = (list: readonly Area[]): Declarations =>
@@ -45,6 +46,7 @@ export const declarationsOf = (list: readonly Area[]): Declarations =>
     (all, { declares }) => ({
       settings: named(all.settings, declares.settings),
       accountSettings: named(all.accountSettings, declares.accountSettings),
+      failures: named(all.failures, declares.failures),
     }),
     ofFrame,
   )

@@ -1,4 +1,5 @@
 import { area } from '../area.ts'
+import { accountFailures } from './failures.ts'
 import { createAccounts } from './operations.ts'
 import { accountRoutes } from './routes.ts'
 import { Account } from './schema.ts'
@@ -8,6 +9,7 @@ import { accountsSettings } from './settings.ts'
 export const accountsArea = area({
   name: 'accounts',
   settings: accountsSettings,
+  failures: accountFailures,
   create(tools) {
     const accounts = createAccounts(tools)
     return {

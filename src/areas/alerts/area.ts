@@ -10,6 +10,7 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { servicesArea } from '../services/area.ts'
 import { userLeaving } from '../users/signals.ts'
 import { createBalanceWatch } from './balance/operations.ts'
+import { alertFailures } from './failures.ts'
 import { createGeneratedAlerts } from './generated/operations.ts'
 import { createAlerts } from './operations.ts'
 import { alertRoutes } from './routes.ts'
@@ -28,6 +29,7 @@ export const alertsArea = area({
     payments: paymentsArea,
   },
   settings: alertSettings,
+  failures: alertFailures,
   create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
     const { services: sold } = services
     const watch = createBalanceWatch({

@@ -6,6 +6,7 @@ import { ledgersArea } from '../ledgers/area.ts'
 import { balanceMoved } from '../ledgers/signals.ts'
 import { servicesArea } from '../services/area.ts'
 import { createBilling } from './billing/operations.ts'
+import { paymentFailures } from './failures.ts'
 import { paymentSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
@@ -19,6 +20,7 @@ export const paymentsArea = area({
   name: 'payments',
   needs: { services: servicesArea, ledgers: ledgersArea },
   settings: paymentSettings,
+  failures: paymentFailures,
   create(tools, { services: sold, ledgers }) {
     const { settings, store } = tools
     const { services, bookkeepers } = sold

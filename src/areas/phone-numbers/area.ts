@@ -11,6 +11,7 @@ import { createCarriers } from './carriers/registry.ts'
 import { createNumberCollections } from './collections/operations.ts'
 import { numberCollectionRoutes } from './collections/routes.ts'
 import { countedNumbers } from './counts.ts'
+import { numberFailures } from './failures.ts'
 import { createNumberFeatures } from './features/operations.ts'
 import { storedOnly } from './features/providers.ts'
 import { createNumberIdentity } from './identity.ts'
@@ -39,6 +40,7 @@ export const phoneNumbersArea = area({
   needs: { accounts: accountsArea, configs: configsArea, services: servicesArea },
   settings: numberSettings,
   accountSettings: numberAccountSettings,
+  failures: numberFailures,
   create(tools, { accounts, configs, services: { quantities } }) {
     const { store, settings } = tools
     const provider = { ...storedOnly }

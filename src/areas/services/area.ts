@@ -1,3 +1,4 @@
+import { gatewayFailures } from '../../payment/failures.ts'
 import { createGateways } from '../../payment/gateways.ts'
 import { gatewaySettings } from '../../payment/settings.ts'
 import { on } from '../../storage/signal.ts'
@@ -9,6 +10,7 @@ import { serviceAuditRoutes } from './audit/routes.ts'
 import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
 import { createConsent } from './consent.ts'
+import { servicesFailures } from './failures.ts'
 import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
 import { paymentTokenRoutes } from './payment-tokens/routes.ts'
@@ -31,6 +33,7 @@ export const servicesArea = area({
   name: 'services',
   needs: { accounts: accountsArea },
   settings: { ...servicesSettings, ...gatewaySettings },
+  failures: { ...servicesFailures, ...gatewayFailures },
   create(tools, { accounts }) {
     const { store, settings } = tools
     const quantities = createQuantityBook(tools)

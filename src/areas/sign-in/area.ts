@@ -7,6 +7,7 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { securityArea } from '../security/area.ts'
 import { usersArea } from '../users/area.ts'
 import { userLeaving } from '../users/signals.ts'
+import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
 import { createSignIn } from './operations.ts'
@@ -27,6 +28,7 @@ export const signInArea = area({
     security: securityArea,
     attempts: loginAttemptsArea,
   },
+  failures: signInFailures,
   create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts }) {
     const { store, tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity

@@ -1,6 +1,7 @@
 import { on } from '../../storage/signal.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
+import { taskFailures } from './failures.ts'
 import { createTasks } from './operations.ts'
 import { taskRoutes } from './routes.ts'
 import { taskSettings } from './settings.ts'
@@ -10,6 +11,7 @@ export const tasksArea = area({
   name: 'tasks',
   collects: ['taskActions'],
   settings: taskSettings,
+  failures: taskFailures,
   create(tools, _needs, { taskActions: actions }) {
     const tasks = createTasks({ ...tools, actions })
     return {

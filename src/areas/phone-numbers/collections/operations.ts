@@ -1,8 +1,8 @@
 import { Failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { type NumberError, numberErrorOf } from '../../../lib/number-failure.ts'
 import { retrying } from '../../../storage/store.ts'
 import { itemOf, metadataOf } from '../entity.ts'
+import { type NumberError, numberErrorOf } from '../number-errors.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
 
 /** What happened to each number, in the order in which they were asked for. */
