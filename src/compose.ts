@@ -30,6 +30,7 @@ import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
 import { carryBySmtp, carryToFolder } from './mail/carriers.ts'
 import { createMail } from './mail/mail.ts'
+import { createNotices } from './mail/notices.ts'
 import { createPost, postRounds } from './mail/post.ts'
 import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
@@ -136,7 +137,12 @@ const putTogether = async (
   const leases = createLeases(store, clock, log)
   const rounds = createRounds({ leases, store, clock, log })
   const queue = createQueue({ store, log })
-  const mail = createMail({ store, keyring, nudge: () => rounds.nudge('mail') })
+  const mail = createMail({
+    store,
+    notices: createNotices(declared.notices),
+    keyring,
+    nudge: () => rounds.nudge('mail'),
+  })
   const assembled = assemble(list, {
     declared,
     store,

@@ -237,7 +237,7 @@ describe('a list of areas', () => {
   })
 
   it('declares everything that stands in the folders of its areas', async () => {
-    const { settings, failures } = declarationsOf(areas)
+    const { settings, failures, notices } = declarationsOf(areas)
     const written: object = Object.assign(
       {},
       ...(await everyExportOf('src/{areas/*,payment}/settings.ts', 'Settings')),
@@ -245,6 +245,7 @@ describe('a list of areas', () => {
     const { crossbar, 'crossbar.auth': auth, token_buckets, ...ofAreas } = settings
     expect(ofAreas).toEqual(written)
     expect([crossbar, auth, token_buckets]).not.toContain(undefined)
+    expect(notices).toEqual(Object.assign({}, ...(await everyExportOf('src/areas/*/notices.ts', 'Notices'))))
     const ownFailures = await everyExportOf('src/{areas/*,payment}/failures.ts', 'Failures')
     expect(Object.keys(failures).sort()).toEqual(
       [frameFailures, ...ownFailures].flatMap((kinds) => Object.keys(kinds)).sort(),

@@ -13,6 +13,7 @@ import type { Catalogue } from '../lib/failure-answer.ts'
 import type { Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Mail } from '../mail/mail.ts'
+import type { Definitions } from '../mail/notices.ts'
 import type { Outgoing } from '../outgoing/client.ts'
 import type { Documents } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -38,6 +39,8 @@ export interface Declarations {
   accountSettings: Documents
   /** What can go wrong, by kind, with its wire form. */
   failures: Catalogue
+  /** What is sent by mail, by id. */
+  notices: Definitions
 }
 
 /** What areas are made of. */

@@ -38,7 +38,12 @@ const createCollectors = () => {
   }
 }
 
-const ofFrame: Declarations = { settings: frameSettings, accountSettings: {}, failures: frameFailures }
+const ofFrame: Declarations = {
+  settings: frameSettings,
+  accountSettings: {},
+  failures: frameFailures,
+  notices: {},
+}
 
 /** What the frame and the areas of a list own. */
 export const declarationsOf = (list: readonly Area[]): Declarations =>
@@ -47,6 +52,7 @@ export const declarationsOf = (list: readonly Area[]): Declarations =>
       settings: named(all.settings, declares.settings),
       accountSettings: named(all.accountSettings, declares.accountSettings),
       failures: named(all.failures, declares.failures),
+      notices: named(all.notices, declares.notices),
     }),
     ofFrame,
   )

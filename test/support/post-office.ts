@@ -1,13 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { declarationsOf } from '../../src/areas/assemble.ts'
+import { areas } from '../../src/areas/index.ts'
 import type { AccountDoc, AccountHidden, AccountRecord } from '../../src/auth/identity.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { createQueue } from '../../src/jobs/queue.ts'
 import type { Round } from '../../src/jobs/rounds.ts'
 import { carryBySmtp, carryToFolder } from '../../src/mail/carriers.ts'
 import { createMail, type Order } from '../../src/mail/mail.ts'
-import type { NoticeId } from '../../src/mail/notices.ts'
+import { createNotices, type NoticeId } from '../../src/mail/notices.ts'
 import { createPost, postRounds } from '../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../src/mail/senders.ts'
 import { frameSettings } from '../../src/settings/documents.ts'
@@ -52,7 +54,12 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const store = createStore(db, clock)
-  const mail = createMail({ store, keyring, nudge() {} })
+  const mail = createMail({
+    store,
+    keyring,
+    notices: createNotices(declarationsOf(areas).notices),
+    nudge() {},
+  })
 
   const carrierTo = (url: string | undefined) =>
     url ? carryBySmtp(url) : carryToFolder(join(folder, 'outbox'))

@@ -1,5 +1,6 @@
 import { area } from '../area.ts'
 import { accountFailures } from './failures.ts'
+import { accountNotices } from './notices.ts'
 import { createAccounts } from './operations.ts'
 import { accountRoutes } from './routes.ts'
 import { Account } from './schema.ts'
@@ -10,6 +11,7 @@ export const accountsArea = area({
   name: 'accounts',
   settings: accountsSettings,
   failures: accountFailures,
+  notices: accountNotices,
   create(tools) {
     const accounts = createAccounts(tools)
     return {

@@ -12,6 +12,7 @@ import { userLeaving } from '../users/signals.ts'
 import { createBalanceWatch } from './balance/operations.ts'
 import { alertFailures } from './failures.ts'
 import { createGeneratedAlerts } from './generated/operations.ts'
+import { alertNotices } from './notices.ts'
 import { createAlerts } from './operations.ts'
 import { alertRoutes } from './routes.ts'
 import { Alert } from './schema.ts'
@@ -30,6 +31,7 @@ export const alertsArea = area({
   },
   settings: alertSettings,
   failures: alertFailures,
+  notices: alertNotices,
   create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
     const { services: sold } = services
     const watch = createBalanceWatch({

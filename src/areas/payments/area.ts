@@ -7,6 +7,7 @@ import { balanceMoved } from '../ledgers/signals.ts'
 import { servicesArea } from '../services/area.ts'
 import { createBilling } from './billing/operations.ts'
 import { paymentFailures } from './failures.ts'
+import { paymentNotices } from './notices.ts'
 import { paymentSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
@@ -21,6 +22,7 @@ export const paymentsArea = area({
   needs: { services: servicesArea, ledgers: ledgersArea },
   settings: paymentSettings,
   failures: paymentFailures,
+  notices: paymentNotices,
   create(tools, { services: sold, ledgers }) {
     const { settings, store } = tools
     const { services, bookkeepers } = sold

@@ -10,6 +10,7 @@ import { userLeaving } from '../users/signals.ts'
 import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
+import { signInNotices } from './notices.ts'
 import { createSignIn } from './operations.ts'
 import { createRecovery } from './recovery/operations.ts'
 import { createResets } from './recovery/resets.ts'
@@ -29,6 +30,7 @@ export const signInArea = area({
     attempts: loginAttemptsArea,
   },
   failures: signInFailures,
+  notices: signInNotices,
   create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts }) {
     const { store, tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity

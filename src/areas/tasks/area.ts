@@ -2,6 +2,7 @@ import { on } from '../../storage/signal.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { taskFailures } from './failures.ts'
+import { taskNotices } from './notices.ts'
 import { createTasks } from './operations.ts'
 import { taskRoutes } from './routes.ts'
 import { taskSettings } from './settings.ts'
@@ -12,6 +13,7 @@ export const tasksArea = area({
   collects: ['taskActions'],
   settings: taskSettings,
   failures: taskFailures,
+  notices: taskNotices,
   create(tools, _needs, { taskActions: actions }) {
     const tasks = createTasks({ ...tools, actions })
     return {

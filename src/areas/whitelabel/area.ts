@@ -10,6 +10,7 @@ import { SenderEmail } from './emails/schema.ts'
 import { createBrandSenders } from './emails/senders.ts'
 import { createBrandFiles } from './files/operations.ts'
 import { brandFileRoutes } from './files/routes.ts'
+import { whitelabelNotices } from './notices.ts'
 import { createWhitelabels } from './operations.ts'
 import { whitelabelRoutes } from './routes.ts'
 import { Whitelabel } from './schema.ts'
@@ -20,6 +21,7 @@ export const whitelabelArea = area({
   name: 'whitelabel',
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   settings: whitelabelSettings,
+  notices: whitelabelNotices,
   create(tools, { accounts, systemConfigs }) {
     const { store } = tools
     const files = createBrandFiles(store)
