@@ -3,7 +3,7 @@ import { createGateways } from '../../payment/gateways.ts'
 import { gatewaySettings } from '../../payment/settings.ts'
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
-import { accountLeaving } from '../accounts/signals.ts'
+import { accountLeaving, accountMoved } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
@@ -67,7 +67,11 @@ export const servicesArea = area({
         ...synchronizationRoutes(synchronization),
       ],
       rounds: [quantities.round, synchronization.round],
-      hears: [on(accountLeaving, synchronization.leaving.removeWith)],
+      hears: [
+        on(accountMoved, quantities.moveWith),
+        on(accountLeaving, quantities.removeWith),
+        on(accountLeaving, synchronization.leaving.removeWith),
+      ],
       gates: [createConsent({ store, books, quantities, standings, audit })],
       taskActions: createServiceTasks(accounts, quantities),
     }
