@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../auth/identity.ts'
 import { fingerprint } from '../lib/secrets.ts'
-import { systemScope } from '../storage/change-set.ts'
+import { type ChangeSet, systemScope } from '../storage/change-set.ts'
 import { createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
@@ -91,7 +91,21 @@ export const createTemplates = (store: Store, notices: Notices) => {
   }
 
   return {
-    collection,
+    /** What is written at one place: an account, or the system. */
+    at: (place: string, id: string) => collection.find(place, id),
+
+    put(
+      set: ChangeSet,
+      place: string,
+      id: NoticeId,
+      before: TemplateRecord | undefined,
+      content: { doc: TemplateDoc; hidden: TemplateBodies },
+    ) {
+      if (before) collection.replace(set, before, collection.revise(before, content))
+      else collection.insert(set, collection.draft(place, content, id))
+    },
+
+    remove: collection.remove,
 
     /** As it holds for an account, or for the system. */
     async of(account: AccountRecord | undefined, id: NoticeId): Promise<Template> {

@@ -44,7 +44,7 @@ export const createAlertStore = (store: Store) => {
   const under = (key: string) => store.records.claimants(systemScope, claimName, `${key}/`, mostUnderKey)
 
   return {
-    collection,
+    ...collection,
 
     /** The alerts under any of these keys, each once. */
     async under(keys: readonly string[]): Promise<AlertStored[]> {

@@ -62,7 +62,7 @@ export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; setti
   const sourcesOf = async (account: AccountRecord, doc: ServicesDoc): Promise<Sources> => {
     const { merge_strategy_priority: priorities } = await settings.of('services')
     const assigned = Object.entries(doc.plans ?? {})
-    const records = assigned.map(([id, { vendor_id: vendor }]) => plans.collection.find(vendor, id))
+    const records = assigned.map(([id, { vendor_id: vendor }]) => plans.find(vendor, id))
     return {
       records: await Promise.all(records),
       bookkeeper: await bookkeeperOf(account, doc),

@@ -110,7 +110,7 @@ export const createTasks = (tools: Tools) => {
   }
 
   return {
-    collection: tasks,
+    page: tasks.page,
     rounds: workers.roundsOf(clock),
     stop: workers.stop,
     view,

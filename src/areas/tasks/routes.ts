@@ -48,7 +48,7 @@ interface Item {
 /** Newest first, because ids grow with time. */
 const listing = (tasks: Tasks, accountId: string): Listing<Item> => ({
   async page({ whole: _, ...request }) {
-    const page = await tasks.collection.page({ ...request, accountId })
+    const page = await tasks.page({ ...request, accountId })
     const views = await tasks.views(page)
     return page.map((task, index) => ({ task, view: views[index] as TaskView }))
   },
