@@ -28,7 +28,7 @@ import { createQueue } from './jobs/queue.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
-import { carryBySmtp, carryToFolder } from './mail/carriers.ts'
+import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
 import { createMail } from './mail/mail.ts'
 import { createNotices } from './mail/notices.ts'
 import { createPost, postRounds } from './mail/post.ts'
@@ -201,8 +201,8 @@ const putTogether = async (
   const tls = createTlsListener({ frame, handler, settings, host: config.host, dataDir: config.dataDir, log })
   await followTls(db, tls)
   const { smtpUrl, dataDir } = config
-  const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
-  const post = createPost({ store, keyring, settings, senders: areas.whitelabel.senders, carrier, log })
+  const courier = smtpUrl ? courierBySmtp(smtpUrl) : courierToFolder(join(dataDir, 'outbox'))
+  const post = createPost({ store, keyring, settings, senders: areas.whitelabel.senders, courier, log })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()

@@ -7,7 +7,7 @@ import type { AccountDoc, AccountHidden, AccountRecord } from '../../src/auth/id
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { createQueue } from '../../src/jobs/queue.ts'
 import type { Round } from '../../src/jobs/rounds.ts'
-import { carryBySmtp, carryToFolder } from '../../src/mail/carriers.ts'
+import { courierBySmtp, courierToFolder } from '../../src/mail/couriers.ts'
 import { createMail, type Order } from '../../src/mail/mail.ts'
 import { createNotices, type NoticeId } from '../../src/mail/notices.ts'
 import { createPost, postRounds } from '../../src/mail/post.ts'
@@ -61,8 +61,8 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
     nudge() {},
   })
 
-  const carrierTo = (url: string | undefined) =>
-    url ? carryBySmtp(url) : carryToFolder(join(folder, 'outbox'))
+  const courierTo = (url: string | undefined) =>
+    url ? courierBySmtp(url) : courierToFolder(join(folder, 'outbox'))
 
   const postOn = (on: typeof store, url = smtpUrl) => {
     const queue = createQueue({ store: on, log })
@@ -71,7 +71,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       keyring,
       settings: createSettings(on.records, 'test', frameSettings),
       senders: { ...noSenders, ...senders },
-      carrier: carrierTo(url),
+      courier: courierTo(url),
       log,
     })
     const [letters, ...rounds] = postRounds(post, queue) as [Round, ...Round[]]
