@@ -46,10 +46,10 @@ const htmlOf = (paragraph: string) => {
     : `<p>${paragraph.replaceAll('\n', '<br>')}</p>`
 }
 
-const textOf = (paragraph: string) => paragraph.replace(/^<(\{\{.*\}\})>$/, '$1')
+const plainOf = (paragraph: string) => paragraph.replace(/^<(\{\{.*\}\})>$/, '$1')
 
 export const body = (...paragraphs: string[]) => ({
-  text: `${paragraphs.map(textOf).join('\n\n')}\n`,
+  text: `${paragraphs.map(plainOf).join('\n\n')}\n`,
   html: `<!DOCTYPE html>\n<html><body>\n${paragraphs.map(htmlOf).join('\n')}\n</body></html>\n`,
 })
 

@@ -9,7 +9,7 @@ import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../sto
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { GeneratedAlerts } from './generated/operations.ts'
-import { isExpired, isOnlyFor, keyFor, keysFor, keysOf, type Reader, rowOf, textOf } from './rules.ts'
+import { isExpired, isOnlyFor, keyFor, keysFor, keysOf, keyText, type Reader, rowOf } from './rules.ts'
 import type { Alert, AlertRow } from './schema.ts'
 import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
 
@@ -53,7 +53,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
   const hiddenBy = async (actor: Actor): Promise<readonly string[]> =>
     (await hidden.find(hiderOf(actor)))?.doc.alerts ?? []
 
-  const textsFor = (reader: Reader) => keysFor(reader).map(textOf)
+  const textsFor = (reader: Reader) => keysFor(reader).map(keyText)
 
   /** Alerts of others, newest first. */
   const stored = async (actor: Actor, account: AccountRecord): Promise<AlertRow[]> => {

@@ -9,7 +9,7 @@ import { NoData, TaskRecord as TaskAnswer, TaskHelp, TaskRequest } from './schem
 
 const csvTypes = ['text/csv', 'text/comma-separated-values', 'application/octet-stream'] as const
 
-const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+const filledText = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** The account in the path; where there is none, the caller's own. */
 const accountOf = ({ account, actor }: { account: AccountRecord | undefined; actor: Actor }) =>
@@ -129,7 +129,7 @@ const routesBelow = <const Root extends string>(
           category: query.get('category') || undefined,
           action: query.get('action') || undefined,
           input: inputOf(call),
-          fileName: textOf(query.get('file_name')) ?? textOf(call.data.file_name),
+          fileName: filledText(query.get('file_name')) ?? filledText(call.data.file_name),
           dryRun: isTrue(request.value('dry_run')),
           parameter: (name) => request.value(name),
         })

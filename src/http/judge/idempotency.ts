@@ -27,7 +27,7 @@ export interface KeptAnswer {
 }
 
 /** What to do with a request: send what was kept, or carry it out. */
-type Verdict =
+type KeyVerdict =
   | { kept: KeptAnswer }
   /** `lost` is what an earlier try committed before it died unanswered. */
   | { claim: KeyClaim; lost: CommittedChange[] | undefined }
@@ -71,19 +71,19 @@ export const createIdempotency = ({ store, keyring, settings, clock }: Tools) =>
 
   const oldest = async () => clock.now() - (await settings.of('crossbar')).idempotency_keep_s * 1000
 
-  const begin = async (claim: KeyClaim, fingerprint: string): Promise<Verdict> => {
+  const begin = async (claim: KeyClaim, fingerprint: string): Promise<KeyVerdict> => {
     const fresh = { fingerprint, holder: thisProcess, begunAt: clock.now() }
     await rows.begin(claim, fresh, underWay)
     return { claim, lost: undefined }
   }
 
-  const goOn = async (claim: KeyClaim, row: KeyRow): Promise<Verdict> => {
+  const goOn = async (claim: KeyClaim, row: KeyRow): Promise<KeyVerdict> => {
     if (!isAbandoned(row)) throw underWay()
     await rows.takeOver(claim, row, thisProcess, underWay)
     return { claim, lost: row.changes }
   }
 
-  const judge = async ({ accountId, key, parts }: KeyedRequest): Promise<Verdict> => {
+  const judge = async ({ accountId, key, parts }: KeyedRequest): Promise<KeyVerdict> => {
     const fingerprint = hash('sha256', JSON.stringify(parts), 'hex')
     const claim: KeyClaim = {
       accountId,
@@ -108,7 +108,7 @@ export const createIdempotency = ({ store, keyring, settings, clock }: Tools) =>
 
   return {
     /** Decides what becomes of a request; of several at once one is carried out. */
-    async judge(request: KeyedRequest): Promise<Verdict> {
+    async judge(request: KeyedRequest): Promise<KeyVerdict> {
       assertKey(request.key)
       try {
         return await judge(request)
