@@ -3,7 +3,7 @@ import { Failure } from '../../../lib/failure.ts'
 import { isStorable } from '../../../storage/records.ts'
 import type { InputAction, OutputRow, RowEnd, RowResult, TaskContext, TaskRow } from '../actions.ts'
 import type { InputRow } from './input-rows.ts'
-import type { Entry } from './ledger.ts'
+import type { Entry } from './progress.ts'
 
 interface Judged<Result> {
   row: InputRow

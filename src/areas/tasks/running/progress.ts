@@ -31,7 +31,7 @@ const heldAfter = (held: string, columns: readonly string[], rows: readonly Outp
     .map((name, index) => (held[index] === '1' || rows.some((row) => isSomething(row[name])) ? '1' : '0'))
     .join('')
 
-export interface Ledger {
+export interface Progress {
   readonly run: Run
   /** Stores what has to be there before the outside is asked. What follows from the answer is entered later. */
   prepare(changes: readonly ChangeSet[]): Promise<void>
@@ -47,7 +47,7 @@ interface Tools {
   run: Run
 }
 
-export const createLedger = ({ base, store, task, lease, run: start }: Tools): Ledger => {
+export const createProgress = ({ base, store, task, lease, run: start }: Tools): Progress => {
   const key = keyOf(task)
   const { columns } = task.hidden
   let run = start
