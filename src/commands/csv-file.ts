@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { createCsvParser } from '../areas/tasks/csv-parse.ts'
+import { createCsvParser } from '../lib/csv-parse.ts'
 import { elementAt } from '../lib/list.ts'
 
 /** A row of a CSV file. */

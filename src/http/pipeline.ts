@@ -5,15 +5,15 @@ import { type Cidr, parseNetwork } from '../lib/cidr.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { CommittedChange } from '../storage/idempotency.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
 import { respond, sendEmpty, sendKept } from './answer/respond.ts'
 import type { Exchange } from './exchange.ts'
+import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method, Route } from './route.ts'
+import type { Call, Method } from './route.ts'
 import { contentTypeOf, hasBody, readBody, streamBody } from './wire/bodies.ts'
 import { clientAddress } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
@@ -290,10 +290,11 @@ const readAgain = async (exchange: Exchange) => {
   requireAccount(exchange)
 }
 
-const answerAgain = async (exchange: Exchange, { again }: Route, changes: readonly CommittedChange[]) => {
-  if (again) return again(callOf(exchange), changes)
-  const message = 'the request was carried out, and its answer was lost'
-  throw failure('idempotency_conflict', { message, changes })
+/** Charges and counts are part of the change; whoever asks for it waits until bookkeepers outside know them as well. */
+const settleServices = async (exchange: Exchange) => {
+  const concerned = exchange.account ?? exchange.actor?.account
+  if (!concerned || exchange.method === 'GET' || !exchange.isTrue('wait_for_service_update')) return
+  await exchange.frame.settleServices([concerned.id, ...concerned.hidden.tree])
 }
 
 /**
@@ -312,7 +313,10 @@ const execute: Step = async (exchange) => {
     return route.run(call)
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
-  const result = await (exchange.lost ? answerAgain(exchange, route, exchange.lost) : carryOut())
+  const result = await (exchange.lost
+    ? answerAgain(exchange, route, callOf(exchange), exchange.lost)
+    : carryOut())
+  await settleServices(exchange)
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)

@@ -132,7 +132,7 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
   /**
    * The answer of a request whose first answer was lost after it had committed these changes: for routes that move
-   * money. Other routes answer such a request with a 409 that tells the changes.
+   * money. Of other routes it is what GET says of the record, or else a 409 that tells the changes: answer-again.ts.
    */
   again?(call: Omit<Call<Path>, 'subject' | 'data'>, changes: readonly CommittedChange[]): Promise<unknown>
 }

@@ -8,7 +8,14 @@ import { systemScope } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
 import { type Carrier, mostAtOnce, type Refusal, refusalOf } from './carriers.ts'
 import { signMessage } from './dkim.ts'
-import { type Content, type Letter, type LetterErrand, mailKind, openContent } from './letter.ts'
+import {
+  type Content,
+  type DocumentOf,
+  type Letter,
+  type LetterErrand,
+  mailKind,
+  openContent,
+} from './letter.ts'
 import { composeMessage } from './message.ts'
 import type { Sender, Senders, Signing } from './senders.ts'
 import { createAttemptRows, type Outcome } from './store.ts'
@@ -19,6 +26,7 @@ interface Tools {
   settings: Settings
   senders: Senders
   carrier: Carrier
+  documentOf: DocumentOf
   log: Log
 }
 
@@ -58,7 +66,7 @@ interface Parcel {
  * cases it is sent again, under the same Message-ID and date. One process at a time delivers, which holds the lease of the
  * round; one that was taken for dead while it was sending is the last case in which a letter comes twice.
  */
-export const createPost = ({ store, keyring, settings, senders, carrier, log }: Tools) => {
+export const createPost = ({ store, keyring, settings, senders, carrier, documentOf, log }: Tools) => {
   const attempts = createAttemptRows(store)
   const { clock } = store
 
@@ -87,7 +95,7 @@ export const createPost = ({ store, keyring, settings, senders, carrier, log }: 
     const content = openContent(keyring, letter.id, letter.payload.sealed)
     const sender = await senderFor(letter, content)
     const { recipient: to, messageId, created: date } = letter.payload
-    const message = await composeMessage(content, { from: sender, to, messageId, date })
+    const message = await composeMessage(content, { from: sender, to, messageId, date }, documentOf)
     const signing = await senders.signingFor(letter.accountId, sender.address)
     return { ...signed(message, signing), sender, subject: content.subject }
   }

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { choice } from '../lib/schema.ts'
 import { AuthModules } from './auth-modules.ts'
 import { carrierModules, numberModules } from './carrier-names.ts'
-import { httpSync, paymentKeys, stripe, topup } from './payment.ts'
+import { dunning, httpSync, invoices, paymentKeys, stripe, topup } from './payment.ts'
 import { WhitelabelDomains } from './whitelabel-domains.ts'
 
 // One section (`default`, a zone or a node) of each settings document this server reads.
@@ -486,6 +486,8 @@ export const settingsSchemas = {
   services,
   'services.http_sync': httpSync,
   'services.stripe': stripe,
+  'services.invoices': invoices,
+  'services.dunning': dunning,
   topup,
   whitelabel,
   cdr,

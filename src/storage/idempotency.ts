@@ -1,7 +1,7 @@
 import type { Failure } from '../lib/failure.ts'
+import type { Statement } from './db.ts'
 import type { Holder } from './leases.ts'
 import type { Store } from './store.ts'
-import { integer, json, optional, type RowOf, table, text } from './table.ts'
 
 /** A request's hold on its key: what is committed under it says so, in the same transaction. */
 export interface KeyClaim {
@@ -9,7 +9,9 @@ export interface KeyClaim {
   key: string
   /** Another one for every try. */
   token: string
-  /** Whether anything has been committed under it by this process. */
+  /** What is asked under the key, as a digest. */
+  fingerprint: string
+  /** Whether it is known that anything has been committed under the key. */
   hasCommitted: boolean
   /** Nothing of it is ever kept: whatever goes on in the author's name after the request is not part of it. */
   toJSON(): undefined
@@ -23,55 +25,104 @@ export interface CommittedChange {
   action: string
 }
 
-const keys = table('idempotency_keys', {
-  accountId: text(),
-  key: text('idem_key'),
-  token: text(),
-  fingerprint: text(),
-  holder: json<Holder>(),
-  /** Unix milliseconds. */
-  begunAt: integer(),
+/** The server that carries a request out. */
+export interface KeyHolder extends Holder {
+  /** Another one for every start, also of several servers in one process. */
+  server: string
+  /** Unix milliseconds: from then on other servers take the request for abandoned. */
+  until: number
+}
+
+export interface KeyRow {
+  token: string
+  fingerprint: string
+  holder: KeyHolder
   /** Undefined while nothing is committed. */
-  changes: optional(json<CommittedChange[]>()),
+  changes: CommittedChange[] | undefined
   /** The sealed answer, once it is known. */
-  answer: optional(text()),
-})
-
-const known = keys.pick('token', 'fingerprint', 'holder', 'begunAt', 'changes', 'answer')
-
-export type KeyRow = RowOf<typeof known>
-
-const insert = keys
-  .pick('accountId', 'key', 'token', 'fingerprint', 'holder', 'begunAt')
-  .insert('ON CONFLICT DO NOTHING')
+  answer: string | undefined
+}
 
 type OrElse = () => Failure
+
+// A list for each commit of a request, of which there may be several.
+const changesOf = (text: string) => text.split('\n').flatMap((list) => JSON.parse(list) as CommittedChange[])
+
+// Beyond this a request has told enough of what it did.
+const mostChangesLength = 100_000
+
+/** Says under the key of a request what is committed for it; fails when another try has taken the key over. */
+export const markCommitted = (
+  { accountId, key, token }: KeyClaim,
+  changes: readonly CommittedChange[],
+  orElse: OrElse,
+): Statement => ({
+  sql: `UPDATE idempotency_keys
+      SET changes = CASE WHEN changes IS NULL THEN $4
+        WHEN length(changes) > ${mostChangesLength} THEN changes ELSE changes || $5 END
+    WHERE account_id = $1 AND idem_key = $2 AND token = $3`,
+  params: [accountId, key, token, JSON.stringify(changes), `\n${JSON.stringify(changes)}`],
+  expect: { rows: 1, orElse },
+})
+
+const holderText = (holder: KeyHolder) => JSON.stringify(holder)
+
+const holdBy = ({ accountId, key, token }: KeyClaim, holder: KeyHolder): Statement => ({
+  sql: 'UPDATE idempotency_keys SET holder = $4 WHERE account_id = $1 AND idem_key = $2 AND token = $3',
+  params: [accountId, key, token, holderText(holder)],
+})
 
 /** The rows behind http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
   async find(accountId: string, key: string): Promise<KeyRow | undefined> {
-    const sql = `SELECT ${known.columns} FROM idempotency_keys WHERE account_id = $1 AND idem_key = $2`
-    return known.first(await all(sql, [accountId, key]))
+    const [row] = await all(
+      `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys
+        WHERE account_id = $1 AND idem_key = $2`,
+      [accountId, key],
+    )
+    return (
+      row && {
+        token: row.token as string,
+        fingerprint: row.fingerprint as string,
+        holder: JSON.parse(row.holder as string) as KeyHolder,
+        changes: row.changes === null ? undefined : changesOf(row.changes as string),
+        answer: (row.answer as string | null) ?? undefined,
+      }
+    )
   },
 
   /** The first request with a key; whoever comes second fails. */
   begin: (
-    { accountId, key, token }: KeyClaim,
-    { fingerprint, holder, begunAt }: Pick<KeyRow, 'fingerprint' | 'holder' | 'begunAt'>,
+    { accountId, key, token, fingerprint }: KeyClaim,
+    { holder, begunAt }: { holder: KeyHolder; begunAt: number },
     orElse: OrElse,
   ) =>
-    writeUnrecorded([insert({ accountId, key, token, fingerprint, holder, begunAt }, { rows: 1, orElse })]),
-
-  /** Goes on where a request that died stood. Whatever it would still commit fails from now on. */
-  takeOver: ({ accountId, key, token }: KeyClaim, before: KeyRow, holder: Holder, orElse: OrElse) =>
     writeUnrecorded([
       {
-        sql: `UPDATE idempotency_keys SET token = $4, holder = $5
-          WHERE account_id = $1 AND idem_key = $2 AND token = $3`,
-        params: [accountId, key, before.token, token, JSON.stringify(holder)],
+        sql: `INSERT INTO idempotency_keys (account_id, idem_key, token, fingerprint, holder, begun_at)
+          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+        params: [accountId, key, token, fingerprint, holderText(holder), begunAt],
         expect: { rows: 1, orElse },
       },
     ]),
+
+  /**
+   * Goes on where an abandoned request stood. Whatever it would still commit fails from now on, so what it did commit
+   * is to be read after this.
+   */
+  takeOver: ({ accountId, key, token }: KeyClaim, before: string, holder: KeyHolder, orElse: OrElse) =>
+    writeUnrecorded([
+      {
+        sql: `UPDATE idempotency_keys SET token = $4, holder = $5
+          WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND answer IS NULL`,
+        params: [accountId, key, before, token, holderText(holder)],
+        expect: { rows: 1, orElse },
+      },
+    ]),
+
+  /** Says that requests are still under way. */
+  renew: (claims: readonly KeyClaim[], holder: KeyHolder) =>
+    writeUnrecorded(claims.map((claim) => holdBy(claim, holder))),
 
   keep: ({ accountId, key, token }: KeyClaim, answer: string) =>
     writeUnrecorded([
@@ -81,14 +132,15 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
       },
     ]),
 
-  /** Nothing was done under the key: it is as if the request had not been made. */
-  release: ({ accountId, key, token }: KeyClaim) =>
+  /** Where nothing was done under the key it is as if the request had not been made; else anybody may go on. */
+  letGo: (claim: KeyClaim, holder: KeyHolder) =>
     writeUnrecorded([
       {
         sql: `DELETE FROM idempotency_keys
           WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND changes IS NULL`,
-        params: [accountId, key, token],
+        params: [claim.accountId, claim.key, claim.token],
       },
+      holdBy(claim, { ...holder, until: 0 }),
     ]),
 
   async anyOlderThan(unixMilliseconds: number): Promise<boolean> {

@@ -64,6 +64,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       settings: createSettings(on.records, 'test'),
       senders: { ...noSenders, ...senders },
       carrier: carrierTo(url),
+      documentOf: async ({ id }) => Buffer.from(`document ${id}`),
       log,
     })
     const [letters, ...rounds] = postRounds(post, queue) as [Round, ...Round[]]

@@ -13,8 +13,8 @@ import { ledgerRoutes } from './routes.ts'
 export const ledgersArea = area({
   name: 'ledgers',
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
-  create({ store, settings }, { accounts, services: { audit }, limits: { limits } }) {
-    const ledgers = createLedgers({ store, accounts, audit, overdraft: limits.overdraft })
+  create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {
+    const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.overdraft })
     return {
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),

@@ -12,8 +12,9 @@ export const migrationsArea = area({
     const migrations = createMigrations({ ...tools, ...collected })
     return {
       routes: migrationRoutes(migrations),
-      rounds: [migrations.round],
+      rounds: migrations.rounds,
       hears: [on(accountLeaving, migrations.leaving.removeWith)],
+      stop: migrations.stop,
     }
   },
 })

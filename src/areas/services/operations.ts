@@ -100,10 +100,9 @@ export const createServices = (tools: Tools) => {
     return doc
   }
 
-  const assignmentOf = (plan: PlanRecord, { overrides, contract }: PlanAssignment): Assignment => ({
+  const assignmentOf = (plan: PlanRecord, { overrides }: PlanAssignment): Assignment => ({
     vendor_id: plan.accountId,
     overrides: overrides ?? {},
-    ...(contract ? { contract } : {}),
   })
 
   /** What the plans of an account would be after a change, and the plans that are new among them. */

@@ -8,8 +8,8 @@ interface Named {
   name: string
 }
 
-/** Why an invoice changed: the account's own counts or plans, those of an account below, or counts set by hand. */
-export type AuditReason = 'account' | 'cascade' | 'manual'
+/** Why an invoice changed: the account's own counts or plans, those of an account below, counts set by hand, or a plan that was edited. */
+export type AuditReason = 'account' | 'cascade' | 'manual' | 'plan'
 
 /** What an audit entry tells beside its invoice. Who did it is told as far as it is known. */
 export interface AuditFacts {

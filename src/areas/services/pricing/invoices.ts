@@ -93,10 +93,19 @@ const activationOf = (before: PricedItem | undefined, after: PricedItem): Activa
 
 const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
 
-const compareInvoice = (before: Invoice | undefined, after: Invoice, moment: number): ComparedInvoice => {
+/** Units that may be given back of an item for the rest of a month. */
+export type MayGiveBack = (item: { category: string; key: string }) => number
+
+const unlimited: MayGiveBack = () => Number.POSITIVE_INFINITY
+
+const compareInvoice = (
+  before: Invoice | undefined,
+  after: Invoice,
+  { moment, mayGiveBack }: { moment: number; mayGiveBack: MayGiveBack },
+): ComparedInvoice => {
   const pairs = after.items.map((item) => [before?.items.find(sameItem(item)), item] as const)
   const activations = pairs.flatMap((pair) => activationOf(...pair) ?? [])
-  const prorations = pairs.flatMap((pair) => prorationOf(...pair, moment) ?? [])
+  const prorations = pairs.flatMap((pair) => prorationOf(...pair, { moment, mayGiveBack }) ?? [])
   const taxesToday = taxTotals([...activations, ...prorations].flatMap(({ taxes }) => taxes))
   const today = sumOf(activations) + sumOf(prorations) + addedBy(taxesToday)
   return { before, after, activations, prorations, taxesToday, today }
@@ -105,23 +114,35 @@ const compareInvoice = (before: Invoice | undefined, after: Invoice, moment: num
 /**
  * Pairs invoices by bookkeeper; one that is not there any more is paired with an empty one. `moment` (Unix
  * milliseconds) is that of the change: prorations are for the days that are left of its month, so whoever shows
- * somebody what is due and charges it later hands in the same moment or keeps what was shown.
+ * somebody what is due and charges it later hands in the same moment or keeps what was shown. `mayGiveBack` bounds what
+ * removals are worth.
  */
 export const compareInvoices = (
   before: readonly Invoice[],
   after: readonly Invoice[],
   moment: number,
+  mayGiveBack = unlimited,
 ): ComparedInvoice[] => {
+  const terms = { moment, mayGiveBack }
   const earlier = new Map(before.map((invoice) => [keyOf(invoice.bookkeeper), invoice]))
-  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, moment))
+  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, terms))
   const present = new Set(after.map(({ bookkeeper }) => keyOf(bookkeeper)))
   const ended = before
     .filter(({ bookkeeper }) => !present.has(keyOf(bookkeeper)))
     .map((invoice) =>
-      compareInvoice(invoice, invoiceOf({ bookkeeper: invoice.bookkeeper, plan: {} }, []), moment),
+      compareInvoice(invoice, invoiceOf({ bookkeeper: invoice.bookkeeper, plan: {} }, []), terms),
     )
   return [...kept, ...ended]
 }
+
+/** The same where nothing is due at once. */
+export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
+  ...compared,
+  activations: [],
+  prorations: [],
+  taxesToday: [],
+  today: 0,
+})
 
 /** Units by which the monthly bill rises, added taxes included; negative when it falls. */
 export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)

@@ -109,6 +109,7 @@ const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
     rate: highest('rate'),
     flat_rate: highest('flat_rate'),
     step: highest('step'),
+    quantity: highest('quantity'),
     activation_charge: highest('activation_charge'),
     minimum: sum(items.map((item) => item.minimum)),
     rates: together(items.map((item) => item.rates)),

@@ -1,6 +1,8 @@
 // One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Lease } from '../../../jobs/leases.ts'
+import { createLedger, type Entry, isOutage, type Ledger, RunIsOver } from '../../../jobs/long-work/ledger.ts'
+import type { Run } from '../../../jobs/long-work/store.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
@@ -9,7 +11,7 @@ import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
-import type { Run, TaskRecord, TaskStore } from '../store.ts'
+import type { TaskRecord, TaskStore } from '../store.ts'
 import { contextOf } from './errand.ts'
 import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
 import {
@@ -17,13 +19,11 @@ import {
   endAll,
   entryOf,
   failedRow,
-  isOutage,
   type Judgement,
   judge,
   type OpenVerdict,
   type Verdict,
 } from './judging.ts'
-import { createLedger, type Entry, type Ledger, RunIsOver } from './ledger.ts'
 
 interface Tools {
   base: Store
@@ -298,7 +298,7 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     }
   }
 
-  const finish = async (task: TaskRecord, ledger: Ledger, lease: Lease, end: End) => {
+  const finish = async (task: TaskRecord, ledger: Ledger, end: End) => {
     const { succeeded, failed } = ledger.run
     const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
     const after = store.tasks.revise(task, {
@@ -314,8 +314,8 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
       hidden: end !== 'complete' ? { ...task.hidden, brokenOff: true } : task.hidden,
     })
     const set = new ChangeSet(task.hidden.author)
-    lease.guard(set)
-    store.move(set, task, after, 'executing', 'ended')
+    store.tasks.replace(set, task, after)
+    ledger.end(set)
     await tell(set, after)
     await base.commit(set)
   }
@@ -326,18 +326,21 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
       : runOutput({ task, action, ledger, signal })
 
   /** Works on a task that is executing until it ends, is stopped, or `signal` says to leave it to others. */
-  return async (task: TaskRecord, start: Run, lease: Lease, signal: AbortSignal): Promise<void> => {
-    const ledger = createLedger({ base, store, task, lease, run: start })
+  return async (run: Run, lease: Lease, signal: AbortSignal): Promise<void> => {
+    const task = await store.tasks.find(run.accountId, run.id)
+    if (!task) return
+    const { columns } = task.hidden
+    const ledger = createLedger({ base, runs: store.runs, lease, run, columns })
     const action = find(task.doc.category, task.doc.action)
     try {
       if (!action) throw new Error(`there is no action ${task.doc.category}.${task.doc.action}`)
       const end = await perform(task, action, ledger, signal)
-      if (end) await finish(task, ledger, lease, end)
+      if (end) await finish(task, ledger, end)
     } catch (error) {
       if (isOver(error)) return
       if (isOutage(error)) throw error
       logCrash(task, error)
-      await finish(task, ledger, lease, 'crashed').catch((reason) => {
+      await finish(task, ledger, 'crashed').catch((reason) => {
         if (!isOver(reason)) throw reason
       })
     }
