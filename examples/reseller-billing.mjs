@@ -103,39 +103,40 @@ const [invoice] = answer.data
 console.log(
   `Phone ${number} would cost ${dollars(invoice.summary.today)} today and ${dollars(invoice.summary.recurring)} a month.`,
 )
-const agreed = await addPhone(number, { accept_charges: true })
-if (agreed.status !== 'success') throw new Error(JSON.stringify(agreed))
-console.log('Ann agrees.')
-
-/** Asks again until the answer is as it has to become: charges are booked within seconds. */
-const until = async (isReady, read) => {
-  for (let attempt = 0; attempt < 60; attempt += 1) {
-    const found = await read()
-    if (isReady(found)) return found
-    await setTimeout(500)
-  }
-  throw new Error('it has not come about within half a minute')
-}
+const poor = await addPhone(number, { accept_charges: true })
+if (poor.message !== 'not_enough_credit') throw new Error(JSON.stringify(poor))
+console.log('Ann agrees, and has not enough: nothing is made, and nothing charged.')
 
 const balance = async () => (await call('GET', `${account}/ledgers/total`, ann)).data.amount
 const warnings = async () => {
   const { data } = await call('GET', `${account}/alerts`, ann)
   return data.filter(({ category }) => category === 'low_balance')
 }
-const owed = await until((amount) => amount < 0, balance)
 const [warning] = await warnings()
-console.log(`${warning.title}: ${dollars(warning.metadata.available)}. (The ledger says ${dollars(owed)}.)`)
+console.log(`${warning.title}: ${dollars(warning.metadata.available)}.`)
 
 await call('POST', `${account}/services/topup`, rita, { amount: 25 })
-const left = await until((amount) => amount > 0, balance)
-console.log(`Ann pays Rita, who tops her up: ${dollars(left)} are left, ${(await warnings()).length} warnings.`)
+const agreed = await addPhone(number, { accept_charges: true })
+if (agreed.status !== 'success') throw new Error(JSON.stringify(agreed))
+console.log(
+  `Ann pays Rita, who tops her up, and agrees again: ${dollars(await balance())} are left, ${(await warnings()).length} warnings.`,
+)
 
 const ledgers = (await call('GET', `${account}/ledgers`, ann)).data
 for (const [source, { amount }] of Object.entries(ledgers).toSorted())
   console.log(`  ${source}: ${dollars(amount)}`)
 
-const [days] = (await call('GET', `${account}/services/audit/summary`, ann)).data
-const [moved] = Object.values(days.sip_device)
+/** What moved by day is added up within seconds. */
+const movedToday = async () => {
+  for (let attempt = 0; attempt < 60; attempt += 1) {
+    const [days] = (await call('GET', `${account}/services/audit/summary`, ann)).data
+    const [moved] = Object.values(days?.sip_device ?? {})
+    if (moved?.quantity === number) return moved
+    await setTimeout(500)
+  }
+  throw new Error('it has not come about within half a minute')
+}
+const moved = await movedToday()
 console.log(
   `The audit says: ${moved.addition} phones added, ${moved.removal} removed, ${moved.quantity} in all.`,
 )

@@ -67,6 +67,12 @@ interface World {
 /** The areas of the server, and further ones. */
 type List = readonly [...typeof everything, ...Area[]]
 
+/** What the server is made of, where that is not what the configuration says. */
+interface Parts {
+  list?: List
+  db?: Database
+}
+
 /** Lets servers on other machines join the store. */
 const handOutKey = async (db: Database, store: Store, serverKey: Buffer, log: Log) => {
   const granter = createKeyGranter(store, serverKey)
@@ -95,16 +101,17 @@ const followWork = (db: Database, rounds: Rounds) =>
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
   })
 
+export const openDatabase = ({ databaseUrl, dataDir }: Config): Database => {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  return databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
+}
+
 /** Configuration in, running server out. Nothing stays open when the start fails. */
 export const startServer = async (
   config: Config,
   world: World,
-  list: List = everything,
+  { list = everything, db = openDatabase(config) }: Parts = {},
 ): Promise<RunningServer> => {
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
-  const db = config.databaseUrl
-    ? openPostgres(config.databaseUrl)
-    : openSqlite(join(config.dataDir, 'crosspoint.db'))
   try {
     return await putTogether(config, world, db, list)
   } catch (error) {
@@ -167,7 +174,7 @@ const putTogether = async (
   const firstAdmin = await makeMaster(areas, store, config)
   await assembled.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)
-  const idempotency = createIdempotency({ store, keyring, settings, clock })
+  const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
   const frame: Frame = {
     failures: declared.failures,
@@ -186,6 +193,7 @@ const putTogether = async (
     }),
     isUnrestricted: areas.tokenRestrictions.isUnrestricted,
     resellerOf: areas.accounts.resellerOf,
+    settleServices: areas.services.settle,
     throttle: createThrottle(settings, clock),
     idempotency,
     settings,
@@ -202,7 +210,15 @@ const putTogether = async (
   await followTls(db, tls)
   const { smtpUrl, dataDir } = config
   const courier = smtpUrl ? courierBySmtp(smtpUrl) : courierToFolder(join(dataDir, 'outbox'))
-  const post = createPost({ store, keyring, settings, senders: areas.whitelabel.senders, courier, log })
+  const post = createPost({
+    store,
+    keyring,
+    settings,
+    senders: areas.whitelabel.senders,
+    courier,
+    documentOf: areas.payments.documentOf,
+    log,
+  })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()
@@ -220,6 +236,7 @@ const putTogether = async (
     rounds,
     async stop() {
       await Promise.all([drain(server), tls.stop()])
+      await idempotency.stop()
       await rounds.stop()
       await assembled.stop()
       await afterwards.settle()

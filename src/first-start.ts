@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox'
 import { Account } from './areas/accounts/schema.ts'
 import type { Areas } from './areas/index.ts'
 import { User } from './areas/users/schema.ts'
@@ -20,10 +21,10 @@ export interface FirstAdmin {
 /** The claim that the very first account holds: a store has one master account. */
 const masterClaim = { scope: systemScope, name: 'master_account', value: 'master' }
 
-const validated = (schema: Parameters<typeof createValidation>[0], data: Json) => {
+const validated = <S extends TSchema>(schema: S, data: Json) => {
   const { value, problems } = createValidation(schema)(data)
   if (hasProblems(problems)) throw new Error(`the first account cannot be made: ${JSON.stringify(problems)}`)
-  return value as Json
+  return value
 }
 
 /** Makes the master account and its admin in an empty store. Undefined when there is a master account already. */

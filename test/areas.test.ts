@@ -137,7 +137,7 @@ const createPostcardsArea = () => {
 
 describeEngines('an area that is added by one line', (engine) => {
   const { seen, defined } = createPostcardsArea()
-  const world = useWorld(engine, undefined, undefined, [defined])
+  const world = useWorld(engine, undefined, undefined, { more: [defined] })
 
   const written = async () => {
     const account = await world.account(world.reseller)

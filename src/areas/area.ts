@@ -1,4 +1,4 @@
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import type { Keyring } from '../auth/keyring.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Dns } from '../dns/dns.ts'
@@ -26,10 +26,10 @@ import type { CountSource } from './services/reconciliation/operations.ts'
 import type { TaskAction } from './tasks/operations.ts'
 
 /** Holds data against a schema: texts are cast where that is allowed, `sound` lacks the keys that fail. */
-export type Validate = (
-  schema: TSchema,
+export type Validate = <S extends TSchema>(
+  schema: S,
   data: unknown,
-) => Promise<{ value: unknown; sound: object; problems: Problems }>
+) => Promise<{ value: Static<S>; sound: object; problems: Problems }>
 
 /** What areas own before they are made; the types that go by these names follow from it. */
 export interface Declarations {

@@ -65,7 +65,9 @@ export const keepServerKey = (dataDir: string, key: Buffer): Buffer => {
     rmSync(draft)
   }
   syncDirectory(dirname(file))
-  return readServerKey(dataDir) as Buffer
+  const kept = readServerKey(dataDir)
+  if (!kept) throw new Error(`${file} is gone`)
+  return kept
 }
 
 /** Forgets a key that no store knows. */

@@ -122,13 +122,13 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
   const draftKey = async () => {
     const pair = await makeKeyPair('rsa', { modulusLength: 2048 })
     const id = randomHex(16)
-    const pem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
+    const pem = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
     return keys.draft(
       systemScope,
       {
         doc: {
           alg: 'RS256',
-          public_key_pem: pair.publicKey.export({ type: 'spki', format: 'pem' }) as string,
+          public_key_pem: pair.publicKey.export({ type: 'spki', format: 'pem' }).toString(),
         },
         hidden: { sealedPrivateKey: keyring.seal(pem, `signing_key/${id}`) },
       },
@@ -146,12 +146,12 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     const { kid } = decodeProtectedHeader(token)
     const key = kid && (await keys.find(systemScope, kid))
     if (!key) throw refused()
-    const { payload } = await jwtVerify(token, publicKey(key), {
+    const { payload } = await jwtVerify<TokenClaims>(token, publicKey(key), {
       issuer,
       algorithms: ['RS256'],
       currentDate: new Date(clock.now()),
     })
-    return payload as unknown as TokenClaims
+    return payload
   }
 
   const decode = async (token: string) => {

@@ -82,11 +82,11 @@ const contentOf = async (file: string, onRead: (bytes: number) => void): Promise
   const zipped = await isGzipped(file)
   const source = createReadStream(file, { highWaterMark: 262_144 })
   source.on('data', () => onRead(source.bytesRead))
-  if (!zipped) return source as AsyncIterable<Buffer>
+  if (!zipped) return source
   const unpacked = createGunzip()
   // Its failure reaches whoever reads `unpacked`.
   pipeline(source, unpacked).catch(() => undefined)
-  return unpacked as AsyncIterable<Buffer>
+  return unpacked
 }
 
 const tellRejected = ({ rejected, rejected_total: total }: IntakeReport) => {

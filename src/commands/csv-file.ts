@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
-import { createCsvParser } from '../areas/tasks/csv-parse.ts'
+import { createCsvParser } from '../lib/csv-parse.ts'
+import { elementAt } from '../lib/list.ts'
 
 /** A row of a CSV file. */
 export interface CsvRow {
@@ -28,7 +29,7 @@ const createLineCounter = () => {
     },
     lineOf(position: number) {
       let done = 0
-      while (done < ends.length && (ends[done] as number) < position) done += 1
+      while (done < ends.length && elementAt(ends, done) < position) done += 1
       ends.splice(0, done)
       line += done
       return line
@@ -42,9 +43,10 @@ export async function* readCsvFile(path: string): AsyncGenerator<CsvRow[]> {
   const lines = createLineCounter()
   const rowsOf = (records: ReturnType<typeof parser.push>) =>
     records.map(({ cells, start }): CsvRow => ({ cells, line: lines.lineOf(start) }))
-  for await (const chunk of createReadStream(path)) {
-    lines.pass(chunk as Buffer)
-    const rows = rowsOf(parser.push(chunk as Buffer))
+  const chunks: AsyncIterable<Buffer> = createReadStream(path)
+  for await (const chunk of chunks) {
+    lines.pass(chunk)
+    const rows = rowsOf(parser.push(chunk))
     if (rows.length > 0) yield rows
   }
   const rest = rowsOf(parser.end())

@@ -2,11 +2,11 @@ import { createLocalities } from '../areas/phone-numbers/localities/operations.t
 import { type Locality, localityIn, placesIn } from '../areas/phone-numbers/localities/rules.ts'
 import { createPools } from '../areas/phone-numbers/pools/operations.ts'
 import { type PoolNumber, poolNumberIn, poolPlacesIn } from '../areas/phone-numbers/pools/rules.ts'
-import { CsvMistake } from '../areas/tasks/csv-parse.ts'
 import { ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { createLeases } from '../jobs/leases.ts'
 import { systemClock } from '../lib/clock.ts'
+import { CsvMistake } from '../lib/csv-parse.ts'
 import { Failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { createLog } from '../lib/log.ts'
@@ -115,7 +115,8 @@ const actions: Record<string, (work: Work) => Promise<number>> = {
 }
 
 const perform = async (name: string, file: string) => {
-  const action = actions[name] as (work: Work) => Promise<number>
+  const action = actions[name]
+  if (!action) throw new Error(`there is no action ${name}`)
   const config = configFromEnvironment()
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)

@@ -117,7 +117,11 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     values.set(name, value)
   }
   if (mistakes.length > 0) throw new ConfigError(mistakes)
-  const text = (name: string) => values.get(name) as string
+  const text = (name: string) => {
+    const value = values.get(name)
+    if (value === undefined) throw new Error(`${name} has no value`)
+    return value
+  }
   return {
     host: text('CROSSPOINT_HOST'),
     port: Number(text('CROSSPOINT_PORT')),

@@ -139,7 +139,8 @@ const framed = (bytes: Buffer) => {
 /** The first message of a stream. Its length stands in front of it and is at most 65,535. */
 const firstMessage = async (socket: Socket): Promise<Buffer> => {
   let received = Buffer.alloc(0)
-  for await (const chunk of socket as AsyncIterable<Buffer>) {
+  const chunks: AsyncIterable<Buffer> = socket
+  for await (const chunk of chunks) {
     received = Buffer.concat([received, chunk])
     const end = received.length < lengthBytes ? undefined : lengthBytes + received.readUInt16BE(0)
     if (end !== undefined && received.length >= end) return received.subarray(lengthBytes, end)

@@ -43,6 +43,8 @@ export interface Frame {
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
   resellerOf: ResellerOf
+  /** Resolves when bookkeepers outside were told what has changed for these accounts. */
+  settleServices(accountIds: readonly string[]): Promise<void>
   throttle: Throttle
   idempotency: Idempotency
   /** The wire forms of everything that can go wrong. */

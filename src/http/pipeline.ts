@@ -5,15 +5,15 @@ import { type Cidr, parseNetwork } from '../lib/cidr.ts'
 import { Failure, failure } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { CommittedChange } from '../storage/idempotency.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
 import { respond, sendEmpty, sendKept } from './answer/respond.ts'
 import type { Exchange } from './exchange.ts'
+import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method, Route, Subject } from './route.ts'
+import type { Call, Method } from './route.ts'
 import { contentTypeOf, hasBody, readBody, streamBody } from './wire/bodies.ts'
 import { clientAddress } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
@@ -81,13 +81,14 @@ const openBody: Step = async (exchange) => {
     : await readBody(request, crossbar.max_upload_size, frame.clock)
 }
 
-const tunnelled = new Set(['PUT', 'POST', 'PATCH', 'DELETE', 'GET'])
+const tunnelled: readonly Method[] = ['PUT', 'POST', 'PATCH', 'DELETE', 'GET']
 
 const takeVerb: Step = (exchange) => {
   if (exchange.method !== 'POST') return
   const verb = exchange.body.envelope.verb ?? exchange.query.get('verb')
-  const method = typeof verb === 'string' ? verb.toUpperCase() : undefined
-  if (method && tunnelled.has(method)) exchange.method = method as Method
+  const wanted = typeof verb === 'string' ? verb.toUpperCase() : undefined
+  const method = tunnelled.find((one) => one === wanted)
+  if (method) exchange.method = method
 }
 
 /** The credential is judged early; a bad one only counts where one is needed. */
@@ -239,8 +240,8 @@ const authorOf = (exchange: Exchange): Author => {
   return author
 }
 
-const callOf = (exchange: Exchange): Call<string, unknown, unknown> => ({
-  path: exchange.variables as Call['path'],
+const callOf = (exchange: Exchange): Call => ({
+  path: exchange.variables,
   data: undefined,
   sent: exchange.body.data,
   subject: undefined,
@@ -267,10 +268,16 @@ const callOf = (exchange: Exchange): Call<string, unknown, unknown> => ({
 const tagsOf = (header: string) =>
   header.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''))
 
+const revisionOf = (subject: unknown) => {
+  const revision =
+    typeof subject === 'object' && subject !== null && 'revision' in subject && subject.revision
+  return typeof revision === 'string' ? revision : undefined
+}
+
 /** If-Match names the revision that the client read; an ETag may carry more behind it. */
-const checkPrecondition = (exchange: Exchange, subject: Subject | undefined) => {
+const checkPrecondition = (exchange: Exchange, subject: unknown) => {
   const header = exchange.header('if-match')
-  const revision = subject?.revision
+  const revision = revisionOf(subject)
   if (header === undefined || revision === undefined || exchange.method === 'GET') return
   const fits = tagsOf(header).some((tag) => tag === '*' || tag === revision || tag.startsWith(`${revision}-`))
   if (!fits) throw failure('precondition_failed', {})
@@ -283,10 +290,11 @@ const readAgain = async (exchange: Exchange) => {
   requireAccount(exchange)
 }
 
-const answerAgain = async (exchange: Exchange, { again }: Route, changes: readonly CommittedChange[]) => {
-  if (again) return again(callOf(exchange) as never, changes)
-  const message = 'the request was carried out, and its answer was lost'
-  throw failure('idempotency_conflict', { message, changes })
+/** Charges and counts are part of the change; whoever asks for it waits until bookkeepers outside know them as well. */
+const settleServices = async (exchange: Exchange) => {
+  const concerned = exchange.account ?? exchange.actor?.account
+  if (!concerned || exchange.method === 'GET' || !exchange.isTrue('wait_for_service_update')) return
+  await exchange.frame.settleServices([concerned.id, ...concerned.hidden.tree])
 }
 
 /**
@@ -299,13 +307,16 @@ const execute: Step = async (exchange) => {
   const runOnce = async (attempt: number) => {
     if (attempt > 1) await readAgain(exchange)
     const call = callOf(exchange)
-    call.subject = await route.subject?.(call as never)
+    call.subject = await route.subject?.(call)
     call.data = await judgeData(exchange, route, call)
-    checkPrecondition(exchange, call.subject as Subject | undefined)
-    return route.run(call as never)
+    checkPrecondition(exchange, call.subject)
+    return route.run(call)
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
-  const result = await (exchange.lost ? answerAgain(exchange, route, exchange.lost) : carryOut())
+  const result = await (exchange.lost
+    ? answerAgain(exchange, route, callOf(exchange), exchange.lost)
+    : carryOut())
+  await settleServices(exchange)
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)

@@ -132,22 +132,25 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown
   /**
    * The answer of a request whose first answer was lost after it had committed these changes: for routes that move
-   * money. Other routes answer such a request with a 409 that tells the changes.
+   * money. Of other routes it is what GET says of the record, or else a 409 that tells the changes: answer-again.ts.
    */
   again?(call: Omit<Call<Path>, 'subject' | 'data'>, changes: readonly CommittedChange[]): Promise<unknown>
 }
 
-/** A route as the pipeline sees it. */
+/**
+ * A route as the pipeline sees it. Its functions take what their own path, schema and subject make of a call: the
+ * pipeline gives each route the call that was made by these.
+ */
 export interface Route {
   method: Method
   path: string
   /** Which segment names its resource. */
   resourceAt: number
   spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'again'>
-  subject: ((call: never) => Promise<unknown>) | undefined
-  judge: ((call: never) => Promise<Problems>) | undefined
-  run: (call: never) => unknown
-  again: ((call: never, changes: readonly CommittedChange[]) => Promise<unknown>) | undefined
+  subject?(call: Call): Promise<unknown>
+  judge?(call: Call): Promise<Problems>
+  run(call: Call): unknown
+  again?(call: Call, changes: readonly CommittedChange[]): Promise<unknown>
 }
 
 const placeOfResource = (path: string, declared: string | undefined) => {
@@ -168,7 +171,16 @@ const define =
   ): Route => {
     const { run, subject, judge, again, ...rest } = spec
     const resourceAt = placeOfResource(path, spec.resource)
-    return { method, path, resourceAt, spec: rest, subject, judge, run, again }
+    return {
+      method,
+      path,
+      resourceAt,
+      spec: rest,
+      run,
+      ...(subject ? { subject } : {}),
+      ...(judge ? { judge } : {}),
+      ...(again ? { again } : {}),
+    }
   }
 
 export const get = define('GET')

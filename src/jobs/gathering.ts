@@ -1,3 +1,5 @@
+import { zip } from '../lib/list.ts'
+
 /**
  * Work that costs the same for many as for one: while one batch is under way, what comes gathers for the next. Each
  * caller gets the answer to its own item, at the same place in what `work` answers with.
@@ -17,7 +19,7 @@ export const createGathering = <Item, Answer>(
   const settle = async (batch: readonly Waiting[]) => {
     try {
       const answers = await work(batch.map(({ item }) => item))
-      for (const [index, { resolve }] of batch.entries()) resolve(answers[index] as Answer)
+      for (const [{ resolve }, answer] of zip(batch, answers)) resolve(answer)
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { codeOf } from '../lib/error-facts.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Holder } from '../storage/leases.ts'
 
@@ -10,7 +11,7 @@ const isAlive = (pid: number) => {
     return true
   } catch (error) {
     // It exists and belongs to somebody else.
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    return codeOf(error) === 'EPERM'
   }
 }
 

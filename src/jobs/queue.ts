@@ -160,7 +160,7 @@ export const createQueue = ({ store, log }: Tools) => {
 
     const errandOf = (work: Work): Errand<Payload> => ({
       ...work,
-      payload: JSON.parse(work.payload) as Payload,
+      payload: JSON.parse(work.payload),
     })
 
     const find = async (id: string) => {

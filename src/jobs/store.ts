@@ -103,8 +103,8 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
 
   /** Accounts that have something due, in the order of their ids, behind one of them. */
   async accounts(kind: string, now: number, after: string, limit: number): Promise<string[]> {
-    const rows = await all(accountsWithWork, [kind, now, after, limit])
-    return rows.map((row) => row.account_id as string)
+    const rows = await all<{ account_id: string }>(accountsWithWork, [kind, now, after, limit])
+    return rows.map((row) => row.account_id)
   },
 
   /** What is due longest, of all accounts, and has nothing of its subject before it. */

@@ -1,4 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
+import { elementAt } from './list.ts'
 
 /** An address as its bytes: 4 of them or 16. An IPv4 address written as IPv6 (`::ffff:10.0.0.1`) is the IPv4 address. */
 export interface Address {
@@ -76,12 +77,12 @@ export const isInCidr = (address: Address, cidr: Cidr): boolean => {
   }
   const shift = 8 - (cidr.prefixLength & 7)
   if (shift === 8) return true
-  return (address.bytes[wholeBytes] as number) >> shift === (cidr.bytes[wholeBytes] as number) >> shift
+  return elementAt(address.bytes, wholeBytes) >> shift === elementAt(cidr.bytes, wholeBytes) >> shift
 }
 
 const hexGroups = (bytes: readonly number[]) =>
   Array.from({ length: 8 }, (_, index) =>
-    (((bytes[2 * index] as number) << 8) | (bytes[2 * index + 1] as number)).toString(16),
+    ((elementAt(bytes, 2 * index) << 8) | elementAt(bytes, 2 * index + 1)).toString(16),
   ).join(':')
 
 /** The one spelling of an address (RFC 5952), so that equal addresses are equal texts. */

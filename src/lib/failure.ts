@@ -63,6 +63,11 @@ export class Failure<K extends FailureKind = FailureKind> extends Error {
     this.kind = kind
     this.details = details
   }
+
+  is<Kind extends FailureKind>(kind: Kind): this is Failure<Kind> {
+    const own: FailureKind = this.kind
+    return own === kind
+  }
 }
 
 export const failure = <K extends FailureKind>(kind: K, details: FailureDetails[K], reason?: unknown) =>

@@ -36,7 +36,7 @@ const nextSequence = (unixMilliseconds: number) => {
  */
 export const newId = (unixMilliseconds: number) => {
   const random = takeHex(8)
-  const variant = ((Number.parseInt(random[0] as string, 16) & 0x3) | 0x8).toString(16)
+  const variant = ((Number.parseInt(random.slice(0, 1), 16) & 0x3) | 0x8).toString(16)
   return `${unixMilliseconds.toString(16).padStart(12, '0')}7${nextSequence(unixMilliseconds)}${variant}${random.slice(1)}`
 }
 

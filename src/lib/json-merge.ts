@@ -15,8 +15,10 @@ const withoutNulls = (value: unknown, depth: number): unknown => {
 /** The data without keys whose value is null, at any depth. A null in a list stays: positions carry meaning. */
 export const dropNulls = (data: unknown) => withoutNulls(data, 0)
 
-const merged = (current: unknown, patch: unknown, depth: number): unknown => {
-  if (!isObject(patch) || depth >= maxDepth) return patch
+const merged = (current: unknown, patch: unknown, depth: number): unknown =>
+  isObject(patch) && depth < maxDepth ? mergedObject(current, patch, depth) : patch
+
+const mergedObject = (current: unknown, patch: Json, depth: number): Json => {
   const result: Json = {}
   if (isObject(current)) {
     for (const key of Object.keys(current)) if (key !== '__proto__') result[key] = current[key]
@@ -31,6 +33,9 @@ const merged = (current: unknown, patch: unknown, depth: number): unknown => {
 
 /** `current` with a PATCH applied (RFC 7396): objects merge, lists are replaced, null removes the key. */
 export const mergePatch = (current: unknown, patch: unknown) => merged(current, patch, 0)
+
+/** The same of a PATCH that is an object: so is what comes of it. */
+export const mergeObject = (current: unknown, patch: Json) => mergedObject(current, patch, 0)
 
 const isPrivateKey = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
 

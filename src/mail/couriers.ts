@@ -2,6 +2,8 @@ import { mkdir, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transporter } from 'nodemailer'
 import { isoTime } from '../lib/clock.ts'
+import { codeOf, messageOf } from '../lib/error-facts.ts'
+import { memberOf } from '../lib/member.ts'
 import type { LetterErrand } from './letter.ts'
 import { nodemailer } from './message.ts'
 
@@ -65,21 +67,18 @@ export const courierToFolder = (folder: string): Courier => ({
   close() {},
 })
 
-interface SmtpError extends Error {
-  code?: string
-  responseCode?: number
-}
-
 // Said about one letter; every other code is about the connection or the sign-in at the server.
-const aboutTheLetter = new Set(['EENVELOPE', 'EMESSAGE'])
+const aboutTheLetter = new Set<unknown>(['EENVELOPE', 'EMESSAGE'])
 
 export const refusalOf = (error: unknown): Refusal => {
-  const { code = '', responseCode = 0, message } = error as SmtpError
+  const code = codeOf(error)
+  const sent = memberOf(error, 'responseCode')
+  const responseCode = typeof sent === 'number' ? sent : 0
   const isAboutLetter = aboutTheLetter.has(code)
   return {
     // An address that the library itself cannot send to has no reply code.
     isFinal: isAboutLetter && (responseCode >= 500 || (code === 'EENVELOPE' && responseCode === 0)),
     isServerDown: !isAboutLetter,
-    reason: String(message),
+    reason: messageOf(error),
   }
 }

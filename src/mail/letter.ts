@@ -18,12 +18,23 @@ export interface Letter {
 
 export type LetterErrand = Errand<Letter>
 
+/** A document that goes with a letter. It is made when the letter is sent: letters that wait are small. */
+export interface Attachment {
+  fileName: string
+  contentType: string
+  document: { kind: string; accountId: string; id: string }
+}
+
+/** Makes the documents that letters name. */
+export type DocumentOf = (document: Attachment['document']) => Promise<Uint8Array>
+
 /** What a letter says. */
 export interface Content {
   subject: string
   text?: string
   html?: string
   replyTo?: string
+  attachments?: readonly Attachment[]
   /** An address that a template asks for instead of the account's, and the account whose template it is. */
   from?: { address: string; accountId: string }
 }
@@ -33,5 +44,5 @@ const contextOf = (id: string) => `letter/${id}`
 export const sealContent = (keyring: Keyring, id: string, content: Content) =>
   keyring.seal(JSON.stringify(content), contextOf(id))
 
-export const openContent = (keyring: Keyring, id: string, sealed: string) =>
-  JSON.parse(keyring.open(sealed, contextOf(id))) as Content
+export const openContent = (keyring: Keyring, id: string, sealed: string): Content =>
+  JSON.parse(keyring.open(sealed, contextOf(id)))

@@ -6,7 +6,7 @@ import type { ChangeSet } from '../storage/change-set.ts'
 import { type Errand, errandStatement } from '../storage/errand.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
-import { type Content, type Letter, mailKind, sealContent } from './letter.ts'
+import { type Attachment, type Content, type Letter, mailKind, sealContent } from './letter.ts'
 import { carriesSecret, type NoticeId, type Notices, type ValuesOf } from './notices.ts'
 import { createTemplates, type Template, type Templates } from './templates.ts'
 
@@ -20,6 +20,7 @@ export interface Order<Id extends NoticeId> {
   values: ValuesOf<Id>
   /** How long anybody has a use for it: a letter with an expired code is not sent. */
   goodForSeconds?: number
+  attachments?: readonly Attachment[]
 }
 
 export interface Mail {
@@ -121,7 +122,9 @@ export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
     async notify(set, order) {
       const template = await templates.of(order.account, order.notice)
       if (!template.isEnabled) return
-      const content = render(template, { ...commonValues(order.account), ...order.values })
+      const { attachments } = order
+      const text = render(template, { ...commonValues(order.account), ...order.values })
+      const content = attachments ? { ...text, attachments } : text
       for (const recipient of distinct(await recipientsOf(order, template)))
         set.errand(letterTo(recipient, order, content))
     },

@@ -1,4 +1,4 @@
-import type { Content } from './letter.ts'
+import type { Content, DocumentOf } from './letter.ts'
 import type { Sender } from './senders.ts'
 
 /** What stands around the content. */
@@ -13,11 +13,22 @@ interface Envelope {
 // Loaded when the first letter is written: a server that sends none does not pay for it.
 export const nodemailer = async () => (await import('nodemailer')).default
 
+const attached = ({ attachments = [] }: Content, documentOf: DocumentOf) =>
+  Promise.all(
+    attachments.map(async ({ fileName, contentType, document }) => ({
+      filename: fileName,
+      contentType,
+      content: Buffer.from(await documentOf(document)),
+    })),
+  )
+
 /** The bytes of a mail. */
 export const composeMessage = async (
-  { subject, text, html, replyTo }: Content,
+  content: Content,
   { from, to, messageId, date }: Envelope,
+  documentOf: DocumentOf,
 ): Promise<Buffer> => {
+  const { subject, text, html, replyTo } = content
   const transport = (await nodemailer()).createTransport({
     streamTransport: true,
     buffer: true,
@@ -33,8 +44,10 @@ export const composeMessage = async (
     date: new Date(date),
     ...(text === undefined ? {} : { text }),
     ...(html === undefined ? {} : { html }),
+    ...(content.attachments ? { attachments: await attached(content, documentOf) } : {}),
     disableFileAccess: true,
     disableUrlAccess: true,
   })
-  return message as Buffer
+  if (!Buffer.isBuffer(message)) throw new Error('the message came as a stream')
+  return message
 }

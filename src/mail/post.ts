@@ -1,13 +1,21 @@
 import type { Keyring } from '../auth/keyring.ts'
 import { type Conclusion, type ErrandKind, inOneLine, type Queue } from '../jobs/queue.ts'
 import type { Round } from '../jobs/rounds.ts'
+import { messageOf } from '../lib/error-facts.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemScope } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
 import { type Courier, mostAtOnce, type Refusal, refusalOf } from './couriers.ts'
 import { signMessage } from './dkim.ts'
-import { type Content, type Letter, type LetterErrand, mailKind, openContent } from './letter.ts'
+import {
+  type Content,
+  type DocumentOf,
+  type Letter,
+  type LetterErrand,
+  mailKind,
+  openContent,
+} from './letter.ts'
 import { composeMessage } from './message.ts'
 import type { Sender, Senders, Signing } from './senders.ts'
 import { createAttemptRows, type Outcome } from './store.ts'
@@ -18,6 +26,7 @@ interface Tools {
   settings: Settings
   senders: Senders
   courier: Courier
+  documentOf: DocumentOf
   log: Log
 }
 
@@ -57,7 +66,7 @@ interface Parcel {
  * cases it is sent again, under the same Message-ID and date. One process at a time delivers, which holds the lease of the
  * round; one that was taken for dead while it was sending is the last case in which a letter comes twice.
  */
-export const createPost = ({ store, keyring, settings, senders, courier, log }: Tools) => {
+export const createPost = ({ store, keyring, settings, senders, courier, documentOf, log }: Tools) => {
   const attempts = createAttemptRows(store)
   const { clock } = store
 
@@ -86,7 +95,7 @@ export const createPost = ({ store, keyring, settings, senders, courier, log }: 
     const content = openContent(keyring, letter.id, letter.payload.sealed)
     const sender = await senderFor(letter, content)
     const { recipient: to, messageId, created: date } = letter.payload
-    const message = await composeMessage(content, { from: sender, to, messageId, date })
+    const message = await composeMessage(content, { from: sender, to, messageId, date }, documentOf)
     const signing = await senders.signingFor(letter.accountId, sender.address)
     return { ...signed(message, signing), sender, subject: content.subject }
   }
@@ -145,7 +154,7 @@ export const createPost = ({ store, keyring, settings, senders, courier, log }: 
     try {
       parcel = await pack(letter)
     } catch (error) {
-      const reason = `it could not be written: ${(error as Error).message}`
+      const reason = `it could not be written: ${messageOf(error)}`
       return { reply: { isFinal: false, isServerDown: false, reason } }
     }
     return { parcel, reply: await carry(letter, parcel) }

@@ -120,6 +120,55 @@ export interface Vault {
   forget(means: PaymentMeans, vendorId: string): Promise<void>
 }
 
+/** Something that a gateway tells by itself. Money in units. */
+export type GatewayEvent =
+  /** A charge has ended, one way or the other. */
+  | { kind: 'movement'; chargeId: string }
+  /** Something was given back of a charge. */
+  | { kind: 'refunds'; chargeId: string }
+  /** The payer wants a charge back. `status` is the gateway's word. */
+  | {
+      kind: 'dispute'
+      chargeId: string
+      disputeId: string
+      amount: number
+      currency: string
+      status: string
+      reason: string
+    }
+  /** A payment method has changed, or is about to expire. */
+  | { kind: 'means'; customer: string; means: KeptMeans }
+
+/** A refund as the gateway has it. */
+export interface OutsideRefund {
+  id: string
+  /** Units. */
+  amount: number
+  currency: string
+  isDone: boolean
+  /** Unix seconds. */
+  createdUnix: number
+  /** Our key, when we have asked for it. */
+  key?: string
+}
+
+/** What a gateway tells by itself, and what can be asked of it about that. */
+export interface GatewayEvents {
+  /** Whether events for this vendor are taken: somebody has set the secret. */
+  isAwaited(vendorId: string): Promise<boolean>
+  /** The event in a body that was posted; undefined when it is not genuine. `event` is absent when nothing follows. */
+  read(
+    vendorId: string,
+    bytes: Buffer,
+    signature: string,
+  ): Promise<{ id: string; event?: GatewayEvent } | undefined>
+  /** Our idempotency key of a charge; undefined when it was not ours. */
+  keyOf(chargeId: string, vendorId: string): Promise<string | undefined>
+  refundsOf(chargeId: string, vendorId: string): Promise<OutsideRefund[]>
+  /** Which account the gateway holds a customer for. */
+  accountOf(customer: string, vendorId: string): Promise<string | undefined>
+}
+
 export interface Gateway {
   capabilities: Capabilities
   /** Whether it is set up for this vendor: nothing is begun where it is not. */
@@ -134,6 +183,7 @@ export interface Gateway {
   lookup(order: Order): Promise<Outcome | Absent>
   syncInvoice(sync: InvoiceSync): Promise<SyncOutcome>
   vault?: Vault
+  events?: GatewayEvents
 }
 
 export const declined = (code: string, message: string, retryable = false): Declined => ({

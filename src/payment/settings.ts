@@ -15,7 +15,7 @@ const systemKeys = {
 }
 
 /** Bookkeepers of a vendor that has its own ones. */
-const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
+export const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
   Type.Record(Type.String(), keys, {
     default: {},
     description:
@@ -43,6 +43,14 @@ const stripeKeys = {
     Type.String({ minLength: 1, maxLength: 512, description: 'Given to browsers that take a card' }),
   ),
   api_url: Type.Optional(address('In place of https://api.stripe.com')),
+  webhook_secret: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description:
+        'The signing secret of the endpoint /ingest/stripe/{account id of the vendor}; absent: there is none',
+    }),
+  ),
 }
 
 /** Bookkeepers of type `stripe`. */

@@ -12,3 +12,7 @@ export const smallestUnits = (currency: string) =>
 /** An amount as Stripe is told it. */
 export const stripeAmount = (units: number, currency: string) =>
   withThousandths.has(currency) ? units / (unitsPerDollar / 1000) : units / smallestUnits(currency)
+
+/** The same the other way round. */
+export const unitsOfStripe = (amount: number, currency: string) =>
+  withThousandths.has(currency) ? amount * (unitsPerDollar / 1000) : amount * smallestUnits(currency)

@@ -1,4 +1,5 @@
 import type Stripe from 'stripe'
+import type { Clock } from '../lib/clock.ts'
 import { failure } from '../lib/failure.ts'
 import { gregorianOfUnix } from '../lib/gregorian.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -15,6 +16,7 @@ import {
   type Vault,
 } from './gateway.ts'
 import { smallestUnits, stripeAmount } from './stripe-amounts.ts'
+import { createStripeEvents } from './stripe-events.ts'
 import { stripeLibrary } from './stripe-library.ts'
 import { outcomeOfError, outcomeOfIntent, outcomeOfRefund } from './stripe-outcomes.ts'
 
@@ -30,6 +32,7 @@ interface Access {
   api_key?: string
   publishable_key?: string
   api_url?: string
+  webhook_secret?: string
   timeout_ms?: number
 }
 
@@ -85,7 +88,7 @@ const marked = async <T extends { metadata: Stripe.Metadata | null }>(
   return undefined
 }
 
-export const createStripeGateway = ({ settings }: { settings: Settings }): Gateway => {
+export const createStripeGateway = ({ settings, clock }: { settings: Settings; clock: Clock }): Gateway => {
   const clients = new Map<string, Stripe>()
 
   const accessFor = async (vendorId: string): Promise<Access> => {
@@ -211,5 +214,13 @@ export const createStripeGateway = ({ settings }: { settings: Settings }): Gatew
     lookup,
     syncInvoice: async () => ({ status: 'synced' }),
     vault,
+    events: createStripeEvents({
+      secretOf: async (vendorId) => (await accessFor(vendorId)).webhook_secret,
+      clientFor,
+      keptOf,
+      endOfMonth,
+      mark,
+      now: clock.now,
+    }),
   }
 }

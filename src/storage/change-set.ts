@@ -4,7 +4,7 @@ import { newId } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
-import type { KeyClaim } from './idempotency.ts'
+import { type KeyClaim, markCommitted } from './idempotency.ts'
 import type { Signal } from './signal.ts'
 import { integer, optional, table, text } from './table.ts'
 
@@ -258,23 +258,14 @@ const createAuthorTexts = () => {
   }
 }
 
-const markCommitted = `UPDATE idempotency_keys SET changes = $4
-  WHERE account_id = $1 AND idem_key = $2 AND token = $3`
-
-/** Says under the key of a request what is committed for it; fails when another try has taken the key over. */
+/** Each request with a key says under it what is committed. */
 const keyMarks = (sets: readonly ChangeSet[]): Statement[] =>
   [...Map.groupBy(sets, ({ author }) => author.idempotency)].flatMap(([claim, ofClaim]) => {
     if (!claim) return []
     const changes = ofClaim.flatMap(({ changes: all }) =>
       all.map(({ accountId, kind, id, action }) => ({ account_id: accountId, kind, id, action })),
     )
-    return [
-      {
-        sql: markCommitted,
-        params: [claim.accountId, claim.key, claim.token, JSON.stringify(changes)],
-        expect: { rows: 1, orElse: () => failure('lease_lost', {}) },
-      },
-    ]
+    return [markCommitted(claim, changes, () => failure('lease_lost', {}))]
   })
 
 /** In one order for everybody: writes that ask for the same errands do not wait for each other. */

@@ -1,4 +1,5 @@
 import type { Failure } from '../lib/failure.ts'
+import type { Statement } from './db.ts'
 import type { Holder } from './leases.ts'
 import type { Store } from './store.ts'
 
@@ -8,7 +9,9 @@ export interface KeyClaim {
   key: string
   /** Another one for every try. */
   token: string
-  /** Whether anything has been committed under it by this process. */
+  /** What is asked under the key, as a digest. */
+  fingerprint: string
+  /** Whether it is known that anything has been committed under the key. */
   hasCommitted: boolean
   /** Nothing of it is ever kept: whatever goes on in the author's name after the request is not part of it. */
   toJSON(): undefined
@@ -22,12 +25,18 @@ export interface CommittedChange {
   action: string
 }
 
+/** The server that carries a request out. */
+export interface KeyHolder extends Holder {
+  /** Another one for every start, also of several servers in one process. */
+  server: string
+  /** Unix milliseconds: from then on other servers take the request for abandoned. */
+  until: number
+}
+
 export interface KeyRow {
   token: string
   fingerprint: string
-  holder: Holder
-  /** Unix milliseconds. */
-  begunAt: number
+  holder: KeyHolder
   /** Undefined while nothing is committed. */
   changes: CommittedChange[] | undefined
   /** The sealed answer, once it is known. */
@@ -36,11 +45,38 @@ export interface KeyRow {
 
 type OrElse = () => Failure
 
+// A list for each commit of a request, of which there may be several.
+const changesOf = (text: string) => text.split('\n').flatMap((list) => JSON.parse(list) as CommittedChange[])
+
+// Beyond this a request has told enough of what it did.
+const mostChangesLength = 100_000
+
+/** Says under the key of a request what is committed for it; fails when another try has taken the key over. */
+export const markCommitted = (
+  { accountId, key, token }: KeyClaim,
+  changes: readonly CommittedChange[],
+  orElse: OrElse,
+): Statement => ({
+  sql: `UPDATE idempotency_keys
+      SET changes = CASE WHEN changes IS NULL THEN $4
+        WHEN length(changes) > ${mostChangesLength} THEN changes ELSE changes || $5 END
+    WHERE account_id = $1 AND idem_key = $2 AND token = $3`,
+  params: [accountId, key, token, JSON.stringify(changes), `\n${JSON.stringify(changes)}`],
+  expect: { rows: 1, orElse },
+})
+
+const holderText = (holder: KeyHolder) => JSON.stringify(holder)
+
+const holdBy = ({ accountId, key, token }: KeyClaim, holder: KeyHolder): Statement => ({
+  sql: 'UPDATE idempotency_keys SET holder = $4 WHERE account_id = $1 AND idem_key = $2 AND token = $3',
+  params: [accountId, key, token, holderText(holder)],
+})
+
 /** The rows behind http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
   async find(accountId: string, key: string): Promise<KeyRow | undefined> {
     const [row] = await all(
-      `SELECT token, fingerprint, holder, begun_at, changes, answer FROM idempotency_keys
+      `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys
         WHERE account_id = $1 AND idem_key = $2`,
       [accountId, key],
     )
@@ -48,9 +84,8 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
       row && {
         token: row.token as string,
         fingerprint: row.fingerprint as string,
-        holder: JSON.parse(row.holder as string) as Holder,
-        begunAt: row.begun_at as number,
-        changes: row.changes === null ? undefined : (JSON.parse(row.changes as string) as CommittedChange[]),
+        holder: JSON.parse(row.holder as string) as KeyHolder,
+        changes: row.changes === null ? undefined : changesOf(row.changes as string),
         answer: (row.answer as string | null) ?? undefined,
       }
     )
@@ -58,29 +93,36 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
 
   /** The first request with a key; whoever comes second fails. */
   begin: (
-    { accountId, key, token }: KeyClaim,
-    { fingerprint, holder, begunAt }: Pick<KeyRow, 'fingerprint' | 'holder' | 'begunAt'>,
+    { accountId, key, token, fingerprint }: KeyClaim,
+    { holder, begunAt }: { holder: KeyHolder; begunAt: number },
     orElse: OrElse,
   ) =>
     writeUnrecorded([
       {
         sql: `INSERT INTO idempotency_keys (account_id, idem_key, token, fingerprint, holder, begun_at)
           VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-        params: [accountId, key, token, fingerprint, JSON.stringify(holder), begunAt],
+        params: [accountId, key, token, fingerprint, holderText(holder), begunAt],
         expect: { rows: 1, orElse },
       },
     ]),
 
-  /** Goes on where a request that died stood. Whatever it would still commit fails from now on. */
-  takeOver: ({ accountId, key, token }: KeyClaim, before: KeyRow, holder: Holder, orElse: OrElse) =>
+  /**
+   * Goes on where an abandoned request stood. Whatever it would still commit fails from now on, so what it did commit
+   * is to be read after this.
+   */
+  takeOver: ({ accountId, key, token }: KeyClaim, before: string, holder: KeyHolder, orElse: OrElse) =>
     writeUnrecorded([
       {
         sql: `UPDATE idempotency_keys SET token = $4, holder = $5
-          WHERE account_id = $1 AND idem_key = $2 AND token = $3`,
-        params: [accountId, key, before.token, token, JSON.stringify(holder)],
+          WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND answer IS NULL`,
+        params: [accountId, key, before, token, holderText(holder)],
         expect: { rows: 1, orElse },
       },
     ]),
+
+  /** Says that requests are still under way. */
+  renew: (claims: readonly KeyClaim[], holder: KeyHolder) =>
+    writeUnrecorded(claims.map((claim) => holdBy(claim, holder))),
 
   keep: ({ accountId, key, token }: KeyClaim, answer: string) =>
     writeUnrecorded([
@@ -90,14 +132,15 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
       },
     ]),
 
-  /** Nothing was done under the key: it is as if the request had not been made. */
-  release: ({ accountId, key, token }: KeyClaim) =>
+  /** Where nothing was done under the key it is as if the request had not been made; else anybody may go on. */
+  letGo: (claim: KeyClaim, holder: KeyHolder) =>
     writeUnrecorded([
       {
         sql: `DELETE FROM idempotency_keys
           WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND changes IS NULL`,
-        params: [accountId, key, token],
+        params: [claim.accountId, claim.key, claim.token],
       },
+      holdBy(claim, { ...holder, until: 0 }),
     ]),
 
   async anyOlderThan(unixMilliseconds: number): Promise<boolean> {

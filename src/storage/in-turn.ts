@@ -1,5 +1,7 @@
+import { elementAt } from '../lib/list.ts'
+
 /** One after the other, and again. */
 export const inTurn = <T>(items: readonly T[]) => {
   let turn = 0
-  return () => items[turn++ % items.length] as T
+  return () => elementAt(items, turn++ % items.length)
 }

@@ -1,3 +1,4 @@
+import { elementAt } from '../lib/list.ts'
 import type { Value } from './db.ts'
 
 // Writes on their way to the writer's thread. Their values go as one flat list and everything else as whole numbers:
@@ -30,7 +31,7 @@ export const createPosting = () => {
       plan.push(0)
     },
     add(text: number, params: readonly Value[], rows: number | undefined) {
-      plan[countAt] = (plan[countAt] as number) + 1
+      plan[countAt] = elementAt(plan, countAt) + 1
       plan.push(text, params.length, rows ?? anyRows)
       for (const value of params) values.push(value)
     },

@@ -20,7 +20,7 @@ export type CopyAnswer =
   | { loss: string }
 
 // Runs in a worker thread: the lines of exports, from the connections to PostgreSQL into buffers that are handed over.
-const { url, links, patienceMilliseconds } = workerData as ExporterData
+const { url, links, patienceMilliseconds }: ExporterData = workerData
 const nextLink = inTurn(
   Array.from({ length: links }, () => createCopyLink({ url, patienceMilliseconds, prepare: makeExporting })),
 )

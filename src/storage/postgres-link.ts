@@ -81,7 +81,7 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
     open,
     /** Sends a statement, which the server keeps prepared unless there are too many. */
     send: (client: pg.Client, sql: string, params: readonly (Value | readonly Value[])[]) =>
-      watch(client, client.query({ ...named(nameOf(sql)), text: sql, values: params as Value[] })),
+      watch(client, client.query({ ...named(nameOf(sql)), text: sql, values: [...params] })),
     /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
     async close() {

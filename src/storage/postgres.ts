@@ -105,7 +105,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
         const client = await link.open()
         await client.query('BEGIN')
         await client.query("SELECT pg_advisory_xact_lock(hashtext('crosspoint upgrades'))")
-        await work(async (sql, params = []) => (await client.query(sql, params as Value[])).rows as Row[])
+        await work(async (sql, params = []) => (await client.query<Row>(sql, [...params])).rows)
         await client.query('COMMIT')
       } finally {
         await link.close()

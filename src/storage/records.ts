@@ -217,14 +217,20 @@ export const createRecords = (db: Database) => {
       )
     },
 
-    /** Holders of the claims whose value begins with `prefix`, in the order of the values. */
-    async claimants(scope: string, name: string, prefix: string, limit: number): Promise<ClaimHolder[]> {
+    /** Holders of the claims whose value begins with `prefix`, in the order of the values: those behind one of them. */
+    async claimants(
+      scope: string,
+      name: string,
+      prefix: string,
+      limit: number,
+      after = '',
+    ): Promise<ClaimHolder[]> {
       if (!isStorable(prefix)) return []
       return holders.list(
         await db.all(
           `SELECT ${holders.columns} FROM claims
-            WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 ORDER BY value LIMIT $5`,
-          [scope, name, prefix, `${prefix}\u{10ffff}`, limit],
+            WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 AND value > $6 ORDER BY value LIMIT $5`,
+          [scope, name, prefix, `${prefix}\u{10ffff}`, limit, after],
         ),
       )
     },

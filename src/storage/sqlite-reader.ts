@@ -14,7 +14,8 @@ export interface Scan {
 export type ScanAnswer = { rows: never[] } | { bytes: Uint8Array<ArrayBuffer> } | { error: string }
 
 // Runs in a worker thread: long reads of the embedded store, beside the event loop that serves requests.
-const connection = new DatabaseSync((workerData as { file: string }).file, { readOnly: true })
+const { file }: { file: string } = workerData
+const connection = new DatabaseSync(file, { readOnly: true })
 connection.exec('PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8000;')
 
 const prepared = createStatements(connection)

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
+import { elementAt } from '../lib/list.ts'
 import { type PostedStatement, type PostedWrites, readPosted } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createStatements } from './sqlite-statements.ts'
@@ -15,7 +16,7 @@ export interface Batch {
 export type Outcome = 'done' | { broken: number } | { error: string }
 
 // Runs in a worker thread: every write of this process to the embedded store. Waiting for the disk blocks nobody else.
-const { file, processId } = workerData as { file: string; processId: string }
+const { file, processId }: { file: string; processId: string } = workerData
 const connection = openDurable(file)
 const texts: string[] = []
 
@@ -30,8 +31,8 @@ type PostedWrite = readonly PostedStatement[]
 /** The first statement that touched other rows than it had to; undefined when all is well. */
 const apply = (write: PostedWrite) => {
   for (let index = 0; index < write.length; index += 1) {
-    const { text, params, rows } = write[index] as PostedStatement
-    const { changes } = prepared(texts[text] as string).run(...params)
+    const { text, params, rows } = elementAt(write, index)
+    const { changes } = prepared(elementAt(texts, text)).run(...params)
     if (rows !== undefined && Number(changes) !== rows) return index
   }
   return undefined

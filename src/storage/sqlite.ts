@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
+import { zip } from '../lib/list.ts'
 import { joinedLines } from './csv-lines.ts'
 import {
   type AppendTable,
@@ -226,9 +227,9 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
     try {
       const outcomes = await link.call(post(batch))
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.
-      for (const [index, entry] of batch.entries())
-        if (outcomes[index] === 'done') announce(entry.write.stale)
-      for (const [index, entry] of batch.entries()) settle(entry, outcomes[index] as Outcome)
+      const settled = [...zip(batch, outcomes)]
+      for (const [entry, outcome] of settled) if (outcome === 'done') announce(entry.write.stale)
+      for (const [entry, outcome] of settled) settle(entry, outcome)
     } catch (error) {
       for (const entry of batch) entry.reject(error)
     }

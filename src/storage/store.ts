@@ -46,9 +46,11 @@ export const createStore = (db: Database, clock: Clock): Store => {
   const hearings = new Map<string, Hearing[]>()
   const gates: Gate[] = []
 
+  const isTelling = (sets: readonly ChangeSet[]) => sets.some(({ told }) => told.length > 0)
+
   const write = async (sets: readonly ChangeSet[]) => {
     // Gates have things to tell as well.
-    await deliver(sets, hearings)
+    if (isTelling(sets)) await deliver(sets, hearings)
     await db.write(writeOf(sets, clock))
   }
 
@@ -66,7 +68,8 @@ export const createStore = (db: Database, clock: Clock): Store => {
     words: sqlWordsOf(db.engine),
     cdrs: createMonthlyTable(db, 'cdrs'),
     async commit(...sets) {
-      await deliver(sets, hearings)
+      // A write that nobody has to hear of begins at once: what comes together is written together.
+      if (isTelling(sets)) await deliver(sets, hearings)
       await passing(sets, gates)
       for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
     },

@@ -153,9 +153,14 @@ export const shape = <const C extends Columns>(columns: C): Shape<C> => {
   }
 
   const convert = (row: Row) => {
-    if (converted.length === 0) return row as Values<C>
-    const read: Record<string, unknown> = { ...row }
-    for (const { field, read: readField } of converted) read[field] = readField(row[field] ?? null)
+    let read: Record<string, unknown> = row
+    for (const { field, read: readField } of converted) {
+      const value = readField(row[field] ?? null)
+      if (value === row[field]) continue
+      // Most rows need no copy: one of a few texts is what is stored.
+      if (read === row) read = { ...row }
+      read[field] = value
+    }
     return read as Values<C>
   }
 

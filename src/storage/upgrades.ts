@@ -16,9 +16,11 @@ import { services } from './upgrades/0013-services.ts'
 import { transactions } from './upgrades/0014-transactions.ts'
 import { alerts } from './upgrades/0015-alerts.ts'
 import { work } from './upgrades/0016-work.ts'
-import { orderOfMoney } from './upgrades/0018-order-of-money.ts'
-import { workMoved } from './upgrades/0020-work-moved.ts'
-import { agreements } from './upgrades/0021-agreements.ts'
+import { orderOfMoney } from './upgrades/0017-order-of-money.ts'
+import { workMoved } from './upgrades/0018-work-moved.ts'
+import { agreements } from './upgrades/0019-agreements.ts'
+import { invoices } from './upgrades/0020-invoices.ts'
+import { longRuns } from './upgrades/0021-long-runs.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -60,6 +62,8 @@ export const upgrades: readonly Upgrade[] = [
   orderOfMoney,
   workMoved,
   agreements,
+  invoices,
+  longRuns,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -25,6 +25,16 @@ describeEngines('an Idempotency-Key', (engine) => {
     amount,
   })
 
+  /** As a process leaves it that dies between the commit and the answer. */
+  const loseAnswer = (key: string) =>
+    world.server.store.writeUnrecorded([
+      {
+        sql: `UPDATE idempotency_keys SET answer = NULL, holder = replace(holder, '"process":"', '"process":"gone')
+          WHERE idem_key = $1`,
+        params: [key],
+      },
+    ])
+
   const customer = () => world.account(world.reseller)
   const total = async (path: string) => (await world.ross.get(`${path}/ledgers/total`)).data.amount
 
@@ -145,40 +155,69 @@ describeEngines('an Idempotency-Key', (engine) => {
     const { path } = await customer()
     const key = freshKey()
     const first = await put(`${path}/ledgers/credit`, credit(5), key)
-    // As a process leaves it that dies between the commit and the answer.
-    await world.server.store.writeUnrecorded([
-      {
-        sql: `UPDATE idempotency_keys SET answer = NULL, holder = replace(holder, '"process":"', '"process":"gone')
-          WHERE idem_key = $1`,
-        params: [key],
-      },
-    ])
+    await loseAnswer(key)
     const again = await put(`${path}/ledgers/credit`, credit(5), key)
     expect(again.status).toBe(201)
     expect(again.data).toEqual(first.data)
     expect(await total(path)).toBe(5)
   })
 
-  it('tells what was done when the answer of another request was lost in a crash', async () => {
+  it('lets what was made be read by whoever asks again when the first answer was lost in a crash', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const name = { first_name: 'One', last_name: 'Time' }
+    const first = await put(`${path}/users`, name, key)
+    await loseAnswer(key)
+    const again = await world.unchanged(() => put(`${path}/users`, name, key))
+    expect(again.status).toBe(201)
+    expect(again.data).toEqual(first.data)
+    expect(again.body.metadata).toEqual(first.body.metadata)
+    expect(again.headers.location).toBe(first.headers.location)
+    expect((await put(`${path}/users`, name, key)).text).toBe(again.text)
+  })
+
+  it('lets what was changed be read by whoever asks again', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const change = () =>
+      world.ross.post(`${path}/users/${id}`, { first_name: 'Other', last_name: 'Time' }, { headers })
+    const headers = { 'idempotency-key': key }
+    const { id } = (await put(`${path}/users`, { first_name: 'One', last_name: 'Time' }, freshKey())).data
+    const first = await change()
+    await loseAnswer(key)
+    const again = await world.unchanged(change)
+    expect(again).toSucceedWith(first.data)
+  })
+
+  it('knows the account that was made, and not its parent', async () => {
+    const { path } = await customer()
+    const key = freshKey()
+    const account = { name: 'Made once', realm: 'made.once.test' }
+    const first = await put(path, account, key)
+    await loseAnswer(key)
+    const again = await world.unchanged(() => put(path, account, key))
+    expect(again.status).toBe(201)
+    expect(again.data).toEqual(first.data)
+    expect(again.headers.location).toBe(first.headers.location)
+  })
+
+  it('tells what was done when that is not there any more', async () => {
     const account = await customer()
     const key = freshKey()
     const name = { first_name: 'One', last_name: 'Time' }
     const made = await put(`${account.path}/users`, name, key)
-    await world.server.store.writeUnrecorded([
-      {
-        sql: `UPDATE idempotency_keys SET answer = NULL, holder = replace(holder, '"process":"', '"process":"gone')
-          WHERE idem_key = $1`,
-        params: [key],
-      },
-    ])
-    const again = await world.unchecked(world.ross).put(`${account.path}/users`, undefined, {
-      body: JSON.stringify({ data: name }),
-      headers: { 'idempotency-key': key },
-    })
-    expect(again).toFailWith(409, 'idempotency_conflict', {
-      message: 'the request was carried out, and its answer was lost',
-      changes: [{ account_id: account.id, kind: 'user', id: made.data.id, action: 'created' }],
-    })
+    await world.ross.delete(`${account.path}/users/${made.data.id}`)
+    await loseAnswer(key)
+    for (const _ of [1, 2]) {
+      expect(await world.unchanged(() => put(`${account.path}/users`, name, key))).toFailWith(
+        409,
+        'idempotency_conflict',
+        {
+          message: 'the request was carried out, and its answer was lost',
+          changes: [{ account_id: account.id, kind: 'user', id: made.data.id, action: 'created' }],
+        },
+      )
+    }
   })
 
   it('ends with its request: a task that was made under it runs when it is forgotten', async () => {

@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
+import { eventually } from '../support/eventually.ts'
 import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const now = { perform_migration: 'now' }
@@ -200,7 +201,8 @@ describeEngines('Migrations', (engine) => {
     const account = await world.account(world.acme)
     await world.ada.post(at(account), now)
     expect(await world.ada.delete(account.path)).toSucceed()
-    for (const table of ['migration_runs', 'migrations_performed', 'migration_outcomes'])
+    await world.server.rounds.runNow('migration leftovers')
+    for (const table of ['long_runs', 'long_parts', 'migrations_performed'])
       expect(
         await world.server.store.all(`SELECT * FROM ${table} WHERE account_id = $1`, [account.id]),
       ).toEqual([])
@@ -275,7 +277,10 @@ describeEngines('A migration that takes long', (engine) => {
       expect((await world.ada.get(path())).data).toMatchObject({ performed: false, run: first.data.run })
     })
     await world.server.rounds.runNow('migrations')
-    const { data } = await world.ada.get(path())
+    const { data } = await eventually(
+      () => world.ada.get(path()),
+      (answer) => answer.data.run.status === 'finished',
+    )
     expect(data).toMatchObject({ performed: true, run: { status: 'finished', performed: 1 } })
   })
 
@@ -290,9 +295,13 @@ describeEngines('A migration that takes long', (engine) => {
       return answers.map(({ data }) => data.run.id)
     })
     await world.server.rounds.runNow('migrations')
-    const runs = await world.server.store.all<{ id: string; performed: number }>(
-      'SELECT id, performed FROM migration_runs WHERE ended IS NOT NULL',
+    const runs = await eventually(
+      () =>
+        world.server.store.all<{ id: string; state: string; succeeded: number }>(
+          "SELECT id, state, succeeded FROM long_runs WHERE kind = 'migration' ORDER BY id",
+        ),
+      (found) => found.every(({ state }) => state === 'ended'),
     )
-    for (const id of ids) expect(runs.find((run) => run.id === id)?.performed).toBe(1)
+    for (const id of ids) expect(runs.find((run) => run.id === id)?.succeeded).toBe(1)
   })
 })

@@ -73,7 +73,8 @@ describeEngines('numbers of an inventory outside', (engine) => {
   const refuse = (number: string) =>
     inventory.answer(order, () => ({ [number]: { status: 'error', message: 'taken' } }))
 
-  const customer = async () => {
+  /** Somebody who pays for everything, with so many dollars. */
+  const customer = async (amount = 100) => {
     const account = await world.account(world.reseller)
     const admin = await world.admin(account)
     const rate = { rate: 1.5, activation_charge: 2 }
@@ -84,6 +85,9 @@ describeEngines('numbers of an inventory outside', (engine) => {
     }
     const made = await world.ross.put(`${world.reseller.path}/service_plans`, { name: 'Plan', plan })
     expect((await world.ross.post(`${account.path}/services`, { add: [made.data.id] })).status).toBe(200)
+    const source = { service: 'stock', id: '1' }
+    const credit = { source, usage: { type: 'stock', quantity: 1, unit: 'stock' }, amount }
+    if (amount > 0) expect(await world.operator.put(`${account.path}/ledgers/credit`, credit)).toSucceed()
     return { account, admin }
   }
   const accepting = { envelope: { accept_charges: true } }
@@ -145,6 +149,21 @@ describeEngines('numbers of an inventory outside', (engine) => {
     const several = await world.unchanged(() => admin.put(collection, { numbers: [number] }, accepting))
     expect(several.status).toBe(402)
     await world.configure('services', { enforce_good_standing: false })
+    expect(inventory.requests).toEqual([])
+  })
+
+  it('are not asked for by an account that cannot pay', async () => {
+    const { account, admin } = await customer(0)
+    const [number] = await found(account)
+    const many = `${account.path}/phone_numbers/collection/activate`
+    for (const act of [
+      () => activate(admin, account, number, accepting),
+      () => admin.put(`${pathOf(account, number)}/reserve`, {}, accepting),
+      () => admin.put(many, { numbers: [number] }, accepting),
+    ]) {
+      const answer = await world.unchanged(act)
+      expect(answer).toMatchObject({ status: 402, body: { message: 'not_enough_credit' } })
+    }
     expect(inventory.requests).toEqual([])
   })
 
@@ -232,12 +251,6 @@ describeEngines('numbers of an inventory outside', (engine) => {
   it('cost nothing when their carrier refuses them, now or later', async () => {
     const { account, admin } = await customer()
     const balance = async () => (await admin.get(`${account.path}/ledgers/total`)).data.amount
-    const credit = {
-      source: { service: 'stock', id: '1' },
-      usage: { type: 'stock', quantity: 1, unit: 'stock' },
-      amount: 100,
-    }
-    expect(await world.operator.put(`${account.path}/ledgers/credit`, credit)).toSucceed()
     const [number, other] = await found(account, 2)
     refuse(number)
     expect((await activate(admin, account, number, accepting)).status).toBe(500)
@@ -445,7 +458,8 @@ describeEngines('numbers of an inventory outside', (engine) => {
       ['', 'fault by carrier'],
       ['in_service', ''],
     ])
-    expect(inventory.requests[0]?.key).toBe(`number_order/${ended.id}-1`)
+    const keys = inventory.requests.map(({ key }) => key).sort()
+    expect(keys).toEqual([1, 2, 3].map((row) => `number_order/${ended.id}-${row}`))
     expect(await stored(good)).toMatchObject({ accountId: world.acme.id })
     expect(await stored(bad)).toMatchObject({ accountId: '', state: 'available', givenBack: true })
   })

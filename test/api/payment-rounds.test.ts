@@ -240,6 +240,20 @@ describeEngines('by itself', (engine) => {
     expect(tellings(account)).toHaveLength(1)
   })
 
+  it('bookkeepers know of a change before its answer, for whoever waits for that', async () => {
+    const who = await operator()
+    const account = await customer('http')
+    await assign(who, account, 2.5)
+    const query = { accept_charges: true, wait_for_service_update: true }
+    expect((await who.put(`${account.path}/devices`, { name: 'One' }, { query })).status).toBe(201)
+    expect(tellings(account).map(({ body }) => body.items)).toEqual([
+      { devices: { sip_device: expect.objectContaining({ quantity: 1, rate: 2.5 }) } },
+    ])
+    expect((await read(account, 'services')).dirty).toBe(false)
+    await who.put(`${account.path}/devices`, { name: 'Two' }, { query: { accept_charges: true } })
+    expect(tellings(account)).toHaveLength(1)
+  })
+
   it('a bookkeeper that does not listen is told later, and 402 makes an account delinquent', async () => {
     const who = await operator()
     const account = await customer('http')

@@ -272,7 +272,7 @@ describeEngines('cards', (engine) => {
     await world.configure('services', { enforce_good_standing: false })
   })
 
-  it('pay the monthly bill; one that is refused makes the account delinquent until something is paid', async () => {
+  it('pay the monthly bill; of one that is refused more is tried before the account is delinquent', async () => {
     await world.server.rounds.runNow('monthly_bills')
     const good = await withCard()
     const bad = await withCard('pm_card_chargeDeclined')
@@ -302,12 +302,15 @@ describeEngines('cards', (engine) => {
     })
     expect(await read(good.account, 'services/status')).toEqual({ in_good_standing: true })
     expect(await read(bad.account, 'ledgers/total')).toEqual({ amount: -1.005 })
-    const delinquent = { in_good_standing: false, reason: 'payment_declined', reason_code: 402 }
-    expect(await read(bad.account, 'services/status')).toEqual(delinquent)
+    expect(await read(bad.account, 'services/status')).toEqual({ in_good_standing: true })
+    const invoice = async (one: TestAccount) => ((await read(one, 'invoices')) as unknown as Json[])[0]
+    expect(await invoice(good.account)).toMatchObject({ status: 'paid', total: 1.005 })
+    expect(await invoice(bad.account)).toMatchObject({ status: 'open', total: 1.005 })
     const card = await operator.put(bad.tokens, { payment_method: visa(), default: true })
     expect(card.status).toBe(201)
     expect((await topUp(operator, bad.account, 5)).status).toBe(200)
-    expect(await read(bad.account, 'services/status')).toEqual({ in_good_standing: true })
+    await world.server.rounds.runNow('dunning')
+    expect(await invoice(bad.account)).toMatchObject({ status: 'paid' })
   })
 
   it('that Stripe has not heard of for a day are not charged any more', async () => {

@@ -608,10 +608,10 @@ describeEngines('tasks', (engine) => {
       await ended(pathOf(made))
       await putCsv(admin, account, query, 'e164\n+14155550101')
       const left = async () => {
-        const runs = await world.server.store.all('SELECT task_id FROM task_runs WHERE account_id = $1', [
+        const runs = await world.server.store.all('SELECT id FROM long_runs WHERE account_id = $1', [
           account.id,
         ])
-        const parts = await world.server.store.all('SELECT name FROM task_parts WHERE account_id = $1', [
+        const parts = await world.server.store.all('SELECT name FROM long_parts WHERE account_id = $1', [
           account.id,
         ])
         return runs.length + parts.length

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { CsvMistake, createCsvParser } from '../../src/areas/tasks/csv-parse.ts'
 import { plainCsvLine } from '../../src/lib/csv.ts'
+import { CsvMistake, createCsvParser } from '../../src/lib/csv-parse.ts'
 
 /** Reads a text whose bytes arrive in pieces that end at `cuts`. */
 const recordsOf = (text: string | Buffer, cuts: readonly number[] = []) => {

@@ -6,12 +6,11 @@ import {
   createRepeats,
   finalStatus,
   helpText,
-  nextTask,
   outputColumns,
   secondsLeft,
-  type Waiting,
 } from '../../src/areas/tasks/rules.ts'
 import { accountMember } from '../../src/auth/policies.ts'
+import { nextRun, type Waiting } from '../../src/jobs/long-work/fairness.ts'
 
 const onRows: InputAction = {
   category: 'things',
@@ -80,7 +79,7 @@ describe('the next task', () => {
   const accounts = ['a', 'b', 'c']
   const waitingTask = fc.record({
     accountId: fc.constantFrom(...accounts),
-    taskId: fc.uuid(),
+    id: fc.uuid(),
     since: fc.nat({ max: 100 }),
   })
 
@@ -90,7 +89,7 @@ describe('the next task', () => {
       .map((all) => new Map(all))
     fc.assert(
       fc.property(fc.array(waitingTask, { minLength: 1 }), counts, counts, (waiting, running, lastServed) => {
-        const next = nextTask(waiting, { running, lastServed }) as Waiting
+        const next = nextRun(waiting, { running, lastServed }) as Waiting
         const place = ({ accountId, since }: Waiting) => [
           running.get(accountId) ?? 0,
           lastServed.get(accountId) ?? 0,
@@ -112,7 +111,7 @@ describe('the next task', () => {
         const lastServed = new Map<string, number>()
         const served: string[] = []
         while (waiting.length > 0) {
-          const next = nextTask(waiting, { running: new Map(), lastServed }) as Waiting
+          const next = nextRun(waiting, { running: new Map(), lastServed }) as Waiting
           waiting.splice(waiting.indexOf(next as (typeof waiting)[number]), 1)
           served.push(next.accountId)
           lastServed.set(next.accountId, served.length)
@@ -127,7 +126,7 @@ describe('the next task', () => {
   })
 
   it('is none when none waits', () => {
-    expect(nextTask([], { running: new Map(), lastServed: new Map() })).toBeUndefined()
+    expect(nextRun([], { running: new Map(), lastServed: new Map() })).toBeUndefined()
   })
 })
 

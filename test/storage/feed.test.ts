@@ -49,6 +49,7 @@ const needsMore: Readonly<Record<string, string>> = {
   [`PUT ${onAccount}/phone_numbers/{phone_number}/reserve`]: 'asks for a number that is not coming in',
   [`POST ${onAccount}/whitelabel/emails/{email_id}/verify`]: 'asks for the code in a mail',
   [`POST ${onAccount}/phone_numbers/locality`]: 'asks for an inventory or imported localities',
+  'POST /v2/work/{kind}/{id}/retry': 'asks for an errand that waits',
   'PUT /v2/tasks/{task_id}/retry': 'asks for failed rows',
   [`PUT ${onAccount}/tasks/{task_id}/retry`]: 'asks for failed rows',
   [`DELETE ${onAccount}/users/{user_id}/qrcode`]: 'asks for a second factor of the user',

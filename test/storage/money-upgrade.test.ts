@@ -16,7 +16,7 @@ describeEngines('the books of an older store', (engine) => {
     await upgradeStorage(
       db,
       clock,
-      upgrades.filter(({ number }) => number < 18),
+      upgrades.filter(({ number }) => number < 17),
     )
     const entry = `INSERT INTO ledger_entries (account_id, id, created, month, source_service, source_id, amount,
         usage_type, usage_quantity, usage_unit, for_account_id, available_before, doc)

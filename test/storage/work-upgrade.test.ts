@@ -43,7 +43,7 @@ describeEngines('what waits in an older store', (engine) => {
     await upgradeStorage(
       db,
       clock,
-      upgrades.filter(({ number }) => number < 20),
+      upgrades.filter(({ number }) => number < 18),
     )
     const statements = Object.entries(tables).flatMap(([table, rows]) =>
       rows.map((row) => {

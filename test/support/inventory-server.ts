@@ -102,7 +102,9 @@ export const startInventory = async () => {
     const key = request.headers['idempotency-key']?.toString()
     const asked: InventoryRequest = { method: request.method ?? '', path, authorization, key, body }
     requests.push(asked)
-    const misdeed = misdeeds[state.manner]
+    // What was done under a key is not refused when it is asked for again.
+    const isDone = key !== undefined && replies.has(key) && state.manner === 'refuses'
+    const misdeed = isDone ? undefined : misdeeds[state.manner]
     if (misdeed) return misdeed(response, `${url}/elsewhere`)
     if (state.manner === 'ponders') {
       await new Promise<void>((resolve) => state.held.push(resolve))

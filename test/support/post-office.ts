@@ -72,6 +72,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
       settings: createSettings(on.records, 'test', frameSettings),
       senders: { ...noSenders, ...senders },
       courier: courierTo(url),
+      documentOf: async ({ id }) => Buffer.from(`document ${id}`),
       log,
     })
     const [letters, ...rounds] = postRounds(post, queue) as [Round, ...Round[]]

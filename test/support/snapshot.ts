@@ -11,6 +11,7 @@ const logTables = new Set([
   'number_searches',
   'billing_progress',
   'balance_watch',
+  'idempotency_keys',
 ])
 // Counts are folded in the background: only what they come to says something.
 const countTables = new Set(['quantities', 'quantity_moves', 'quantity_days'])

@@ -1,5 +1,6 @@
 // A local stand-in for Stripe: the calls that Crosspoint makes, with idempotency keys, cards that are refused, and
 // answers that get lost. Test cards are named as Stripe names them: pm_card_visa, pm_card_chargeDeclined, ...
+import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -21,6 +22,8 @@ interface Reply {
 
 /** `mute`: it is done, and the answer is lost. `deaf`: nothing is done. */
 export type Manner = 'works' | 'mute' | 'deaf' | 'breaks'
+
+const webhookSecret = 'whsec_sample'
 
 const refusals: Record<string, string> = {
   pm_card_chargeDeclined: 'generic_decline',
@@ -113,6 +116,7 @@ export const startStripe = async () => {
       object: 'refund',
       payment_intent: intent.id,
       amount: Number(form.amount),
+      currency: intent.currency,
       status: 'succeeded',
     }
     return { status: 200, body: create('refunds', 're', { ...fields, metadata: metadataOf(form) }) }
@@ -154,6 +158,20 @@ export const startStripe = async () => {
     [
       /^GET \/v1\/payment_intents$/,
       (_id, form) => listOf(kept.intents.filter(({ customer }) => customer === form.customer)),
+    ],
+    [
+      /^GET \/v1\/payment_intents\/(\w+)$/,
+      (id) => {
+        const intent = kept.intents.find((one) => one.id === id)
+        return intent ? { status: 200, body: intent } : badRequest('No such payment_intent')
+      },
+    ],
+    [
+      /^GET \/v1\/customers\/(\w+)$/,
+      (id) => {
+        const customer = kept.customers.find((one) => one.id === id)
+        return customer ? { status: 200, body: customer } : badRequest('No such customer')
+      },
     ],
     [/^POST \/v1\/refunds$/, (_id, form) => refund(form)],
     [
@@ -215,12 +233,25 @@ export const startStripe = async () => {
     settings: {
       api_key: 'sk_test_sample',
       publishable_key: 'pk_test_sample',
+      webhook_secret: webhookSecret,
       api_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       timeout_ms: 1000,
     },
     calls,
     kept,
     owners,
+    /** A refund that somebody makes in Stripe's own pages. */
+    refundOutside: (intent: string, amount: number) =>
+      refund({ payment_intent: intent, amount: String(amount) }).body,
+    methodJson,
+    /** What Stripe posts, and the signature that proves it. */
+    event(type: string, object: Json, { secret = webhookSecret, at = 0, id = '' } = {}) {
+      made += 1
+      const body = JSON.stringify({ id: id || `evt_${made}`, object: 'event', type, data: { object } })
+      const seconds = Math.floor(at / 1000)
+      const digest = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')
+      return { body, signature: `t=${seconds},v1=${digest}` }
+    },
     state,
     reset() {
       state.manner = 'works'

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import { afterEach, expect } from 'vitest'
 import type { Area } from '../../src/areas/area.ts'
 import { areas } from '../../src/areas/index.ts'
-import { type RunningServer, startServer } from '../../src/compose.ts'
+import { openDatabase, type RunningServer, startServer } from '../../src/compose.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { settingsKind } from '../../src/settings/settings.ts'
 import { ChangeSet, systemScope } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
+import type { Database } from '../../src/storage/db.ts'
 import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
@@ -212,17 +213,26 @@ export type World = Awaited<ReturnType<typeof buildWorld>>
 /** Settings of the process that lead to servers which the test has started: its DNS, its SMTP. */
 export type Outside = () => Promise<Partial<Config>>
 
-/** A running server with people in it, and with further areas. The caller closes it; suites use `useWorld`. */
+/** What a test puts in the place of parts of the server, or beside them. */
+interface Changed {
+  /** Further areas. */
+  more?: readonly Area[]
+  /** What stands between the server and its database. */
+  over?: (db: Database) => Database
+}
+
+/** A running server with people in it. The caller closes it; suites use `useWorld`. */
 export const buildWorld = async (
   engine: Engine,
   outside: Outside = async () => ({}),
-  more: readonly Area[] = [],
+  { more = [], over = (db) => db }: Changed = {},
 ) => {
   const place = await makePlace(engine)
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
-  const server = await startServer(config, { clock, log }, [...areas, ...more])
+  const parts = { list: [...areas, ...more] as const, db: over(openDatabase(config)) }
+  const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.routes)
   const send: Send = async (raw) => {
@@ -302,11 +312,11 @@ export const useWorld = (
   engine: Engine,
   settle?: (world: World) => Promise<void>,
   outside?: Outside,
-  more?: readonly Area[],
+  changed?: Changed,
 ): World => {
   const world = sharedBySuite(
     async () => {
-      const built = await buildWorld(engine, outside, more)
+      const built = await buildWorld(engine, outside, changed)
       await settle?.(built)
       return built
     },

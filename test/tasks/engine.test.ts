@@ -495,8 +495,8 @@ describeEngines('a running task', (engine) => {
 
   describe('and what is left over', () => {
     const leftovers = async () => {
-      const runs = await world.store.all('SELECT state FROM task_runs WHERE account_id = $1', [account.id])
-      const parts = await world.store.all('SELECT name FROM task_parts WHERE account_id = $1', [account.id])
+      const runs = await world.store.all('SELECT state FROM long_runs WHERE account_id = $1', [account.id])
+      const parts = await world.store.all('SELECT name FROM long_parts WHERE account_id = $1', [account.id])
       return { states: runs.map(({ state }) => state), parts: parts.length }
     }
 
@@ -524,20 +524,20 @@ describeEngines('a running task', (engine) => {
 
     it('of an upload that a dead process left is swept, one that goes on is not', async () => {
       const hour = 3_600_000
-      const insert = `INSERT INTO task_runs (account_id, task_id, state, since) VALUES ($1, $2, 'uploading', $3)`
+      const insert = `INSERT INTO long_runs (account_id, id, state, since) VALUES ($1, $2, 'uploading', $3)`
       const upload = (taskId: string, since: number) =>
         world.store.writeUnrecorded([
           { sql: insert, params: [account.id, taskId, since] },
           {
-            sql: `INSERT INTO task_parts (account_id, task_id, name, part, first_row, content) VALUES ($1, $2, 'in.csv', 0, 0, $3)`,
+            sql: `INSERT INTO long_parts (account_id, run_id, name, part, first_row, content) VALUES ($1, $2, 'in.csv', 0, 0, $3)`,
             params: [account.id, taskId, Buffer.from('x')],
           },
         ])
       await upload('old', Date.now() - hour - 1)
       await upload('new', Date.now() - hour / 2)
       await process.sweep()
-      const rows = await world.store.all('SELECT task_id FROM task_parts WHERE account_id = $1', [account.id])
-      expect(rows).toEqual([{ task_id: 'new' }])
+      const rows = await world.store.all('SELECT run_id FROM long_parts WHERE account_id = $1', [account.id])
+      expect(rows).toEqual([{ run_id: 'new' }])
     })
   })
 })

@@ -1,4 +1,4 @@
-import { type AccountRecord, type Actor, privLevelOf } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, accountKind, privLevelOf } from '../../auth/identity.ts'
 import {
   accountAdmin,
   accountAdminPerson,
@@ -12,9 +12,10 @@ import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
+import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
 import { accountJson, accountReadOnlyValues, childRow, descendantRow, type ReadOnlyValues } from './views.ts'
@@ -23,7 +24,7 @@ const anAccount = '/v2/accounts/{account_id}'
 const ApiKey = closed({ api_key: must(text(64, 64)) })
 const Move = open({ to: must(text(32, 32)) })
 
-const sentKeys = (call: { sent: unknown }) => (call.sent ?? {}) as Json
+const sentKeys = ({ sent }: { sent: unknown }): Json => (isObject(sent) ? sent : {})
 
 const prepare = (data: Json): Json =>
   typeof data.realm === 'string' ? { ...data, realm: data.realm.replaceAll(' ', '') } : data
@@ -83,6 +84,12 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     return made(account, await shown(account, call.actor))
   }
 
+  const createdAgain = async ({ actor }: Pick<Call, 'actor'>, changes: readonly CommittedChange[]) => {
+    const { id = '' } = changes.find(({ kind, action }) => kind === accountKind && action === 'created') ?? {}
+    const account = await accounts.get(id)
+    return made(account, await shown(account, actor))
+  }
+
   const tree = (
     account: AccountRecord,
     direct: boolean,
@@ -112,6 +119,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       ...writing,
       wishes: creationWishes,
       judge: ({ data }) => accounts.judge(data),
+      again: createdAgain,
       run: (call) => create(call, call.actor.account),
     }),
     get(anAccount, {
@@ -133,6 +141,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       ...writing,
       wishes: creationWishes,
       judge: ({ data }) => accounts.judge(data),
+      again: createdAgain,
       run: (call) => create(call, call.account),
     }),
     post(anAccount, {

@@ -10,7 +10,11 @@ export async function* workAhead<Item, Result>(
     // Whoever takes the results may stop before this one.
     result.catch(() => undefined)
     begun.push(result)
-    if (begun.length > depth) yield (await begun.shift()) as Result
+    const [oldest] = begun
+    if (oldest && begun.length > depth) {
+      begun.shift()
+      yield await oldest
+    }
   }
   for (const result of begun) yield await result
 }

@@ -2,6 +2,7 @@ import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import { type Device, deviceReadOnly } from './schema.ts'
 
 /** What is stored of a device. */
@@ -13,17 +14,16 @@ type Doc = Readonly<Record<string, unknown>>
 
 // What is switched on for an endpoint, as list rows tell it: of users, too.
 
-export const isEnabled = (value: unknown) => (value as { enabled?: boolean } | undefined)?.enabled === true
+export const isEnabled = (value: unknown) => memberOf(value, 'enabled') === true
 
 /** Any enabled form of forwarding counts. */
 export const hasCallForward = ({ call_forward: forward }: Doc) =>
-  isEnabled(forward) || Object.values((forward ?? {}) as object).some(isEnabled)
+  isEnabled(forward) || Object.values(forward ?? {}).some(isEnabled)
 
 export const hasExternalNumber = ({ caller_id: callerId }: Doc) =>
-  Boolean((callerId as { external?: { number?: string } } | undefined)?.external?.number)
+  Boolean(memberOf(callerId, 'external', 'number'))
 
-export const hasMusicOnHold = ({ music_on_hold: music }: Doc) =>
-  Boolean((music as { media_id?: string } | undefined)?.media_id)
+export const hasMusicOnHold = ({ music_on_hold: music }: Doc) => Boolean(memberOf(music, 'media_id'))
 
 /** A MAC address in any notation as its 12 digits; what is none stays as it is, to be refused. */
 const plainMac = (text: string) => {

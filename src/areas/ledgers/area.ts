@@ -15,8 +15,8 @@ export const ledgersArea = area({
   name: 'ledgers',
   needs: { accounts: accountsArea, services: servicesArea, limits: limitsArea },
   failures: ledgerFailures,
-  create({ store, settings }, { accounts, services: { audit }, limits: { limits } }) {
-    const ledgers = createLedgers({ store, accounts, audit, overdraft: limits.overdraft })
+  create({ store, settings }, { accounts, services: { audit, charged }, limits: { limits } }) {
+    const ledgers = createLedgers({ store, accounts, audit, charged, overdraft: limits.overdraft })
     return {
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),

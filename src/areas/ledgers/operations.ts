@@ -9,6 +9,7 @@ import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
+import type { Charged } from '../services/charged.ts'
 import { postingBackOf } from './charges.ts'
 import { givenBack } from './give-back.ts'
 import {
@@ -34,6 +35,7 @@ interface Tools {
   store: Store
   accounts: Accounts
   audit: ServiceAudit
+  charged: Charged
   overdraft: Overdraft
 }
 
@@ -63,7 +65,7 @@ const wholeMonth = /^(\d{4})(0[1-9]|1[0-2])$/
 export type Ledgers = ReturnType<typeof createLedgers>
 
 /** The money of accounts: every movement balanced, none ever changed, none twice. */
-export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
+export const createLedgers = ({ store, accounts, audit, charged, overdraft }: Tools) => {
   const rows = createLedgerStore(store)
   const { clock } = store
 
@@ -204,6 +206,7 @@ export const createLedgers = ({ store, accounts, audit, overdraft }: Tools) => {
         const bookings = back.map((one) => postedBy(payer, postingBackOf(one, clock.now())))
         for (const entry of rows.bookMany(set, id, bookings, clock.now()))
           set.record({ accountId: id, kind: 'ledger', id: entry, action: 'created' })
+        for (const one of back) charged.returned(set, id, one)
       }
     },
 

@@ -20,7 +20,7 @@ import { Amount, LedgerEntry, LedgerKind, LedgerRequest } from './schema.ts'
 const base = '/v2/accounts/{account_id}/ledgers'
 
 const availableLedgers = [
-  { name: 'per-minute-voip', friendly_name: 'Per Minute VoIP', markup_type: ['percentage'] },
+  { name: 'per-minute-voip', friendly_name: 'Per Minute VoIP' },
   { name: 'services', friendly_name: 'Services' },
   { name: 'prorations', friendly_name: 'Prorations' },
   { name: 'taxes', friendly_name: 'Taxes' },
@@ -52,7 +52,20 @@ const sourceProblems = (service: unknown): Problems => {
   return { 'source.service': { forbidden: { message, value: service } } }
 }
 
-const requestProblems = async ({ data }: { data: { amount?: unknown; source?: { service?: unknown } } }) => ({
+/** An entry moves the balance, or it is none: what may come is a quote. */
+const draftProblems = (draft: unknown): Problems =>
+  draft === true
+    ? { draft: { forbidden: { message: 'Entries are booked at once: there are no drafts' } } }
+    : {}
+
+interface Requested {
+  amount?: unknown
+  source?: { service?: unknown }
+  draft?: unknown
+}
+
+const requestProblems = async ({ data }: { data: Requested }) => ({
+  ...draftProblems(data.draft),
   ...amountProblems(data.amount),
   ...sourceProblems(data.source?.service),
 })
@@ -117,10 +130,12 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
   const bookAgain = async (_: unknown, changes: readonly CommittedChange[]) =>
     bookedAnswer(
       await Promise.all(
-        changes.map(async ({ account_id: accountId, id }) => ({
-          account: await accounts.get(accountId),
-          entry: await ledgers.get(accountId, id),
-        })),
+        changes
+          .filter(({ kind }) => kind === 'ledger')
+          .map(async ({ account_id: accountId, id }) => ({
+            account: await accounts.get(accountId),
+            entry: await ledgers.get(accountId, id),
+          })),
       ),
     )
 

@@ -27,7 +27,6 @@ export interface EntryDetails {
   period?: Period
   metadata?: Record<string, unknown>
   executor?: { trigger: string; module: string }
-  draft?: boolean
   /** Of a charge: what it was for, and how many. Kept for the way back, shown to nobody. */
   agreed?: { counting: Counting; units: number }
   /** Of what is given back: which charge, and how much of it. Shown to nobody. */

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
 import { mostDollars } from '../../lib/money.ts'
-import { anyObject, anyText, flag, gregorian, integer, must, number, open, text } from '../../lib/schema.ts'
+import { anyObject, anyText, gregorian, integer, must, number, open, text } from '../../lib/schema.ts'
 
 const source = open({ service: must(text(1, 128)), id: must(text(1, 256)) })
 
@@ -34,7 +34,6 @@ export const LedgerEntry = open({
   description: anyText(),
   period: anyObject(),
   metadata: anyObject(),
-  draft: flag(),
   audit: anyObject(),
   created: gregorian('When it was booked'),
   created_ms: integer({ description: 'The same in Gregorian milliseconds' }),

@@ -14,8 +14,9 @@ export const migrationsArea = area({
     const migrations = createMigrations({ ...tools, ...collected })
     return {
       routes: migrationRoutes(migrations),
-      rounds: [migrations.round],
-      hears: [on(accountLeaving, migrations.leaving.removeWith)],
+      rounds: migrations.rounds,
+      hears: [on(accountLeaving, migrations.removeWith)],
+      stop: migrations.stop,
     }
   },
 })

@@ -1,16 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
-import type { Round, Rounds } from '../../jobs/rounds.ts'
+import type { Leases } from '../../jobs/leases.ts'
+import { createWorkers } from '../../jobs/long-work/workers.ts'
+import type { Rounds } from '../../jobs/rounds.ts'
 import { failure } from '../../lib/failure.ts'
-import { gregorianNow } from '../../lib/gregorian.ts'
+import { gregorianNow, gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Attached } from '../../storage/attachment.ts'
-import { type Author, ChangeSet } from '../../storage/change-set.ts'
+import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
 import { retrying, type Store } from '../../storage/store.ts'
-import { isSameReach, performerOf, type Reach } from './rules.ts'
+import { isSameReach, performerOf, placeIn, type Reach } from './rules.ts'
 import { createRunner, type Work } from './runner.ts'
-import { createMigrationStore, type Run } from './store.ts'
+import { createMigrationStore, type KeptRun, orderOf } from './store.ts'
 
 /** Something that can be put right in accounts. */
 export interface Migration extends Work {
@@ -19,7 +20,10 @@ export interface Migration extends Work {
 
 interface Tools {
   store: Store
+  leases: Leases
   rounds: Rounds
+  /** The name of this process. */
+  node: string
   log: Log
   migrations: Readonly<Record<string, Migration>>
 }
@@ -41,107 +45,102 @@ const pauseMs = 25
 // More ids than these are not listed.
 const mostIds = 1000
 const mostFailures = 100
-const runsAtOnce = 50
-
-const roundName = 'migrations'
+// Runs take turns, so that a short one does not wait for a long one to end.
+const turnMs = 300
 
 export type Migrations = ReturnType<typeof createMigrations>
 
 /** Migrations of accounts: what there is, what was performed, and runs that go on in the background. */
-export const createMigrations = ({ store, rounds, log, migrations }: Tools) => {
+export const createMigrations = ({ store, leases, rounds, node, log, migrations }: Tools) => {
   const books = createMigrationStore(store)
+  const { runs } = books
   const known = new Map(Object.entries(migrations))
-  const runner = createRunner({ store, books, log, find: (id) => known.get(id) })
-
-  const statusOf = ({ started, ended }: Run) => {
-    if (ended !== undefined) return 'finished'
-    return started === undefined ? 'waiting' : 'running'
-  }
-
-  const view = async (run: Run) => ({
-    id: run.id,
-    status: statusOf(run),
-    include_descendants: run.includesDescendants,
-    include_resellers: run.includesResellers,
-    requested_time: run.requested,
-    ...(run.started === undefined ? {} : { started_time: run.started }),
-    ...(run.ended === undefined ? {} : { ended_time: run.ended }),
-    total: run.total,
-    performed: run.performed,
-    failed: run.failed,
-    skipped: run.skipped,
-    changed: run.changed,
-    failures: run.failed > 0 ? await books.failures(run, mostFailures) : [],
-    ...run.performer,
+  const workers = createWorkers({
+    base: store,
+    runs,
+    leases,
+    rounds,
+    node,
+    log,
+    mostAtOnce: async () => 1,
+    turnMs,
+    work: createRunner({ store, books, log, find: (id) => known.get(id) }),
   })
 
+  const view = async (run: KeptRun) => {
+    const { id, state, since, succeeded: performed, failed } = run
+    const { includesDescendants, includesResellers, requested, total, performer } = orderOf(run)
+    const { started, skipped, changed } = placeIn(run.position)
+    const isDone = state === 'ended'
+    const ended = isDone ? gregorianOfUnix(since / 1000) : undefined
+    const underWay = started === undefined ? 'waiting' : 'running'
+    return {
+      id,
+      status: isDone ? 'finished' : underWay,
+      include_descendants: includesDescendants,
+      include_resellers: includesResellers,
+      requested_time: requested,
+      started_time: started ?? ended,
+      ended_time: ended,
+      total,
+      performed,
+      failed,
+      skipped,
+      changed,
+      failures: failed > 0 ? await books.failures(run, mostFailures) : [],
+      ...performer,
+    }
+  }
+
   /** The run that is asked for: a new one, or the one that does the same already. */
-  const enter = ({ actor, author, account, id, reach }: Order): Promise<Run | undefined> =>
+  const enter = ({ actor, author, account, id: migration, reach }: Order): Promise<KeptRun | undefined> =>
     retrying(async () => {
-      const place = { accountId: account.id, id: newId(store.clock.now()) }
-      const open = await books.open(account.id, id)
-      if (open && isSameReach(open, reach)) return open
+      const key = { accountId: account.id, id: newId(store.clock.now()) }
+      const latest = await runs.latest(account.id, migration)
+      const open = latest?.state === 'executing' ? latest : undefined
+      if (open && isSameReach(orderOf(open), reach)) return open
       if (open)
         throw failure('datastore_conflict', { message: 'this migration is running here, for other accounts' })
       const { idempotency: _, ...kept } = author
-      const set = new ChangeSet(author)
-      books.add(set, {
-        ...place,
+      const detail = {
         ...reach,
-        migration: id,
         author: kept,
         performer: performerOf(actor),
         requested: gregorianNow(store.clock),
         total: reach.includesDescendants ? account.tally + 1 : 1,
-      })
+      }
+      const set = new ChangeSet(author)
+      runs.removeEnded(set, account.id, migration)
+      set.add(runs.insert(key, 'executing', { subject: migration, detail }))
       const after = JSON.stringify({
-        migration: id,
+        migration,
         include_descendants: reach.includesDescendants,
         include_resellers: reach.includesResellers,
       })
-      set.record({ accountId: account.id, kind: 'migration_run', id: place.id, action: 'created', after })
+      set.record({ accountId: account.id, kind: 'migration_run', id: key.id, action: 'created', after })
       await store.commit(set)
-      return books.find(place)
+      return runs.run(key)
     })
 
   /** The run when it has ended, or as it is after a while. */
-  const awaited = async (run: Run): Promise<Run> => {
-    rounds.nudge(roundName)
+  const awaited = async (run: KeptRun): Promise<KeptRun> => {
+    workers.wake()
     let latest = run
-    for (let waited = 0; waited < patienceMs && latest.ended === undefined; waited += pauseMs) {
+    for (let waited = 0; waited < patienceMs && latest.state === 'executing'; waited += pauseMs) {
       await sleep(pauseMs)
-      latest = (await books.find(run)) ?? latest
+      latest = (await runs.run(run)) ?? latest
     }
     return latest
   }
 
-  /** Runs take turns, so that a short one does not wait for a long one to end. */
-  const round: Round = {
-    name: roundName,
-    everySeconds: 2,
-    due: async () => (await books.waiting(1)).length > 0,
-    async run(signal, guard) {
-      for (;;) {
-        const runs = await books.waiting(runsAtOnce)
-        if (runs.length === 0) return
-        for (const run of runs) {
-          if (signal.aborted) return
-          await runner.advance(run, guard)
-        }
-      }
-    },
-  }
+  return {
+    rounds: workers.rounds,
+    stop: workers.stop,
 
-  const leaving: Attached = {
-    async removeWith(set, { accountId }) {
+    /** Adds the removal of what an account's migrations have left: part of the account's removal. */
+    async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
       books.removeWithAccount(set, accountId)
     },
-  }
-
-  return {
-    round,
-    /** What goes with an account that is removed. */
-    leaving,
 
     list: () => Object.fromEntries([...known].map(([id, { description }]) => [id, description])),
 
@@ -150,7 +149,7 @@ export const createMigrations = ({ store, rounds, log, migrations }: Tools) => {
       const description = known.get(id)?.description
       if (description === undefined) throw failure('bad_identifier', { cause: id })
       const performed = await books.performedOn(account.id, id)
-      const run = await books.latest(account.id, id)
+      const run = await runs.latest(account.id, id)
       return {
         id,
         description,
@@ -169,8 +168,8 @@ export const createMigrations = ({ store, rounds, log, migrations }: Tools) => {
       const entered = await enter(order)
       if (!entered) throw failure('bad_identifier', { cause: order.account.id })
       const run = await awaited(entered)
-      const isDone = run.ended !== undefined
-      const isShort = run.performed <= mostIds
+      const isDone = run.state === 'ended'
+      const isShort = run.succeeded <= mostIds
       return {
         isDone,
         data: {

@@ -26,3 +26,27 @@ export const performerOf = ({ accountId, account, user, claims }: Actor): Perfor
 
 export const isSameReach = (one: Reach, other: Reach) =>
   one.includesDescendants === other.includesDescendants && one.includesResellers === other.includesResellers
+
+/** The account that a run is in the middle of. */
+interface HalfDone {
+  accountId: string
+  position: string
+  changed: number
+  problem?: string
+}
+
+/** Where a run stands, beside the accounts that were performed or failed. */
+export interface Place {
+  /** The last account that was passed; empty when there is none yet. */
+  place: string
+  /** Grows with every commit of the run. */
+  turn: number
+  /** Gregorian seconds; absent before the first commit. */
+  started?: number
+  skipped: number
+  changed: number
+  halfDone?: HalfDone
+}
+
+export const placeIn = (position: string | undefined): Place =>
+  position === undefined ? { place: '', turn: 0, skipped: 0, changed: 0 } : JSON.parse(position)

@@ -1,13 +1,15 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import type { Lease } from '../../jobs/leases.ts'
+import { createLedger, isOutage, type Ledger, RunIsOver } from '../../jobs/long-work/ledger.ts'
 import type { Step, StepwiseWork } from '../../jobs/steps.ts'
 import { Failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
-import type { Statement } from '../../storage/db.ts'
-import { requireRecord } from '../../storage/records.ts'
+import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Counters, MigrationStore, Run } from './store.ts'
+import { type Place, placeIn } from './rules.ts'
+import { type KeptRun, type MigrationStore, type Ordered, orderOf, outputColumns } from './store.ts'
 
 // One durable commit for many small accounts; a large one has commits of its own. What was planned and not committed
 // when a process dies is planned again, so a turn is kept short.
@@ -30,6 +32,13 @@ interface Tools {
   find(migration: string): Work | undefined
 }
 
+/** A run at the moment, as a turn finds it. */
+interface Standing extends Ordered, Place {
+  rootId: string
+  id: string
+  migration: string
+}
+
 /** What a turn does with an account. Without a step it was skipped, or it failed. */
 interface Planned {
   account: AccountRecord
@@ -38,15 +47,27 @@ interface Planned {
   problem?: string
 }
 
+/** What becomes of the accounts of a turn. */
+interface Outcome {
+  set: ChangeSet
+  performed: string[]
+  failed: [accountId: string, problem: string][]
+  skipped: number
+}
+
+const standingOf = ({ run }: Ledger<Ordered>): Standing => {
+  const { accountId: rootId, id, subject: migration, position } = run
+  return { rootId, id, migration, ...orderOf(run), ...placeIn(position) }
+}
+
 /** These are about the store or about this process, not about the account that was at hand. */
-const endsTheRound = (error: unknown) =>
-  error instanceof Failure && (error.kind === 'lease_lost' || error.kind === 'datastore_unreachable')
+const endsTheWork = (error: unknown) => error instanceof RunIsOver || isOutage(error)
 
 /**
  * Who changes an account in a turn of a run. Each has a request id of its own, because what services charge for a
  * request is booked once for each; nobody is asked whether the charges are all right, since what is there is there.
  */
-const authorOf = (author: Author, turn: number, index: number): Author => ({
+const authorOf = ({ author, turn }: Standing, index: number): Author => ({
   ...author,
   requestId: `${author.requestId}/${turn}.${index}`,
   acceptsCharges: true,
@@ -57,23 +78,43 @@ const publicText = (error: unknown) =>
 
 const sizeOf = ({ step }: Planned) => (step?.sets ?? []).reduce((sum, set) => sum + set.statements.length, 0)
 
-/** Moves runs on, a turn at a time: each turn is one commit that either happens whole, with its place in the run, or not. */
+/** What the account has gone through, the steps of earlier turns included. */
+const soFar = ({ halfDone }: Standing, { account, step, problem }: Planned) => {
+  const before = halfDone?.accountId === account.id ? halfDone : undefined
+  return {
+    changed: (before?.changed ?? 0) + (step?.changed ?? 0),
+    problem: problem ?? step?.problem ?? before?.problem,
+  }
+}
+
+const halfOf = (standing: Standing, begun: Planned) => {
+  const { changed, problem } = soFar(standing, begun)
+  const position = begun.step?.next ?? ''
+  return { accountId: begun.account.id, position, changed, ...(problem === undefined ? {} : { problem }) }
+}
+
+/** Goes through the accounts of runs, a turn at a time: each is one commit that either happens whole, with its place in the run, or not. */
 export const createRunner = ({ store, books, log, find }: Tools) => {
   const { clock } = store
 
-  const planOne = async (run: Run, work: Work, account: AccountRecord, index: number): Promise<Planned> => {
-    const author = authorOf(run.author, run.turn, index)
-    const isSkipped = account.id !== run.accountId && account.hidden.isReseller && !run.includesResellers
+  const planOne = async (standing: Standing, work: Work, account: AccountRecord, index: number) => {
+    const { halfDone, rootId, includesResellers } = standing
+    const author = authorOf(standing, index)
+    const isSkipped = account.id !== rootId && account.hidden.isReseller && !includesResellers
     if (isSkipped) return { account, author }
-    const { halfDone } = run
     const position = halfDone?.accountId === account.id ? halfDone.position : undefined
     return { account, author, step: await work.plan(author, account, position) }
   }
 
   /** The plans of accounts in their order, some of which are made at the same time, as far as they succeed. */
-  const planSome = async (run: Run, work: Work, accounts: readonly AccountRecord[], from: number) => {
+  const planSome = async (
+    standing: Standing,
+    work: Work,
+    accounts: readonly AccountRecord[],
+    from: number,
+  ) => {
     const results = await Promise.allSettled(
-      accounts.map((account, index) => planOne(run, work, account, from + index)),
+      accounts.map((account, index) => planOne(standing, work, account, from + index)),
     )
     const plans: Planned[] = []
     for (const result of results) {
@@ -85,16 +126,16 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
   }
 
   /** As many accounts as fit; the last one may be only begun. Whoever fails behind others has a turn of its own. */
-  const plan = async (run: Run, work: Work, most: number): Promise<Planned[]> => {
+  const plan = async (standing: Standing, work: Work, most: number): Promise<Planned[]> => {
     const planned: Planned[] = []
     const until = clock.now() + turnMs
-    const targets = await books.targets(run, most)
+    const targets = await books.targets(standing, most)
     let size = 0
     while (planned.length < targets.length) {
       const from = planned.length
       // The first alone: while a large account is gone through, nobody else is planned in vain.
       const next = targets.slice(from, from + (from === 0 ? 1 : work.accountsAtOnce))
-      const { isBroken, plans } = await planSome(run, work, next, from)
+      const { isBroken, plans } = await planSome(standing, work, next, from)
       for (const one of plans) {
         size += sizeOf(one)
         if (planned.length > 0 && size > statementsPerTurn) return planned
@@ -106,122 +147,129 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
     return planned
   }
 
-  /** What the account has gone through, the steps of earlier turns included. */
-  const soFar = ({ halfDone }: Run, { account, step, problem }: Planned) => {
-    const before = halfDone?.accountId === account.id ? halfDone : undefined
-    return {
-      changed: (before?.changed ?? 0) + (step?.changed ?? 0),
-      problem: problem ?? step?.problem ?? before?.problem,
-    }
-  }
-
-  const enter = (set: ChangeSet, run: Run, done: Planned, counted: Counters, at: number) => {
-    const { account, step } = done
-    const { changed, problem } = soFar(run, done)
-    if (!step && problem === undefined) {
-      counted.skipped += 1
+  const note = (outcome: Outcome, standing: Standing, done: Planned, at: number) => {
+    const { set, performed, failed } = outcome
+    const { id: accountId } = done.account
+    const { changed, problem } = soFar(standing, done)
+    if (!done.step && problem === undefined) {
+      outcome.skipped += 1
       return
     }
-    const holder = { accountId: account.id, kind: 'account', id: account.id }
-    requireRecord(set, holder)
-    set.statements.push(books.outcome(run, account.id, problem ?? ''))
+    requireRecord(set, holderOf(done.account))
     if (problem !== undefined) {
-      counted.failed += 1
+      failed.push([accountId, problem])
       return
     }
-    counted.performed += 1
-    set.statements.push(books.performed(run, { accountId: account.id, at, changed }))
-    const after = JSON.stringify({ performed_time: at, changed, ...run.performer })
-    set.record({ accountId: account.id, kind: 'migration', id: run.migration, action: 'edited', after })
+    performed.push(accountId)
+    const { id: runId, migration, performer } = standing
+    set.add(books.performed({ accountId, migration, runId, at, performer, changed }))
+    const after = JSON.stringify({ performed_time: at, changed, ...performer })
+    set.record({ accountId, kind: 'migration', id: migration, action: 'edited', after })
   }
 
-  const commitAll = async (sets: readonly ChangeSet[], own: ChangeSet) => {
-    const [first] = sets
-    if (own.changes.length > 0) return store.commit(...sets, own)
-    if (!first) return store.writeUnrecorded(own.statements)
-    first.statements.push(...own.statements)
-    return store.commit(...sets)
-  }
-
-  const commit = async (run: Run, planned: readonly Planned[], guard: Statement) => {
+  const enter = async (
+    ledger: Ledger<Ordered>,
+    standing: Standing,
+    planned: readonly Planned[],
+    begunAt: number,
+  ) => {
     const at = gregorianNow(clock)
-    const set = new ChangeSet(authorOf(run.author, run.turn, accountsPerTurn))
-    set.statements.push(guard)
-    const counted: Counters = { performed: 0, failed: 0, skipped: 0, changed: 0 }
+    const set = new ChangeSet(authorOf(standing, accountsPerTurn))
+    const outcome: Outcome = { set, performed: [], failed: [], skipped: 0 }
     const last = planned.at(-1)
     const begun = last?.step?.next === undefined ? undefined : last
     const ended = begun ? planned.slice(0, -1) : planned
-    for (const done of ended) enter(set, run, done, counted, at)
-    for (const { step } of planned) counted.changed += step?.changed ?? 0
-    if (begun) requireRecord(set, { accountId: begun.account.id, kind: 'account', id: begun.account.id })
+    for (const done of ended) note(outcome, standing, done, at)
+    if (begun) requireRecord(set, holderOf(begun.account))
     const behind = ended.at(-1)
-    const place = behind ? books.placeOf(run, behind.account.id) : run.place
-    set.statements.push(books.advance(run, { counted, place, halfDone: begun && halfOf(run, begun), at }))
-    await commitAll(
-      planned.flatMap(({ step }) => step?.sets ?? []),
-      set,
-    )
+    const place: Place = {
+      place: behind ? books.placeOf(standing.rootId, behind.account.id) : standing.place,
+      turn: standing.turn + 1,
+      started: standing.started ?? at,
+      skipped: standing.skipped + outcome.skipped,
+      changed: planned.reduce((sum, { step }) => sum + (step?.changed ?? 0), standing.changed),
+      ...(begun ? { halfDone: halfOf(standing, begun) } : {}),
+    }
+    const isOnRecord = set.changes.length > 0
+    await ledger.enter({
+      succeeded: outcome.performed.length,
+      failed: outcome.failed.length,
+      output: outcome.performed.map((account_id) => ({ account_id })),
+      failedRows: outcome.failed,
+      changes: [...planned.flatMap(({ step }) => step?.sets ?? []), ...(isOnRecord ? [set] : [])],
+      statements: isOnRecord ? [] : set.statements,
+      position: JSON.stringify(place),
+      workedMs: Math.max(0, clock.now() - begunAt),
+    })
   }
 
-  const halfOf = (run: Run, begun: Planned) => {
-    const { changed, problem } = soFar(run, begun)
-    const position = begun.step?.next ?? ''
-    return { accountId: begun.account.id, position, changed, ...(problem === undefined ? {} : { problem }) }
-  }
-
-  const end = async (run: Run, guard: Statement) => {
-    const set = new ChangeSet(run.author)
-    set.statements.push(guard, books.end(run, gregorianNow(clock)))
-    const { performed, failed, skipped, changed } = run
-    const after = JSON.stringify({ migration: run.migration, performed, failed, skipped, changed })
-    set.record({ accountId: run.accountId, kind: 'migration_run', id: run.id, action: 'edited', after })
+  const end = async (ledger: Ledger<Ordered>) => {
+    const { rootId, id, migration, author, skipped, changed } = standingOf(ledger)
+    const { succeeded: performed, failed } = ledger.run
+    const set = new ChangeSet(author)
+    ledger.end(set)
+    const after = JSON.stringify({ migration, performed, failed, skipped, changed })
+    set.record({ accountId: rootId, kind: 'migration_run', id, action: 'edited', after })
     await store.commit(set)
   }
 
-  const turn = async (run: Run, guard: Statement, most: number) => {
-    const work = find(run.migration)
-    const planned = work ? await plan(run, work, most) : []
-    if (planned.length === 0) await end(run, guard)
-    else await commit(run, planned, guard)
+  /** Whether there was an account left. */
+  const turn = async (ledger: Ledger<Ordered>, most: number) => {
+    const begunAt = clock.now()
+    const standing = standingOf(ledger)
+    const work = find(standing.migration)
+    const planned = work ? await plan(standing, work, most) : []
+    if (planned.length > 0) await enter(ledger, standing, planned, begunAt)
+    return planned.length > 0
   }
 
   /** Gives the next account up: it is on record why. */
-  const giveUp = async (run: Run, error: unknown, guard: Statement) => {
-    const [account] = await books.targets(run, 1)
-    if (!account) return
+  const giveUp = async (ledger: Ledger<Ordered>, error: unknown) => {
+    const standing = standingOf(ledger)
+    const [account] = await books.targets(standing, 1)
+    if (!account) return false
     log.write('error', 'a migration failed for an account', {
-      migration: run.migration,
+      migration: standing.migration,
       account: account.id,
       error: describeError(error),
     })
-    const author = authorOf(run.author, run.turn, 0)
-    await commit(run, [{ account, author, problem: publicText(error) }], guard)
+    const failed = { account, author: authorOf(standing, 0), problem: publicText(error) }
+    await enter(ledger, standing, [failed], clock.now())
+    return true
   }
 
   /** The next account by itself, several times if need be. */
-  const alone = async ({ accountId, id }: Run, guard: Statement) => {
+  const alone = async (ledger: Ledger<Ordered>) => {
     for (let attempt = 1; ; attempt += 1) {
       await store.fence()
-      const run = await books.find({ accountId, id })
-      if (!run || run.ended !== undefined) return
       try {
-        return await turn(run, guard, 1)
+        return await turn(ledger, 1)
       } catch (error) {
-        if (endsTheRound(error)) throw error
-        if (attempt === attempts) return giveUp(run, error, guard)
+        if (endsTheWork(error)) throw error
+        if (attempt === attempts) return giveUp(ledger, error)
       }
     }
   }
 
-  return {
-    /** One turn of a run. */
-    async advance(run: Run, guard: Statement) {
-      try {
-        await turn(run, guard, accountsPerTurn)
-      } catch (error) {
-        if (endsTheRound(error)) throw error
-        await alone(run, guard)
-      }
-    },
+  const advance = async (ledger: Ledger<Ordered>) => {
+    try {
+      return await turn(ledger, accountsPerTurn)
+    } catch (error) {
+      if (endsTheWork(error)) throw error
+      return alone(ledger)
+    }
+  }
+
+  /** Works on a run until its end, or until `signal` says to leave it to others. */
+  return async (run: KeptRun, lease: Lease, signal: AbortSignal): Promise<void> => {
+    const ledger = createLedger({ base: store, runs: books.runs, lease, run, columns: outputColumns })
+    try {
+      // Before the first look at the signal: every turn gets on.
+      while (await advance(ledger)) if (signal.aborted) return
+      await end(ledger)
+    } catch (error) {
+      const isLost = error instanceof Failure && error.kind === 'lease_lost'
+      if (!isLost && !(error instanceof RunIsOver)) throw error
+    }
   }
 }

@@ -36,7 +36,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
   /** The same for the system's providers and for an account's. */
   const providerRoutes = (place: ProviderPath, allow: Policy): Route[] => {
     const oneProvider = `${place}/{provider_id}` as `${typeof onSystem}/{provider_id}`
-    const scopeOf = (path: object) => ('account_id' in path ? (path.account_id as string) : systemScope)
+    const scopeOf = (path: object) => ('account_id' in path ? String(path.account_id) : systemScope)
     const subject = ({ path }: { path: { provider_id: string } }) =>
       providers.get(scopeOf(path), path.provider_id)
     return [

@@ -1,12 +1,26 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { on } from '../../storage/signal.ts'
+import { accountsArea } from '../accounts/area.ts'
 import { accountChanged } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { ledgersArea } from '../ledgers/area.ts'
 import { balanceMoved } from '../ledgers/signals.ts'
 import { servicesArea } from '../services/area.ts'
+import { whitelabelArea } from '../whitelabel/area.ts'
+import { createBillingGate } from './billing/gate.ts'
 import { createBilling } from './billing/operations.ts'
 import { paymentFailures } from './failures.ts'
+import { createGatewayEvents } from './gateway-events/operations.ts'
+import { stripePage } from './gateway-events/routes.ts'
+import { createComposing } from './invoices/composing.ts'
+import { createDunning } from './invoices/dunning.ts'
+import { createInvoiceIssuing } from './invoices/issuing.ts'
+import { createInvoiceMailing } from './invoices/mailing.ts'
+import { createInvoices } from './invoices/operations.ts'
+import { createInvoicePrinting } from './invoices/printing.ts'
+import { createInvoiceProgress } from './invoices/progress.ts'
+import { invoiceRoutes } from './invoices/routes.ts'
+import { createInvoiceStore } from './invoices/store.ts'
 import { paymentNotices } from './notices.ts'
 import { paymentSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
@@ -19,21 +33,32 @@ import { transactionRoutes } from './transactions/routes.ts'
 /** How money comes in: by hand, by itself, and every month. */
 export const paymentsArea = area({
   name: 'payments',
-  needs: { services: servicesArea, ledgers: ledgersArea },
+  needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
   settings: paymentSettings,
   failures: paymentFailures,
   notices: paymentNotices,
-  create(tools, { services: sold, ledgers }) {
+  create(tools, { accounts, services: sold, ledgers, whitelabel }) {
     const { settings, store } = tools
     const { services, bookkeepers } = sold
     const money = { ...tools, ...sold, ledgers }
-    const transactions = createTransactions(money)
+    const rows = createInvoiceStore(store)
+    const progress = createInvoiceProgress({ rows, ledgers })
+    const transactions = createTransactions({ ...money, ended: progress.ended })
     const manual = createManualTransactions({ transactions, bookkeepers })
     const topups = createTopups({ ...money, transactions })
-    const billing = createBilling({ ...money, transactions })
+    const composing = createComposing({ ...money, rows, resellerOf: accounts.resellerOf })
+    const issuing = createInvoiceIssuing({ store, settings, rows, composing })
+    const billing = createBilling({ ...money, transactions, invoices: issuing })
+    const invoicing = { ...money, rows, composing, issuing, progress, transactions }
+    const invoices = createInvoices(invoicing)
+    const events = createGatewayEvents({ ...money, transactions, invoices: rows })
+    const printing = createInvoicePrinting({ settings, rows, brandOf: whitelabel.brandOf })
     return {
       offers: {
         topups,
+
+        /** The document that a letter names. */
+        documentOf: printing.documentOf,
 
         /** The payment method that is charged, with its expiration. */
         defaultToken: async (account: AccountRecord) =>
@@ -54,11 +79,16 @@ export const paymentsArea = area({
           clock: store.clock,
         }),
         ...topupRoutes(topups, services.sellerOf),
+        ...invoiceRoutes({ invoices, printing }),
       ],
-      rounds: [transactions.round, topups.round, billing.round],
+      errands: [createDunning(invoicing), createInvoiceMailing({ ...money, rows }), events.kind],
+      posted: [stripePage(events)],
+      gates: [createBillingGate(billing)],
+      rounds: [transactions.round, topups.round, billing.round, events.tidying],
       hears: [
         on(balanceMoved, (set, { account, isSpent }) => {
           if (isSpent) topups.spent(set, account)
+          else progress.hurry(set, account.id)
         }),
         on(accountChanged, (set, { before, after }) => topups.changed(set, before, after)),
       ],

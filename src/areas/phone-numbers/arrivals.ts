@@ -7,7 +7,6 @@ import type { Settings } from '../../settings/settings.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, assertOrdered, type NumberBook, setOf } from './book.ts'
 import type { Offer } from './carriers/carrier.ts'
-import type { CarrierModule } from './carriers/names.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { carrierIn, withFields } from './fields.ts'
@@ -81,12 +80,11 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
   const obtain = async (
     set: ChangeSet,
     { by: _, account, author, orderId = newId(clock.now()) }: NumberRequest,
-    { number, stored, facts: { carrier: module, hidden } }: Found,
+    { number, stored, facts: { carrier, hidden } }: Found,
     facts: NumberFacts,
   ) => {
     const { carrierData = {} } = hidden
     const accountId = account.id
-    const carrier = module as CarrierModule
     const { supplier, take } = desk.of(carrier)
     const { givenBack: __, ...kept } = facts.hidden
     if (!supplier) {

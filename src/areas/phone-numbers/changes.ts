@@ -1,6 +1,5 @@
 import { failure } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
-import { mergePatch } from '../../lib/json-merge.ts'
+import { mergeObject } from '../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { assertOrdered, type NumberBook, setOf } from './book.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
@@ -118,7 +117,7 @@ export const createChanges = ({ features, book, planning }: Tools) => {
       const facts = factsOf(stored)
       const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
       if (carrier !== stored.carrier) assertOrdered(stored)
-      const wish = how === 'merge' ? (mergePatch(stored.doc, fields) as Json) : fields
+      const wish = how === 'merge' ? mergeObject(stored.doc, fields) : fields
       const written = withFields({ ...facts, carrier }, wish, by)
       const set = setOf(request)
       const dressed = await features.apply(set, stored.id, written, {

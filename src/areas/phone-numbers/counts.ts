@@ -32,7 +32,13 @@ export async function* countedNumbers(
   }
 }
 
-const ownedCounts = (number: NumberRecord | undefined) => (number?.accountId ? countsOf(number) : [])
+interface Owned {
+  accountId: string
+  count: Count
+}
+
+const ownedCounts = (number: NumberRecord | undefined): Owned[] =>
+  number?.accountId ? countsOf(number).map((count) => ({ accountId: number.accountId, count })) : []
 
 /** Moves the counts of the owners before and after. What stays as it is moves nothing. */
 export const addCounts = (
@@ -40,10 +46,9 @@ export const addCounts = (
   before: NumberRecord | undefined,
   after: NumberRecord | undefined,
 ) => {
-  const isSameOwner = before?.accountId === after?.accountId
   const [gone, come] = [ownedCounts(before), ownedCounts(after)]
-  const isIn = (counts: readonly Count[], [category, item]: Count) =>
-    isSameOwner && counts.some((count) => count[0] === category && count[1] === item)
-  for (const count of gone) if (!isIn(come, count)) set.count(before?.accountId as string, ...count, -1)
-  for (const count of come) if (!isIn(gone, count)) set.count(after?.accountId as string, ...count, 1)
+  const isIn = (owned: readonly Owned[], { accountId, count: [category, item] }: Owned) =>
+    owned.some((one) => one.accountId === accountId && one.count[0] === category && one.count[1] === item)
+  for (const one of gone) if (!isIn(come, one)) set.count(one.accountId, ...one.count, -1)
+  for (const one of come) if (!isIn(gone, one)) set.count(one.accountId, ...one.count, 1)
 }

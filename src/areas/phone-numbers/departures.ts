@@ -5,7 +5,6 @@ import { newId } from '../../lib/ids.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { assertFree, type NumberBook, setOf } from './book.ts'
-import type { CarrierModule } from './carriers/names.ts'
 import type { NumberFacts } from './draft.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
@@ -37,7 +36,7 @@ const bareFacts = (stored: NumberRecord, state: NumberState, accountId: string):
 export const createDepartures = ({ clock, settings, features, desk, book, findAccount }: Tools) => {
   const { settle, own, assertAuthorised, addRemoval } = book
 
-  const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier as CarrierModule)
+  const carrierOf = ({ carrier }: NumberRecord) => desk.of(carrier)
 
   /** Tells a supplier that its number is not needed any more, once that is committed. */
   const returnToSupplier = (set: ChangeSet, stored: NumberRecord) => {
@@ -47,7 +46,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
       id: newId(clock.now()),
       accountId,
       number,
-      carrier: carrier as CarrierModule,
+      carrier,
       carrierData: hidden.carrierData ?? {},
       ...awaiting(hidden),
     })
@@ -66,7 +65,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
   const releaseSettings = async () => {
     const { released_state, should_age, should_permanently_delete } = await settings.of('number_manager')
     return {
-      releasedState: released_state as NumberState,
+      releasedState: released_state,
       shouldAge: should_age,
       shouldPermanentlyDelete: should_permanently_delete,
     }

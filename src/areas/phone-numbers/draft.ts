@@ -3,7 +3,7 @@ import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { countryOf, type Numbering } from './numbering/rules.ts'
 import type { NumberState } from './rules.ts'
-import { type NumberDoc, type NumberHidden, NumberRecord, numberKind } from './store.ts'
+import { type NumberDoc, type NumberHidden, NumberRecord } from './store.ts'
 
 /** All that operations decide of a number; the rest follows. */
 export interface NumberFacts {
@@ -24,20 +24,18 @@ export const factsOf = ({ accountId, state, carrier, usedBy, doc, hidden }: Numb
   hidden,
 })
 
-const filled = <T>(list: readonly T[] | undefined) => (list?.length ? list : undefined)
+const isFilled = <T>(list: readonly T[] | undefined): list is readonly T[] => Boolean(list?.length)
 
 /** Defaults are not stored. */
 const sparse = (hidden: NumberHidden): NumberHidden => {
   const { featuresAllowed, featuresDenied, reserveHistory, carrierData, ...rest } = hidden
-  const kept: Record<string, unknown> = {
+  return {
     ...rest,
-    featuresAllowed: filled(featuresAllowed),
-    featuresDenied: filled(featuresDenied),
-    reserveHistory: filled(reserveHistory),
-    carrierData: carrierData && Object.keys(carrierData).length > 0 ? carrierData : undefined,
+    ...(isFilled(featuresAllowed) ? { featuresAllowed } : {}),
+    ...(isFilled(featuresDenied) ? { featuresDenied } : {}),
+    ...(isFilled(reserveHistory) ? { reserveHistory } : {}),
+    ...(carrierData && Object.keys(carrierData).length > 0 ? { carrierData } : {}),
   }
-  for (const key of Object.keys(kept)) if (kept[key] === undefined) delete kept[key]
-  return kept as unknown as NumberHidden
 }
 
 /** The list row, but for the features that are available: those depend on settings. */
@@ -70,10 +68,7 @@ export const draftNumber = (
   const sound = { ...facts, hidden }
   return new NumberRecord({
     accountId: facts.accountId,
-    kind: numberKind,
     id: number,
-    ownerId: '',
-    sortKey: number,
     created,
     modified,
     revision: randomHex(16),

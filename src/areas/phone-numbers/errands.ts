@@ -5,7 +5,6 @@ import { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { NumberBook } from './book.ts'
 import type { Reply } from './carriers/carrier.ts'
-import type { CarrierModule } from './carriers/names.ts'
 import { factsOf } from './draft.ts'
 import type { FeatureProvider, Registrar } from './features/providers.ts'
 import {
@@ -52,7 +51,7 @@ const asText = (reply: { reason?: string; message?: string; outcome: string }) =
 export const createNumberErrands = ({ store, queue, desk, book, provider }: Tools) => {
   const { numbers, settle, addRemoval } = book
 
-  const supplierOf = (carrier: CarrierModule) => {
+  const supplierOf = (carrier: string) => {
     const { supplier } = desk.of(carrier)
     if (!supplier) throw new Error(`nobody can be asked for numbers of ${carrier}`)
     return supplier
@@ -61,7 +60,9 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
   /** The order that something about a number comes after, as it ended. */
   const orderBefore = async ({ order }: Awaiting) => {
     const work = order === undefined ? undefined : await queue.find(orderKind, order)
-    return work && { isRefused: work.state === 'failed', payload: JSON.parse(work.payload) as OrderPayload }
+    if (!work) return undefined
+    const payload: OrderPayload = JSON.parse(work.payload)
+    return { isRefused: work.state === 'failed', payload }
   }
 
   /** The way forth: the number is its owner's for good. */

@@ -10,7 +10,7 @@ interface ListedNumber {
 }
 
 const rowJson = ({ record, available }: ListedNumber): Json => ({
-  ...(JSON.parse(record.rowText) as Json),
+  ...JSON.parse(record.rowText),
   features_available: available,
 })
 

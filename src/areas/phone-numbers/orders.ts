@@ -2,7 +2,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
-import type { CarrierModule } from './carriers/names.ts'
 import type { NumberFacts } from './draft.ts'
 import type { E911 } from './schema.ts'
 import type { NumberHidden } from './store.ts'
@@ -21,7 +20,7 @@ export const subjectOf = (number: string) => `number/${number}`
 /** What is to be ordered, and what becomes of the number when it cannot be had. */
 interface OrderWish {
   number: string
-  carrier: CarrierModule
+  carrier: string
   author: Author
   /** Undefined: it was not in the inventory. */
   before?: NumberFacts
@@ -40,7 +39,7 @@ export interface Awaiting {
 
 export interface ReleasePayload extends Awaiting {
   number: string
-  carrier: CarrierModule
+  carrier: string
   carrierData: Json
 }
 

@@ -3,7 +3,6 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Carrier, Offer } from './carriers/carrier.ts'
-import type { CarrierModule } from './carriers/names.ts'
 import { factsOf, type NumberFacts } from './draft.ts'
 import type { StateBefore } from './rules.ts'
 import type { NumberRecord } from './store.ts'
@@ -71,7 +70,7 @@ export interface NumberPlan {
 export interface CarrierDesk {
   /** What a search of the account has brought up lately. */
   offered(accountId: string, number: string): Promise<Offer | undefined>
-  of(module: CarrierModule): Carrier
+  of(module: string): Carrier
 }
 
 /** A number that an operation works on. `stored` is what the inventory has of it. */

@@ -91,6 +91,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
   const creating = {
     ...changing,
     fails: ['number_exists', ...stateFailures, ...fieldFailures, ...carrierFailures] as const,
+    again: async (call: NumberCall) => shown(await subject(call), call),
   }
 
   return [

@@ -174,7 +174,7 @@ export const CollectionOutcome = closed(
 export const NumberCollection = open(
   {
     // Judged by number-list.ts, whose errors have names of their own.
-    numbers: Type.Unsafe<unknown>({ description: 'Array of numbers, no two of them the same' }),
+    numbers: Type.Unsafe<readonly string[]>({ description: 'Array of numbers, no two of them the same' }),
     ...fields,
     ...lists,
   },

@@ -1,9 +1,11 @@
 import { accountKind } from '../../auth/identity.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
-import type { Row, Value } from '../../storage/db.ts'
-import { isStorable, type RecordFields, requireRecord, StoredRecord } from '../../storage/records.ts'
+import type { Value } from '../../storage/db.ts'
+import { isStorable, requireRecord, StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { integer, oneOf, type RowOf, table, text } from '../../storage/table.ts'
 import type { NumberState } from './rules.ts'
+import { numberStates } from './schema.ts'
 
 export const numberKind = 'number'
 
@@ -33,28 +35,56 @@ export interface NumberHidden {
   locality?: Readonly<Record<string, unknown>>
 }
 
-interface OwnColumns {
-  state: NumberState
+const rows = table('numbers', {
+  /** The number itself. */
+  id: text('number'),
+  /** The owner, or empty. */
+  accountId: text(),
+  state: oneOf(numberStates),
   /** Module name: `knm_local` ... */
-  carrier: string
+  carrier: text(),
   /** `callflow`, `trunkstore`, `mobile`, or empty. */
-  usedBy: string
+  usedBy: text(),
   /** ISO 3166-1 alpha-2, or empty. */
-  country: string
+  country: text(),
   /** did_us, tollfree_us, ... */
-  classifier: string
-}
+  classifier: text(),
+  created: integer(),
+  modified: integer(),
+  revision: text(),
+  docText: text('doc'),
+  hiddenText: text('hidden'),
+  rowText: text('row_json'),
+})
+
+export type NumberFields = RowOf<typeof rows>
 
 /** A phone number. `accountId` is empty when nobody owns it; `id` is the number itself. */
-export class NumberRecord extends StoredRecord<Record<string, unknown>, NumberHidden> implements OwnColumns {
+export class NumberRecord
+  extends StoredRecord<Record<string, unknown>, NumberHidden>
+  implements NumberFields
+{
   readonly state: NumberState
   readonly carrier: string
   readonly usedBy: string
   readonly country: string
   readonly classifier: string
 
-  constructor(fields: RecordFields & OwnColumns) {
-    super(fields)
+  constructor(fields: NumberFields) {
+    // One by one: lists of numbers are long, and a spread takes longer than all the rest.
+    super({
+      accountId: fields.accountId,
+      kind: numberKind,
+      id: fields.id,
+      ownerId: '',
+      sortKey: fields.id,
+      created: fields.created,
+      modified: fields.modified,
+      revision: fields.revision,
+      docText: fields.docText,
+      hiddenText: fields.hiddenText,
+      rowText: fields.rowText,
+    })
     this.state = fields.state
     this.carrier = fields.carrier
     this.usedBy = fields.usedBy
@@ -63,50 +93,10 @@ export class NumberRecord extends StoredRecord<Record<string, unknown>, NumberHi
   }
 }
 
-const columns = `number, account_id, state, carrier, used_by, country, classifier, created, modified, revision,
-  doc, hidden, row_json`
+const columns = rows.columns
 
-const toNumber = (row: Row) =>
-  new NumberRecord({
-    accountId: row.account_id as string,
-    kind: numberKind,
-    id: row.number as string,
-    ownerId: '',
-    sortKey: row.number as string,
-    created: row.created as number,
-    modified: row.modified as number,
-    revision: row.revision as string,
-    docText: row.doc as string,
-    hiddenText: row.hidden as string,
-    rowText: row.row_json as string,
-    state: row.state as NumberState,
-    carrier: row.carrier as string,
-    usedBy: row.used_by as string,
-    country: row.country as string,
-    classifier: row.classifier as string,
-  })
-
-const valuesOf = (number: NumberRecord): Value[] => [
-  number.id,
-  number.accountId,
-  number.state,
-  number.carrier,
-  number.usedBy,
-  number.country,
-  number.classifier,
-  number.created,
-  number.modified,
-  number.revision,
-  number.docText,
-  number.hiddenText,
-  number.rowText,
-]
-
-const insertSql = `INSERT INTO numbers (${columns})
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) ON CONFLICT DO NOTHING`
-const updateSql = `UPDATE numbers SET account_id = $2, state = $3, carrier = $4, used_by = $5, country = $6,
-  classifier = $7, created = $8, modified = $9, revision = $10, doc = $11, hidden = $12, row_json = $13
-  WHERE number = $1 AND revision = $14`
+const insertNumber = rows.insert('ON CONFLICT DO NOTHING')
+const updateNumber = rows.update(['id'], 'AND revision = $14')
 const deleteSql = 'DELETE FROM numbers WHERE number = $1 AND revision = $2'
 
 const decided = { rows: 1, orElse: conflict }
@@ -169,7 +159,9 @@ export type NumberStore = ReturnType<typeof createNumberStore>
 /** The inventory. What it writes goes into the caller's change set. */
 export const createNumberStore = (store: Store) => {
   const read = async (sql: string, params: readonly Value[], long = false) =>
-    (await (long ? store.scan(sql, params) : store.all(sql, params))).map(toNumber)
+    rows
+      .list(await (long ? store.scan(sql, params) : store.all(sql, params)))
+      .map((fields) => new NumberRecord(fields))
 
   /** System-wide, for the state machine, search and identify: everybody else asks with an account. */
   const findAnywhere = async (number: string): Promise<NumberRecord | undefined> => {
@@ -188,7 +180,7 @@ export const createNumberStore = (store: Store) => {
 
   const behindAccount = (ancestorId: string, accountId: string, limit: number) =>
     read(
-      `SELECT ${columns.replaceAll(/\b(\w+)\b/g, 'n.$1')} FROM account_tree t
+      `SELECT ${rows.columnsOf('n')} FROM account_tree t
         JOIN numbers n ON n.account_id = t.account_id AND n.account_id <> ''
         WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id, n.number LIMIT $3`,
       [ancestorId, accountId, limit],
@@ -261,13 +253,14 @@ export const createNumberStore = (store: Store) => {
 
     insert(set: ChangeSet, number: NumberRecord) {
       set
-        .run(insertSql, valuesOf(number), decided)
+        .add(insertNumber(number, decided))
         .record({ ...subject(number), action: 'created', after: audited(number) })
     },
 
     /** Both accounts are told when a number changes hands. */
     replace(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
-      set.run(updateSql, [...valuesOf(after), before.revision], decided)
+      const { sql, params } = updateNumber(after)
+      set.run(sql, [...params, before.revision], decided)
       const texts = { before: audited(before), after: audited(after) }
       if (before.accountId === after.accountId) {
         set.record({ ...subject(after), action: 'edited', ...texts })

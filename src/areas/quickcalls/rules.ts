@@ -1,4 +1,5 @@
 import { hasProblems, invalid, type Problems } from '../../lib/failure.ts'
+import { isObject } from '../../lib/json.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import type { Quickcall } from '../../switch/media-switch.ts'
 
@@ -57,7 +58,7 @@ const createReader = (parameter: Parameter) => {
 
     object(name: string): Record<string, unknown> {
       const value = parameter(name) ?? {}
-      if (typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
+      if (isObject(value)) return value
       refuse(name, 'type', { message: 'Value must be an object', target: 'object', value })
       return {}
     },

@@ -1,4 +1,5 @@
 // Rates as rows of a CSV: what a cell may hold, and the rate that a row tells.
+import { memberOf } from '../../lib/member.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import { generatedName, generatedWeight, isExactPrice, withRoutes } from './rules.ts'
 import type { Rate } from './schema.ts'
@@ -83,8 +84,10 @@ const valueIn = (column: string, cell: string) => {
 
 /** The fields that a row of verified cells gives. Cells of other columns are no part of a rate. */
 export const fieldsIn = (cells: RateCells): Partial<Rate> => {
-  const given = Object.entries(cells).filter(([column, cell]) => cell && column in cellVerifiers)
-  return Object.fromEntries(given.map(([column, cell]) => [column, valueIn(column, cell as string)]))
+  const given = Object.entries(cells).flatMap(([column, cell]) =>
+    cell && column in cellVerifiers ? [[column, valueIn(column, cell)]] : [],
+  )
+  return Object.fromEntries(given)
 }
 
 /** A row that a rate can be made of: its mandatory cells are filled. */
@@ -133,7 +136,7 @@ const sameValue = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringi
 
 /** Whether a rate has every value that a row gives. */
 export const hasFields = (rate: Rate, fields: Partial<Rate>): boolean =>
-  Object.entries(fields).every(([key, value]) => sameValue(rate[key as keyof Rate], value))
+  Object.entries(fields).every(([key, value]) => sameValue(memberOf(rate, key), value))
 
 const cellFrom = (value: unknown) => (Array.isArray(value) ? JSON.stringify(value) : value)
 

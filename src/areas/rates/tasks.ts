@@ -167,6 +167,6 @@ const createExport = ({ page, deckOr }: Rates): OutputAction => ({
 /** What tasks can do with rates. */
 export const createRateTasks = (rates: Rates): TaskAction[] => [
   createExport(rates),
-  createImport(rates) as TaskAction,
-  createDelete(rates) as TaskAction,
+  createImport(rates),
+  createDelete(rates),
 ]

@@ -3,16 +3,16 @@ import { searchKey } from '../../lib/search-key.ts'
 
 const lowerCase = (text: string) => text.toLowerCase().replaceAll('\0', '').toWellFormed().slice(0, 256)
 
+export const searchTypes = ['account', 'user', 'device'] as const
+
+export type SearchType = (typeof searchTypes)[number]
+
 /** What can be searched for, by which fields, and how the value is put into the form of the index. */
-const fields = {
+const fields: Readonly<Record<SearchType, Readonly<Record<string, (text: string) => string>>>> = {
   account: { name: searchKey, realm: searchKey, id: searchKey },
   user: { name: searchKey, username: lowerCase },
   device: { name: searchKey },
-} as const
-
-export type SearchType = keyof typeof fields
-
-export const searchTypes = Object.keys(fields) as SearchType[]
+}
 
 export interface Question {
   type: SearchType
@@ -20,9 +20,7 @@ export interface Question {
   prefix: string
 }
 
-const keysOf = (type: SearchType): Readonly<Record<string, (text: string) => string>> => fields[type]
-
-const fieldsOf = (type: SearchType) => Object.keys(keysOf(type))
+const fieldsOf = (type: SearchType) => Object.keys(fields[type])
 
 const missing = (target: readonly string[] | string) => ({
   required: { message: 'Field is required but missing', target },
@@ -53,7 +51,7 @@ const fieldProblems = (type: unknown, field: unknown): Problems => {
 const wantedText = (value: unknown) => (value === true || value === 'true' ? '' : String(value))
 
 const prefixOf = (type: SearchType, field: string, value: unknown) =>
-  keysOf(type)[field]?.(wantedText(value)) ?? ''
+  fields[type][field]?.(wantedText(value)) ?? ''
 
 /** The question in the parameters `t`, `q` and `v`, or everything that is wrong with them. */
 export const readQuestion = (value: (name: string) => unknown): Question => {

@@ -9,12 +9,14 @@ import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
 import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
+import { createCharged } from './charged.ts'
 import { createConsent } from './consent.ts'
 import { servicesFailures } from './failures.ts'
 import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
 import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
+import { createRepricing } from './plans/repricing.ts'
 import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
@@ -25,8 +27,10 @@ import { createSynchronization, createTelling } from './synchronization/operatio
 import { synchronizationRoutes } from './synchronization/routes.ts'
 import { createServiceTasks } from './tasks.ts'
 
+export { dueMonthly } from './pricing/due.ts'
 export { invoiceJson } from './pricing/invoices.ts'
-export { itemJson } from './pricing/items.ts'
+export { itemJson, nameOf } from './pricing/items.ts'
+export { taxLineJson } from './pricing/taxes.ts'
 
 /** What accounts are sold, what they have of it, what that costs, and who is told of it. */
 export const servicesArea = area({
@@ -43,9 +47,11 @@ export const servicesArea = area({
     const gateways = createGateways({ ...tools, clock: store.clock })
     const bookkeepers = createBookkeepers({ store, books, priceBook, gateways })
     const standings = createStandings({ books, settings, bookkeepers })
+    const charged = createCharged(store)
     const tell = createTelling(tools)
     const audit = createServiceAudit({ ...tools, quantities, tell })
     const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
+    const repricing = createRepricing({ store, books, priceBook, audit })
     const services = createServices({
       store,
       accounts,
@@ -57,22 +63,34 @@ export const servicesArea = area({
       audit,
       isDirty: synchronization.isDirty,
     })
+    const paymentTokens = createPaymentTokens({ store, books, bookkeepers })
     return {
-      offers: { services, quantities, books, bookkeepers, standings, audit },
+      offers: {
+        services,
+        quantities,
+        books,
+        bookkeepers,
+        standings,
+        audit,
+        charged,
+        paymentTokens,
+        settle: synchronization.settle,
+      },
       routes: [
         ...serviceAuditRoutes({ audit, settings, clock: store.clock }),
         ...servicesRoutes(services),
         ...planRoutes(plans),
-        ...paymentTokenRoutes(createPaymentTokens({ store, books, bookkeepers })),
+        ...paymentTokenRoutes(paymentTokens),
         ...synchronizationRoutes(synchronization),
       ],
       rounds: [quantities.round, synchronization.round],
+      errands: [repricing],
       hears: [
         on(accountMoved, quantities.moveWith),
         on(accountLeaving, quantities.removeWith),
         on(accountLeaving, synchronization.leaving.removeWith),
       ],
-      gates: [createConsent({ store, books, quantities, standings, audit })],
+      gates: [createConsent({ store, books, quantities, standings, audit, charged })],
       taskActions: createServiceTasks(accounts, quantities),
     }
   },

@@ -48,8 +48,7 @@ export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantit
     /** What the account's plans say beside prices: limits, the ratedeck and so on. */
     rest,
 
-    account: (accountId: string) =>
-      store.records.find(accountId, accountKind, accountId) as Promise<AccountRecord | undefined>,
+    account: (accountId: string) => store.records.find(accountId, accountKind, accountId),
 
     /** What an account pays as things are. */
     async invoices(account: AccountRecord): Promise<Invoice[]> {

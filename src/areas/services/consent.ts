@@ -1,11 +1,13 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
+import { elementAt } from '../../lib/list.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import { agreedLines } from './agreed/rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
-import { type CountMove, movesOfSets, type Request } from './moves.ts'
+import { addAgreed, type Charged, type ChargedItems, itemKey } from './charged.ts'
+import { type CountMove, isMoving, movesOfSets, type Request } from './moves.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -30,6 +32,7 @@ interface Tools {
   quantities: QuantityBook
   standings: Standings
   audit: ServiceAudit
+  charged: Charged
 }
 
 /** An account whose plans price something that moves, and what it has at each step. */
@@ -38,6 +41,8 @@ interface Payer {
   lists: readonly PriceList[]
   counted: Counted
   turn: number
+  /** Read when something is to be given back. */
+  charged?: ChargedItems
   /** Whether anything on its invoices changes. */
   isConcerned: boolean
 }
@@ -55,7 +60,7 @@ const amountOf = (compared: readonly ComparedInvoice[]) =>
  * priced for the same place one is priced anew. Accounts without plans are not even looked at twice.
  */
 export const createConsent = (tools: Tools): Gate => {
-  const { store, books, standings, audit, quantities } = tools
+  const { store, books, standings, audit, quantities, charged } = tools
   const { clock } = store
   const turns = createTurnStore(store)
   const taking = createQueueing()
@@ -100,7 +105,7 @@ export const createConsent = (tools: Tools): Gate => {
     { account }: Payer,
     { moves, compared }: { moves: readonly CountMove[]; compared: readonly ComparedInvoice[] },
   ) => {
-    const [first] = moves as [CountMove]
+    const first = elementAt(moves, 0)
     const changed = {
       id: first.accountId,
       name: first.name ?? (await books.account(first.accountId))?.doc.name ?? first.accountId,
@@ -112,20 +117,34 @@ export const createConsent = (tools: Tools): Gate => {
     await audit.add(set, { account, compared, changed, types })
   }
 
+  /** No more is given back than was charged this month: what plans began to price in between was not paid for. */
+  const compared = async (payer: Payer, after: Counted): Promise<ComparedInvoice[]> => {
+    const { account, lists, counted } = payer
+    const invoices = [priceAccount(lists, counted), priceAccount(lists, after)] as const
+    const whole = compareInvoices(...invoices, clock.now())
+    const givesBack = whole.some(({ prorations }) => prorations.some(({ total }) => total < 0))
+    if (!givesBack && !payer.charged) return whole
+    const known = payer.charged ?? (await charged.of(account.id))
+    payer.charged = known
+    return compareInvoices(...invoices, clock.now(), (item) => known.get(itemKey(item)) ?? 0)
+  }
+
   /** What a request means for one who pays. */
   const agree = async (request: Request, payer: Payer) => {
-    const { account, lists, counted } = payer
+    const { account, counted } = payer
     const moves = request.moves.filter(({ chain }) => chain.includes(account.id))
     if (moves.length === 0) return
     const after = moved(counted, account.id, moves)
+    const invoices = await compared(payer, after)
     payer.counted = after
-    const compared = compareInvoices(priceAccount(lists, counted), priceAccount(lists, after), clock.now())
-    if (!compared.some(isChanged)) return
+    if (!invoices.some(isChanged)) return
     payer.isConcerned = true
-    if (!request.isCorrection) await ask(payer, request, compared)
-    await tell(request, payer, { moves, compared })
+    if (!request.isCorrection) await ask(payer, request, invoices)
+    await tell(request, payer, { moves, compared: invoices })
     if (request.isCorrection) return
-    request.set.tell(chargesAgreed, { account, due: agreedLines(compared, moves) })
+    if (payer.charged) addAgreed(payer.charged, invoices)
+    charged.agreed(request.set, account.id, invoices)
+    request.set.tell(chargesAgreed, { account, due: agreedLines(invoices, moves) })
   }
 
   const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {
@@ -144,7 +163,7 @@ export const createConsent = (tools: Tools): Gate => {
     { requests, payerIds }: { requests: readonly Request[]; payerIds: readonly string[] },
     write: () => Promise<void>,
   ): Promise<boolean> => {
-    const [first] = sets as [ChangeSet]
+    const first = elementAt(sets, 0)
     const takeBack = sets.map((set) => set.checkpoint())
     const payers = await judge(requests, payerIds)
     const turn = turns.take(payers.map(({ account, turn: seen }) => ({ accountId: account.id, turn: seen })))
@@ -160,6 +179,7 @@ export const createConsent = (tools: Tools): Gate => {
   }
 
   return async (sets, write) => {
+    if (!sets.some(isMoving)) return write()
     const requests = await movesOfSets(sets, { treeOf, quantitiesOf: quantities.of })
     const payerIds = requests.length === 0 ? [] : await payersOf(requests)
     if (payerIds.length === 0) return write()

@@ -88,9 +88,11 @@ const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<Request> => 
   }
 }
 
+export const isMoving = ({ counts, transfers }: ChangeSet) => counts.length + transfers.length > 0
+
 /** What change sets move, one entry for each request, in their order. */
 export const movesOfSets = async (sets: readonly ChangeSet[], lookups: Lookups): Promise<Request[]> => {
-  const moving = sets.filter(({ counts, transfers }) => counts.length + transfers.length > 0)
+  const moving = sets.filter(isMoving)
   const requests: Request[] = []
   for (const set of moving) {
     const request = await requestOf(set, lookups)

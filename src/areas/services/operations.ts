@@ -100,10 +100,9 @@ export const createServices = (tools: Tools) => {
     return doc
   }
 
-  const assignmentOf = (plan: PlanRecord, { overrides, contract }: PlanAssignment): Assignment => ({
+  const assignmentOf = (plan: PlanRecord, { overrides }: PlanAssignment): Assignment => ({
     vendor_id: plan.accountId,
-    overrides: (overrides ?? {}) as PlanDoc,
-    ...(contract ? { contract } : {}),
+    overrides: overrides ?? {},
   })
 
   /** What the plans of an account would be after a change, and the plans that are new among them. */
@@ -175,7 +174,7 @@ export const createServices = (tools: Tools) => {
   }
 
   const without = (doc: ServicesDoc, ...keys: (keyof ServicesDoc)[]): ServicesDoc =>
-    Object.fromEntries(Object.entries(doc).filter(([key]) => !keys.includes(key as keyof ServicesDoc)))
+    Object.fromEntries(Object.entries(doc).filter(([key]) => !keys.some((one) => one === key)))
 
   /** The ratedeck that an account is given by name, by itself or by its plans. */
   const ratedeckNamed = async (account: AccountRecord) =>
@@ -207,7 +206,7 @@ export const createServices = (tools: Tools) => {
       if (change.billing_id !== undefined) assertBillable(account, change.billing_id)
       const { plans: assigned, held } = await changedPlans(account, doc, change)
       const after: ServicesDoc = { ...doc, plans: assigned }
-      if (change.overrides) after.overrides = combined(doc.overrides, change.overrides as PlanDoc, manner)
+      if (change.overrides) after.overrides = combined(doc.overrides, change.overrides, manner)
       if (change.bookkeeper) after.bookkeeper = change.bookkeeper
       if (change.ratedeck) after.ratedeck = change.ratedeck
       if (change.tax) after.tax = combined(doc.tax, change.tax, manner)
@@ -293,7 +292,7 @@ export const createServices = (tools: Tools) => {
       )
       const removed = new Set(change.delete ?? [])
       const quoted = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
-      const overrides = (change.overrides ?? doc.overrides ?? {}) as PlanDoc
+      const overrides = change.overrides ?? doc.overrides ?? {}
       const tax = change.tax ?? doc.tax ?? {}
       const priced = { ...doc, plans: quoted, overrides, tax }
       const { lists } = await priceBook.draft(account, priced)

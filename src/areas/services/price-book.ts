@@ -2,9 +2,8 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Plans } from './plans/operations.ts'
-import type { PlanRecord } from './plans/store.ts'
 import { type AssignedPlan, mergePlans, type PriceList, type StrategyPriorities } from './pricing/merge.ts'
-import type { Bookkeeper } from './pricing/plan.ts'
+import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
 import { defaultBookkeeper, type ServicesDoc } from './rules.ts'
 import type { ServicesRecord } from './store.ts'
 
@@ -16,9 +15,15 @@ export interface Terms {
 
 /** All that price lists are made of beside the account's own services. */
 interface Sources {
-  records: readonly (PlanRecord | undefined)[]
+  records: readonly ({ doc: PlanDoc } | undefined)[]
   bookkeeper: Bookkeeper
   priorities: StrategyPriorities
+}
+
+/** A plan as it was, or could be. */
+interface ProposedPlan {
+  id: string
+  doc: PlanDoc
 }
 
 const noTerms: Terms = { plans: [], lists: [] }
@@ -59,10 +64,16 @@ export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; setti
     return { ...defaultBookkeeper, ...type, vendor_id, ...doc.bookkeeper }
   }
 
-  const sourcesOf = async (account: AccountRecord, doc: ServicesDoc): Promise<Sources> => {
+  const sourcesOf = async (
+    account: AccountRecord,
+    doc: ServicesDoc,
+    instead?: ProposedPlan,
+  ): Promise<Sources> => {
     const { merge_strategy_priority: priorities } = await settings.of('services')
     const assigned = Object.entries(doc.plans ?? {})
-    const records = assigned.map(([id, { vendor_id: vendor }]) => plans.find(vendor, id))
+    const records = assigned.map(([id, { vendor_id: vendor }]) =>
+      instead?.id === id ? instead : plans.find(vendor, id),
+    )
     return {
       records: await Promise.all(records),
       bookkeeper: await bookkeeperOf(account, doc),
@@ -73,9 +84,9 @@ export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; setti
   return {
     bookkeeperOf,
 
-    /** By what an account would be charged if these were its services. */
-    async draft(account: AccountRecord, doc: ServicesDoc): Promise<Terms> {
-      return hasPlans(doc) ? merge(doc, await sourcesOf(account, doc)) : noTerms
+    /** By what an account would be charged if these were its services, and `instead` the plan of its id. */
+    async draft(account: AccountRecord, doc: ServicesDoc, instead?: ProposedPlan): Promise<Terms> {
+      return hasPlans(doc) ? merge(doc, await sourcesOf(account, doc, instead)) : noTerms
     },
 
     /** By what an account is charged. */

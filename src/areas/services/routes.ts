@@ -3,13 +3,12 @@ import { FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
-import { failure, hasProblems, invalid } from '../../lib/failure.ts'
+import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { isTrue } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Manner, Services } from './operations.ts'
-import { moneyProblems } from './plans/rules.ts'
+import { itemProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
-import type { PlanDoc } from './pricing/plan.ts'
 import { editable } from './rules.ts'
 import {
   PlanAssignment,
@@ -39,7 +38,7 @@ const assertMaySell = async (
 }
 
 const csvOf = (items: readonly object[]) => {
-  const rows = items.map((item) => flattenRow(item as Record<string, unknown>))
+  const rows = items.map((item) => flattenRow({ ...item }))
   const columns = columnsOf(rows)
   const lines = [columns, ...rows.map((row) => columns.map((column) => row.get(column)))]
   return new FileAnswer(Buffer.from(lines.map(csvLine).join('')), 'text/csv', {
@@ -47,11 +46,36 @@ const csvOf = (items: readonly object[]) => {
   })
 }
 
-const judgeOverrides = async ({ data }: { data: { overrides?: { plan?: unknown } } }) =>
-  moneyProblems(data.overrides?.plan, 'overrides.plan')
+interface Given {
+  overrides?: { plan?: unknown } | undefined
+  contract?: object | undefined
+}
+
+/** A plan is assigned for as long as nobody takes it away, at the prices of plan and overrides: nothing reads a contract. */
+const contractProblems = (contract: object | undefined, path: string): Problems => {
+  if (Object.keys(contract ?? {}).length === 0) return {}
+  const message = 'Plans are assigned without contracts: overrides say what holds for an account'
+  return { [path]: { forbidden: { message } } }
+}
+
+const givenProblems = ({ overrides, contract }: Given, prefix = ''): Problems => ({
+  ...itemProblems(overrides?.plan, `${prefix}overrides.plan`),
+  ...contractProblems(contract, `${prefix}contract`),
+})
+
+const judgeAssignment = async ({ data }: { data: Given }) => givenProblems(data)
+
+const judgeChange = async ({ data }: { data: ServicesChange }) => {
+  const added = (['add', 'plans'] as const).flatMap((key) =>
+    (data[key] ?? []).map((one, index) =>
+      typeof one === 'string' ? {} : givenProblems(one, `${key}.${index}.`),
+    ),
+  )
+  return joinProblems(givenProblems({ overrides: data.overrides }), ...added)
+}
 
 const assertMoney = ({ plan }: { plan?: unknown }) => {
-  const problems = moneyProblems(plan)
+  const problems = itemProblems(plan)
   if (hasProblems(problems)) throw invalid(problems)
 }
 
@@ -81,7 +105,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       summary: 'Assign and take away plans, set overrides, or say which account pays',
       allow: accountAdmin,
       body: ServicesChange,
-      judge: judgeOverrides,
+      judge: judgeChange,
       answers: ServicesAnswer,
       fails: ['invalid_billing_id', 'plan_is_not_assigned'],
       run: async (call) => {
@@ -138,7 +162,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       summary: 'Price an account as if exactly these plans were assigned; nothing is saved',
       allow: accountMember,
       body: ServicesChange,
-      judge: judgeOverrides,
+      judge: judgeChange,
       answers: Summary,
       run: ({ account, data }) => services.quote(account, data),
     }),
@@ -175,7 +199,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       answers: PlanOverrides,
       run: (call) => {
         assertMoney(call.data)
-        return services.setOverrides(call.author, call.account, call.data as PlanDoc, mannerOf(call))
+        return services.setOverrides(call.author, call.account, call.data, mannerOf(call))
       },
     }),
     patch(`${base}/overrides`, {
@@ -186,14 +210,14 @@ export const servicesRoutes = (services: Services): Route[] => {
       answers: PlanOverrides,
       run: (call) => {
         assertMoney(call.data)
-        return services.setOverrides(call.author, call.account, call.data as PlanDoc, 'replace')
+        return services.setOverrides(call.author, call.account, call.data, 'replace')
       },
     }),
     post(`${base}/{plan_id}`, {
       summary: 'Assign a plan, or change what holds for it on this account',
       ...selling,
       body: PlanAssignment,
-      judge: judgeOverrides,
+      judge: judgeAssignment,
       run: (call) => services.assign(call.author, call.account, call.path.plan_id, call.data, mannerOf(call)),
     }),
     del(`${base}/{plan_id}`, {

@@ -11,7 +11,6 @@ import type { Quantities } from './quantities/rules.ts'
 export interface Assignment {
   vendor_id: string
   overrides: PlanDoc
-  contract?: object
 }
 
 /** What is kept of an account's services. An account that never had any has none of it. */

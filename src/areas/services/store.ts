@@ -54,6 +54,9 @@ interface SeenTurn {
 const takeTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
   ON CONFLICT (account_id) DO UPDATE SET turn = payer_turns.turn + 1 WHERE payer_turns.turn = $2`
 
+const passTurn = `INSERT INTO payer_turns (account_id, turn) VALUES ($1, 1)
+  ON CONFLICT (account_id) DO UPDATE SET turn = payer_turns.turn + 1`
+
 /** Whoever prices what an account has, and writes because of it, takes a turn: nobody has changed it in between. */
 export const createTurnStore = ({ all }: Store) => ({
   async of(accountId: string): Promise<number> {
@@ -62,6 +65,9 @@ export const createTurnStore = ({ all }: Store) => ({
     ])
     return row?.turn ?? 0
   },
+
+  /** Has everybody who has priced the account do it anew. */
+  pass: (set: ChangeSet, accountId: string) => set.run(passTurn, [accountId]),
 
   /** The statements that take turns, always in the same order, and whether a failure means that one was gone. */
   take(seen: readonly SeenTurn[]) {
@@ -77,4 +83,33 @@ export const createTurnStore = ({ all }: Store) => ({
       isLost: (error: unknown) => error === lost,
     }
   },
+})
+
+interface ChargedRow {
+  accountId: string
+  month: number
+  item: string
+  /** Units. */
+  amount: number
+}
+
+/** What accounts were charged in a month, by what it was for. */
+export const createChargedStore = ({ all }: Store) => ({
+  async of(accountId: string, month: number): Promise<Map<string, number>> {
+    const rows = await all<{ item: string; amount: number }>(
+      'SELECT item, amount FROM charged_items WHERE account_id = $1 AND month = $2',
+      [accountId, month],
+    )
+    return new Map(rows.map(({ item, amount }) => [item, amount]))
+  },
+
+  add: (set: ChangeSet, { accountId, month, item, amount }: ChargedRow) =>
+    set.run(
+      `INSERT INTO charged_items (account_id, month, item, amount) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (account_id, month, item) DO UPDATE SET amount = charged_items.amount + excluded.amount`,
+      [accountId, month, item, amount],
+    ),
+
+  forgetBefore: (set: ChangeSet, accountId: string, month: number) =>
+    set.run('DELETE FROM charged_items WHERE account_id = $1 AND month < $2', [accountId, month]),
 })

@@ -18,8 +18,8 @@ const rowOf = (accountId: string, { month, category, item, atBeginning, atEnd }:
   quantity_eom: atEnd,
 })
 
-const placeOf = (position: string | undefined) =>
-  position === undefined ? {} : { after: JSON.parse(position) as readonly [string, string] }
+const placeOf = (position: string | undefined): { after?: readonly [string, string] } =>
+  position === undefined ? {} : { after: JSON.parse(position) }
 
 /** The actions over services that tasks can do. */
 export const createServiceTasks = (accounts: Accounts, quantities: QuantityBook): TaskAction[] => {

@@ -1,9 +1,10 @@
 // The input of a task on its way into the store: judged and cut into parts while it arrives.
+
+import type { Part } from '../../jobs/long-work/parts/store.ts'
 import { plainCsvLine } from '../../lib/csv.ts'
+import { CsvMistake, type CsvRecord, createCsvParser } from '../../lib/csv-parse.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { CsvMistake, type CsvRecord, createCsvParser } from './csv-parse.ts'
-import type { Part } from './parts/store.ts'
 
 /** What an input turned out to be. */
 export interface Intake {

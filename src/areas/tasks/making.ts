@@ -1,5 +1,6 @@
 // How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import type { RunKey } from '../../jobs/long-work/store.ts'
 import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
@@ -10,7 +11,7 @@ import type { Store } from '../../storage/store.ts'
 import type { TaskAction } from './actions.ts'
 import { csvOfRecords, type Intake, takeIn } from './intake.ts'
 import { columnProblems, outputColumns, refusalReasons } from './rules.ts'
-import type { TaskKey, TaskRecord, TaskStore } from './store.ts'
+import type { TaskRecord, TaskStore } from './store.ts'
 
 /** Rows for a task: CSV as it arrives, JSON records, or none. */
 export type TaskInput =
@@ -47,7 +48,7 @@ interface Tools {
 
 /** What a task is made of, beside its order. */
 interface Made {
-  key: TaskKey
+  key: RunKey
   intake: Intake | undefined
   parameters: Json | undefined
   origin: Origin | undefined
@@ -68,7 +69,7 @@ export const createMaker = ({ base, store, actions, find }: Tools) => {
   const receive = async (
     input: TaskInput,
     action: TaskAction | undefined,
-    key: TaskKey,
+    key: RunKey,
   ): Promise<Intake | undefined> => {
     const chunks = chunksOf(input)
     if (!chunks) return undefined
@@ -129,7 +130,7 @@ export const createMaker = ({ base, store, actions, find }: Tools) => {
           columns: outputColumns(action, intake?.header ?? []),
         },
       },
-      key.taskId,
+      key.id,
     )
   }
 
@@ -145,7 +146,7 @@ export const createMaker = ({ base, store, actions, find }: Tools) => {
   }
 
   /** What is checked first decides which refusal a task with several faults gets; the input is stored on the way, the task at the end. */
-  const build = async (order: TaskOrder, key: TaskKey, origin: Origin | undefined): Promise<TaskRecord> => {
+  const build = async (order: TaskOrder, key: RunKey, origin: Origin | undefined): Promise<TaskRecord> => {
     const [category, name] = requireNames(order)
     const { account, actor, author, input } = order
     const known = find(category, name)
@@ -170,12 +171,12 @@ export const createMaker = ({ base, store, actions, find }: Tools) => {
 
   /** The task as it is stored. `origin`: the one whose failed rows it is made of. */
   return async (order: TaskOrder, origin?: Origin): Promise<TaskRecord> => {
-    const key = { accountId: order.account.id, taskId: newId(clock.now()) }
+    const key = { accountId: order.account.id, id: newId(clock.now()) }
     try {
       return await build(order, key, origin)
     } catch (error) {
       // What cannot be removed now is swept later.
-      await store.sweep(key, clock.now() + 1).catch(() => undefined)
+      await store.runs.sweep(key, clock.now() + 1).catch(() => undefined)
       throw error
     }
   }

@@ -1,4 +1,6 @@
 import type { Leases } from '../../jobs/leases.ts'
+import type { Run } from '../../jobs/long-work/store.ts'
+import { createWorkers } from '../../jobs/long-work/workers.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
 import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
@@ -14,8 +16,7 @@ import { inputBytes, outputText, shownColumns } from './output.ts'
 import { helpText, isPossible, refusalReasons, secondsLeft } from './rules.ts'
 import { createTeller } from './running/notice.ts'
 import { createRunner } from './running/runner.ts'
-import { createWorkers } from './running/workers.ts'
-import { createTaskStore, keyOf, type Run, type TaskRecord } from './store.ts'
+import { createTaskStore, type TaskRecord } from './store.ts'
 
 export type {
   Cells,
@@ -53,20 +54,20 @@ export const createTasks = (tools: Tools) => {
   const { store: base, settings, leases, rounds, log, mail, node, actions } = tools
   const { clock } = base
   const store = createTaskStore(base)
-  const { tasks } = store
+  const { tasks, runs } = store
 
   const find = (category: string, action: string) =>
     actions.find((known) => known.category === category && known.action === action)
 
   const workers = createWorkers({
-    store,
-    fence: base.fence,
-    settings,
+    base,
+    runs,
     leases,
     rounds,
     node,
     log,
-    run: createRunner({ base, store, settings, log, find, tell: createTeller(base.records, mail) }),
+    mostAtOnce: async () => (await settings.of('tasks')).max_running,
+    work: createRunner({ base, store, settings, log, find, tell: createTeller(base.records, mail) }),
   })
 
   const make = createMaker({ base, store, actions, find })
@@ -85,7 +86,7 @@ export const createTasks = (tools: Tools) => {
     }
   }
 
-  const view = async (task: TaskRecord) => viewOf(task, await store.run(keyOf(task)))
+  const view = async (task: TaskRecord) => viewOf(task, await runs.run(task))
 
   const refuse = (task: TaskRecord, operation: keyof typeof refusalReasons) =>
     failure('bad_identifier', { cause: task.id, reason: refusalReasons[operation] })
@@ -95,29 +96,29 @@ export const createTasks = (tools: Tools) => {
   }
 
   const failedRows = async function* (task: TaskRecord) {
-    for await (const { content } of store.parts.read(keyOf(task), 'failed')) yield content
+    for await (const { content } of runs.parts.read(task, 'failed')) yield content
   }
 
   const read = async (task: TaskRecord, name: string) => {
     const missing = failure('bad_identifier', { cause: task.id })
     if (!task.doc.csvs.includes(name)) throw missing
-    if (name === 'in.csv') return inputBytes(store.parts.read(keyOf(task), 'in.csv'))
-    const run = await store.run(keyOf(task))
+    if (name === 'in.csv') return inputBytes(runs.parts.read(task, 'in.csv'))
+    const run = await runs.run(task)
     if (!run) throw missing
     const isWhole = task.doc.status !== 'stopped' && !task.hidden.brokenOff
     const shown = shownColumns(task.hidden.columns, isWhole ? run.held : '')
-    return outputText(shown, store.parts.read(keyOf(task), 'out'))
+    return outputText(shown, runs.parts.read(task, 'out'))
   }
 
   return {
     page: tasks.page,
-    rounds: workers.roundsOf(clock),
+    rounds: workers.rounds,
     stop: workers.stop,
     view,
 
     /** Adds the removal of what an account's tasks have beside their records: part of the account's removal. */
     async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
-      store.removeWithAccount(set, accountId)
+      runs.removeWithAccount(set, accountId)
     },
 
     /** What tasks can do: everything, one category, or one action. */
@@ -142,8 +143,8 @@ export const createTasks = (tools: Tools) => {
       const ids = page.map(({ id }) => id).sort()
       const [first, lowest, highest] = [page[0], ids[0], ids.at(-1)]
       if (!first || !lowest || !highest) return []
-      const runs = await store.runsBetween(first.accountId, lowest, highest)
-      return page.map((task) => viewOf(task, runs.get(task.id)))
+      const found = await runs.runsBetween(first.accountId, lowest, highest)
+      return page.map((task) => viewOf(task, found.get(task.id)))
     },
 
     make: async (order: TaskOrder) => view(await make(order)),
@@ -152,7 +153,7 @@ export const createTasks = (tools: Tools) => {
     async retry(task: TaskRecord, order: Pick<TaskOrder, 'actor' | 'author' | 'account'>, dryRun?: boolean) {
       requirePossible(task, 'retry')
       const { category, action, file_name: fileName } = task.doc
-      const run = await store.run(keyOf(task))
+      const run = await runs.run(task)
       const failedCount = task.hidden.header ? (run?.failed ?? 0) : 0
       if (failedCount === 0) {
         throw failure('bad_identifier', { cause: task.id, reason: 'task has no failed rows' })

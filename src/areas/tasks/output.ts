@@ -1,7 +1,8 @@
 // The output of a task as it is read: its header, and without the columns that never held a value.
+
+import type { Part } from '../../jobs/long-work/parts/store.ts'
 import { csvLine, plainCsvLine } from '../../lib/csv.ts'
-import { createCsvParser } from './csv-parse.ts'
-import type { Part } from './parts/store.ts'
+import { createCsvParser } from '../../lib/csv-parse.ts'
 
 interface Shown {
   columns: readonly string[]

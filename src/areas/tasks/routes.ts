@@ -3,7 +3,8 @@ import { accountMember, anyone, anyToken, type Policy, superduper } from '../../
 import { Answer, ListAnswer, StreamAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, put, type Route } from '../../http/route.ts'
-import { isTrue, type Json } from '../../lib/json.ts'
+import { isTrue } from '../../lib/json.ts'
+import { zip } from '../../lib/list.ts'
 import type { TaskInput, TaskRecord, Tasks, TaskView } from './operations.ts'
 import { NoData, TaskRecord as TaskAnswer, TaskHelp, TaskRequest } from './schema.ts'
 
@@ -50,11 +51,11 @@ const listing = (tasks: Tasks, accountId: string): Listing<Item> => ({
   async page({ whole: _, ...request }) {
     const page = await tasks.page({ ...request, accountId })
     const views = await tasks.views(page)
-    return page.map((task, index) => ({ task, view: views[index] as TaskView }))
+    return Array.from(zip(page, views), ([task, view]) => ({ task, view }))
   },
   cursor: ({ task }) => [task.sortKey, task.id],
   row: ({ view }) => JSON.stringify(view),
-  record: ({ task, view }) => ({ ...view, modified: task.modified }) as Json,
+  record: ({ task, view }) => ({ ...view, modified: task.modified }),
 })
 
 /** The list of an account, and the help for everybody. */

@@ -57,40 +57,6 @@ export const secondsLeft = ({ total, done, workedMs }: Progress): number | undef
     ? undefined
     : Math.ceil(((total - done) * workedMs) / done / 1000)
 
-/** A started task that waits for a process. */
-export interface Waiting {
-  accountId: string
-  taskId: string
-  /** Unix milliseconds. */
-  since: number
-}
-
-/** What fairness goes by. Both by account. */
-interface Service {
-  running: ReadonlyMap<string, number>
-  /** A number that grows: when it was served last; absent: never. */
-  lastServed: ReadonlyMap<string, number>
-}
-
-/**
- * Each account is served fairly: the one that has the fewest running comes first, then the one that was served
- * longest ago, then the task that waited longest.
- */
-export const nextTask = <T extends Waiting>(
-  waiting: readonly T[],
-  { running, lastServed }: Service,
-): T | undefined => {
-  const place = ({ accountId, since }: T) =>
-    [running.get(accountId) ?? 0, lastServed.get(accountId) ?? 0, since] as const
-  const compare = (a: T, b: T) => {
-    const [one, other] = [place(a), place(b)]
-    const differing = one.findIndex((value, index) => value !== other[index])
-    if (differing < 0) return a.taskId < b.taskId ? -1 : 1
-    return (one[differing] as number) - (other[differing] as number)
-  }
-  return waiting.toSorted(compare)[0]
-}
-
 /** What is wrong with the columns of an input, by the key it is reported under. */
 export const columnProblems = (
   action: TaskAction,

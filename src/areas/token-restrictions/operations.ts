@@ -1,5 +1,5 @@
 import { type AccountRecord, type Actor, isSuperduper, privLevelOf } from '../../auth/identity.ts'
-import type { Json } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { StoredRecord } from '../../storage/records.ts'
@@ -30,8 +30,8 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
   const restrictionsOf = async (accountId: string): Promise<unknown> => {
     const own = await documents.find(accountId, accountId)
     if (own) return own.doc.restrictions
-    const system = (await settings.of('crossbar.token_restrictions')) as Json
-    return system.restrictions ?? system
+    const system = await settings.of('crossbar.token_restrictions')
+    return memberOf(system, 'restrictions') ?? system
   }
 
   return {

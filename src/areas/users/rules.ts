@@ -60,7 +60,7 @@ export const privilegeProblems = (
 }
 
 const smartPbx = (doc: UserDoc) =>
-  Object.entries((doc.smartpbx ?? {}) as object).flatMap(([name, value]) => (isEnabled(value) ? [name] : []))
+  Object.entries(doc.smartpbx ?? {}).flatMap(([name, value]) => (isEnabled(value) ? [name] : []))
 
 /** What is switched on for a user, by the names that list rows carry. */
 export const featuresOf = (doc: UserDoc): string[] => {

@@ -58,7 +58,7 @@ const typeParameter = (types: unknown) => {
 }
 
 const addressLines = (addresses: unknown) =>
-  (Array.isArray(addresses) ? (addresses as Address[]) : []).flatMap(({ address, types }) =>
+  (Array.isArray(addresses) ? addresses : []).flatMap(({ address, types }: Address) =>
     isText(address) ? [`ADR${typeParameter(types)}:;;${escaped(address)};;;;`] : [],
   )
 
@@ -76,7 +76,7 @@ const externalNumber = (doc: UserDoc) => memberOf(doc.caller_id, 'external', 'nu
 
 /** A user as an address book reads it. */
 export const vcardOf = (doc: UserDoc, organisation: string, photo: Image | undefined) => {
-  const profile = (doc.profile ?? {}) as Profile
+  const profile: Profile = doc.profile ?? {}
   const cards = memberOf(doc.addresses, 'vcard')
   const lines = [
     'BEGIN:VCARD',

@@ -1,6 +1,7 @@
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { systemConfigsArea } from '../system-configs/area.ts'
+import { createBrands } from './brands.ts'
 import { createWhitelabelDomains } from './domains/operations.ts'
 import { whitelabelDomainRoutes } from './domains/routes.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
@@ -30,7 +31,7 @@ export const whitelabelArea = area({
     const senders = createBrandSenders({ store, whitelabels, emails })
     const domains = createWhitelabelDomains({ ...tools, systemConfigs, whitelabels, senders })
     return {
-      offers: { senders },
+      offers: { senders, brandOf: createBrands({ store, whitelabels, files }) },
       routes: [
         ...whitelabelRoutes(whitelabels),
         ...whitelabelDomainRoutes(domains),

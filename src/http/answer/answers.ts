@@ -131,7 +131,7 @@ export const oneRemembered = (
   const { data, metadata, ...fields } = one(record, extras()).fields
   const answer = new Answer({
     ...fields,
-    data: new RawJson(inOnePiece((data as RawJson).text)),
+    data: new RawJson(inOnePiece(data instanceof RawJson ? data.text : JSON.stringify(data))),
     metadata: new RawJson(inOnePiece(JSON.stringify(metadata))),
   })
   remembered.set(record, { key, answer })

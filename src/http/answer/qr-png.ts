@@ -21,7 +21,8 @@ const pixelRow = (modules: readonly boolean[]) => {
   const row = Buffer.alloc(1 + Math.ceil(width / 8))
   for (let x = 0; x < width; x++) {
     const isDark = modules[Math.floor(x / pixelsPerModule)]
-    if (!isDark) row[1 + (x >> 3)] = (row[1 + (x >> 3)] as number) | (128 >> (x & 7))
+    const at = 1 + (x >> 3)
+    if (!isDark) row.writeUInt8(row.readUInt8(at) | (128 >> (x & 7)), at)
   }
   return row
 }

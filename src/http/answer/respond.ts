@@ -4,9 +4,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
 import { Failure, failure } from '../../lib/failure.ts'
 import { describeError } from '../../lib/log.ts'
-import type { KeyClaim } from '../../storage/idempotency.ts'
 import type { Exchange } from '../exchange.ts'
-import type { KeptAnswer } from '../judge/idempotency.ts'
+import type { KeptAnswer } from '../judge/held-keys.ts'
 import { corsHeaders } from '../wire/cors.ts'
 import { handOver } from '../wire/hand-over.ts'
 import { Answer, FileAnswer, ListAnswer, RawJson, StreamAnswer } from './answers.ts'
@@ -68,21 +67,22 @@ export const sendEmpty = (exchange: Exchange, status: number, headers: Headers =
 const wantsPretty = (exchange: Exchange) =>
   exchange.header('x-pretty-print') === 'true' || exchange.isTrue('pretty_print')
 
-/** What was carried out under a key is answered alike to whoever asks again. What failed and did nothing may be tried anew. */
-const settleKey = async ({ frame, id }: Exchange, claim: KeyClaim, answer: KeptAnswer) => {
-  try {
-    if (answer.status < 400 || claim.hasCommitted) await frame.idempotency.keep(claim, answer)
-    else await frame.idempotency.release(claim)
-  } catch (error) {
-    // The answer stands all the same; asked again, it is made from what was committed.
-    frame.log.write('error', 'an answer could not be kept', { request_id: id, error: describeError(error) })
-  }
+/** What is still under way: a route that can answer again knows more the next time. */
+const isProvisional = ({ route }: Exchange, { status }: KeptAnswer) =>
+  status === 202 && route?.again !== undefined
+
+/** Ends what was done under the request's key. Without an answer to keep, whoever asks again gets one that is made anew. */
+export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
+  const { claim, frame } = exchange
+  exchange.claim = undefined
+  if (claim)
+    await frame.idempotency.settle(claim, answer && isProvisional(exchange, answer) ? undefined : answer)
 }
 
 const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
   headers['content-type'] = 'application/json'
   const body = wantsPretty(exchange) ? prettyPrinted(text) : text
-  if (exchange.claim) await settleKey(exchange, exchange.claim, { status, headers, body })
+  if (exchange.claim) await settleKey(exchange, { status, headers, body })
   send(exchange, status, body, headers)
 }
 
@@ -185,9 +185,7 @@ const flow = async (exchange: Exchange, text: string | Uint8Array): Promise<bool
 /** A row that is no object, such as a name, stands in the column of ids. */
 const csvRow = (row: string) => {
   const value: unknown = JSON.parse(row)
-  return flattenRow(
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : { id: value },
-  )
+  return flattenRow(typeof value === 'object' && value !== null ? { ...value } : { id: value })
 }
 
 const csvText = (columns: readonly string[], row: string) => {
@@ -333,7 +331,8 @@ const sendPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPl
 }
 
 const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
-  const [listing, plan] = narrow(answer.listing, exchange.listPlan as ListPlan)
+  if (!exchange.listPlan) throw new Error(`nobody has read what the list of ${exchange.path} was asked for`)
+  const [listing, plan] = narrow(answer.listing, exchange.listPlan)
   if (plan.paginate) return sendPage(exchange, listing, plan)
   if (exchange.accepts === 'text/csv') {
     const sheet = plan.fields ? undefined : listing.sheet

@@ -1,13 +1,15 @@
 import { hash } from 'node:crypto'
 import type { Keyring } from '../../auth/keyring.ts'
-import { isDead, thisProcess } from '../../jobs/holder.ts'
 import type { Round } from '../../jobs/rounds.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { Failure, failure, invalid } from '../../lib/failure.ts'
+import { failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
+import type { Log } from '../../lib/log.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { conflict } from '../../storage/change-set.ts'
 import { type CommittedChange, createKeyRows, type KeyClaim, type KeyRow } from '../../storage/idempotency.ts'
-import type { Store } from '../../storage/store.ts'
+import { retrying, type Store } from '../../storage/store.ts'
+import { createHeldKeys, type KeptAnswer } from './held-keys.ts'
 
 // A request with an Idempotency-Key is carried out once: whoever sends it again gets the first answer, after a crash
 // and through any process too. Whatever it commits is marked with its key in the same transaction (change-set.ts).
@@ -20,12 +22,6 @@ interface KeyedRequest {
   parts: readonly string[]
 }
 
-export interface KeptAnswer {
-  status: number
-  headers: Record<string, string>
-  body: string
-}
-
 /** What to do with a request: send what was kept, or carry it out. */
 type KeyVerdict =
   | { kept: KeptAnswer }
@@ -35,16 +31,17 @@ type KeyVerdict =
 const longestKey = 255
 const printable = /^[\x21-\x7e]+$/
 
-// On another machine a process that died is not seen to be dead; no request takes as long as this.
-const abandonedMs = 600_000
+// What says that it would go otherwise the next time is not kept: request_timeout, conflicts, too_many_requests.
+const passing = new Set([408, 409, 429])
+
+/** Whether an answer will be as true whenever it is asked for again. No 5xx ever is. */
+const isLasting = (status: number) => status < 500 && !passing.has(status)
 
 const underWay = () =>
   failure('idempotency_conflict', { message: 'a request with this key is under way', retryAfterSeconds: 1 })
 
 const otherRequest = () =>
   failure('idempotency_conflict', { message: 'this key was used for another request' })
-
-const isUnderWay = (error: unknown) => error instanceof Failure && error.kind === 'idempotency_conflict'
 
 const assertKey = (key: string) => {
   if (key.length <= longestKey && printable.test(key)) return
@@ -59,44 +56,50 @@ interface Tools {
   keyring: Keyring
   settings: Settings
   clock: Clock
+  log: Log
 }
 
-export const createIdempotency = ({ store, keyring, settings, clock }: Tools) => {
+export const createIdempotency = ({ store, keyring, settings, clock, log }: Tools) => {
   const rows = createKeyRows(store)
-
-  const contextOf = ({ accountId, key }: Pick<KeyClaim, 'accountId' | 'key'>) =>
-    `idempotency/${accountId}/${key}`
-
-  const isAbandoned = ({ holder, begunAt }: KeyRow) => isDead(holder) || clock.now() - begunAt > abandonedMs
+  const held = createHeldKeys({ rows, keyring, clock, log })
 
   const oldest = async () => clock.now() - (await settings.of('crossbar')).idempotency_keep_s * 1000
 
-  const begin = async (claim: KeyClaim, fingerprint: string): Promise<KeyVerdict> => {
-    const fresh = { fingerprint, holder: thisProcess, begunAt: clock.now() }
-    await rows.begin(claim, fresh, underWay)
+  const begin = async (claim: KeyClaim): Promise<KeyVerdict> => {
+    await held.hold(claim, (holder) => rows.begin(claim, { holder, begunAt: clock.now() }, conflict))
     return { claim, lost: undefined }
   }
 
-  const goOn = async (claim: KeyClaim, row: KeyRow): Promise<KeyVerdict> => {
-    if (!isAbandoned(row)) throw underWay()
-    await rows.takeOver(claim, row, thisProcess, underWay)
-    return { claim, lost: row.changes }
+  const goOn = async (claim: KeyClaim, before: KeyRow): Promise<KeyVerdict> => {
+    if (held.isHeld(before)) throw underWay()
+    const row = await held.hold(claim, async (holder) => {
+      await rows.takeOver(claim, before.token, holder, conflict)
+      return rows.find(claim.accountId, claim.key)
+    })
+    claim.hasCommitted = row?.changes !== undefined
+    return { claim, lost: row?.changes }
   }
 
-  const judge = async ({ accountId, key, parts }: KeyedRequest): Promise<KeyVerdict> => {
-    const fingerprint = hash('sha256', JSON.stringify(parts), 'hex')
-    const claim: KeyClaim = {
-      accountId,
-      key,
-      token: randomHex(16),
-      hasCommitted: false,
-      toJSON: () => undefined,
-    }
-    const row = await rows.find(accountId, key)
-    if (!row) return begin(claim, fingerprint)
-    if (row.fingerprint !== fingerprint) throw otherRequest()
-    if (row.answer === undefined) return goOn(claim, row)
-    return { kept: JSON.parse(keyring.open(row.answer, contextOf(claim))) as KeptAnswer }
+  const claimOf = ({ accountId, key, parts }: KeyedRequest): KeyClaim => ({
+    accountId,
+    key,
+    token: randomHex(16),
+    fingerprint: hash('sha256', JSON.stringify(parts), 'hex'),
+    hasCommitted: false,
+    toJSON: () => undefined,
+  })
+
+  const judge = async (request: KeyedRequest): Promise<KeyVerdict> => {
+    const claim = claimOf(request)
+    const { accountId, key, fingerprint } = claim
+    const untold = held.untoldAnswer(claim)
+    const row = untold ? undefined : await rows.find(accountId, key)
+    const known = untold ?? row
+    if (!known) return begin(claim)
+    if (known.fingerprint !== fingerprint) throw otherRequest()
+    if (untold) return { kept: untold.answer }
+    if (row?.answer !== undefined) return { kept: held.open(claim, row.answer) }
+    return goOn(claim, row as KeyRow)
   }
 
   const round: Round = {
@@ -110,23 +113,22 @@ export const createIdempotency = ({ store, keyring, settings, clock }: Tools) =>
     /** Decides what becomes of a request; of several at once one is carried out. */
     async judge(request: KeyedRequest): Promise<KeyVerdict> {
       assertKey(request.key)
-      try {
-        return await judge(request)
-      } catch (error) {
-        // Between look and claim another one may have finished: then its answer is there.
-        if (isUnderWay(error) && (await rows.find(request.accountId, request.key))?.answer)
-          return judge(request)
-        throw error
-      }
+      // Between look and claim another one may have begun, gone on or ended: then it is looked at again.
+      return retrying(() => judge(request))
     },
 
-    /** Keeps an answer for whoever asks again. It may hold secrets. */
-    keep: (claim: KeyClaim, answer: KeptAnswer) =>
-      rows.keep(claim, keyring.seal(JSON.stringify(answer), contextOf(claim))),
-
-    release: rows.release,
+    /**
+     * Says how a request has ended. What was carried out is answered alike to whoever asks again; its answer may hold
+     * secrets. What failed and did nothing may be tried anew, and what failed half-way is answered from what it did.
+     */
+    settle: (claim: KeyClaim, answer?: KeptAnswer): Promise<void> =>
+      answer && (answer.status < 400 || (claim.hasCommitted && isLasting(answer.status)))
+        ? held.keep(claim, answer)
+        : held.letGo(claim),
 
     /** Forgets keys after a time. */
     round,
+
+    stop: held.stop,
   }
 }

@@ -1,4 +1,4 @@
-import { maxDepth } from '../../lib/json.ts'
+import { isObject, type Json, maxDepth } from '../../lib/json.ts'
 
 export type Segment = string | number
 
@@ -52,14 +52,14 @@ export const copyJson = (data: unknown): JsonCopy => {
     return copy
   }
 
-  const copyContainer = (source: object, key: Segment | undefined) => {
+  const copyContainer = (source: Json | unknown[], key: Segment | undefined) => {
     const depth = key === undefined ? 0 : path.length + 1
     if (depth >= maxDepth) {
       report('depth', key)
       return null
     }
     if (key !== undefined) path.push(key)
-    const copy = Array.isArray(source) ? copyArray(source) : copyObject(source as Record<string, unknown>)
+    const copy = Array.isArray(source) ? copyArray(source) : copyObject(source)
     if (key !== undefined) path.pop()
     return copy
   }
@@ -70,7 +70,7 @@ export const copyJson = (data: unknown): JsonCopy => {
       if (!isStorableText(value)) report('text', key)
     } else if (typeof value === 'number') {
       if (!Number.isFinite(value)) report('number', key)
-    } else if (typeof value === 'object' && value !== null) {
+    } else if (Array.isArray(value) || isObject(value)) {
       return copyContainer(value, key)
     }
     return value

@@ -1,27 +1,30 @@
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems } from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Call, Route, Subject } from '../route.ts'
+import type { Call, Route } from '../route.ts'
 import { createValidation, type Manner, type Validation } from './validation.ts'
 
 const validations = new WeakMap<TSchema, Validation<unknown>>()
 
-const validationOf = (schema: TSchema) => {
+const validationOf = <S extends TSchema>(schema: S) => {
   const known = validations.get(schema) ?? createValidation(schema)
   validations.set(schema, known)
-  return known
+  // A schema leads to no validation but its own.
+  return known as Validation<Static<S>>
 }
 
 const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
   crossbar.schema_strict_validation ? 'strict' : 'lenient'
 
 /** The same judgement for areas that learn their schema from the request. */
-export const createValidate = (settings: Settings) => async (schema: TSchema, data: unknown) =>
-  validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
+export const createValidate =
+  (settings: Settings) =>
+  async <S extends TSchema>(schema: S, data: unknown) =>
+    validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
 
 const consent = ['accept_charges']
 
@@ -32,11 +35,15 @@ const withoutWishes = (data: object, { spec }: Route) => {
   return Object.fromEntries(Object.entries(data).filter(([key]) => !wishes.includes(key)))
 }
 
+const docOf = (subject: unknown) =>
+  typeof subject === 'object' && subject !== null && 'doc' in subject ? subject.doc : undefined
+
 /** The body as it would be stored: for PATCH the record with the change merged in. */
-const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined) => {
+const proposed = (exchange: Exchange, route: Route, subject: unknown) => {
   const sent = exchange.body.data ?? {}
   const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutWishes(sent, route))
-  if (route.method === 'PATCH' && subject?.doc && !Array.isArray(data)) return mergePatch(subject.doc, data)
+  const doc = route.method === 'PATCH' ? docOf(subject) : undefined
+  if (doc && !Array.isArray(data)) return mergePatch(doc, data)
   return dropNulls(data)
 }
 
@@ -44,14 +51,14 @@ const proposed = (exchange: Exchange, route: Route, subject: Subject | undefined
 export const judgeData = async (exchange: Exchange, route: Route, call: Call) => {
   const schema = route.spec.body
   if (!schema || route.spec.judgesItself) return proposed(exchange, route, undefined)
-  const whole = proposed(exchange, route, call.subject as Subject)
+  const whole = proposed(exchange, route, call.subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
   if (!hasProblems(problems)) {
-    const found = route.judge ? await route.judge({ ...call, data: value } as never) : {}
+    const found = route.judge ? await route.judge({ ...call, data: value }) : {}
     if (hasProblems(found)) throw invalid(found)
     return value
   }
-  const further = route.judge ? await route.judge({ ...call, data: sound } as never) : {}
+  const further = route.judge ? await route.judge({ ...call, data: sound }) : {}
   throw invalid(joinProblems(further, problems))
 }

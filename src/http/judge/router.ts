@@ -1,4 +1,4 @@
-import type { Method, Route } from '../route.ts'
+import type { Route } from '../route.ts'
 
 interface Node {
   literals: Map<string, Node>
@@ -87,7 +87,7 @@ export const routeOf = ({ node, values }: Match, method: string) => {
 }
 
 export const methodsOf = ({ node }: Match): string[] => {
-  const methods = [...node.routes.keys()] as Method[]
+  const methods = [...node.routes.keys()]
   const reads = node.routes.get('GET')
   return [...methods, ...(reads && !startsCall(reads.route) ? ['HEAD'] : []), 'OPTIONS'].sort()
 }

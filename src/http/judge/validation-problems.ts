@@ -1,6 +1,7 @@
 import type { ErrorObject } from 'ajv'
 import type { Problem, Problems } from '../../lib/failure.ts'
 import { maxDepth } from '../../lib/json.ts'
+import { memberOf } from '../../lib/member.ts'
 import { isSecretKey } from '../../lib/secrets.ts'
 import type { Flaw, Segment } from './json-copy.ts'
 
@@ -124,7 +125,7 @@ const descriptions: Record<string, Describe> = {
   additionalProperties: ({ params, data }) => ({
     rule: 'additionalProperties',
     message: 'Only properties that the schema defines are allowed',
-    value: (data as Record<string, unknown>)[params.additionalProperty],
+    value: memberOf(data, params.additionalProperty),
     key: params.additionalProperty,
   }),
   additionalItems: ({ data }) => ({

@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
 import { copyJson, type JsonCopy } from './json-copy.ts'
@@ -91,15 +92,19 @@ const castOf = ({ keyword, data, params, propertyName }: ErrorObject) => {
   )
 }
 
-interface Root {
+interface Root extends Json {
   data: unknown
 }
 
+const isHolder = (value: unknown): value is Json => typeof value === 'object' && value !== null
+
 const setAt = (root: Root, segments: readonly string[], value: unknown) => {
-  let holder = root as unknown as Record<string, unknown>
+  let holder: Json = root
   let key = 'data'
   for (const segment of segments) {
-    holder = holder[key] as Record<string, unknown>
+    const inner = holder[key]
+    if (!isHolder(inner)) return
+    holder = inner
     key = segment
   }
   holder[key] = value

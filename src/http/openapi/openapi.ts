@@ -55,39 +55,42 @@ const createComponents = (schemas: readonly TSchema[]) => {
 
   const inline = (schema: unknown, place: string): unknown => {
     if (Array.isArray(schema)) return schema.map((inner) => refer(inner, place))
-    if (!isObject(schema)) return schema
-    return mapValues(schema, (inner, key) =>
+    return isObject(schema) ? inlineObject(schema, place) : schema
+  }
+
+  const inlineObject = (schema: Json, place: string): Json =>
+    mapValues(schema, (inner, key) =>
       key === 'properties' && isObject(inner)
         ? mapValues(inner, (property, name) => refer(property, name))
         : refer(inner, place),
     )
-  }
 
   const nameOf = (schema: Json, shape: string, place: string) => {
     if (typeof schema.title === 'string') return schema.title
     return (counts.get(shape) ?? 0) > 1 ? place : undefined
   }
 
-  const refer = (schema: unknown, place: string): unknown => {
-    if (!isObject(schema) || !(isObjectSchema(schema) || typeof schema.title === 'string')) {
-      return inline(schema, place)
-    }
+  const refer = (schema: unknown, place: string): unknown =>
+    isObject(schema) ? referObject(schema, place) : inline(schema, place)
+
+  const referObject = (schema: Json, place: string): Json => {
+    if (!isObjectSchema(schema) && typeof schema.title !== 'string') return inlineObject(schema, place)
     const shape = JSON.stringify(schema)
     const wish = nameOf(schema, shape, place)
-    if (wish === undefined) return inline(schema, place)
+    if (wish === undefined) return inlineObject(schema, place)
     const known = names.get(shape)
     const name = known ?? freshName(wish)
     if (known === undefined) {
       names.set(shape, name)
       taken.set(name, {})
-      taken.set(name, inline(schema, place) as Json)
+      taken.set(name, inlineObject(schema, place))
     }
     return { $ref: `#/components/schemas/${name}` }
   }
 
   return {
     /** The schema as it stands at a place of the document; an untitled one that is shared is named after the place. */
-    refer: (schema: TSchema, place: string) => refer(schema, place) as Json,
+    refer: (schema: TSchema, place: string) => referObject({ ...schema }, place),
     all: () => Object.fromEntries([...taken].sort(([a], [b]) => (a < b ? -1 : 1))),
   }
 }

@@ -55,7 +55,7 @@ async function* piecesOf(
   lateness.catch(() => undefined)
   const timer = setTimeout(() => late?.(), patience.milliseconds)
   // A request that is destroyed takes its connection along, and the answer with it.
-  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>
+  const pieces: AsyncIterableIterator<Buffer> = request.iterator({ destroyOnReturn: false })
   let size = 0
   try {
     for (;;) {
@@ -78,7 +78,8 @@ export const readBytes = async (request: IncomingMessage, limit: number): Promis
   const chunks: Buffer[] = []
   const patience = { milliseconds: bodyMs, renewed: false }
   for await (const chunk of piecesOf(request, limit, patience)) chunks.push(chunk)
-  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+  const [first] = chunks
+  return first && chunks.length === 1 ? first : Buffer.concat(chunks)
 }
 
 /** A body that its route reads as it arrives. */

@@ -7,9 +7,16 @@ import type { Store } from '../../storage/store.ts'
 import type { PlainPage } from '../exchange.ts'
 import { readBytes } from './bodies.ts'
 
-/** An address outside of `/v2` that machines post to: the last segment of its path is the secret that opens it. */
+/** What stands around a body that was posted. */
+export interface Posted {
+  /** The last segment of the path. */
+  opener: string
+  header(name: string): string
+}
+
+/** An address outside of `/v2` that machines post to: the last segment of its path opens it. */
 export interface PostedPage {
-  /** The path in front of the secret, with its last slash. */
+  /** The path in front of what opens it, with its last slash. */
   below: string
   /** Told to those who do anything else than post. */
   expects: string
@@ -17,7 +24,7 @@ export interface PostedPage {
   authMethod: string
   largestBytes: number
   isSecret(text: string): Promise<boolean>
-  take(author: Author, bytes: Buffer): Promise<{ status: number; content: object }>
+  take(author: Author, bytes: Buffer, posted: Posted): Promise<{ status: number; content: object }>
   /** What the log says when a body could not be taken. */
   fault: string
 }
@@ -42,7 +49,7 @@ const send = (response: ServerResponse, status: number, content: object) => {
 
 const secretIn = (below: string, { url = '' }: IncomingMessage) => {
   // Senders append a query even where one stands already: everything behind the first mark is left alone.
-  const path = url.split('?', 1)[0] as string
+  const [path = ''] = url.split('?', 1)
   const rest = path.slice(below.length).replace(/\/$/, '')
   return /^[A-Za-z0-9._~-]+$/.test(rest) ? rest : undefined
 }
@@ -61,12 +68,16 @@ export const servePostedPage = (page: PostedPage, { store, log }: Tools): PlainP
       return send(response, 404, { status: 'error', reason: 'there is nothing here' })
     }
     const bytes = await readBytes(request, page.largestBytes)
-    const { status, content } = await page.take(authorOf(page, request), bytes)
+    const { status, content } = await page.take(authorOf(page, request), bytes, {
+      opener: secret,
+      header: (name) => String(request.headers[name] ?? ''),
+    })
     send(response, status, content)
   }
 
   const answerFault = (response: ServerResponse, error: unknown) => {
-    const status = error instanceof Failure ? statuses[error.kind as FailureKind] : undefined
+    const kind: FailureKind | undefined = error instanceof Failure ? error.kind : undefined
+    const status = kind && statuses[kind]
     if (status === undefined) log.write('error', page.fault, { error: describeError(error) })
     if (!response.headersSent) send(response, status ?? 500, { status: 'error' })
   }

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { envelopeOf } from '../answer/envelope.ts'
-import { respondFailure } from '../answer/respond.ts'
+import { respondFailure, settleKey } from '../answer/respond.ts'
 import { Exchange, type Frame } from '../exchange.ts'
 import { runSteps } from '../pipeline.ts'
 import { corsHeaders } from './cors.ts'
@@ -41,6 +41,9 @@ const answer = async (frame: Frame, request: IncomingMessage, response: ServerRe
     await runSteps(exchange)
   } catch (error) {
     await respondFailure(exchange, error)
+  } finally {
+    // An answer that is no JSON is not kept, and neither is one that nobody waited for.
+    if (exchange.claim) await settleKey(exchange)
   }
   if (!frame.log.enabled('debug')) return
   frame.log.write('debug', 'request', {

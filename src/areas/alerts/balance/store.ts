@@ -6,8 +6,11 @@ import type { Store } from '../../../storage/store.ts'
 export const createWatchStore = ({ all }: Store) => ({
   /** 0: nobody was told since the balance became low. */
   async mailedAt(accountId: string): Promise<number> {
-    const [row] = await all('SELECT mailed_at FROM balance_watch WHERE account_id = $1', [accountId])
-    return (row?.mailed_at as number | undefined) ?? 0
+    const [row] = await all<{ mailed_at: number }>(
+      'SELECT mailed_at FROM balance_watch WHERE account_id = $1',
+      [accountId],
+    )
+    return row?.mailed_at ?? 0
   },
 
   /** The balance is not low, or nobody wants to know. */

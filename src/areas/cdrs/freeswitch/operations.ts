@@ -4,6 +4,7 @@ import { createGathering } from '../../../jobs/gathering.ts'
 import { isId, randomKey } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
+import { elementAt } from '../../../lib/list.ts'
 import type { Log } from '../../../lib/log.ts'
 import { type Settings, type SettingsDoc, settingsKind } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
@@ -45,7 +46,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log 
 
   const writeTogether = async (arrivals: readonly Arrival[]): Promise<LegVerdict[]> =>
     intake.write(
-      (arrivals[0] as Arrival).author,
+      elementAt(arrivals, 0).author,
       arrivals.map(({ leg }) => leg),
     )
 

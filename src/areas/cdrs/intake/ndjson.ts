@@ -36,10 +36,11 @@ export async function* entriesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<
 
   const finish = (): Entry | undefined => {
     line += 1
+    const [first] = begun
     const entry =
       begunBytes > longestLine
         ? { line, flaw: tooLong }
-        : entryOf(line, begun.length === 1 ? (begun[0] as Buffer) : Buffer.concat(begun))
+        : entryOf(line, first && begun.length === 1 ? first : Buffer.concat(begun))
     begun = []
     begunBytes = 0
     return entry

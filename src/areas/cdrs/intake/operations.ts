@@ -3,6 +3,7 @@ import { hasProblems, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, newId } from '../../../lib/ids.ts'
 import { isObject } from '../../../lib/json.ts'
+import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
@@ -29,7 +30,7 @@ interface Tools {
   store: Store
   settings: Settings
   /** Holds a record against its schema: texts are cast where that is allowed. */
-  validate(schema: typeof Cdr, data: unknown): Promise<{ value: unknown; problems: Problems }>
+  validate(schema: typeof Cdr, data: unknown): Promise<{ value: Cdr; problems: Problems }>
   billing: CallBilling
 }
 
@@ -72,9 +73,8 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
   /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
   const judge = async (given: unknown): Promise<Leg | LegVerdict> => {
     if (!isObject(given)) return { rejected: 'a record is an object' }
-    const { value, problems } = await validate(Cdr, withoutSecrets(given))
+    const { value: record, problems } = await validate(Cdr, withoutSecrets(given))
     if (hasProblems(problems)) return { rejected: reasonOf(problems) }
-    const record = value as Cdr
     const accountId = record.custom_channel_vars?.account_id
     if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }
     if (!isId(accountId) || !(await accountOf(accountId)))
@@ -222,7 +222,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
           { looksFirst: isRepeat, paid },
         )
         isRepeat = verdicts.includes('duplicate')
-        for (const [index, verdict] of verdicts.entries()) count(batch[index]?.line as number, verdict)
+        for (const [{ line }, verdict] of zip(batch, verdicts)) count(line, verdict)
         onProgress?.(report)
       }
 

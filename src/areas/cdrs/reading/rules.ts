@@ -1,4 +1,5 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { zip } from '../../../lib/list.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 
 // Where in the months a list is read. A leg lies in the month of its interaction and may end in the next one, so months
@@ -40,8 +41,8 @@ const sameMonths = (a: readonly number[], b: readonly number[]) =>
 export const stretchesOf = (bounds: readonly MonthBounds[]): Stretch[] => {
   const cuts = [...new Set(bounds.flatMap(({ first, last }) => [first, last + 1]))].sort((a, b) => a - b)
   const stretches: Stretch[] = []
-  for (let index = 0; index + 1 < cuts.length; index += 1) {
-    const [from, to] = [cuts[index] as number, (cuts[index + 1] as number) - 1]
+  for (const [from, next] of zip(cuts.slice(0, -1), cuts.slice(1))) {
+    const to = next - 1
     const months = bounds.filter((month) => overlaps(month, from, to)).map(({ month }) => month)
     const before = stretches.at(-1)
     if (before && before.to === from - 1 && sameMonths(before.months, months)) before.to = to

@@ -1,4 +1,5 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { zip } from '../../../lib/list.ts'
 import type { CdrRow } from '../columns.ts'
 import type { TimeWindow } from '../reading/rules.ts'
 
@@ -178,9 +179,9 @@ export interface ReadSpan extends Span {
 export const readSpansOf = ({ span, interval, utcOffset }: Chart): ReadSpan[] => {
   if (interval !== 'month') return [{ ...span, bucket: { seconds: intervalSeconds[interval] } }]
   const starts = monthStarts(span, utcOffset)
-  return starts.slice(0, -1).map((start, index) => ({
+  return Array.from(zip(starts.slice(0, -1), starts.slice(1)), ([start, next]) => ({
     from: Math.max(start, span.from),
-    end: Math.min(starts[index + 1] as number, span.end),
+    end: Math.min(next, span.end),
     bucket: { start },
   }))
 }

@@ -53,7 +53,8 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Tools) =>
 
   const useOf = async (table: AllotmentTable, call: IncludedCall): Promise<Use | undefined> => {
     const key = await keyOf(table, call)
-    const seconds = key === undefined ? 0 : consumptionOf(table[key] as Allotment, call.seconds)
+    const allotment = key === undefined ? undefined : table[key]
+    const seconds = allotment ? consumptionOf(allotment, call.seconds) : 0
     if (key === undefined || seconds === 0) return undefined
     return { accountId: call.accountId, allotment: key, minute: minuteOf(call.at), seconds }
   }

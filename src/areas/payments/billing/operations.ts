@@ -1,31 +1,34 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { Failure } from '../../../lib/failure.ts'
-import { gregorianNow, gregorianOfUnix } from '../../../lib/gregorian.ts'
+import { gregorianNow } from '../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
-import { invoiceJson } from '../../services/area.ts'
+import { dueMonthly, invoiceJson } from '../../services/area.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
+import type { Charged } from '../../services/charged.ts'
 import type { Invoice } from '../../services/pricing/invoices.ts'
-import { billingCycle } from '../../services/rules.ts'
 import { bookkeeperKey } from '../../services/synchronization/rules.ts'
+import type { Composed, Sheet } from '../invoices/composing.ts'
+import type { InvoiceIssuing } from '../invoices/issuing.ts'
+import { monthPeriod } from '../invoices/rules.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { raisedToCoin } from '../transactions/rules.ts'
-import { type BillDoc, createBillStore, type Progress } from './store.ts'
+import { type Bill, type BillDoc, createBillStore, type Progress } from './store.ts'
 
 interface Tools {
   store: Store
-  settings: Settings
   books: Books
   bookkeepers: Bookkeepers
+  charged: Charged
   ledgers: Ledgers
   transactions: Transactions
+  invoices: InvoiceIssuing
   log: Log
 }
 
@@ -39,61 +42,80 @@ export type Billing = ReturnType<typeof createBilling>
 
 /** On the first of each month every account is billed for what its plans come to: once, whatever happens meanwhile. */
 export const createBilling = (tools: Tools) => {
-  const { store, settings, books, bookkeepers, ledgers, transactions, log } = tools
+  const { store, books, bookkeepers, charged, ledgers, transactions, invoices, log } = tools
   const rows = createBillStore(store)
   const { clock } = store
 
   const currentMonth = () => Number(monthOf(clock.now()))
 
-  /** The month that begins, in Gregorian seconds. */
-  const periodOf = (month: number) => {
-    const start = gregorianOfUnix(Date.UTC(Math.floor(month / 100), (month % 100) - 1, 1) / 1000)
-    return { start, end: billingCycle(clock.now(), gregorianOfUnix).next }
+  /** The entries that the month's price is, in the ledger. Answers with their ids. */
+  const debit = (set: ChangeSet, account: AccountRecord, invoice: Invoice, month: number): string[] => {
+    const { from, to } = monthPeriod(month)
+    const key = bookkeeperKey(invoice.bookkeeper)
+    return dueMonthly(invoice, month).map((line) =>
+      ledgers.post(set, account, {
+        source: { service: line.service, id: `${month}/${invoice.bookkeeper.id}` },
+        usage: line.usage,
+        amount: -line.amount,
+        identity: ['recurring', account.id, month, key, ...(line.key === 'month' ? [] : [line.key])],
+        details: {
+          description: line.description,
+          period: { start: from, end: to + 1 },
+          executor: { trigger: 'recurring', module: 'services' },
+          ...(line.metadata ? { metadata: line.metadata } : {}),
+        },
+      }),
+    )
   }
 
-  const debit = (set: ChangeSet, account: AccountRecord, { bookkeeper, recurring }: Invoice, month: number) =>
-    ledgers.post(set, account, {
-      source: { service: 'services', id: `${month}/${bookkeeper.id}` },
-      usage: { type: 'services', quantity: 1, unit: 'month' },
-      amount: -recurring,
-      identity: ['recurring', account.id, month, bookkeeperKey(bookkeeper)],
-      details: {
-        description: `Services of ${month}`,
-        period: periodOf(month),
-        executor: { trigger: 'recurring', module: 'services' },
-      },
-    })
-
-  /** A bookkeeper that charges is asked for the whole bill, raised to its smallest coin. */
-  const charge = async (set: ChangeSet, account: AccountRecord, { bookkeeper, recurring }: Invoice) => {
-    const { currency } = await settings.of('services')
-    const smallest = bookkeepers.gateway(bookkeeper)?.smallestUnits(currency) ?? 1
+  /** A bookkeeper that charges is asked for what is due, raised to its smallest coin. */
+  const charge = async (set: ChangeSet, account: AccountRecord, { id, doc }: Composed) => {
+    const smallest = bookkeepers.gateway(doc.bookkeeper)?.smallestUnits(doc.currency) ?? 1
     const wanted = {
       type: 'sale',
-      amount: raisedToCoin(recurring, smallest),
+      amount: raisedToCoin(doc.amountDue, smallest),
       description: 'Recurring preemptive top-up',
       trigger: 'recurring',
       module: 'services',
-      bookkeeper,
+      bookkeeper: doc.bookkeeper,
+      invoiceId: id,
     } as const
     return transactions.open(set, account, wanted)
   }
 
-  const bill = async (account: AccountRecord, invoice: Invoice, month: number) => {
-    const { bookkeeper, recurring } = invoice
-    const monthly = bookkeepers.gateway(bookkeeper)?.capabilities.monthly ?? 'outside'
-    if (monthly === 'outside' || recurring <= 0) return
+  const chargeIfDue = async (set: ChangeSet, account: AccountRecord, composed: Composed) => {
+    const { collection, amountDue } = composed.doc
+    return collection === 'charge' && amountDue > 0 ? (await charge(set, account, composed)).id : undefined
+  }
+
+  const billOf = (account: AccountRecord, invoice: Invoice, month: number, doc: BillDoc): Bill => ({
+    accountId: account.id,
+    month,
+    bookkeeper: bookkeeperKey(invoice.bookkeeper),
+    created: gregorianNow(clock),
+    amount: invoice.total,
+    doc,
+  })
+
+  /** The entries of the ledger, the document, the charge and what follows from them: in one piece. */
+  const bill = async (account: AccountRecord, sheet: Sheet, month: number) => {
     const set = new ChangeSet(author)
-    const doc: BillDoc = { ledger_id: debit(set, account, invoice, month), invoice: invoiceJson(invoice) }
-    if (monthly === 'charge') doc.transaction_id = (await charge(set, account, invoice)).id
-    rows.add(set, {
-      accountId: account.id,
-      month,
-      bookkeeper: bookkeeperKey(bookkeeper),
-      created: gregorianNow(clock),
-      amount: recurring,
-      doc,
-    })
+    const composed = await invoices.compose(account, sheet, month)
+    const { priced } = sheet
+    const entryIds = priced ? debit(set, account, priced, month) : []
+    const attempt = await chargeIfDue(set, account, composed)
+    await invoices.issue(set, { composed, sheet, month, entryIds, attempt: attempt ?? '' })
+    if (priced) {
+      charged.billed(set, account.id, { month, invoice: priced })
+      rows.add(
+        set,
+        billOf(account, priced, month, {
+          ledger_id: entryIds[0] ?? '',
+          ...(attempt === undefined ? {} : { transaction_id: attempt }),
+          invoice: invoiceJson(priced),
+        }),
+      )
+    }
     try {
       await store.commit(set)
     } catch (error) {
@@ -105,7 +127,8 @@ export const createBilling = (tools: Tools) => {
   const billAccount = async (accountId: string, month: number): Promise<boolean> => {
     try {
       const account = await books.account(accountId)
-      if (account) for (const invoice of await books.invoices(account)) await bill(account, invoice, month)
+      if (account)
+        for (const sheet of await invoices.sheets(account, month)) await bill(account, sheet, month)
       return true
     } catch (error) {
       if (error instanceof Failure && error.kind === 'datastore_unreachable') throw error
@@ -158,5 +181,31 @@ export const createBilling = (tools: Tools) => {
     },
   }
 
-  return { round, of: rows.of }
+  let doneMonth = 0
+
+  return {
+    round,
+    of: rows.of,
+
+    /** Whether everybody was billed for the month that has begun. */
+    async isDone(): Promise<boolean> {
+      const month = currentMonth()
+      if (doneMonth === month) return true
+      const known = await rows.progress()
+      const isDone = !known || (known.month === month && known.isDone)
+      if (isDone && known) doneMonth = month
+      return isDone
+    },
+
+    /** Accounts, and those above them: what is counted of one may be billed to any of these. */
+    async withThoseAbove(accountIds: readonly string[]): Promise<Set<string>> {
+      const trees = await Promise.all(
+        [...new Set(accountIds)].map(async (id) => [id, ...((await books.account(id))?.hidden.tree ?? [])]),
+      )
+      return new Set(trees.flat())
+    },
+
+    /** Has an account billed for the month that has begun, if that is still to be done. */
+    catchUp: (accountId: string) => billAccount(accountId, currentMonth()),
+  }
 }

@@ -60,10 +60,13 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
     }))
   },
 
-  /** Accounts that ever had anything to do with services, in the order of their ids. */
+  /** Accounts that ever had anything to do with services or money, in the order of their ids. */
   async accountsAfter(accountId: string, limit: number): Promise<string[]> {
     const rows = await scan(
-      "SELECT account_id FROM records WHERE kind = 'services' AND account_id > $1 ORDER BY account_id LIMIT $2",
+      `SELECT account_id FROM (
+          SELECT account_id FROM records WHERE kind = 'services' AND account_id > $1
+          UNION SELECT account_id FROM ledger_balances WHERE account_id > $1) AS payers
+        ORDER BY account_id LIMIT $2`,
       [accountId, limit],
     )
     return rows.map((row) => row.account_id as string)

@@ -1,7 +1,7 @@
 // What older clients read beside transactions: the monthly bills, and what an account pays as a subscription.
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
-import { itemJson } from '../../services/area.ts'
+import { itemJson, taxLineJson } from '../../services/area.ts'
 import type { Invoice } from '../../services/pricing/invoices.ts'
 import { billingCycle } from '../../services/rules.ts'
 import { bookkeeperOfKey } from '../../services/synchronization/rules.ts'
@@ -26,10 +26,12 @@ const monthOf = (unixMilliseconds: number) => {
 /** One for each bookkeeper. Times in Gregorian seconds. */
 export const subscriptionsOf = (invoices: readonly Invoice[], firstGregorian: number, nowUnixMs: number) => {
   const { next } = billingCycle(nowUnixMs, gregorianOfUnix)
-  return invoices.map(({ bookkeeper, recurring, items }) => ({
+  return invoices.map(({ bookkeeper, total, taxes, items }) => ({
     id: bookkeeper.id,
     bookkeeper,
-    price: dollarsOfUnits(recurring),
+    // With the taxes that are added: it is what is paid.
+    price: dollarsOfUnits(total),
+    taxes: taxes.map(taxLineJson),
     billing_first_date: firstGregorian,
     billing_start_date: monthOf(nowUnixMs),
     billing_end_date: next - 1,

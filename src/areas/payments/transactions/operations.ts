@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
@@ -6,7 +7,14 @@ import { newId, randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Mail } from '../../../mail/mail.ts'
-import { type Absent, declined, type Gateway, type Outcome, unknown } from '../../../payment/gateway.ts'
+import {
+  type Absent,
+  declined,
+  type Gateway,
+  type Outcome,
+  type OutsideRefund,
+  unknown,
+} from '../../../payment/gateway.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -24,6 +32,7 @@ import {
   statusAfter,
   type Transaction,
   type TransactionDoc,
+  type TransactionStatus,
   type TransactionType,
   type Trigger,
 } from './rules.ts'
@@ -41,6 +50,8 @@ export interface Wanted {
   bookkeeper: Bookkeeper
   metadata?: Record<string, unknown>
   order_id?: string
+  /** What it is to pay. */
+  invoiceId?: string
   sale?: Transaction
 }
 
@@ -54,6 +65,8 @@ interface Tools {
   mail: Mail
   queue: Queue
   log: Log
+  /** Called with the change set in which it is booked how a transaction ended. */
+  ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
 }
 
 const roundAuthor: Author = { requestId: 'transactions' }
@@ -89,7 +102,7 @@ export const createTransactions = (tools: Tools) => {
     sale?.doc.currency ?? (await settings.of('services')).currency
 
   const docOf = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<TransactionDoc> => {
-    const { description, trigger, module, bookkeeper, metadata, order_id, sale, type } = wanted
+    const { description, trigger, module, bookkeeper, metadata, order_id, invoiceId, sale, type } = wanted
     const means = type === 'sale' ? await bookkeepers.means(account.id, bookkeeper) : undefined
     return {
       account: { id: account.id, name: account.doc.name },
@@ -100,6 +113,7 @@ export const createTransactions = (tools: Tools) => {
       audit: await audit.who(author),
       ...(metadata ? { metadata } : {}),
       ...(order_id === undefined ? {} : { order_id }),
+      ...(invoiceId === undefined ? {} : { invoice_id: invoiceId }),
       ...(means ? { means } : {}),
       ...(sale ? { sale: { id: sale.id, charge_id: sale.doc.result?.id ?? '' } } : {}),
     }
@@ -174,12 +188,18 @@ export const createTransactions = (tools: Tools) => {
       const transaction = await rows.get(accountId, id)
       if (!isOpen(transaction)) return { state: 'done' }
       const { status, reason = '', message = '' } = resultOf(answer)
-      const set = await settlement(begun.get(id) ?? roundAuthor, transaction, answer)
+      const set = await settlement.settle(begun.get(id) ?? roundAuthor, transaction, answer)
       return { state: ends[statusAfter(answer)], outcome: `${status} ${reason} ${message}`, sets: [set] }
     },
   }
 
-  const carryOut = async (author: Author, account: AccountRecord, wanted: Wanted): Promise<Transaction> => {
+  /** `alongside` adds what is to be written together with the wish. */
+  const carryOut = async (
+    author: Author,
+    account: AccountRecord,
+    wanted: Wanted,
+    alongside?: (set: ChangeSet, transaction: Transaction) => void,
+  ): Promise<Transaction> => {
     const gateway = await gatewayOf(wanted.bookkeeper)
     const { capabilities, smallestUnits } = gateway
     const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
@@ -190,6 +210,7 @@ export const createTransactions = (tools: Tools) => {
     const set = new ChangeSet(author)
     const patience = (await gateway.patienceMs(wanted.bookkeeper.vendor_id)) + graceMs
     const transaction = await open(set, account, wanted, clock.now() + patience)
+    alongside?.(set, transaction)
     await store.commit(set)
     // From here on the request is no part of it: nothing may be carried out once more for its key.
     const { idempotency: _, ...plainAuthor } = author
@@ -202,10 +223,51 @@ export const createTransactions = (tools: Tools) => {
     return rows.get(account.id, transaction.id)
   }
 
+  /**
+   * Adds a refund that somebody made at the gateway itself, as it is booked when it is asked for here. It happens once:
+   * its id follows from the gateway's.
+   */
+  const adopt = async (set: ChangeSet, account: AccountRecord, sale: Transaction, refund: OutsideRefund) => {
+    const id = `${monthOf(refund.createdUnix * 1000)}-${hash('md5', `refund/${refund.id}`, 'hex')}`
+    const left = sale.amount - sale.refunded
+    if ((await rows.find(sale.accountId, id)) || left < refund.amount) return undefined
+    const now = clock.now()
+    const wanted: Wanted = {
+      type: 'refund',
+      amount: refund.amount,
+      description: 'Refund by the payment processor',
+      trigger: 'outside',
+      module: 'gateway',
+      bookkeeper: sale.doc.bookkeeper,
+      sale,
+    }
+    const transaction: Transaction = {
+      accountId: sale.accountId,
+      id,
+      created: gregorianOfUnix(now / 1000),
+      place: newId(now),
+      madeAt: now,
+      type: 'refund',
+      status: 'completed',
+      amount: refund.amount,
+      refunded: 0,
+      doc: await docOf(set.author, account, wanted),
+    }
+    rows.reserve(set, sale, refund.amount)
+    const ledger_id = settlement.book(set, transaction)
+    const doc = { ...transaction.doc, ledger_id, result: { status: 'succeeded', id: refund.id } as const }
+    rows.insert(set, { ...transaction, doc })
+    await settlement.tell(set, transaction, doc)
+    return id
+  }
+
   return {
     open,
+    adopt,
     round: queue.round(kind),
     carryOut,
+
+    find: rows.find,
 
     async get(accountId: string, id: string): Promise<Transaction> {
       if (!transactionId.test(id)) throw failure('bad_identifier', { cause: id })

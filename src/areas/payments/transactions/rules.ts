@@ -9,8 +9,8 @@ export type TransactionStatus = 'pending' | 'unknown' | 'completed' | 'failed'
 
 export type TransactionType = 'sale' | 'refund'
 
-/** Who lets money move: somebody, the balance, or the month. */
-export type Trigger = 'manual' | 'automatic' | 'recurring'
+/** Who lets money move: somebody, the balance, the month, or somebody at the gateway itself. */
+export type Trigger = 'manual' | 'automatic' | 'recurring' | 'outside'
 
 /** What the gateway said last. */
 export interface TransactionResult {
@@ -31,6 +31,8 @@ export interface TransactionDoc {
   currency: string
   metadata?: Record<string, unknown>
   order_id?: string
+  /** What it is to pay. */
+  invoice_id?: string
   audit?: object
   /** What is charged; its ids are the gateway's. */
   means?: PaymentMeans & { last_four?: string }

@@ -7,7 +7,13 @@ import type { Store } from '../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
 import type { Books } from '../../services/books.ts'
-import { resultOf, statusAfter, type Transaction, type TransactionDoc } from './rules.ts'
+import {
+  resultOf,
+  statusAfter,
+  type Transaction,
+  type TransactionDoc,
+  type TransactionStatus,
+} from './rules.ts'
 import type { TransactionStore } from './store.ts'
 
 interface Tools {
@@ -17,10 +23,11 @@ interface Tools {
   bookkeepers: Bookkeepers
   ledgers: Ledgers
   mail: Mail
+  ended(set: ChangeSet, transaction: Transaction, status: TransactionStatus): Promise<void>
 }
 
 /** What follows from how a movement ended, in one change set: the ledger, the standing, the mail. */
-export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mail }: Tools) => {
+export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mail, ended }: Tools) => {
   const { clock } = store
 
   const post = (set: ChangeSet, transaction: Transaction): string => {
@@ -53,7 +60,8 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
     const { reason = 'declined', message = reason, status } = doc.result ?? {}
     if (status === 'succeeded')
       await mail.notify(set, { notice: 'transaction', account, to: [], values: common })
-    else
+    // Who has an invoice is told what follows from that, by the notices about it.
+    else if (doc.invoice_id === undefined || doc.executor.trigger === 'manual')
       await mail.notify(set, {
         notice: 'transaction_failed',
         account,
@@ -66,12 +74,13 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
   const noteStanding = async (set: ChangeSet, { accountId, type, doc }: Transaction, outcome: Outcome) => {
     if (type !== 'sale') return
     if (outcome.status === 'succeeded') await bookkeepers.note(set, accountId, 'payment_declined', true)
-    else if (doc.executor.trigger === 'recurring')
+    // Of an invoice's payment more is tried first.
+    else if (doc.executor.trigger === 'recurring' && doc.invoice_id === undefined)
       await bookkeepers.note(set, accountId, 'payment_declined', false)
   }
 
   /** The change set that books how a movement ended, or notes that nobody knows. */
-  return async (author: Author, transaction: Transaction, outcome: Outcome) => {
+  const settle = async (author: Author, transaction: Transaction, outcome: Outcome) => {
     const set = new ChangeSet(author)
     rows.takeTurn(set, transaction)
     const status = statusAfter(outcome)
@@ -82,7 +91,10 @@ export const createSettlement = ({ store, rows, books, bookkeepers, ledgers, mai
     if (status === 'failed' && doc.sale)
       rows.unreserve(set, transaction.accountId, doc.sale.id, transaction.amount)
     await noteStanding(set, transaction, outcome)
+    await ended(set, { ...transaction, doc }, status)
     await tell(set, transaction, doc)
     return set
   }
+
+  return { settle, book: post, tell }
 }

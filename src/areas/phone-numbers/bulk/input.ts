@@ -3,7 +3,8 @@ import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { mergePatch } from '../../../lib/json-merge.ts'
+import { mergeObject } from '../../../lib/json-merge.ts'
+import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Validate } from '../../area.ts'
@@ -15,7 +16,6 @@ import type {
   TaskContext,
   TaskRow,
 } from '../../tasks/operations.ts'
-import type { CarrierModule } from '../carriers/names.ts'
 import type { OrderEnd } from '../errands.ts'
 import type { NumberPlan, NumberRecord, Numbers, NumberView } from '../operations.ts'
 import { PhoneNumber } from '../schema.ts'
@@ -113,7 +113,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     if (Object.keys(fields).length === 0) return fields
     const { value, problems } = await validate(PhoneNumber, fields)
     if (hasProblems(problems)) throw invalid(problems)
-    return value as Json
+    return value
   }
 
   const requireStored = async ({ view, number }: Errand) => {
@@ -129,7 +129,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     if (cells.ported_in === 'true') return { state: 'in_service', portedIn: true }
     const { import_defaults_to_carrier: standard } = await settings.of('number_manager')
     const carrier = (isOperator && cells.carrier_module) || standard
-    return { state: (isOperator && cells.state) || 'in_service', carrier: carrier as CarrierModule }
+    return { state: (isOperator && cells.state) || 'in_service', carrier }
   }
 
   const update =
@@ -138,7 +138,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
       const { view, number, cells, context } = errand
       const fields = publicFieldsIn(cells)
       const known = how === 'merge' ? await numbers.visible(view, context.actor, number) : undefined
-      const whole = await judged(known ? (mergePatch(known.doc, fields) as Json) : fields)
+      const whole = await judged(known ? mergeObject(known.doc, fields) : fields)
       const request = { ...requestOf(errand), reach: 'tree' as const, how: 'replace' as const }
       return numbers.plan.update(view, { ...request, fields: whole })
     }
@@ -243,8 +243,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     const orders = createBatchOrders(numbers)
     const results: RowResult<Left>[] = []
     const takeTurns = createTurns()
-    for (const [index, { cells, earlier, number: place }] of rows.entries()) {
-      const number = texts[index] as string
+    for (const [number, { cells, earlier, number: place }] of zip(texts, rows)) {
       if (earlier) view.put(await numbers.normalize(number), earlier.stored)
       const orderId = `${context.taskId}-${place}`
       results.push(await attempt(perform, { view, number, cells, context, orderId }, orders))
@@ -342,5 +341,5 @@ type Performers = Work['performers']
 export const createNumberInputActions = (tools: NumberTaskTools): TaskAction[] => {
   const work = createWork(tools)
   const names = Object.keys(wordings) as (keyof Work['performers'])[]
-  return names.map((name) => actionOf(name, work) as TaskAction)
+  return names.map((name) => actionOf(name, work))
 }

@@ -1,6 +1,8 @@
 // The actions that list numbers.
+
 import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
+import { elementAt } from '../../../lib/list.ts'
 import type { OutputAction, OutputPart, TaskContext } from '../../tasks/operations.ts'
 import type { NumberRecord } from '../operations.ts'
 import type { NumberState } from '../rules.ts'
@@ -44,7 +46,7 @@ export const createNumberOutputActions = (tools: NumberTaskTools): OutputAction[
     const names = await namesOf(page)
     return {
       rows: page.map((number) => numberRow(number, names.get(number.accountId))),
-      position: placeOf(page.at(-1) as NumberRecord),
+      position: placeOf(elementAt(page, -1)),
     }
   }
 

@@ -62,7 +62,7 @@ export const ownFieldPrefix = 'opaque.'
 // Names that mean something else to every JavaScript object.
 const treacherous = new Set(['', '__proto__', 'constructor', 'prototype'])
 const isFree = (path: readonly string[]) =>
-  path.every((part) => !treacherous.has(part)) && !/^(?:_|pvt_|id$|used_by$)/.test(path[0] as string)
+  path.every((part) => !treacherous.has(part)) && !/^(?:_|pvt_|id$|used_by$)/.test(path[0] ?? '')
 
 const fieldsByColumn: Readonly<Record<string, Field>> = { ...fieldOf, carrier_name: text('carrier_name') }
 
@@ -177,11 +177,9 @@ const plainReasons: ReadonlySet<string> = new Set(['not_found', 'not_reconcilabl
 
 /** What stands in the column `error` of a row that failed. */
 export const errorTextOf = (failure: Failure): string => {
-  if (failure.kind === 'validation_error') {
-    const { problems } = (failure as Failure<'validation_error'>).details
-    return `bad field(s) ${Object.keys(problems).map(columnOf).join(' ')}`
-  }
-  if (failure.kind === 'billing_issue') return (failure as Failure<'billing_issue'>).details.message
+  if (failure.is('validation_error'))
+    return `bad field(s) ${Object.keys(failure.details.problems).map(columnOf).join(' ')}`
+  if (failure.is('billing_issue')) return failure.details.message
   const told = numberErrorOf(failure)
   if (!told) return failure.kind
   return plainReasons.has(told.error) ? told.error : told.message

@@ -67,7 +67,7 @@ export interface Supplier {
 
 /** A source of numbers. */
 export interface Carrier {
-  module: CarrierModule
+  module: string
   /** Digits of a prefix that it can search by. */
   maximalPrefixLength: number
   /** Whether its numbers cost something. */

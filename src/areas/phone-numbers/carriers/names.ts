@@ -32,14 +32,12 @@ type CarrierName = (typeof usableCarriers)[number]
 export type CarrierModule = `knm_${CarrierName | 'reserved' | 'reserved_reseller'}`
 
 /** The modules that may be asked for numbers, as settings name them. */
-export const carrierModules = [...usableCarriers, 'reserved', 'reserved_reseller'].map(
-  (name) => `knm_${name}`,
-) as readonly string[] as readonly CarrierModule[]
+export const carrierModules: readonly CarrierModule[] = (
+  [...usableCarriers, 'reserved', 'reserved_reseller'] as const
+).map((name) => `knm_${name}` as const)
 
 /** The modules that a number may have. */
 export const numberModules = usableCarriers.map((name) => `knm_${name}` as const)
-
-const known: ReadonlySet<string> = new Set(carrierModules)
 
 /** The module that a name means: with or without its prefix, with the prefix of old installations. */
 export const moduleOf = (name: string): CarrierModule | undefined => {
@@ -47,7 +45,7 @@ export const moduleOf = (name: string): CarrierModule | undefined => {
   // The first interface of this carrier is gone; what it brought is served by the second.
   const today = bare === 'bandwidth' && name !== bare ? 'bandwidth2' : bare
   const module = `knm_${today}`
-  return known.has(module) ? (module as CarrierModule) : undefined
+  return carrierModules.find((one) => one === module)
 }
 
 /** A module's name without its prefix, as clients read it. */
@@ -65,7 +63,7 @@ const free: ReadonlySet<string> = new Set([
 /** Whether numbers of a carrier cost something by being there. */
 export const isBillable = (module: string) => !free.has(module)
 
-const longestPrefixes: Readonly<Partial<Record<CarrierModule, number>>> = {
+const prefixLengths: Readonly<Partial<Record<CarrierModule, number>>> = {
   knm_local: 10,
   knm_inventory: 10,
   knm_reserved: 10,
@@ -76,5 +74,7 @@ const longestPrefixes: Readonly<Partial<Record<CarrierModule, number>>> = {
   knm_other: 10,
 }
 
+const longestPrefixes: ReadonlyMap<string, number> = new Map(Object.entries(prefixLengths))
+
 /** Digits of a prefix that a carrier can search by. Carriers that are outside companies take an area code. */
-export const maximalPrefixLengthOf = (module: CarrierModule) => longestPrefixes[module] ?? 3
+export const maximalPrefixLengthOf = (module: string) => longestPrefixes.get(module) ?? 3

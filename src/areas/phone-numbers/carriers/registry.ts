@@ -1,7 +1,7 @@
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Carrier } from './carrier.ts'
-import { type CarrierModule, carrierModules } from './names.ts'
+import { carrierModules } from './names.ts'
 import { otherCarrier } from './other.ts'
 import type { Phonebook } from './phonebook.ts'
 import { poolCarrier } from './pools.ts'
@@ -16,7 +16,7 @@ interface Tools {
 
 export interface Carriers {
   /** The carrier of a module. Most names are labels: outside companies whose interfaces nothing here speaks. */
-  of(module: CarrierModule): Carrier
+  of(module: string): Carrier
 }
 
 export const createCarriers = ({ store, settings, phonebook }: Tools): Carriers => {
@@ -30,7 +30,7 @@ export const createCarriers = ({ store, settings, phonebook }: Tools): Carriers 
     poolCarrier(stock, 'knm_inum'),
     otherCarrier(phonebook, settings),
   ]
-  const carriers = new Map(carrierModules.map((module) => [module, labelOnly(module)]))
+  const carriers = new Map<string, Carrier>(carrierModules.map((module) => [module, labelOnly(module)]))
   for (const carrier of speaking) carriers.set(carrier.module, carrier)
   return { of: (module) => carriers.get(module) ?? labelOnly(module) }
 }

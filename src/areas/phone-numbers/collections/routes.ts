@@ -1,8 +1,10 @@
+import type { Static } from 'typebox'
 import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { type Call, del, patch, post, put, type Route } from '../../../http/route.ts'
 import { isObject, isTrue, type Json } from '../../../lib/json.ts'
+import { memberOf } from '../../../lib/member.ts'
 import { numberListProblems } from '../number-list.ts'
 import type { Numbers } from '../operations.ts'
 import { CollectionOutcome, NumberCollection } from '../schema.ts'
@@ -10,19 +12,16 @@ import type { NumberCollections, Plan } from './operations.ts'
 
 const collection = '/v2/accounts/{account_id}/phone_numbers/collection'
 
-type CollectionCall = Pick<Call, 'account' | 'actor' | 'author' | 'request' | 'sent'> & { data: unknown }
+type CollectionCall = Pick<Call, 'account' | 'actor' | 'author' | 'request' | 'sent'> & {
+  data: Static<typeof NumberCollection>
+}
 
 export const numberCollectionRoutes = (collections: NumberCollections, { plan }: Numbers): Route[] => {
   const apply = async ({ data, account, actor, author }: CollectionCall, perform: Plan, status?: number) => {
-    const { numbers } = data as { numbers: string[] }
+    const { numbers = [] } = data
     const { success, error } = await collections.apply(numbers, perform, { by: actor, author, account })
     const failed = Object.keys(error).length > 0 ? error : []
     return answer({ data: { success, error: failed }, ...(status ? { status } : {}) })
-  }
-
-  const fieldsOf = ({ data }: CollectionCall) => {
-    const { numbers: _, ...fields } = data as Json
-    return fields
   }
 
   // The list has errors of its own, and nulls that remove fields must get through.
@@ -30,7 +29,7 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
     allow: accountMember,
     body: NumberCollection,
     answers: CollectionOutcome,
-    judge: async ({ sent }: { sent: unknown }) => numberListProblems((sent as Json | undefined)?.numbers),
+    judge: async ({ sent }: { sent: unknown }) => numberListProblems(memberOf(sent, 'numbers')),
   }
 
   return [
@@ -76,10 +75,9 @@ export const numberCollectionRoutes = (collections: NumberCollections, { plan }:
 }
 
 /** Fields that are null in the request remove what stands there. */
-const mergedFields = ({ data, sent }: CollectionCall): Json => {
-  const { numbers: _, ...fields } = data as Json
-  return withNulls(fields, sent)
-}
+const mergedFields = (call: CollectionCall): Json => withNulls(fieldsOf(call), call.sent)
+
+const fieldsOf = ({ data: { numbers: _, ...fields } }: CollectionCall): Json => fields
 
 const withNulls = (fields: Json, sent: unknown): Json => {
   const kept: Json = { ...fields }

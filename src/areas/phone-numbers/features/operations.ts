@@ -51,6 +51,9 @@ const listOf = (settings: Json, key: 'allow' | 'deny') => {
   return isTexts(list) ? list : undefined
 }
 
+/** Only what has passed as an address stands there. */
+const addressIn = (features: Readonly<Json> | undefined) => features?.e911 as E911 | undefined
+
 const withoutStatus = ({ status: _, ...address }: E911) => address
 
 const isSameAddress = (a: E911, b: E911) =>
@@ -60,8 +63,8 @@ const isSameAddress = (a: E911, b: E911) =>
 const isRegistered = (address: E911, known: E911 | undefined) =>
   known !== undefined && known.status !== 'ERROR' && isSameAddress(address, known)
 
-const displayNameOf = (features: Readonly<Record<string, unknown>>) =>
-  (features.outbound_cnam as { display_name?: string } | undefined)?.display_name
+const displayNameOf = ({ outbound_cnam: cnam }: Readonly<Json>) =>
+  isObject(cnam) && typeof cnam.display_name === 'string' ? cnam.display_name : undefined
 
 /** A number as somebody outside sees it. */
 interface Dressed extends Subscriber {
@@ -118,8 +121,9 @@ export const createNumberFeatures = ({ clock, settings, provider, findAccount, r
   /** The address as it is kept: what has not changed is not judged again. */
   const addressOf = async (subscriber: Subscriber, doc: NumberDoc, before: NumberRecord | undefined) => {
     const given = doc.e911 as E911
-    const known = before?.hidden.features.e911 as E911 | undefined
-    const named = { ...given, caller_name: given.caller_name ?? known?.caller_name } as E911
+    const known = addressIn(before?.hidden.features)
+    const name = given.caller_name ?? known?.caller_name
+    const named = name === undefined ? given : { ...given, caller_name: name }
     if (known && before?.accountId === subscriber.accountId && isRegistered(named, known)) return known
     return accepted(subscriber, given)
   }
@@ -140,8 +144,8 @@ export const createNumberFeatures = ({ clock, settings, provider, findAccount, r
         ...awaiting(of.hidden),
       })
     const [was, is] = [before?.hidden.features ?? {}, hidden.features]
-    const address = is.e911 as E911 | undefined
-    const known = before?.accountId === accountId ? (was.e911 as E911 | undefined) : undefined
+    const address = addressIn(is)
+    const known = before?.accountId === accountId ? addressIn(was) : undefined
     if (before && was.e911 && !address)
       tell({ number, accountId: before.accountId, hidden: before.hidden }, { what: 'no address' })
     if (address && !isRegistered(address, known))

@@ -75,6 +75,7 @@ const isAvailable = (available: readonly string[], feature: string) =>
   available.includes(feature) || (feature.endsWith('_cnam') && available.includes('cnam'))
 
 const fieldsOfFeatures = ['cnam', 'e911', 'port', ...ownFeatures, 'sms', 'mms'] as const
+const featureFields: ReadonlySet<string> = new Set(fieldsOfFeatures)
 
 /** Whether any of the public fields asks for a feature. */
 export const asksForFeatures = (doc: Json) => fieldsOfFeatures.some((field) => Object.hasOwn(doc, field))
@@ -86,9 +87,7 @@ export const refusedFeature = (doc: Json, available: readonly string[]): string 
 /** The public fields without those that ask for what the number may not have. */
 export const withoutRefused = (doc: Json, available: readonly string[]): Json =>
   Object.fromEntries(
-    Object.entries(doc).filter(
-      ([field]) => !(fieldsOfFeatures as readonly string[]).includes(field) || isAvailable(available, field),
-    ),
+    Object.entries(doc).filter(([field]) => !featureFields.has(field) || isAvailable(available, field)),
   )
 
 const isFilled = (value: unknown) => isObject(value) && Object.keys(value).length > 0

@@ -45,7 +45,8 @@ export const createLocalities = (store: Store) => {
     const known = await rows.find(edition.generation, [...new Set([...candidates.values()].flat())])
     for (const [number, prefixes] of candidates) {
       const longest = prefixes.find((prefix) => known.has(prefix))
-      if (longest !== undefined) found.set(number, known.get(longest) as Locality)
+      const locality = longest === undefined ? undefined : known.get(longest)
+      if (locality) found.set(number, locality)
     }
     return found
   }

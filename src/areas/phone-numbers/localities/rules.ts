@@ -52,7 +52,7 @@ const prefixProblem = (prefix: string | undefined) => {
 /** What a line says; a text instead tells why it cannot be used. */
 export const localityIn = (cells: Cells, places: ReadonlyMap<Column, number>): Locality | string => {
   if (cells.length !== places.size) return `has ${cells.length} cells instead of ${places.size}`
-  const cell = (column: Column) => (cells[places.get(column) as number] ?? '').trim()
+  const cell = (column: Column) => (cells[places.get(column) ?? -1] ?? '').trim()
   const country = cell('country').toUpperCase()
   if (!isCountry(country)) return `country '${country.slice(0, 20)}' is unknown`
   const prefix = e164Prefix(cell('prefix').replace(/[ ().-]/g, ''), country)

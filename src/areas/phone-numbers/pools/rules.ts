@@ -17,18 +17,17 @@ interface PoolPlaces {
   carrier: number
 }
 
-const columns = ['e164', 'account_id', 'carrier_module']
+const [numberColumn, accountColumn, carrierColumn] = ['e164', 'account_id', 'carrier_module']
+const columns = [numberColumn, accountColumn, carrierColumn]
 
 /** Which cell of a line is which column; a text instead says what is wrong with the header. */
 export const poolPlacesIn = (header: Cells): PoolPlaces | string => {
   const names = header.map((cell) => (cell ?? '').trim().toLowerCase())
   const strange = names.find((name, at) => !columns.includes(name) || names.indexOf(name) !== at)
   if (strange !== undefined) return `the header has a column '${strange}' too much`
-  const [number, accountId, carrier] = columns.map((column) => names.indexOf(column)) as [
-    number,
-    number,
-    number,
-  ]
+  const number = names.indexOf(numberColumn)
+  const accountId = names.indexOf(accountColumn)
+  const carrier = names.indexOf(carrierColumn)
   if (number < 0 || accountId < 0) return 'the header has no columns e164 and account_id'
   return { number, accountId, carrier }
 }

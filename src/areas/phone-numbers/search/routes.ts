@@ -37,8 +37,6 @@ export const visitOf = ({ account, actor }: Searcher): Visit & { account: Call['
 const isWithinReseller = ({ id, hidden }: Call['account'], resellerId: string) =>
   id === resellerId || hidden.tree.includes(resellerId)
 
-const numbersIn = (data: { numbers?: unknown }) => data.numbers as string[]
-
 export const numberSearchRoutes = (search: NumberSearch): Route[] => {
   const namedReseller = ({ request }: Pick<Call, 'request'>) => {
     const id = request.value('reseller_id')
@@ -105,14 +103,14 @@ export const numberSearchRoutes = (search: NumberSearch): Route[] => {
       summary: 'Ask the carriers about numbers',
       ...inQuestion,
       answers: NumberChecks,
-      run: (call) => search.check(visitOf(call), numbersIn(call.data)),
+      run: (call) => search.check(visitOf(call), call.data.numbers ?? []),
     }),
     post(`${onAccount}/locality`, {
       summary: 'Tell where numbers are',
       ...inQuestion,
       answers: keyed(NumberLocality),
       fails: ['init_failed'],
-      run: ({ data }) => search.localityOf(numbersIn(data)),
+      run: ({ data }) => search.localityOf(data.numbers ?? []),
     }),
   ]
 }

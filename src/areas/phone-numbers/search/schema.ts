@@ -54,7 +54,7 @@ export type CarriersInfo = Static<typeof CarriersInfo>
 
 /** Numbers that are asked about. Their form is judged by number-list.ts, whose errors have names of their own. */
 export const NumberQuestion = open(
-  { numbers: Type.Unsafe<unknown>({ description: 'Array of numbers, no two of them the same' }) },
+  { numbers: Type.Unsafe<readonly string[]>({ description: 'Array of numbers, no two of them the same' }) },
   { title: 'Numbers in question' },
 )
 

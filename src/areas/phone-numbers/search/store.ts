@@ -31,7 +31,7 @@ const pack = (offers: readonly Offer[]) => {
 }
 
 const unpack = (text: string): Offer[] => {
-  const { stock, foreign } = JSON.parse(text) as Packed
+  const { stock, foreign }: Packed = JSON.parse(text)
   return [
     ...stock.flatMap(([carrier, state, numbers]) =>
       numbers.split(' ').map((number): Offer => ({ number, state, carrier })),

@@ -39,8 +39,7 @@ export const createServiceAudit = (tools: {
   const { records, clock } = store
   const entries = createAuditStore(store)
 
-  const accountName = async (id: string) =>
-    ((await records.find(id, accountKind, id)) as AccountRecord | undefined)?.doc.name ?? id
+  const accountName = async (id: string) => (await records.find(id, accountKind, id))?.doc.name ?? id
 
   const authentication = async ({ authAccountId, authMethod = '' }: Author) =>
     authAccountId === undefined

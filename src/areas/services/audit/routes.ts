@@ -38,7 +38,7 @@ const rowOf = ({ id, doc, ...times }: AuditEntry) => ({
   status: doc.status,
   reason: doc.reason,
   message: doc.message,
-  type: (doc.audit as { changes: { type: readonly string[] } }).changes.type,
+  type: doc.audit.changes.type,
   summary: doc.invoice.summary,
   ...timesOf(times),
 })

@@ -8,8 +8,8 @@ interface Named {
   name: string
 }
 
-/** Why an invoice changed: the account's own counts or plans, those of an account below, or counts set by hand. */
-export type AuditReason = 'account' | 'cascade' | 'manual'
+/** Why an invoice changed: the account's own counts or plans, those of an account below, counts set by hand, or a plan that was edited. */
+export type AuditReason = 'account' | 'cascade' | 'manual' | 'plan'
 
 /** What an audit entry tells beside its invoice. Who did it is told as far as it is known. */
 export interface AuditFacts {
@@ -23,11 +23,19 @@ export interface AuditFacts {
   request?: { id: string; client_ip: string; method: string; path: string } | undefined
 }
 
+export const auditStatuses = ['pending', 'completed', 'failed'] as const
+
 export interface AuditDoc {
-  status: 'pending' | 'completed' | 'failed'
+  status: (typeof auditStatuses)[number]
   reason?: string
   message?: string
-  audit: object
+  audit: {
+    account: Named
+    changes: { type: readonly AuditReason[]; account_id: string; account_name: string }
+    authentication?: AuditFacts['authentication']
+    agent?: object
+    request?: AuditFacts['request']
+  }
   invoice: ReturnType<typeof comparedJson>
   bookkeeper: { id: string; type: string; vendor_id: string; results: readonly object[] }
 }

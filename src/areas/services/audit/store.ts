@@ -1,7 +1,8 @@
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, json, oneOf, optional, type RowOf, shape, table, text } from '../../../storage/table.ts'
 import { bookkeeperKey } from '../synchronization/rules.ts'
-import type { AuditDoc, AuditEntry, QuantityDay } from './rules.ts'
+import { type AuditDoc, type AuditEntry, auditStatuses, type QuantityDay } from './rules.ts'
 
 /** Gregorian seconds, both inclusive. */
 export interface AuditPage {
@@ -20,42 +21,67 @@ interface Told {
   results?: readonly object[]
 }
 
-const columns = 'id, created, place, made_at, status, outcome, doc'
+const entries = table('service_audit', {
+  accountId: text(),
+  id: text(),
+  created: integer(),
+  status: oneOf(auditStatuses),
+  bookkeeper: text(),
+  doc: json<AuditDoc>(),
+  place: text(),
+  madeAt: integer(),
+  outcome: optional(json<Told>()),
+})
 
-const toEntry = (row: Record<string, string | number | null>): AuditEntry => {
-  const doc = JSON.parse(row.doc as string) as AuditDoc
-  const { results = [], ...told } = JSON.parse((row.outcome as string | null) ?? '{}') as Told
-  const status = row.status as AuditDoc['status']
-  return {
-    id: row.id as string,
-    created: row.created as number,
-    place: row.place as string,
-    madeAt: row.made_at as number,
-    doc: { ...doc, status, ...told, bookkeeper: { ...doc.bookkeeper, results } },
-  }
+const told = entries.pick('id', 'created', 'place', 'madeAt', 'status', 'outcome', 'doc')
+
+const insert = entries
+  .pick('accountId', 'id', 'created', 'status', 'bookkeeper', 'doc', 'place', 'madeAt')
+  .insert()
+
+const dayColumns = shape({
+  category: text(),
+  item: text(),
+  day: integer(),
+  addition: integer(),
+  removal: integer(),
+  own: integer(),
+  below: integer(),
+  lastAt: integer(),
+})
+
+const toEntry = ({ status, outcome = {}, doc, ...entry }: RowOf<typeof told>): AuditEntry => {
+  const { results = [], ...answer } = outcome
+  return { ...entry, doc: { ...doc, status, ...answer, bookkeeper: { ...doc.bookkeeper, results } } }
 }
 
 export const createAuditStore = ({ all }: Store) => ({
   /** Adds an entry to a change set. */
   add(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
     set
-      .run(
-        `INSERT INTO service_audit (account_id, id, created, status, bookkeeper, doc, place, made_at)
-          VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-        [
-          ...[accountId, id, created, doc.status, bookkeeperKey(doc.bookkeeper), JSON.stringify(doc)],
-          ...[place, madeAt],
-        ],
+      .add(
+        insert({
+          accountId,
+          id,
+          created,
+          status: doc.status,
+          bookkeeper: bookkeeperKey(doc.bookkeeper),
+          doc,
+          place,
+          madeAt,
+        }),
       )
       .record({ accountId, kind: 'service_audit', id, action: 'created' })
   },
 
   async find(accountId: string, id: string): Promise<AuditEntry | undefined> {
-    const [row] = await all(`SELECT ${columns} FROM service_audit WHERE account_id = $1 AND id = $2`, [
-      accountId,
-      id,
-    ])
-    return row && toEntry(row)
+    const entry = told.first(
+      await all(`SELECT ${told.columns} FROM service_audit WHERE account_id = $1 AND id = $2`, [
+        accountId,
+        id,
+      ]),
+    )
+    return entry && toEntry(entry)
   },
 
   async page({ accountId, from, to, after, limit, descending }: AuditPage): Promise<AuditEntry[]> {
@@ -63,30 +89,21 @@ export const createAuditStore = ({ all }: Store) => ({
     const order = descending ? 'DESC' : 'ASC'
     const keyset = after ? `AND (created, place) ${side} ($5, $6)` : ''
     const rows = await all(
-      `SELECT ${columns} FROM service_audit
+      `SELECT ${told.columns} FROM service_audit
         WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
         ORDER BY created ${order}, place ${order} LIMIT $4`,
       [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])],
     )
-    return rows.map(toEntry)
+    return told.list(rows).map(toEntry)
   },
 
   /** The days from one to another (numbers like 20261121) on which counts of an account moved, oldest first. */
   async days(accountId: string, from: number, to: number): Promise<QuantityDay[]> {
     const rows = await all(
-      `SELECT category, item, day, addition, removal, own, below, last_at FROM quantity_days
+      `SELECT ${dayColumns.columns} FROM quantity_days
         WHERE account_id = $1 AND day BETWEEN $2 AND $3 ORDER BY day`,
       [accountId, from, to],
     )
-    return rows.map((row) => ({
-      category: row.category as string,
-      item: row.item as string,
-      day: row.day as number,
-      addition: row.addition as number,
-      removal: row.removal as number,
-      own: row.own as number,
-      below: row.below as number,
-      lastAt: row.last_at as number,
-    }))
+    return dayColumns.list(rows)
   },
 })

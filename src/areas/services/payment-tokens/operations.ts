@@ -1,7 +1,7 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { failure, invalid } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
-import type { Vault } from '../../../payment/gateway.ts'
+import type { KeptMeans, Vault } from '../../../payment/gateway.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Bookkeepers } from '../bookkeepers.ts'
@@ -64,12 +64,13 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
     return doc.payment_tokens ?? {}
   }
 
-  const get = async (accountId: string, id: string): Promise<PaymentToken> => {
-    const tokens = await tokensOf(accountId)
+  const tokenIn = (tokens: PaymentTokens, id: string): PaymentToken => {
     const token = Object.hasOwn(tokens, id) ? tokens[id] : undefined
     if (!token) throw failure('bad_identifier', { cause: id })
     return token
   }
+
+  const get = async (accountId: string, id: string) => tokenIn(await tokensOf(accountId), id)
 
   return {
     get,
@@ -100,7 +101,26 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
           payment_tokens: isDefault ? withDefault(tokens, kept.token, now) : tokens,
         }
       })
-      return saved[kept.token] as PaymentToken
+      return tokenIn(saved, kept.token)
+    },
+
+    /** Adds to a change set what a gateway says of a payment method that it keeps. False when the account has it not. */
+    async refresh(
+      set: ChangeSet,
+      accountId: string,
+      {
+        bookkeeper,
+        customer,
+        means,
+      }: { bookkeeper: PaymentToken['bookkeeper']; customer: string; means: KeptMeans },
+    ): Promise<boolean> {
+      const before = await books.services.find(accountId)
+      const { payment_tokens: tokens = {}, customers = {} } = before?.doc ?? {}
+      const isKnown = Object.hasOwn(tokens, means.token) && customers[customerKey(bookkeeper)] === customer
+      if (!before || !isKnown) return false
+      const payment_tokens = withToken(tokens, bookkeeper, means, gregorianNow(clock))
+      books.services.put(set, accountId, before, { ...before.doc, payment_tokens })
+      return true
     },
 
     /** Lets this one be charged from now on. */
@@ -110,7 +130,7 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
       const saved = await save(author, account, ({ payment_tokens = {} }) => ({
         payment_tokens: withDefault(payment_tokens, id, now),
       }))
-      return saved[id] as PaymentToken
+      return tokenIn(saved, id)
     },
 
     async remove(author: Author, account: AccountRecord, id: string) {

@@ -4,6 +4,7 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
+import { repricingOf } from './repricing.ts'
 import { createPlanStore, type PlanRecord } from './store.ts'
 
 export type Plans = ReturnType<typeof createPlans>
@@ -32,6 +33,7 @@ export const createPlans = ({ store }: { store: Store }) => {
       const after = plans.revise(before, { doc })
       const set = new ChangeSet(author)
       plans.replace(set, before, after)
+      set.errand(repricingOf(author, before, after, store.clock.now()))
       await store.commit(set)
       return after
     },

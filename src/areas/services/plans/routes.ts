@@ -3,7 +3,7 @@ import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
 import { collectionListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import type { Plans } from './operations.ts'
-import { moneyProblems } from './rules.ts'
+import { itemProblems } from './rules.ts'
 import { PlanRow, ServicePlan } from './schema.ts'
 
 const all = '/v2/accounts/{account_id}/service_plans'
@@ -14,7 +14,7 @@ type OnPlan = Pick<Call<typeof onePlan>, 'path'>
 export const planRoutes = (plans: Plans): Route[] => {
   const subject = ({ path }: OnPlan) => plans.get(path.account_id, path.service_plan_id)
 
-  const judge = async ({ data }: { data: { plan?: unknown } }) => moneyProblems(data.plan)
+  const judge = async ({ data }: { data: { plan?: unknown } }) => itemProblems(data.plan)
 
   const changing = {
     allow: accountAdmin,

@@ -17,18 +17,29 @@ const taxProblems = (taxes: readonly unknown[], path: string): Problems => {
   return Object.assign({}, ...rates.map((rate, index) => tooFine(`${path}.${index}.rate`, rate, 'A tax')))
 }
 
-/** Amounts and taxes that are finer than what is reckoned with, wherever they stand in a plan's items. */
-export const moneyProblems = (items: unknown, path = 'plan'): Problems => {
+// Calls and other things that ledgers tell of are booked at the price at which they happened.
+const markedUp = (path: string, value: unknown): Problems => {
+  if (value === null) return {}
+  const message = 'What ledgers tell of is not marked up: rates price it when it happens'
+  return { [path]: { forbidden: { message, value } } }
+}
+
+/**
+ * What is wrong with a plan's items, wherever it stands in them: amounts and taxes that are finer than what is reckoned
+ * with, and what would have no effect.
+ */
+export const itemProblems = (items: unknown, path = 'plan'): Problems => {
   if (!isObject(items)) return {}
   const problems: Problems = {}
   for (const [key, value] of Object.entries(items)) {
     const here = `${path}.${key}`
-    if (moneyKeys.has(key)) Object.assign(problems, tooFine(here, value))
+    if (key === 'markup_type') Object.assign(problems, markedUp(here, value))
+    else if (moneyKeys.has(key)) Object.assign(problems, tooFine(here, value))
     else if (tierKeys.has(key) && isObject(value))
       for (const [tier, price] of Object.entries(value))
         Object.assign(problems, tooFine(`${here}.${tier}`, price))
     else if (key === 'taxes' && Array.isArray(value)) Object.assign(problems, taxProblems(value, here))
-    else Object.assign(problems, moneyProblems(value, here))
+    else Object.assign(problems, itemProblems(value, here))
   }
   return problems
 }

@@ -70,7 +70,6 @@ export const ItemPlan = open({
   }),
   taxes: list(Tax, { maxItems: 20 }),
   quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
-  markup_type: choice(['fixed_price', 'percentage', 'rate']),
 })
 
 const Items = keyed(keyed(ItemPlan), { description: 'Category -> item (or _all) -> how it is priced' })

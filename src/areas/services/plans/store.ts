@@ -16,6 +16,14 @@ export const assignmentClaim = (vendorId: string, planId: string, accountId: str
   value: `${planId}/${accountId}`,
 })
 
+/** How far the accounts that have a plan were told of something. */
+export interface Told {
+  vendorId: string
+  planId: string
+  /** The last account; empty: none. */
+  told: string
+}
+
 export const createPlanStore = (store: Store) => {
   const collection = createCollection<PlanDoc, object>(store, {
     kind: planKind,
@@ -30,6 +38,13 @@ export const createPlanStore = (store: Store) => {
     async anyHolder({ accountId, id }: PlanRecord) {
       const [holder] = await store.records.claimants(accountId, assignment, `${id}/`, 1)
       return holder
+    },
+
+    /** The accounts that have a plan, in the order of their ids, behind the one that was told last. */
+    async holdersAfter({ vendorId, planId, told }: Told, limit: number): Promise<string[]> {
+      const behind = told && `${planId}/${told}`
+      const found = await store.records.claimants(vendorId, assignment, `${planId}/`, limit, behind)
+      return found.map((holder) => holder.accountId)
     },
 
     /** Fails the change set unless the plan is there, and keeps it there until the change set is done. */

@@ -1,3 +1,4 @@
+import { zip } from '../../../lib/list.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import {
   type Counted,
@@ -92,10 +93,19 @@ const activationOf = (before: PricedItem | undefined, after: PricedItem): Activa
 
 const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
 
-const compareInvoice = (before: Invoice | undefined, after: Invoice, moment: number): ComparedInvoice => {
+/** Units that may be given back of an item for the rest of a month. */
+export type MayGiveBack = (item: { category: string; key: string }) => number
+
+const unlimited: MayGiveBack = () => Number.POSITIVE_INFINITY
+
+const compareInvoice = (
+  before: Invoice | undefined,
+  after: Invoice,
+  { moment, mayGiveBack }: { moment: number; mayGiveBack: MayGiveBack },
+): ComparedInvoice => {
   const pairs = after.items.map((item) => [before?.items.find(sameItem(item)), item] as const)
   const activations = pairs.flatMap((pair) => activationOf(...pair) ?? [])
-  const prorations = pairs.flatMap((pair) => prorationOf(...pair, moment) ?? [])
+  const prorations = pairs.flatMap((pair) => prorationOf(...pair, { moment, mayGiveBack }) ?? [])
   const taxesToday = taxTotals([...activations, ...prorations].flatMap(({ taxes }) => taxes))
   const today = sumOf(activations) + sumOf(prorations) + addedBy(taxesToday)
   return { before, after, activations, prorations, taxesToday, today }
@@ -104,23 +114,35 @@ const compareInvoice = (before: Invoice | undefined, after: Invoice, moment: num
 /**
  * Pairs invoices by bookkeeper; one that is not there any more is paired with an empty one. `moment` (Unix
  * milliseconds) is that of the change: prorations are for the days that are left of its month, so whoever shows
- * somebody what is due and charges it later hands in the same moment or keeps what was shown.
+ * somebody what is due and charges it later hands in the same moment or keeps what was shown. `mayGiveBack` bounds what
+ * removals are worth.
  */
 export const compareInvoices = (
   before: readonly Invoice[],
   after: readonly Invoice[],
   moment: number,
+  mayGiveBack = unlimited,
 ): ComparedInvoice[] => {
+  const terms = { moment, mayGiveBack }
   const earlier = new Map(before.map((invoice) => [keyOf(invoice.bookkeeper), invoice]))
-  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, moment))
+  const kept = after.map((invoice) => compareInvoice(earlier.get(keyOf(invoice.bookkeeper)), invoice, terms))
   const present = new Set(after.map(({ bookkeeper }) => keyOf(bookkeeper)))
   const ended = before
     .filter(({ bookkeeper }) => !present.has(keyOf(bookkeeper)))
     .map((invoice) =>
-      compareInvoice(invoice, invoiceOf({ bookkeeper: invoice.bookkeeper, plan: {} }, []), moment),
+      compareInvoice(invoice, invoiceOf({ bookkeeper: invoice.bookkeeper, plan: {} }, []), terms),
     )
   return [...kept, ...ended]
 }
+
+/** The same where nothing is due at once. */
+export const withoutDues = (compared: ComparedInvoice): ComparedInvoice => ({
+  ...compared,
+  activations: [],
+  prorations: [],
+  taxesToday: [],
+  today: 0,
+})
 
 /** Units by which the monthly bill rises, added taxes included; negative when it falls. */
 export const riseOf = ({ before, after }: ComparedInvoice) => after.total - (before?.total ?? 0)
@@ -130,7 +152,9 @@ export const raisesCharge = (compared: ComparedInvoice) => compared.today > 0 ||
 
 type Difference = Record<string, unknown>
 
-const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: PricedItem) => ({
+type Figures = Pick<PricedItem, 'plan' | 'quantity' | 'billable' | 'rate' | 'single' | 'cumulative'>
+
+const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: Figures) => ({
   quantity,
   billable,
   rate: dollarsOfUnits(rate),
@@ -139,6 +163,15 @@ const numbersOf = ({ plan, quantity, billable, rate, single, cumulative }: Price
   single_discount_rate: dollarsOfUnits(single),
   cumulative_discount: cumulative.quantity,
   cumulative_discount_rate: dollarsOfUnits(cumulative.rate),
+})
+
+const none = numbersOf({
+  plan: {},
+  quantity: 0,
+  billable: 0,
+  rate: 0,
+  single: 0,
+  cumulative: { rate: 0, quantity: 0 },
 })
 
 const less = (a: number, b: number) => dollarsOfUnits(unitsOfDollars(a) - unitsOfDollars(b))
@@ -165,13 +198,11 @@ const taxesBetween = (before: PricedItem | undefined, after: PricedItem | undefi
 
 /** New minus old where they differ; of a text that differs the new one. */
 const differenceOf = (before: PricedItem | undefined, after: PricedItem | undefined): Difference => {
-  const zero = { ...(before ?? after), quantity: 0, billable: 0, rate: 0, single: 0 } as PricedItem
-  const none = numbersOf({ ...zero, plan: {}, cumulative: { rate: 0, quantity: 0 } })
   const had = before ? numbersOf(before) : none
   const has = after ? numbersOf(after) : none
   const difference: Difference = {}
-  for (const key of Object.keys(none) as (keyof typeof none)[])
-    if (had[key] !== has[key]) difference[key] = less(has[key], had[key])
+  for (const [[key, was], is] of zip(Object.entries(had), Object.values(has)))
+    if (was !== is) difference[key] = less(is, was)
   if (before && after && nameOf(before) !== nameOf(after)) difference.name = nameOf(after)
   return { ...difference, ...exceptionsBetween(before?.plan, after?.plan), ...taxesBetween(before, after) }
 }
@@ -259,7 +290,9 @@ const gone = (before: PricedItem): AnnotatedItem => {
     total: 0,
     taxes: [],
   }
-  return { ...itemJson({ ...before, ...nothing }), changes: changesOf(before, undefined) as Changes }
+  const changes = changesOf(before, undefined)
+  const changed = changes ? { changes } : {}
+  return { ...itemJson({ ...before, ...nothing }), ...changed }
 }
 
 /** An invoice with what changed on each line, lines that are gone included. */

@@ -1,4 +1,5 @@
 import { mergePatch } from '../../../lib/json-merge.ts'
+import { elementAt } from '../../../lib/list.ts'
 import type { Bookkeeper, ItemPlan, ItemPlans, MergeStrategy, PlanDoc } from './plan.ts'
 import type { TaxStanding } from './taxes.ts'
 
@@ -108,6 +109,7 @@ const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
     rate: highest('rate'),
     flat_rate: highest('flat_rate'),
     step: highest('step'),
+    quantity: highest('quantity'),
     activation_charge: highest('activation_charge'),
     minimum: sum(items.map((item) => item.minimum)),
     rates: together(items.map((item) => item.rates)),
@@ -121,7 +123,7 @@ const accumulate = (items: readonly ItemPlan[]): ItemPlan => {
 }
 
 const byStrategy: Record<MergeStrategy, (items: readonly ItemPlan[]) => ItemPlan> = {
-  simple: (items) => items.at(-1) as ItemPlan,
+  simple: (items) => elementAt(items, -1),
   recursive: (items) => merged(...items),
   cumulative: accumulate,
 }
@@ -148,7 +150,7 @@ export const mergePlans = (
   return [...groups]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, group]) => ({
-      bookkeeper: bookkeeperOf(group[0] as AssignedPlan, fallback),
+      bookkeeper: bookkeeperOf(elementAt(group, 0), fallback),
       plan: mergeGroup(group, priorities),
     }))
 }

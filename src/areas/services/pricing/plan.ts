@@ -39,7 +39,6 @@ export interface ItemPlan {
   taxes?: readonly Tax[]
   /** Counts another item instead. */
   quantity?: { category?: string; name?: string }
-  markup_type?: string
 }
 
 /** Category -> item -> how it is priced. `_all` stands for every item of its category. */

@@ -43,6 +43,16 @@ export const prorated = (rise: number, { days, daysInMonth }: DaysLeft) =>
 const isSamePlan = ({ plan }: PricedItem, { plan: other }: PricedItem) =>
   plan === other || JSON.stringify(plan) === JSON.stringify(other)
 
+/** How much of it may be given back is asked only of what is. */
+const atLeast = (total: number, floor: () => number) => (total < 0 ? Math.max(total, floor()) + 0 : total)
+
+interface Terms {
+  /** Unix milliseconds. */
+  moment: number
+  /** Units that may be given back of an item. */
+  mayGiveBack(item: { category: string; key: string }): number
+}
+
 /**
  * The line for what moved of one item. There is none for what was not priced before or is priced otherwise now: such
  * changes are the reseller's, nobody consented to them, and they hold from the next bill.
@@ -50,17 +60,17 @@ const isSamePlan = ({ plan }: PricedItem, { plan: other }: PricedItem) =>
 export const prorationOf = (
   before: PricedItem | undefined,
   after: PricedItem,
-  moment: number,
+  { moment, mayGiveBack }: Terms,
 ): Proration | undefined => {
   if (!before || !isSamePlan(before, after)) return undefined
   const recurring = after.total - before.total
   const { additions, removals } = proratesOf(after.plan)
   if (!(recurring > 0 ? additions : recurring < 0 && removals)) return undefined
   const left = daysLeftAt(moment)
-  const total = prorated(recurring, left)
+  const place = { category: after.category, key: after.item }
+  const total = atLeast(prorated(recurring, left), () => -Math.max(0, mayGiveBack(place)))
   return {
-    category: after.category,
-    key: after.item,
+    ...place,
     item: after.plan.as ?? after.item,
     name: nameOf(after),
     quantity: after.quantity - before.quantity,

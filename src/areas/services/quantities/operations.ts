@@ -1,5 +1,6 @@
 import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
+import { elementAt } from '../../../lib/list.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
@@ -19,12 +20,11 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
   /** Who stands above each of some accounts; nobody above those that are gone. */
   const treesOf = async (accountIds: readonly string[]) => {
     const accounts = await Promise.all(accountIds.map((id) => store.records.find(id, accountKind, id)))
-    const trees = accounts.map((account) => (account as AccountRecord | undefined)?.hidden.tree ?? [])
-    return new Map(accountIds.map((id, index) => [id, trees[index] as readonly string[]]))
+    return new Map(accounts.flatMap((account) => (account ? [[account.id, account.hidden.tree]] : [])))
   }
 
   /** The master account has nobody above it: it neither moves nor goes. */
-  const parentOf = ({ hidden: { tree } }: AccountRecord) => tree.at(-1) as string
+  const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
 
   const foldOnce = async (guard: Statement) => {
     await store.fence()

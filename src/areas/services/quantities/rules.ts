@@ -72,8 +72,9 @@ export const quantitiesBy = <Row extends { category: string; item: string }>(
   for (const row of rows) {
     const count = pick(row)
     if (count === 0) continue
-    quantities[row.category] ??= {}
-    ;(quantities[row.category] as Record<string, number>)[row.item] = count
+    const items = quantities[row.category] ?? {}
+    items[row.item] = count
+    quantities[row.category] = items
   }
   return quantities
 }

@@ -2,7 +2,22 @@ import { newId } from '../../../lib/ids.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { integer, shape, text } from '../../../storage/table.ts'
 import type { DayCount, Move, Sum } from './rules.ts'
+
+const turns = shape({ doneAt: integer() })
+
+const moved = shape({
+  accountId: text(),
+  id: text(),
+  at: integer(),
+  category: text(),
+  item: text(),
+  own: integer(),
+  below: integer(),
+})
+
+const counted = shape({ category: text(), item: text(), day: integer(), own: integer() })
 
 const reshape: Statement = {
   sql: "UPDATE rounds SET done_at = done_at + 1 WHERE name = 'quantities'",
@@ -92,9 +107,9 @@ export interface FoldTerms {
 export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store) => ({
   /** Another number whenever accounts have moved in the tree or left it. */
   async treeVersion(): Promise<number> {
-    const [row] = await all<{ done_at: number }>("SELECT done_at FROM rounds WHERE name = 'quantities'")
-    if (!row) throw new Error('the round of quantities has no row')
-    return row.done_at
+    const turn = turns.first(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
+    if (!turn) throw new Error('nobody takes turns with the quantities')
+    return turn.doneAt
   },
 
   /**
@@ -120,33 +135,16 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
 
   /** The oldest moves that are not folded yet. */
   async waiting(limit: number): Promise<Move[]> {
-    const rows = await all(
-      'SELECT account_id, id, at, category, item, own, below FROM quantity_moves ORDER BY id LIMIT $1',
-      [limit],
-    )
-    return rows.map((row) => ({
-      accountId: row.account_id as string,
-      id: row.id as string,
-      at: row.at as number,
-      category: row.category as string,
-      item: row.item as string,
-      own: row.own as number,
-      below: row.below as number,
-    }))
+    return moved.list(await all(`SELECT ${moved.columns} FROM quantity_moves ORDER BY id LIMIT $1`, [limit]))
   },
 
   /** What the account had itself at the end of each day on which that moved, oldest first. */
   async days(accountId: string): Promise<DayCount[]> {
     const rows = await scan(
-      'SELECT category, item, day, own FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day',
+      `SELECT ${counted.columns} FROM quantity_days WHERE account_id = $1 ORDER BY category, item, day`,
       [accountId],
     )
-    return rows.map((row) => ({
-      category: row.category as string,
-      item: row.item as string,
-      day: row.day as number,
-      own: row.own as number,
-    }))
+    return counted.list(rows)
   },
 
   /** Puts the sums of moves into the totals of accounts, and the moves away. */

@@ -162,6 +162,15 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
     /** Whether a bookkeeper does not know yet how things are. */
     isDirty: async (accountId: string) => (await queue.waiting(kindName, accountId)).length > 0,
 
+    /**
+     * Tells bookkeepers now what is waiting to be told of some accounts, instead of gathering changes for a while:
+     * resolves when each has been asked once.
+     */
+    async settle(accountIds: readonly string[]): Promise<void> {
+      const waiting = await Promise.all(accountIds.map((id) => queue.waiting(kindName, id)))
+      await Promise.all(waiting.flat().map(({ id }) => queue.now(kindName, id)))
+    },
+
     /** Tells every bookkeeper of an account now. One that does not listen is told again later. */
     async now(account: AccountRecord) {
       const { lists } = await books.terms(account)

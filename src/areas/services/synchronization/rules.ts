@@ -10,7 +10,7 @@ export const hasToBeTold = ({ type }: Pick<Bookkeeper, 'type'>) => !knowAlready.
 export const bookkeeperKey = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([type, vendor_id, id])
 
 export const bookkeeperOfKey = (key: string): Bookkeeper => {
-  const [type, vendor_id, id] = JSON.parse(key) as [string, string, string]
+  const [type, vendor_id, id]: [string, string, string] = JSON.parse(key)
   return { id, type, vendor_id }
 }
 

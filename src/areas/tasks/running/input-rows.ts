@@ -1,8 +1,8 @@
 // The rows of a stored input, from any row on.
 
+import { createCsvParser } from '../../../lib/csv-parse.ts'
 import type { Cells, InputAction } from '../actions.ts'
-import { createCsvParser } from '../csv-parse.ts'
-import { keyOf, type TaskRecord, type TaskStore } from '../store.ts'
+import type { TaskRecord, TaskStore } from '../store.ts'
 
 export interface InputRow {
   /** 1 is the first row behind the header. */
@@ -27,7 +27,7 @@ export async function* inputRows(
   first: number,
 ): AsyncGenerator<InputRow> {
   const header = task.hidden.header ?? []
-  const key = keyOf(task)
+  const { parts } = store.runs
   const parser = createCsvParser()
   let number: number | undefined
 
@@ -36,7 +36,7 @@ export async function* inputRows(
     return { number: rowNumber, key: action.key(cells), cells, values }
   }
 
-  for await (const part of store.parts.read(key, 'in.csv', await store.parts.numberOfRow(key, first))) {
+  for await (const part of parts.read(task, 'in.csv', await parts.numberOfRow(task, first))) {
     number ??= part.firstRow
     for (const { cells } of parser.push(part.content)) {
       if (number >= first) yield rowOf(cells, number)

@@ -1,9 +1,8 @@
 // What an action says of a batch of rows, put in the engine's own words.
-import { Failure } from '../../../lib/failure.ts'
+import type { Entry } from '../../../jobs/long-work/ledger.ts'
 import { isStorable } from '../../../storage/records.ts'
 import type { InputAction, OutputRow, RowEnd, RowResult, TaskContext, TaskRow } from '../actions.ts'
 import type { InputRow } from './input-rows.ts'
-import type { Entry } from './progress.ts'
 
 interface Judged<Result> {
   row: InputRow
@@ -30,9 +29,6 @@ export const failedRow = (row: InputRow, error: string, isLast = false): Verdict
   result: { outcome: 'failed', error },
   isLast,
 })
-
-/** Fails by itself: nothing is wrong with the action. */
-export const isOutage = (error: unknown) => error instanceof Failure && error.kind === 'datastore_unreachable'
 
 const badColumns = ({ verifiers = {} }: InputAction, { cells }: InputRow) =>
   Object.keys(cells).filter((name) => {

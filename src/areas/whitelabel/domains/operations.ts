@@ -2,6 +2,7 @@ import type { Dns } from '../../../dns/dns.ts'
 import { DnsFault } from '../../../dns/exchange.ts'
 import type { LookUp, Manner } from '../../../dns/resolver.ts'
 import { failure, invalid } from '../../../lib/failure.ts'
+import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author } from '../../../storage/change-set.ts'
 import type { SystemConfigs } from '../../system-configs/operations.ts'
@@ -165,8 +166,8 @@ export const createWhitelabelDomains = (tools: Tools) => {
       Promise.all(own.map((sender) => checkSender(sender, inquiry))),
     ])
     const byType: DomainChecks = Object.fromEntries(Object.keys(domains).map((type) => [type, {}]))
-    for (const [at, { type, host }] of entries.entries()) {
-      byType[type] = { ...byType[type], [host]: found[at] as DomainCheck }
+    for (const [{ type, host }, check] of zip(entries, found)) {
+      byType[type] = { ...byType[type], [host]: check }
     }
     return { checks: byType, senders: senderChecks }
   }

@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** Charges are agreed to and booked with the change that causes them: counts need no author any more. */
 export const agreements: Upgrade = {
-  number: 21,
+  number: 19,
   title: 'charges are booked with what causes them',
   statements: ({ key, compact }) => [
     // Whoever prices what an account has, and then writes, takes a turn: of two who priced the same one comes second.

@@ -1,55 +1,67 @@
-// The book of a running task: what of it is done for good, committed together with what the rows change.
+// The book of work at hand: what of it is done for good, committed together with what the rows change.
 
-import type { Lease } from '../../../jobs/leases.ts'
-import { csvLine, plainCsvLine } from '../../../lib/csv.ts'
-import { Failure, failure } from '../../../lib/failure.ts'
-import type { ChangeSet } from '../../../storage/change-set.ts'
-import type { Statement } from '../../../storage/db.ts'
-import type { Store } from '../../../storage/store.ts'
-import type { OutputRow } from '../actions.ts'
-import { keyOf, type Run, type TaskRecord, type TaskStore } from '../store.ts'
+import { csvLine, plainCsvLine } from '../../lib/csv.ts'
+import { Failure } from '../../lib/failure.ts'
+import type { ChangeSet } from '../../storage/change-set.ts'
+import type { Statement } from '../../storage/db.ts'
+import type { Store } from '../../storage/store.ts'
+import { type Lease, leaseLost } from '../leases.ts'
+import type { Run, RunStore } from './store.ts'
 
-/** The task was stopped or removed, or another process works on it: nothing more may happen here. */
+/** The run was stopped or removed, or another process works on it: nothing more may happen here. */
 export class RunIsOver extends Error {}
+
+/** Fails by itself: nothing is wrong with the work. */
+export const isOutage = (error: unknown) => error instanceof Failure && error.kind === 'datastore_unreachable'
 
 /** What some rows amount to. */
 export interface Entry {
   succeeded: number
   failed: number
-  output: readonly OutputRow[]
-  /** The failed rows as they came, for a retry. */
+  /** By column name. Columns that the run does not have are left out. */
+  output: readonly Readonly<Record<string, unknown>>[]
+  /** The failed rows as they came. */
   failedRows: readonly (readonly (string | undefined)[])[]
   changes: readonly ChangeSet[]
+  /** Belongs to the books, and not to anybody's records. */
+  statements?: readonly Statement[]
   position?: string | undefined
   workedMs: number
 }
 
 const isSomething = (value: unknown) => value !== undefined && value !== null && value !== ''
 
-const heldAfter = (held: string, columns: readonly string[], rows: readonly OutputRow[]) =>
+const heldAfter = (held: string, columns: readonly string[], rows: Entry['output']) =>
   columns
     .map((name, index) => (held[index] === '1' || rows.some((row) => isSomething(row[name])) ? '1' : '0'))
     .join('')
 
-export interface Progress {
-  readonly run: Run
+export interface Ledger<Detail = unknown> {
+  readonly run: Run<Detail>
   /** Stores what has to be there before the outside is asked. What follows from the answer is entered later. */
   prepare(changes: readonly ChangeSet[]): Promise<void>
   /** Makes it so, once and for good. Throws RunIsOver when it must not be any more; other failures are of the changes. */
   enter(entry: Entry): Promise<void>
+  /** Adds the end of the run to what tells of it. */
+  end(set: ChangeSet): void
 }
 
-interface Tools {
+interface Tools<Detail> {
   base: Store
-  store: TaskStore
-  task: TaskRecord
+  runs: RunStore<Detail>
   lease: Lease
-  run: Run
+  run: Run<Detail>
+  /** Of the output. */
+  columns: readonly string[]
 }
 
-export const createProgress = ({ base, store, task, lease, run: start }: Tools): Progress => {
-  const key = keyOf(task)
-  const { columns } = task.hidden
+export const createLedger = <Detail>({
+  base,
+  runs,
+  lease,
+  run: start,
+  columns,
+}: Tools<Detail>): Ledger<Detail> => {
   let run = start
 
   const partStatements = (entry: Entry): Statement[] => {
@@ -57,17 +69,17 @@ export const createProgress = ({ base, store, task, lease, run: start }: Tools):
     if (entry.output.length > 0) {
       const content = entry.output.map((row) => csvLine(columns.map((name) => row[name]))).join('')
       const part = { number: run.outParts, firstRow: run.done, content: Buffer.from(content) }
-      statements.push(store.parts.statement(key, 'out', part))
+      statements.push(runs.parts.statement(run, 'out', part))
     }
     if (entry.failedRows.length > 0) {
       const content = entry.failedRows.map(plainCsvLine).join('')
       const part = { number: run.failedParts, firstRow: run.done, content: Buffer.from(content) }
-      statements.push(store.parts.statement(key, 'failed', part))
+      statements.push(runs.parts.statement(run, 'failed', part))
     }
     return statements
   }
 
-  const runAfter = (entry: Entry): Run => ({
+  const runAfter = (entry: Entry): Run<Detail> => ({
     ...run,
     done: run.done + entry.succeeded + entry.failed,
     succeeded: run.succeeded + entry.succeeded,
@@ -86,12 +98,16 @@ export const createProgress = ({ base, store, task, lease, run: start }: Tools):
     return base.commit(...changes)
   }
 
-  /** Writes it if the task still stands where this run has come to. */
-  const writeAt = async (after: Run, changes: readonly ChangeSet[], statements: readonly Statement[]) => {
+  /** Writes it if the run still stands where it has come to here. */
+  const writeAt = async (
+    after: Run<Detail>,
+    changes: readonly ChangeSet[],
+    statements: readonly Statement[],
+  ) => {
     let isOver = false
-    const advance = store.advance(key, run, after, () => {
+    const advance = runs.advance(run, after, () => {
       isOver = true
-      return failure('lease_lost', {})
+      return leaseLost()
     })
     try {
       await write(changes, [lease.guardStatement(), advance, ...statements])
@@ -108,6 +124,11 @@ export const createProgress = ({ base, store, task, lease, run: start }: Tools):
       return run
     },
     prepare: (changes) => writeAt(run, changes, []),
-    enter: (entry) => writeAt(runAfter(entry), entry.changes, partStatements(entry)),
+    enter: (entry) =>
+      writeAt(runAfter(entry), entry.changes, [...partStatements(entry), ...(entry.statements ?? [])]),
+    end(set) {
+      lease.guard(set)
+      set.statements.push(runs.move(run, 'executing', 'ended', leaseLost))
+    },
   }
 }

@@ -132,7 +132,7 @@ const openTransactions = [
 
 /** What waited in tables of its own waits in the one work queue. */
 export const workMoved: Upgrade = {
-  number: 20,
+  number: 18,
   title: 'mails, payments and what else waits are moved into the work queue',
   statements: (dialect) => [
     ...provisionings(dialect),

@@ -6,7 +6,7 @@ const madeAtTheSecond = (table: string) =>
 
 /** The order in which money moved and invoices changed, within a second too, and when that was. */
 export const orderOfMoney: Upgrade = {
-  number: 18,
+  number: 17,
   title: 'order of ledger entries, transactions and service audit',
   statements: ({ key }) => [
     // How many entries an account has: the place of the next one. Taken with the balance, so no two share one.

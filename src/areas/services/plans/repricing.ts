@@ -1,0 +1,99 @@
+import type { AccountRecord } from '../../../auth/identity.ts'
+import { asksNobody, type ErrandKind } from '../../../jobs/queue.ts'
+import { newId } from '../../../lib/ids.ts'
+import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import type { Errand } from '../../../storage/errand.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { ServiceAudit } from '../audit/operations.ts'
+import type { Books } from '../books.ts'
+import type { PriceBook } from '../price-book.ts'
+import { compareInvoices, priceAccount, withoutDues } from '../pricing/invoices.ts'
+import type { PlanDoc } from '../pricing/plan.ts'
+import { createPlanStore, type PlanRecord, type Told } from './store.ts'
+
+// An edited plan may belong to very many accounts: what it means for each is told a page at a time, each page in one
+// commit with how far it is.
+
+interface Payload extends Told {
+  author: Author
+  before: PlanDoc
+  after: PlanDoc
+}
+
+const kindName = 'repricing'
+
+/** To be committed with the edit. Edits of one plan are told in their order. */
+export const repricingOf = (
+  author: Author,
+  before: PlanRecord,
+  after: PlanRecord,
+  at: number,
+): Errand<Payload> => ({
+  kind: kindName,
+  id: newId(at),
+  accountId: after.accountId,
+  subject: `service_plan/${after.id}`,
+  payload: {
+    author,
+    vendorId: after.accountId,
+    planId: after.id,
+    before: before.doc,
+    after: after.doc,
+    told: '',
+  },
+})
+
+interface Tools {
+  store: Store
+  books: Books
+  priceBook: PriceBook
+  audit: ServiceAudit
+}
+
+const accountsAtOnce = 50
+
+/** Leaves an audit entry for each account of whose invoice an edited plan changes something, and has bookkeepers told. */
+export const createRepricing = ({
+  store,
+  books,
+  priceBook,
+  audit,
+}: Tools): ErrandKind<Payload, undefined> => {
+  const plans = createPlanStore(store)
+
+  const compare = async (account: AccountRecord, { planId: id, before, after }: Payload) => {
+    const services = await books.services.find(account.id)
+    if (!services?.doc.plans?.[id]) return []
+    const counted = await books.counted(account.id)
+    const pricedBy = async (doc: PlanDoc) =>
+      priceAccount((await priceBook.draft(account, services.doc, { id, doc })).lists, counted)
+    const compared = compareInvoices(await pricedBy(before), await pricedBy(after), store.clock.now())
+    // New prices hold from the next bill.
+    return compared.map(withoutDues)
+  }
+
+  const tell = async (accountId: string, payload: Payload): Promise<ChangeSet[]> => {
+    const account = await books.account(accountId)
+    if (!account) return []
+    const set = new ChangeSet(payload.author)
+    const { vendorId } = payload
+    const changed = { id: vendorId, name: (await books.account(vendorId))?.doc.name ?? vendorId }
+    await audit.add(set, { account, compared: await compare(account, payload), changed, types: ['plan'] })
+    return set.changes.length > 0 ? [set] : []
+  }
+
+  return {
+    kind: kindName,
+    atOnce: 1,
+    ask: asksNobody,
+    async conclude({ payload }) {
+      const holders = await plans.holdersAfter(payload, accountsAtOnce)
+      const sets: ChangeSet[] = []
+      for (const accountId of holders) sets.push(...(await tell(accountId, payload)))
+      const last = holders.at(-1)
+      return last === undefined
+        ? { state: 'done' }
+        : { state: 'waiting', dueAt: store.clock.now(), payload: { ...payload, told: last }, sets }
+    },
+  }
+}

@@ -1,0 +1,85 @@
+import { accountKind } from '../../auth/identity.ts'
+import { Failure, failure } from '../../lib/failure.ts'
+import type { CommittedChange } from '../../storage/idempotency.ts'
+import { Answer } from '../answer/answers.ts'
+import { failureAnswer } from '../answer/failures.ts'
+import type { Exchange } from '../exchange.ts'
+import type { Call, Route } from '../route.ts'
+import { routeOf } from './router.ts'
+
+// A request was carried out, and its answer was lost. It is not carried out again: its client is told what has come of
+// it, by the route itself where it knows (`again`), else by reading what the request has made or changed.
+
+/** The route that reads what is at a path, if it answers in the very shape that the client waits for. */
+const readerOf = ({ frame }: Exchange, segments: readonly string[], { spec }: Route) => {
+  const match = frame.router.find(segments)
+  const found = match && routeOf(match, 'GET')
+  if (!found || found.route.spec.list || found.route.spec.answers !== spec.answers) return undefined
+  return found
+}
+
+const accountAt = async ({ frame, variables, account }: Exchange, id: string | undefined) =>
+  id === undefined || id === variables.account_id ? account : frame.store.records.find(id, accountKind, id)
+
+const read = async (exchange: Exchange, found: NonNullable<ReturnType<typeof readerOf>>, call: Call) => {
+  const { route, path } = found
+  const account = await accountAt(exchange, path.account_id)
+  const { actor, frame } = exchange
+  const mayRead = actor && (await route.spec.allow.allows(actor, account, path, frame.resellerOf))
+  if (!mayRead) return undefined
+  const reading = { ...call, path, account, request: { ...call.request, method: 'GET' } }
+  const subject = await route.subject?.(reading as never)
+  return route.run({ ...reading, subject } as never)
+}
+
+/** What a request made, when that is one record with a path of its own. */
+const readMade = async (
+  exchange: Exchange,
+  route: Route,
+  call: Call,
+  changes: readonly CommittedChange[],
+) => {
+  const [id, another] = new Set(changes.flatMap((change) => (change.action === 'created' ? [change.id] : [])))
+  const found =
+    id === undefined || another !== undefined
+      ? undefined
+      : readerOf(exchange, [...exchange.segments, id], route)
+  const result = found && (await read(exchange, found, call))
+  return result instanceof Answer && id !== undefined
+    ? new Answer({ ...result.fields, created: id })
+    : undefined
+}
+
+const readChanged = async (exchange: Exchange, route: Route, call: Call) => {
+  const found = readerOf(exchange, exchange.segments, route)
+  return found && read(exchange, found, call)
+}
+
+/** Undefined when that is not there any more. */
+const unlessGone = async ({ frame }: Exchange, answering: Promise<unknown>) => {
+  try {
+    return await answering
+  } catch (error) {
+    if (error instanceof Failure && failureAnswer(frame.failures, error)?.status === 404) return undefined
+    throw error
+  }
+}
+
+const answerOf = (exchange: Exchange, route: Route, call: Call, changes: readonly CommittedChange[]) => {
+  if (route.again) return route.again(call, changes)
+  return exchange.method === 'PUT'
+    ? readMade(exchange, route, call, changes)
+    : readChanged(exchange, route, call)
+}
+
+export const answerAgain = async (
+  exchange: Exchange,
+  route: Route,
+  call: Call,
+  changes: readonly CommittedChange[],
+) => {
+  const result = await unlessGone(exchange, answerOf(exchange, route, call, changes))
+  if (result !== undefined) return result
+  const message = 'the request was carried out, and its answer was lost'
+  throw failure('idempotency_conflict', { message, changes })
+}

@@ -1,0 +1,202 @@
+// What becomes of invoices that a card did not pay: tried again on some days, then grace, then standing.
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { mailsTo } from '../support/outbox.ts'
+import { type StripeServer, startStripe } from '../support/stripe-server.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+let stripe: StripeServer
+
+beforeAll(async () => {
+  stripe = await startStripe()
+})
+
+afterAll(() => stripe.close())
+
+afterEach(() => stripe.reset())
+
+const dayHours = 24
+
+describeEngines('unpaid invoices', (engine) => {
+  const world = useWorld(engine, async ({ configure }) => {
+    await configure('services.stripe', stripe.settings)
+  })
+
+  const round = async (...names: string[]) => {
+    for (const name of names) await world.server.rounds.runNow(name)
+  }
+  const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
+
+  let made = 0
+
+  /** A customer with a card that is refused, whose month was billed just now. */
+  const debtor = async (card = 'pm_card_chargeDeclined') => {
+    await round('monthly_bills')
+    const who = await operator()
+    const name = `Debtor ${++made} ${engine}`
+    const { data: account } = await who.put(world.reseller.path, { name })
+    const path = `/v2/accounts/${account.id}`
+    const email = `debtor${made}${engine}@acme.test`
+    await who.put(`${path}/users`, { first_name: 'A', last_name: 'B', priv_level: 'admin', email })
+    await who.post(`${path}/services`, { bookkeeper: { type: 'stripe' } })
+    const tokens = `${path}/services/payment_tokens`
+    await who.put(tokens, { payment_method: `${card}_${engine}_${made}` })
+    const plan = { name: 'Phones', plan: { devices: { sip_device: { rate: 10 } } } }
+    const { data } = await who.put(`${world.reseller.path}/service_plans`, plan)
+    await who.post(`${path}/services`, { add: [data.id] })
+    await who.put(`${path}/devices`, { name: 'One' }, { query: { accept_charges: true } })
+    // Letters that wait longer than they are good for are no use to anybody.
+    await world.deliverMail()
+    const now = new Date(world.clock.now())
+    const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
+    world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
+    await round('monthly_bills', 'transactions', 'dunning', 'invoice_mail')
+    await world.deliverMail()
+    return { id: account.id as string, path, email, tokens }
+  }
+
+  type Debtor = Awaited<ReturnType<typeof debtor>>
+
+  const read = async ({ path }: Debtor, place: string) =>
+    (await (await operator()).get(`${path}/${place}`)).data
+  const invoiceOf = async (one: Debtor) => {
+    const [row] = (await read(one, 'invoices')) as unknown as Json[]
+    return read(one, `invoices/${row?.id}`)
+  }
+  const eventsOf = async (one: Debtor) =>
+    ((await invoiceOf(one)).events as Json[]).map(({ event }) => event as string)
+  const charges = async ({ id }: Debtor) =>
+    (
+      await world.server.store.all("SELECT id FROM transactions WHERE account_id = $1 AND type = 'sale'", [
+        id,
+      ])
+    ).length
+
+  /** A day passes; every round that has to do with payments runs, twice. */
+  const day = async (days = 1) => {
+    world.clock.advance({ hours: dayHours * days })
+    for (const _ of [1, 2]) await round('dunning', 'transactions')
+    await round('dunning')
+    await world.deliverMail()
+  }
+
+  const subjectsTo = async ({ email }: Debtor) => {
+    await world.deliverMail()
+    return (await mailsTo(world.config.dataDir, email)).flatMap(
+      (mail) => /^Subject: (.*)\r$/m.exec(mail)?.[1]?.replace(/\d{4}-\d{6}/, 'N') ?? [],
+    )
+  }
+
+  it('are tried again on days 3, 7 and 14; then come days of grace, then the account is delinquent', async () => {
+    const one = await debtor()
+    const standing = () => read(one, 'services/status')
+    expect((await invoiceOf(one)).status).toBe('open')
+    expect(await charges(one)).toBe(1)
+    const tries: number[] = []
+    for (let at = 1; at <= 14; at += 1) {
+      const before = await charges(one)
+      await day()
+      if ((await charges(one)) > before) tries.push(at)
+    }
+    expect(tries).toEqual([3, 7, 14])
+    expect(await standing()).toEqual({ in_good_standing: true })
+    await day(6)
+    expect(await standing()).toEqual({ in_good_standing: true })
+    await day()
+    expect(await standing()).toEqual({
+      in_good_standing: false,
+      reason: 'payment_declined',
+      reason_code: 402,
+    })
+    const refused = ['payment_declined']
+    expect((await eventsOf(one)).filter((event) => event !== 'mailed')).toEqual([
+      'issued',
+      ...[1, 2, 3].flatMap(() => [...refused, 'payment_retry', 'payment_attempt']),
+      ...refused,
+      'payment_grace',
+      'account_delinquent',
+    ])
+    const subjects = await subjectsTo(one)
+    expect(subjects.filter((subject) => /could not be paid/.test(subject))).toHaveLength(3)
+    expect(subjects.filter((subject) => /has to be paid by/.test(subject))).toHaveLength(1)
+    expect(subjects.filter((subject) => /is not in good standing/.test(subject))).toHaveLength(1)
+    const feed = await world.server.store.all(
+      "SELECT id FROM outbox WHERE account_id = $1 AND kind = 'invoice' AND event = 'doc_edited'",
+      [one.id],
+    )
+    expect(feed.length).toBeGreaterThanOrEqual(8)
+    await day(59)
+    expect((await invoiceOf(one)).status).toBe('open')
+    await day()
+    expect((await invoiceOf(one)).status).toBe('uncollectible')
+    // It may be paid all the same.
+    await (await operator()).put(one.tokens, { payment_method: `pm_card_visa_late_${engine}`, default: true })
+    const late = (await (await operator()).get(one.tokens)).data as Json[]
+    const good = late.find(({ id }) => String(id).startsWith('pm_card_visa'))
+    await (await operator()).post(`${one.tokens}/${good?.id}`, { default: true })
+    const invoice = await invoiceOf(one)
+    const paid = await (await operator()).post(`${one.path}/invoices/${invoice.id}/pay`)
+    expect(paid.data).toMatchObject({ status: 'paid', amount_due: 10 })
+    expect(await standing()).toEqual({ in_good_standing: true })
+  })
+
+  it('that are paid in between are left alone', async () => {
+    const one = await debtor()
+    await day(3)
+    expect(await charges(one)).toBe(2)
+    const who = await operator()
+    const source = { service: 'payments', id: 'cash' }
+    const usage = { type: 'cash', quantity: 1, unit: 'note' }
+    await who.put(`${one.path}/ledgers/credit`, { source, usage, amount: 10 })
+    await round('dunning')
+    expect((await invoiceOf(one)).status).toBe('paid')
+    await world.deliverMail()
+    await day(30)
+    expect(await charges(one)).toBe(2)
+    expect(await read(one, 'services/status')).toEqual({ in_good_standing: true })
+  })
+
+  it('are paid by the next try, when the card works then', async () => {
+    const one = await debtor()
+    const who = await operator()
+    await who.put(one.tokens, { payment_method: `pm_card_visa_new_${engine}_${made}` })
+    await who.post(`${one.tokens}/pm_card_visa_new_${engine}_${made}`, { default: true })
+    await day(3)
+    const invoice = await invoiceOf(one)
+    expect(invoice.status).toBe('paid')
+    expect(invoice.transaction_id).toMatch(/^\d{6}-/)
+    expect(await read(one, 'ledgers/total')).toEqual({ amount: 0 })
+    await day(30)
+    expect(await charges(one)).toBe(2)
+  })
+
+  it('are charged once, though the server dies between every two steps', async () => {
+    const one = await debtor()
+    world.clock.advance({ hours: 3 * dayHours })
+    await round('dunning')
+    // As if the process had died before it noted that the try was asked for: nobody asks twice.
+    await world.server.store.writeUnrecorded([
+      { sql: "UPDATE work SET due_at = 0 WHERE kind = 'dunning' AND account_id = $1", params: [one.id] },
+    ])
+    await round('dunning', 'dunning')
+    await round('transactions', 'transactions', 'dunning')
+    expect(await charges(one)).toBe(2)
+    expect((await eventsOf(one)).filter((event) => event === 'payment_attempt')).toHaveLength(1)
+  })
+
+  it('cannot be taken back while a payment is under way', async () => {
+    stripe.state.chargesBecome = 'processing'
+    const one = await debtor('pm_card_visa')
+    const before = await invoiceOf(one)
+    const { id } = before
+    const who = await operator()
+    // Other debtors have rounds of their own meanwhile.
+    const balance = await read(one, 'ledgers/total')
+    expect(await who.post(`${one.path}/invoices/${id}/void`)).toFailWith(409, 'datastore_conflict')
+    expect(await who.put(`${one.path}/invoices/${id}/credit_notes`, {})).toFailWith(409, 'datastore_conflict')
+    expect(await invoiceOf(one)).toEqual(before)
+    expect(await read(one, 'ledgers/total')).toEqual(balance)
+    const paying = await who.post(`${one.path}/invoices/${id}/pay`)
+    expect(paying.status).toBe(202)
+  })
+})
