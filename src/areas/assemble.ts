@@ -58,7 +58,7 @@ export const declarationsOf = (list: readonly Area[]): Declarations =>
   )
 
 /** What the areas of a list are together. */
-export interface Assembled<List extends readonly Area[]> {
+interface Assembled<List extends readonly Area[]> {
   /** What they offer, by name. */
   offers: OffersOf<List>
   routes: readonly Route[]

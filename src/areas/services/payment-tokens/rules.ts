@@ -25,8 +25,7 @@ const isAt =
   ({ bookkeeper }: PaymentToken) =>
     bookkeeper.type === type && bookkeeper.vendor_id === vendorId
 
-export const tokensAt = (tokens: PaymentTokens, place: TokenKeeper) =>
-  Object.values(tokens).filter(isAt(place))
+const tokensAt = (tokens: PaymentTokens, place: TokenKeeper) => Object.values(tokens).filter(isAt(place))
 
 /** The payment method that a bookkeeper charges. */
 export const defaultToken = (tokens: PaymentTokens, place: TokenKeeper): PaymentToken | undefined =>

@@ -43,7 +43,7 @@ const handOver = (accountId: string, receiver: string, sign: 1 | -1, at: number)
   params: [accountId, receiver, newId(at), at, sign],
 })
 
-export interface QuantityRow {
+interface QuantityRow {
   category: string
   item: string
   /** What the account has itself. */
@@ -99,7 +99,7 @@ const foldSum = (sum: Sum): Statement[] => {
 }
 
 /** What has to hold for a fold to happen: the round is still ours, and the tree as it was read. */
-export interface FoldTerms {
+interface FoldTerms {
   guard: Statement
   treeVersion: number
 }
