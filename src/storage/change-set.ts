@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure } from '../lib/failure.ts'
-import { newId } from '../lib/ids.ts'
+import { newId, randomHex } from '../lib/ids.ts'
 import { maskSecrets } from '../lib/secrets.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
@@ -23,6 +23,15 @@ export interface Author {
   acceptsCharges?: boolean
   /** The key under which a request is carried out once. */
   idempotency?: KeyClaim
+}
+
+const acts = new WeakMap<Author, string>()
+
+/** Names what an author does here and now: clients choose the ids of their requests, and may use one for many. */
+export const actOf = (author: Author): string => {
+  const act = acts.get(author) ?? randomHex(16)
+  acts.set(author, act)
+  return act
 }
 
 /** One thing that a write did, in the words that auditors and subscribers read. */

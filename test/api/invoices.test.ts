@@ -54,9 +54,9 @@ describeEngines('invoices', (engine) => {
     return world.clientWithToken(await world.tokenOf(account, data.id))
   }
 
-  const customer = async (fields: Json = {}) => {
+  const customer = async (fields: Json = {}, sold: Json = plan) => {
     const account = await newAccount(fields)
-    const { data } = await (await ross()).put(`${world.reseller.path}/service_plans`, plan)
+    const { data } = await (await ross()).put(`${world.reseller.path}/service_plans`, sold)
     await (await ross()).post(`${account.path}/services`, { add: [data.id] })
     return account
   }
@@ -201,7 +201,8 @@ describeEngines('invoices', (engine) => {
     const account = await customer()
     await phone(account)
     await nextMonth()
-    await round('monthly_bills')
+    // Nothing else is due then, and the books stand still.
+    await round('monthly_bills', 'invoice_mail', 'dunning')
     const [row] = await invoicesOf(account)
     const before = await balance(account)
     const path = `${account.path}/invoices/${row?.id}/void`
@@ -224,7 +225,8 @@ describeEngines('invoices', (engine) => {
     await book(account, 'credit', 100)
     await phone(account)
     await nextMonth()
-    await round('monthly_bills')
+    // Nothing else is due then, and the books stand still.
+    await round('monthly_bills', 'invoice_mail', 'dunning')
     const [row] = await invoicesOf(account)
     const path = `${account.path}/invoices/${row?.id}/credit_notes`
     const note = await (await ross()).put(path, { amount: 6, reason: 'It was down' })
@@ -254,6 +256,43 @@ describeEngines('invoices', (engine) => {
     const { ledger, documents } = await books(account)
     expect(documents).toBe(ledger)
     expect(await balance(account)).toBe(100)
+  })
+
+  it('that were given back leave nothing to be given back for what is removed then', async () => {
+    await round('monthly_bills')
+    const phones = { sip_device: { ...plan.plan.devices.sip_device, as: 'telephone', taxes: [] } }
+    const renamed = { name: 'Telephones', plan: { devices: phones } }
+    const remove = async ({ path }: TestAccount, id: string) =>
+      expect(
+        (await (await ross()).delete(`${path}/devices/${id}`, undefined, { query: { accept_charges: true } }))
+          .status,
+      ).toBe(200)
+    const billed = async () => {
+      const account = await customer({}, renamed)
+      const devices = [await phone(account), await phone(account)] as const
+      return { account, devices }
+    }
+    const [taken, credited, halved] = [await billed(), await billed(), await billed()]
+    await nextMonth()
+    await round('monthly_bills')
+    const idOf = async (account: TestAccount) => (await invoicesOf(account))[0]?.id
+    const who = await ross()
+    const credit = async ({ account }: typeof taken, order: Json) =>
+      expect(
+        (await who.put(`${account.path}/invoices/${await idOf(account)}/credit_notes`, order)).status,
+      ).toBe(201)
+    await who.post(`${taken.account.path}/invoices/${await idOf(taken.account)}/void`)
+    await credit(credited, {})
+    const [whole] = await invoicesOf(halved.account)
+    await credit(halved, { amount: Number(whole?.total) / 2 })
+    const gains = []
+    for (const { account, devices } of [taken, credited, halved]) {
+      const before = await balance(account)
+      for (const id of devices) await remove(account, id)
+      gains.push(Math.round(((await balance(account)) - before) * 10_000) / 10_000)
+    }
+    // Of two phones for ten each, a half was given back by the credit note.
+    expect(gains).toEqual([0, 0, 10])
   })
 
   it('are read as CSV and PDF, one and all', async () => {
@@ -316,6 +355,28 @@ describeEngines('invoices', (engine) => {
     // The other one pays for its whole month by itself.
     const entries = (await (await ross()).get(`${account.path}/ledgers/prorations`)).data as Json[]
     expect(entries[0]).toMatchObject({ amount: -10, period: { start: gregorian(first) } })
+  })
+
+  it('hold no month of what somebody was charged for who had nothing when it began', async () => {
+    await round('monthly_bills')
+    const account = await customer()
+    const first = await nextMonth()
+    await phone(account, 'The very first')
+    const paid = await balance(account)
+    await round('monthly_bills')
+    expect(await balance(account)).toBe(paid)
+    expect(await invoicesOf(account)).toEqual([])
+    // Nothing was due, and nothing is told of it.
+    const window = { created_from: String(gregorian(first)) }
+    const monthly = await (await ross()).get(`${account.path}/transactions/monthly_recurring`, {
+      query: window,
+    })
+    expect(monthly.data).toEqual([])
+    // From the next month on it pays like everybody.
+    await nextMonth()
+    await round('monthly_bills', 'monthly_bills')
+    expect(await balance(account)).toBe(paid - 12)
+    expect((await books(account)).documents).toBe((await books(account)).ledger)
   })
 
   it('of what was priced after the month began give nothing back', async () => {

@@ -238,6 +238,7 @@ describeEngines('numbers of an inventory outside', (engine) => {
       {
         orderId: expect.stringMatching(/^[0-9a-f]{32}$/),
         number,
+        act: expect.stringMatching(/^[0-9a-f]{32}$/),
         accountId: world.acme.id,
         author: expect.objectContaining({
           requestId: answer.body.request_id,
@@ -262,6 +263,27 @@ describeEngines('numbers of an inventory outside', (engine) => {
     refuse(other)
     await runAll()
     expect(await balance()).toBe(100)
+  })
+
+  it('cost what they cost when another one was paid for under the same request id', async () => {
+    const { account, admin } = await customer()
+    const balance = async () => (await admin.get(`${account.path}/ledgers/total`)).data.amount
+    const options = { ...accepting, headers: { 'x-request-id': 'one-for-all' } }
+    const [kept, refused] = await found(account, 2)
+    expect((await activate(admin, account, kept, options)).status).toBe(201)
+    const rate = { rate: 1.5, activation_charge: 20 }
+    const dearer = { phone_numbers: { _all: rate } }
+    expect((await world.ross.post(`${account.path}/services`, { overrides: { plan: dearer } })).status).toBe(
+      200,
+    )
+    const before = await balance()
+    inventory.behave('breaks')
+    expect((await activate(admin, account, refused, options)).status).toBe(201)
+    expect(await balance()).toBeLessThan(before - 20)
+    inventory.behave('works')
+    refuse(refused)
+    await runAll()
+    expect(await balance()).toBe(before)
   })
 
   it('are not kept by an account whose carrier refuses them', async () => {

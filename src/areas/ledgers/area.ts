@@ -23,12 +23,12 @@ export const ledgersArea = area({
       rounds: [ledgers.round],
       hears: [
         on(chargesAgreed, (set, { account, due }) => {
-          const postings = due.map((line) => postingOf(line, set.author.requestId, store.clock.now()))
+          const postings = due.map((line) => postingOf(line, set.author, store.clock.now()))
           return ledgers.charge(set, account, postings)
         }),
-        on(numberOrderRefused, async (set, { accountId, author }) => {
+        on(numberOrderRefused, async (set, { accountId, author, act }) => {
           const account = await accounts.find(accountId)
-          if (account) await ledgers.giveBack(set, account, author.requestId)
+          if (account) await ledgers.giveBack(set, account, { requestId: author.requestId, act })
         }),
       ],
     }

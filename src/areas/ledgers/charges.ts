@@ -1,14 +1,15 @@
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
+import { type Author, actOf } from '../../storage/change-set.ts'
 import type { AgreedLine } from '../services/agreed/rules.ts'
 import type { GivenBack } from './give-back.ts'
 import type { Posting } from './operations.ts'
 
 /** A line of the ledger for something that is charged at once, or given back. `now` in Unix milliseconds. */
-export const postingOf = (line: AgreedLine, requestId: string, now: number): Posting => {
+export const postingOf = (line: AgreedLine, author: Author, now: number): Posting => {
   const { service, key, usage, amount, description, metadata, counting, units } = line
   return {
-    source: { service, id: `${requestId}/${key}` },
+    source: { service, id: `${author.requestId}/${key}` },
     usage,
     amount: -amount,
     // Part of the change that it charges for: there is no second one to be told apart.
@@ -18,6 +19,7 @@ export const postingOf = (line: AgreedLine, requestId: string, now: number): Pos
       period: { start: gregorianOfUnix(now / 1000) },
       executor: { trigger: 'services_update', module: 'services' },
       ...(metadata ? { metadata } : {}),
+      act: actOf(author),
       ...(counting && units !== undefined ? { agreed: { counting, units } } : {}),
     },
   }

@@ -60,6 +60,14 @@ const taxesBack = (entries: readonly Entry[], charges: readonly Charge[], going:
   })
 }
 
+/** What was charged with one act, and what of that went back. Older charges do not say with what they were made. */
+export const ofAct = (entries: readonly Entry[], act: string | undefined): readonly Entry[] => {
+  const of = (wanted: string | undefined) => entries.filter(({ details }) => details.act === wanted)
+  const charges = act === undefined || of(act).length === 0 ? of(undefined) : of(act)
+  const ids = new Set(charges.map(({ id }) => id))
+  return entries.filter(({ id, details: { givesBack } }) => ids.has(id) || ids.has(givesBack?.entry ?? ''))
+}
+
 /** What goes back of the entries of one request, when counts that it had moved go back. Those are negative. */
 export const givenBack = (entries: readonly Entry[], gone: readonly Gone[]): GivenBack[] => {
   const charges = chargesIn(entries)

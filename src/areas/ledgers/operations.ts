@@ -11,7 +11,7 @@ import type { Accounts } from '../accounts/operations.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
 import type { Charged } from '../services/charged.ts'
 import { postingBackOf } from './charges.ts'
-import { givenBack } from './give-back.ts'
+import { givenBack, ofAct } from './give-back.ts'
 import {
   type Booking,
   type Entry,
@@ -197,10 +197,14 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
      * Gives back what a request was charged at once for counts that go back in this change set, to the account and all
      * above it: the outside refused what it had agreed to pay for.
      */
-    async giveBack(set: ChangeSet, account: AccountRecord, requestId: string): Promise<void> {
+    async giveBack(
+      set: ChangeSet,
+      account: AccountRecord,
+      { requestId, act }: { requestId: string; act: string | undefined },
+    ): Promise<void> {
       for (const id of [account.id, ...account.hidden.tree]) {
         const payer = await accounts.find(id)
-        const back = givenBack(await rows.ofRequest(id, requestId), set.counts)
+        const back = givenBack(ofAct(await rows.ofRequest(id, requestId), act), set.counts)
         if (!payer || back.length === 0) continue
         set.tell(balanceMoved, { account: payer, isSpent: false })
         const bookings = back.map((one) => postedBy(payer, postingBackOf(one, clock.now())))

@@ -27,6 +27,8 @@ export interface EntryDetails {
   period?: Period
   metadata?: Record<string, unknown>
   executor?: { trigger: string; module: string }
+  /** Of a charge: what it was made with, of all that bears the id of its request. Shown to nobody. */
+  act?: string
   /** Of a charge: what it was for, and how many. Kept for the way back, shown to nobody. */
   agreed?: { counting: Counting; units: number }
   /** Of what is given back: which charge, and how much of it. Shown to nobody. */
@@ -105,7 +107,7 @@ export const counterBook = (service: string) =>
 
 export const entryJson = (entry: Entry) => {
   const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
-  const { audit, agreed: _, givesBack: __, ...rest } = details
+  const { audit, act: _, agreed: __, givesBack: ___, ...rest } = details
   return {
     id,
     ...rest,

@@ -78,7 +78,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
   }
 
   /** The way back: the number is where it was before, and so are the counts of whoever was to have it. */
-  const undo = async ({ id, accountId, payload: { wish } }: Errand<OrderPayload>) => {
+  const undo = async ({ id, accountId, payload: { wish, act } }: Errand<OrderPayload>) => {
     if (!wish) return []
     const { author, before, number } = wish
     const stored = await numbers.findAnywhere(number)
@@ -88,7 +88,7 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
     // Nobody asks for this: it is what the carrier's answer comes to.
     const set = new ChangeSet({ requestId: author.requestId })
     set.isCorrection = true
-    set.tell(numberOrderRefused, { orderId: id, number, author, accountId })
+    set.tell(numberOrderRefused, { orderId: id, number, author, act, accountId })
     const view = createNumberView(numbers)
     if (stored && isWaiting && before) await settle(view, set, foundRecord(number, stored), before)
     else if (stored && (isWaiting || isLeft)) await addRemoval(view, set, stored)

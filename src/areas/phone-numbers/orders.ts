@@ -1,7 +1,7 @@
 // What is written with a number that changes hands outside: its mark, and the errand.
 import type { Clock } from '../../lib/clock.ts'
 import type { Json } from '../../lib/json.ts'
-import type { Author, ChangeSet } from '../../storage/change-set.ts'
+import { type Author, actOf, type ChangeSet } from '../../storage/change-set.ts'
 import type { NumberFacts } from './draft.ts'
 import type { E911 } from './schema.ts'
 import type { NumberHidden } from './store.ts'
@@ -30,6 +30,8 @@ interface OrderWish {
 export interface OrderPayload {
   carrierData: Json
   wish?: OrderWish
+  /** What it was charged with: see `actOf`. */
+  act?: string
 }
 
 /** An order that is not answered yet: nothing else about the number happens outside before it is. */
@@ -70,7 +72,7 @@ export const addOrder = (set: ChangeSet, { id, accountId, carrierData, ...wish }
     accountId,
     subject: subjectOf(wish.number),
     dueAt: clock.now() + orderPatienceMs,
-    payload: { carrierData, wish },
+    payload: { carrierData, wish, act: actOf(set.author) },
   })
 
 interface Release extends ReleasePayload {

@@ -8,6 +8,8 @@ export interface RefusedOrder {
   number: string
   /** Whoever had asked for it, under the id of that request. */
   author: Author
+  /** What it was charged with: see `actOf`. */
+  act: string | undefined
   /** Who was to have it. */
   accountId: string
 }

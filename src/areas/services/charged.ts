@@ -38,6 +38,14 @@ export const createCharged = (store: Store) => {
           if (proration.total !== 0)
             rows.add(set, { accountId, month, item: itemKey(proration), amount: proration.total })
     },
+    /** Parts of a bill that are given back. Whoever has just priced something that the account has prices it anew. */
+    credited(set: ChangeSet, accountId: string, month: number, parts: ReadonlyMap<string, number>) {
+      if (month !== currentMonth()) return
+      turns.pass(set, accountId)
+      for (const [item, amount] of parts)
+        if (amount !== 0) rows.add(set, { accountId, month, item, amount: -amount })
+    },
+
     /** What a request was charged for the rest of the month, and is given back: its entry in the ledger says for what. */
     returned(
       set: ChangeSet,

@@ -36,7 +36,14 @@ const author: Author = { requestId: 'monthly bills' }
 const perPage = 100
 const atOnce = 10
 
-const isBilled = (error: unknown) => error instanceof Failure && error.kind === 'booked_already'
+/** Of two who bill the same month the second one has nothing to do. */
+const unlessBilled = async (write: () => Promise<void>) => {
+  try {
+    await write()
+  } catch (error) {
+    if (!(error instanceof Failure && error.kind === 'booked_already')) throw error
+  }
+}
 
 export type Billing = ReturnType<typeof createBilling>
 
@@ -116,10 +123,20 @@ export const createBilling = (tools: Tools) => {
         }),
       )
     }
-    try {
-      await store.commit(set)
-    } catch (error) {
-      if (!isBilled(error)) throw error
+    await unlessBilled(() => store.commit(set))
+  }
+
+  /**
+   * A month that costs nothing as it begins is billed as well, and nobody is told: what comes later pays for its days
+   * by itself, and is not to be found by bills that are still being made.
+   */
+  const noteNothing = async (account: AccountRecord, month: number, billed: ReadonlySet<string>) => {
+    for (const priced of await books.invoices(account)) {
+      if (priced.total > 0 || billed.has(bookkeeperKey(priced.bookkeeper))) continue
+      const set = new ChangeSet(author)
+      charged.billed(set, account.id, { month, invoice: priced })
+      rows.add(set, billOf(account, priced, month, { ledger_id: '', invoice: {} }))
+      await unlessBilled(() => store.writeUnrecorded(set.statements))
     }
   }
 
@@ -127,8 +144,10 @@ export const createBilling = (tools: Tools) => {
   const billAccount = async (accountId: string, month: number): Promise<boolean> => {
     try {
       const account = await books.account(accountId)
-      if (account)
-        for (const sheet of await invoices.sheets(account, month)) await bill(account, sheet, month)
+      if (!account) return true
+      const billed = await rows.billed(accountId, month)
+      for (const sheet of await invoices.sheets(account, month, billed)) await bill(account, sheet, month)
+      await noteNothing(account, month, billed)
       return true
     } catch (error) {
       if (error instanceof Failure && error.kind === 'datastore_unreachable') throw error
@@ -205,7 +224,15 @@ export const createBilling = (tools: Tools) => {
       return new Set(trees.flat())
     },
 
-    /** Has an account billed for the month that has begun, if that is still to be done. */
-    catchUp: (accountId: string) => billAccount(accountId, currentMonth()),
+    /** Has an account billed for the month that has begun, if that is still to be done. Without plans there is nothing. */
+    async catchUp(accountId: string): Promise<void> {
+      const month = currentMonth()
+      const account = await books.account(accountId)
+      const { lists } = account ? await books.terms(account) : { lists: [] }
+      if (lists.length === 0) return
+      const billed = await rows.billed(accountId, month)
+      if (lists.every(({ bookkeeper }) => billed.has(bookkeeperKey(bookkeeper)))) return
+      await billAccount(accountId, month)
+    },
   }
 }

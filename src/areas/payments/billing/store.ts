@@ -43,11 +43,20 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
     )
   },
 
-  /** Bills of an account made from one time to another, the newest first. */
+  /** The bookkeepers whose bills of a month were made, those that came to nothing included. */
+  async billed(accountId: string, month: number): Promise<Set<string>> {
+    const rows = await all('SELECT bookkeeper FROM service_bills WHERE account_id = $1 AND month = $2', [
+      accountId,
+      month,
+    ])
+    return new Set(rows.map((row) => row.bookkeeper as string))
+  },
+
+  /** Bills of an account made from one time to another, the newest first. Those that came to nothing are none. */
   async of(accountId: string, from: number, to: number): Promise<Bill[]> {
     const rows = await all(
       `SELECT month, bookkeeper, created, amount, doc FROM service_bills
-        WHERE account_id = $1 AND created BETWEEN $2 AND $3 ORDER BY month DESC, bookkeeper LIMIT 1000`,
+        WHERE account_id = $1 AND created BETWEEN $2 AND $3 AND amount > 0 ORDER BY month DESC, bookkeeper LIMIT 1000`,
       [accountId, from, to],
     )
     return rows.map((row) => ({

@@ -102,10 +102,18 @@ export const createComposing = (tools: Tools) => {
     `${month}-${hash('md5', JSON.stringify([accountId, bookkeeperKey(bookkeeper)]), 'hex')}`
 
   return {
-    /** The invoices of a month: one for each bookkeeper. What else the ledger holds stands on the first. */
-    async sheets(account: AccountRecord, month: number): Promise<Sheet[]> {
+    /**
+     * The invoices of a month: one for each bookkeeper that has not `billed` it. What else the ledger holds stands on
+     * the first.
+     */
+    async sheets(
+      account: AccountRecord,
+      month: number,
+      billed: ReadonlySet<string> = new Set(),
+    ): Promise<Sheet[]> {
       const priced = (await books.invoices(account)).filter(
-        ({ bookkeeper, total }) => total > 0 && monthlyOf(bookkeeper) !== 'outside',
+        ({ bookkeeper, total }) =>
+          total > 0 && monthlyOf(bookkeeper) !== 'outside' && !billed.has(bookkeeperKey(bookkeeper)),
       )
       const extras = {
         entries: await rows.entriesBefore(account.id, month),

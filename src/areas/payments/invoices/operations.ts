@@ -8,6 +8,7 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Ledgers } from '../../ledgers/operations.ts'
 import type { Bookkeepers } from '../../services/bookkeepers.ts'
+import type { Charged } from '../../services/charged.ts'
 import type { Transactions, Wanted } from '../transactions/operations.ts'
 import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import type { Composing } from './composing.ts'
@@ -16,6 +17,7 @@ import type { InvoiceProgress } from './progress.ts'
 import {
   bySource,
   type CreditNote,
+  creditedItems,
   type Invoice,
   type InvoiceStep,
   type IssuedStatus,
@@ -38,6 +40,7 @@ interface Tools {
   issuing: InvoiceIssuing
   progress: InvoiceProgress
   bookkeepers: Bookkeepers
+  charged: Charged
   ledgers: Ledgers
   transactions: Transactions
 }
@@ -61,7 +64,7 @@ export type Invoices = ReturnType<typeof createInvoices>
 
 /** What accounts were billed, as documents. */
 export const createInvoices = (tools: Tools) => {
-  const { store, rows, composing, issuing, progress, bookkeepers, ledgers, transactions } = tools
+  const { store, rows, composing, issuing, progress, bookkeepers, charged, ledgers, transactions } = tools
   const { clock } = store
 
   const currentMonth = () => Number(monthOf(clock.now()))
@@ -200,6 +203,7 @@ export const createInvoices = (tools: Tools) => {
       const set = new ChangeSet(author)
       const parts = invoice.credited === 0 ? bySource(invoice.doc) : shares(leftOf(invoice), invoice).parts
       giveBack(set, account, { invoice, documentId: `${id}/void`, parts })
+      charged.credited(set, account.id, invoice.month, creditedItems(leftOf(invoice), invoice.doc))
       rows.move(set, invoice, { status: 'void' })
       rows.tell(set, invoice, 'void', { amount: dollarsOfUnits(leftOf(invoice)) })
       await store.commit(set)
@@ -221,6 +225,7 @@ export const createInvoices = (tools: Tools) => {
       const noteId = newId(clock.now())
       const { taxes, parts } = shares(amount, invoice)
       const ledger_ids = giveBack(set, account, { invoice, documentId: noteId, parts })
+      charged.credited(set, account.id, invoice.month, creditedItems(amount, invoice.doc))
       const doc = {
         account: partyOf(account),
         issuer: invoice.doc.issuer,

@@ -3,6 +3,7 @@ import { isObject, type Json } from '../../../lib/json.ts'
 import { divideRounded, dollarsOfUnits, unitsOfDollars } from '../../../lib/money.ts'
 import type { Entry } from '../../ledgers/rules.ts'
 import { nameOf, taxLineJson } from '../../services/area.ts'
+import { itemKey } from '../../services/charged.ts'
 import type { Invoice as PricedInvoice } from '../../services/pricing/invoices.ts'
 import type { PricedItem } from '../../services/pricing/items.ts'
 import type { Bookkeeper } from '../../services/pricing/plan.ts'
@@ -44,6 +45,8 @@ export interface InvoiceLine {
   description: string
   category?: string
   item?: string
+  /** How the plan calls the item, of what is paid for the month. Shown to nobody. */
+  key?: string
   quantity?: number
   unit?: string
   /** Of one. */
@@ -210,6 +213,7 @@ const recurringLine = (priced: PricedItem): InvoiceLine => {
     description: nameOf(priced),
     category,
     item: plan.as ?? item,
+    key: item,
     quantity: billable,
     rate,
     ...(discount === 0 ? {} : { discount }),
@@ -337,6 +341,16 @@ export const taxShare = (amount: number, { total, taxes }: Pick<InvoiceDoc, 'tot
   return total === 0 ? 0 : Number(divideRounded(BigInt(amount) * BigInt(added), BigInt(total)))
 }
 
+/** `category/item` -> units: what a credit note gives back of what was paid for the month, in the share that it has. */
+export const creditedItems = (amount: number, { items, total }: Pick<InvoiceDoc, 'items' | 'total'>) =>
+  new Map(
+    items.flatMap(({ category = '', key, amount: paid }) =>
+      key === undefined || total === 0
+        ? []
+        : [[itemKey({ category, key }), Number(divideRounded(BigInt(paid) * BigInt(amount), BigInt(total)))]],
+    ),
+  )
+
 /** Units that may still be given back. */
 export const leftOf = ({ doc, credited }: Pick<Invoice, 'doc' | 'credited'>) =>
   Math.max(0, doc.total - credited)
@@ -360,7 +374,7 @@ const dollars = (units: number | undefined) => (units === undefined ? undefined 
 const present = <T extends object>(value: T) =>
   Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined))
 
-const lineJson = (line: InvoiceLine) =>
+const lineJson = ({ key: _, ...line }: InvoiceLine) =>
   present({
     ...line,
     rate: dollars(line.rate),
