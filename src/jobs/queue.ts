@@ -280,10 +280,15 @@ export const createQueue = ({ store, log }: Tools) => {
   ) => {
     const patience = patienceOf(signal, farewellMs)
     let after: string | undefined
+    // What is due in many accounts may all wait for something else of its subjects.
+    let isIdleLap = true
     while (!signal.aborted) {
       const look = await nextBatch(kind, after, atOnce * looksAhead)
-      if (look.batch.length === 0 && look.after === undefined) return
+      if (look.batch.length > 0) isIdleLap = false
+      const isLapOver = look.after === undefined || look.after === ''
+      if (isIdleLap && isLapOver) return
       if (!(await carryOutAll(look.batch, { kind, atOnce }, patience))) return
+      if (isLapOver) isIdleLap = true
       after = look.after
     }
   }

@@ -240,6 +240,28 @@ describeEngines('the work queue', (engine) => {
     expect(said.indexOf('few')).toBeLessThan(2)
   })
 
+  it('comes to an end while errands of many accounts wait for something else of their subjects', async () => {
+    const accountIds = Array.from({ length: 12 }, (_, index) => index.toString(16).padStart(32, '0'))
+    const blocked = accountIds.flatMap((accountId, index) => [
+      errand(`first ${index}`, { accountId, subject: `${kind} ${index}`, dueAt: clock.now() + 1000 }),
+      errand(`second ${index}`, { accountId, subject: `${kind} ${index}` }),
+    ])
+    await wanting(...blocked, ...Array.from({ length: 12 }, (_, index) => errand(`free ${index}`)))
+    let looks = 0
+    const all: typeof world.store.all = (sql, params) => {
+      looks += 1
+      if (looks > 500) throw new Error('it looks and looks')
+      return world.store.all(sql, params)
+    }
+    const said: string[] = []
+    const ask: ErrandKind<Letter, string>['ask'] = async ({ payload }) => {
+      said.push(payload.says)
+      return 'yes'
+    }
+    await run(kindOf(kind, { ask }), queueOn({ ...world.store, all }))
+    expect(said).toHaveLength(12)
+  })
+
   it('begins nothing more once the outside is not there', async () => {
     await wanting(errand('one'), errand('two'))
     const down = () => ({ state: 'waiting', isOutsideDown: true }) as const
