@@ -190,7 +190,12 @@ export const createQueue = ({ store, log }: Tools) => {
     const conclude = (errand: Errand<Payload>, answer: Answer): Promise<boolean> =>
       retrying(async (attempt) => {
         const current = attempt === 1 ? errand : await find(errand.id)
-        if (current?.state !== 'waiting' || current.marks !== errand.marks) return true
+        if (current?.state !== 'waiting') return true
+        if (current.marks !== errand.marks) {
+          // Not at once: what is asked for all the time would be carried out all the time.
+          await store.writeUnrecorded([rows.renew(current, clock.now())])
+          return true
+        }
         const conclusion = await kind.conclude(current, answer)
         await settle(current, conclusion)
         return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)

@@ -222,20 +222,23 @@ describeEngines('the work queue', (engine) => {
     expect(said).toEqual(['one', 'changed'])
   })
 
-  it('leaves what is asked for meanwhile, and not told of, to the next look', async () => {
-    await wanting(errand('busy', { dueAt: clock.now() }))
-    let times = 0
-    const ask: ErrandKind<Letter, string>['ask'] = async () => {
-      times += 1
-      if (times > 9) throw new Error('it never ends')
-      clock.advance({ seconds: 1 })
+  it.each(['move', 'keep'] as const)(
+    'leaves what is asked for meanwhile to the next look: %s',
+    async (again) => {
       await wanting(errand('busy', { dueAt: clock.now() }))
-      return 'yes'
-    }
-    await run(kindOf(kind, { ask }))
-    expect(times).toBe(1)
-    expect(await asked()).toEqual(['busy'])
-  })
+      let times = 0
+      const ask: ErrandKind<Letter, string>['ask'] = async () => {
+        times += 1
+        if (times > 9) throw new Error('it never ends')
+        clock.advance({ seconds: 1 })
+        await wanting(errand('busy', { dueAt: clock.now(), again }))
+        return 'yes'
+      }
+      await run(kindOf(kind, { ask }))
+      expect(times).toBe(1)
+      expect(await asked()).toEqual(['busy'])
+    },
+  )
 
   it('carries out errands about one subject in the order in which they were asked for, whatever their times', async () => {
     await wanting(errand('b', { subject: kind, dueAt: clock.now() + 1000 }))
