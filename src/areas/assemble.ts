@@ -37,7 +37,7 @@ const createCollectors = () => {
 }
 
 /** What the areas of a list are together. */
-export interface Assembled<List extends readonly Area[]> {
+interface Assembled<List extends readonly Area[]> {
   /** What they offer, by name. */
   offers: OffersOf<List>
   routes: readonly Route[]

@@ -46,7 +46,7 @@ export interface Tried {
 }
 
 /** Which of the work operators look at, and behind which [kind, id]. */
-export interface WorkQuery {
+interface WorkQuery {
   kind?: string
   state?: WorkState
   accountId?: string

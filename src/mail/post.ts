@@ -186,7 +186,7 @@ export const createPost = ({ store, keyring, settings, senders, carrier, documen
 }
 
 /** Takes what waits to the mail server. */
-export type Post = ReturnType<typeof createPost>
+type Post = ReturnType<typeof createPost>
 
 /** What the server has to do by itself so that mail is sent. */
 export const postRounds = ({ letters, tidy }: Post, queue: Queue): Round[] => [

@@ -102,7 +102,7 @@ export interface Transfer {
 }
 
 /** An account that begins. */
-export interface Newcomer {
+interface Newcomer {
   name: string
   /** Those who stand above it, top first. */
   tree: readonly string[]

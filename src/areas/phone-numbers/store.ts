@@ -7,7 +7,7 @@ import { integer, oneOf, type RowOf, table, text } from '../../storage/table.ts'
 import type { NumberState } from './rules.ts'
 import { numberStates } from './schema.ts'
 
-export const numberKind = 'number'
+const numberKind = 'number'
 
 /** Public fields: what clients write, and whatever else they keep with the number. */
 export type NumberDoc = Readonly<Record<string, unknown>>
@@ -57,7 +57,7 @@ const rows = table('numbers', {
   rowText: text('row_json'),
 })
 
-export type NumberFields = RowOf<typeof rows>
+type NumberFields = RowOf<typeof rows>
 
 /** A phone number. `accountId` is empty when nobody owns it; `id` is the number itself. */
 export class NumberRecord
