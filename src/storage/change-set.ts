@@ -282,9 +282,9 @@ export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
   if (sets.some(({ changes }) => changes.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
-  const textOf = createAuthorTexts()
+  const authorText = createAuthorTexts()
   const feed = sets.flatMap(({ author, changes }) =>
-    changes.flatMap((change) => feedOf(change, newId(at), at, textOf(author))),
+    changes.flatMap((change) => feedOf(change, newId(at), at, authorText(author))),
   )
   const moves = movesOf(sets, at)
   return {

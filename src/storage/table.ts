@@ -120,20 +120,20 @@ interface Table<C extends Columns> extends Shape<C> {
 
 type StatementOf<C extends Columns> = (row: Values<C>, expect?: Statement['expect']) => Statement
 
-interface Place {
+interface NamedColumn {
   field: string
   name: string
   column: Column<unknown>
 }
 
-const placesOf = (columns: Columns): Place[] =>
+const placesOf = (columns: Columns): NamedColumn[] =>
   Object.entries(columns).map(([field, column]) => ({
     field,
     name: column.name ?? snakeCase(field),
     column,
   }))
 
-const selected = (places: readonly Place[], alias: string) =>
+const selected = (places: readonly NamedColumn[], alias: string) =>
   places.map(({ field, name }) => `${alias}${name}${field === name ? '' : ` AS "${field}"`}`).join(', ')
 
 /**

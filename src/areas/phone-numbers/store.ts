@@ -149,7 +149,7 @@ interface NumberPage {
 }
 
 /** Where a number stands in a list that is ordered by owners. */
-interface Place {
+interface ListedAt {
   accountId: string
   id: string
 }
@@ -210,7 +210,7 @@ export const createNumberStore = (store: Store) => {
     page: pageOf,
 
     /** Numbers of an account, then of the accounts below it in the order of their ids. Read beside the event loop. */
-    async pageOfTree(accountId: string, after: Place | undefined, limit: number): Promise<NumberRecord[]> {
+    async pageOfTree(accountId: string, after: ListedAt | undefined, limit: number): Promise<NumberRecord[]> {
       const here = after?.accountId ?? accountId
       const start = after ? { after: after.id } : {}
       const rest = await pageOf({ accountId: here, limit, descending: false, long: true, ...start })

@@ -1,6 +1,6 @@
 import type { Json } from '../../../lib/json.ts'
-import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { CarrierModule } from './names.ts'
 
 /** Who looks for numbers. Without an account, nothing that somebody has reserved is shown. */
 export interface Seeker {
