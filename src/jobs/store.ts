@@ -137,6 +137,12 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     expect: { rows: 1, orElse: conflict },
   }),
 
+  /** Has what was asked for again be due as if that had been now, unless it is due later. */
+  renew: ({ kind, id }: Marked, now: number): Statement => ({
+    sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting' AND due_at < $3",
+    params: [kind, id, now],
+  }),
+
   /** Has what waits tried again at `dueAt`. */
   hurry: (kind: string, id: string, dueAt: number): Statement => ({
     sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting'",
