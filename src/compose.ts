@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { Area } from './areas/area.ts'
-import { assemble } from './areas/assemble.ts'
+import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
@@ -28,8 +28,9 @@ import { createQueue } from './jobs/queue.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
-import { carryBySmtp, carryToFolder } from './mail/carriers.ts'
+import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
 import { createMail } from './mail/mail.ts'
+import { createNotices } from './mail/notices.ts'
 import { createPost, postRounds } from './mail/post.ts'
 import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
@@ -129,7 +130,8 @@ const putTogether = async (
   await upgradeStorage(db, clock)
   const store = createStore(db, clock)
   const node = `crosspoint@${hostname()}`
-  const settings = createSettings(store.records, node)
+  const declared = declarationsOf(list)
+  const settings = createSettings(store.records, node, declared.settings)
   const serverKey = await obtainServerKey(store, config.dataDir)
   const keyring = createKeyring(serverKey)
   const tokens = createTokens(store, keyring, settings, clock)
@@ -142,8 +144,14 @@ const putTogether = async (
   const leases = createLeases(store, clock, log)
   const rounds = createRounds({ leases, store, clock, log })
   const queue = createQueue({ store, log })
-  const mail = createMail({ store, keyring, nudge: () => rounds.nudge('mail') })
+  const mail = createMail({
+    store,
+    notices: createNotices(declared.notices),
+    keyring,
+    nudge: () => rounds.nudge('mail'),
+  })
   const assembled = assemble(list, {
+    declared,
     store,
     settings,
     keyring,
@@ -169,10 +177,11 @@ const putTogether = async (
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
   const frame: Frame = {
+    failures: declared.failures,
     router: createRouter(routes),
     pages: pagesOf({
       store,
-      openApi: () => openApiText(routes, version),
+      openApi: () => openApiText({ routes, failures: declared.failures, version }),
       posted: assembled.posted,
       log,
     }),
@@ -200,13 +209,13 @@ const putTogether = async (
   const tls = createTlsListener({ frame, handler, settings, host: config.host, dataDir: config.dataDir, log })
   await followTls(db, tls)
   const { smtpUrl, dataDir } = config
-  const carrier = smtpUrl ? carryBySmtp(smtpUrl) : carryToFolder(join(dataDir, 'outbox'))
+  const courier = smtpUrl ? courierBySmtp(smtpUrl) : courierToFolder(join(dataDir, 'outbox'))
   const post = createPost({
     store,
     keyring,
     settings,
     senders: areas.whitelabel.senders,
-    carrier,
+    courier,
     documentOf: areas.payments.documentOf,
     log,
   })

@@ -1,22 +1,38 @@
 // A new area is its folder and its line in areas/index.ts. Here the folder is the first half of this file.
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+import { Type } from 'typebox'
 import { describe, expect, it } from 'vitest'
 import { accountsArea } from '../src/areas/accounts/area.ts'
 import type { Accounts } from '../src/areas/accounts/operations.ts'
 import { accountLeaving } from '../src/areas/accounts/signals.ts'
 import { type Area, type AreaTools, area } from '../src/areas/area.ts'
-import { assemble } from '../src/areas/assemble.ts'
+import { assemble, declarationsOf } from '../src/areas/assemble.ts'
+import { areas } from '../src/areas/index.ts'
 import type { AccountRecord } from '../src/auth/identity.ts'
 import { accountAdmin } from '../src/auth/policies.ts'
 import { ListAnswer, made } from '../src/http/answer/answers.ts'
+import { frameFailures } from '../src/http/answer/failures.ts'
 import { collectionListing } from '../src/http/answer/listing.ts'
 import { get, put, type Route } from '../src/http/route.ts'
 import type { ErrandKind } from '../src/jobs/queue.ts'
 import { list, must, open, text } from '../src/lib/schema.ts'
+import { section } from '../src/settings/keys.ts'
 import { type Author, ChangeSet, conflict } from '../src/storage/change-set.ts'
 import { createCollection } from '../src/storage/collection.ts'
 import { on } from '../src/storage/signal.ts'
-import type { Store } from '../src/storage/store.ts'
 import { describeEngines, useWorld } from './support/world.ts'
+
+// settings.ts
+const postcardSettings = {
+  postcards: section({ longest: Type.Integer({ minimum: 1, default: 140, description: 'Letters' }) }),
+}
+
+type OwnedSettings = typeof postcardSettings
+
+declare module '../src/settings/documents.ts' {
+  interface SettingsDocuments extends OwnedSettings {}
+}
 
 // schema.ts
 const Postcard = open({ says: must(text(1, 140)) })
@@ -27,7 +43,7 @@ interface PostcardDoc {
 }
 
 // operations.ts
-const createPostcards = (store: Store, accounts: Pick<Accounts, 'find'>) => {
+const createPostcards = ({ store, settings }: AreaTools, accounts: Pick<Accounts, 'find'>) => {
   const cards = createCollection<PostcardDoc, object>(store, {
     kind: 'postcard',
     sortKey: (_doc, id) => id,
@@ -51,7 +67,9 @@ const createPostcards = (store: Store, accounts: Pick<Accounts, 'find'>) => {
     delivered,
 
     async write(author: Author, accountId: string, doc: PostcardDoc) {
-      const card = cards.draft(accountId, { doc, hidden: {} })
+      const { longest } = await settings.of('postcards')
+      const says = doc.says.slice(0, longest)
+      const card = cards.draft(accountId, { doc: { says }, hidden: {} })
       const set = new ChangeSet(author)
       cards.insert(set, card)
       set.errand({ kind: 'postcard', id: card.id, accountId, payload: doc, dueAt: later() })
@@ -93,8 +111,9 @@ const createPostcardsArea = () => {
   const defined = area({
     name: 'postcards',
     needs: { accounts: accountsArea },
-    create({ store }, { accounts }) {
-      const postcards = createPostcards(store, accounts)
+    settings: postcardSettings,
+    create(tools, { accounts }) {
+      const postcards = createPostcards(tools, accounts)
       seen.delivered = postcards.delivered
       return {
         offers: postcards,
@@ -133,6 +152,17 @@ describeEngines('an area that is added by one line', (engine) => {
     expect(await world.rex.get(`${account.path}/postcards`)).toFailWith(403, 'forbidden')
   })
 
+  it('follows its settings, and has them judged like all others', async () => {
+    const config = '/v2/system_configs/postcards'
+    const { operator } = world
+    expect(await operator.get(config)).toMatchObject({ data: { default: { longest: 140 } } })
+    expect(await operator.patch(config, { default: { longest: 0 } })).toFailWith(400, 'validation error')
+    expect(await operator.patch(config, { default: { longest: 2 } })).toMatchObject({ status: 200 })
+    const { answer, id } = await written()
+    expect(answer).toSucceedWith({ id, says: 'He' })
+    expect(await operator.delete(config)).toMatchObject({ status: 200 })
+  })
+
   it('has its errands carried out, and its rounds done', async () => {
     const { account } = await written()
     world.clock.advance({ seconds: 1 })
@@ -161,6 +191,17 @@ describeEngines('an area that is added by one line', (engine) => {
     expect(await farewells()).toBe(1)
   })
 })
+
+/** What the files of a name export under names that end so; what holds for accounts repeats what holds for all. */
+const everyExportOf = async (files: string, ending: string): Promise<object[]> => {
+  const root = join(import.meta.dirname, '..')
+  const modules = await Promise.all(globSync(files, { cwd: root }).map((path) => import(join(root, path))))
+  return modules.flatMap((module: Record<string, object>) =>
+    Object.entries(module).flatMap(([name, value]) =>
+      name.endsWith(ending) && !name.endsWith('AccountSettings') ? [value] : [],
+    ),
+  )
+}
 
 describe('a list of areas', () => {
   // Nothing is made of it before the list is found to be wrong.
@@ -192,6 +233,22 @@ describe('a list of areas', () => {
     )
     expect(() => assemble([base, area({ name: 'base', create: () => ({}) })], tools)).toThrow(
       'two areas are called base',
+    )
+  })
+
+  it('declares everything that stands in the folders of its areas', async () => {
+    const { settings, failures, notices } = declarationsOf(areas)
+    const written: object = Object.assign(
+      {},
+      ...(await everyExportOf('src/{areas/*,payment}/settings.ts', 'Settings')),
+    )
+    const { crossbar, 'crossbar.auth': auth, token_buckets, ...ofAreas } = settings
+    expect(ofAreas).toEqual(written)
+    expect([crossbar, auth, token_buckets]).not.toContain(undefined)
+    expect(notices).toEqual(Object.assign({}, ...(await everyExportOf('src/areas/*/notices.ts', 'Notices'))))
+    const ownFailures = await everyExportOf('src/{areas/*,payment}/failures.ts', 'Failures')
+    expect(Object.keys(failures).sort()).toEqual(
+      [frameFailures, ...ownFailures].flatMap((kinds) => Object.keys(kinds)).sort(),
     )
   })
 })

@@ -9,10 +9,13 @@ import type { Leases } from '../jobs/leases.ts'
 import type { ErrandKind, Queue } from '../jobs/queue.ts'
 import type { Round, Rounds } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
+import type { Catalogue } from '../lib/failure-answer.ts'
 import type { Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Mail } from '../mail/mail.ts'
+import type { Definitions } from '../mail/notices.ts'
 import type { Outgoing } from '../outgoing/client.ts'
+import type { Documents } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Hearing } from '../storage/signal.ts'
@@ -28,8 +31,22 @@ export type Validate = <S extends TSchema>(
   data: unknown,
 ) => Promise<{ value: Static<S>; sound: object; problems: Problems }>
 
+/** What areas own before they are made; the types that go by these names follow from it. */
+export interface Declarations {
+  /** Settings documents, by id. */
+  settings: Documents
+  /** Those that accounts may lay values of their own over, with the keys that are followed there. */
+  accountSettings: Documents
+  /** What can go wrong, by kind, with its wire form. */
+  failures: Catalogue
+  /** What is sent by mail, by id. */
+  notices: Definitions
+}
+
 /** What areas are made of. */
 export interface AreaTools {
+  /** What all areas of the list declare, and the frame. */
+  declared: Declarations
   store: Store
   settings: Settings
   keyring: Keyring
@@ -88,6 +105,7 @@ export interface Area<Name extends string = string, Offer = unknown> {
   name: Name
   needs: readonly Area[]
   collects: readonly (keyof Collected)[]
+  declares: Partial<Declarations>
   create(
     tools: AreaTools,
     offerOf: OfferOfNeeded,
@@ -106,7 +124,8 @@ export type OffersOf<List extends readonly Area[]> = {
   readonly [One in List[number] as One['name']]: OfferOf<One>
 }
 
-interface Definition<Name extends string, Needed extends Needs, Kind extends keyof Collected, Offer> {
+interface Definition<Name extends string, Needed extends Needs, Kind extends keyof Collected, Offer>
+  extends Partial<Declarations> {
   name: Name
   /** The areas of whose offers it makes use. They stand above it in the list. */
   needs?: Needed
@@ -140,12 +159,13 @@ export const area = <
 >(
   definition: Definition<Name, Needed, Kind, Offer>,
 ): Area<Name, Offer> => {
-  const { name, needs, collects = [], create } = definition
+  const { name, needs, collects = [], create, ...declares } = definition
   const entries = Object.entries(needs ?? {})
   return {
     name,
     needs: entries.map(([, needed]) => needed),
     collects,
+    declares,
     create: (tools, offerOf, collected) => {
       const offers = Object.fromEntries(entries.map(([key, needed]) => [key, offerOf(needed)]))
       return create(tools, offers as OffersNeeded<Needed>, collected)

@@ -1,8 +1,10 @@
+import { frameFailures } from '../http/answer/failures.ts'
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/wire/posted-page.ts'
 import type { Round } from '../jobs/rounds.ts'
+import { frameSettings } from '../settings/documents.ts'
 import type { Author } from '../storage/change-set.ts'
-import type { Area, AreaTools, Collected, Contributions, OffersOf } from './area.ts'
+import type { Area, AreaTools, Collected, Contributions, Declarations, OffersOf } from './area.ts'
 
 const nothing: Collected = { counts: [], taskActions: [], migrations: {}, schemas: {} }
 
@@ -36,8 +38,27 @@ const createCollectors = () => {
   }
 }
 
+const ofFrame: Declarations = {
+  settings: frameSettings,
+  accountSettings: {},
+  failures: frameFailures,
+  notices: {},
+}
+
+/** What the frame and the areas of a list own. */
+export const declarationsOf = (list: readonly Area[]): Declarations =>
+  list.reduce(
+    (all, { declares }) => ({
+      settings: named(all.settings, declares.settings),
+      accountSettings: named(all.accountSettings, declares.accountSettings),
+      failures: named(all.failures, declares.failures),
+      notices: named(all.notices, declares.notices),
+    }),
+    ofFrame,
+  )
+
 /** What the areas of a list are together. */
-export interface Assembled<List extends readonly Area[]> {
+interface Assembled<List extends readonly Area[]> {
   /** What they offer, by name. */
   offers: OffersOf<List>
   routes: readonly Route[]

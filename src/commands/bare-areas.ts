@@ -1,5 +1,5 @@
 import type { AreaTools } from '../areas/area.ts'
-import { assemble } from '../areas/assemble.ts'
+import { assemble, declarationsOf } from '../areas/assemble.ts'
 import { areas } from '../areas/index.ts'
 
 // Making areas only hands the parts on; none is used before an operation asks for it.
@@ -9,6 +9,7 @@ const unused: never = new Proxy(() => unused, {
 }) as never
 
 const nothing: AreaTools = {
+  declared: declarationsOf(areas),
   store: unused,
   settings: unused,
   keyring: unused,

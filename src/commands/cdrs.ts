@@ -2,9 +2,11 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
+import { declarationsOf } from '../areas/assemble.ts'
 import { entriesOf } from '../areas/cdrs/intake/ndjson.ts'
 import type { IntakeReport } from '../areas/cdrs/intake/schema.ts'
 import { monthIn } from '../areas/cdrs/months/rules.ts'
+import { areas } from '../areas/index.ts'
 import { ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { createValidate } from '../http/judge/judge-data.ts'
@@ -45,7 +47,7 @@ class Mistake extends Error {}
 type Tools = ReturnType<typeof toolsOf>
 
 const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store']) => {
-  const settings = createSettings(store.records, 'command')
+  const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
   const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
   const { offers } = bareAreas({
     store,

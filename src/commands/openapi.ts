@@ -1,3 +1,5 @@
+import { declarationsOf } from '../areas/assemble.ts'
+import { areas } from '../areas/index.ts'
 import { openApiText } from '../http/openapi/openapi.ts'
 import type { Route } from '../http/route.ts'
 import { version } from '../version.ts'
@@ -6,7 +8,8 @@ import { bareAreas } from './bare-areas.ts'
 /** Every route of this server, without a server behind them. */
 export const allRoutes = (): readonly Route[] => bareAreas().routes
 
-export const openApiDocument = () => openApiText(allRoutes(), version)
+export const openApiDocument = () =>
+  openApiText({ routes: allRoutes(), failures: declarationsOf(areas).failures, version })
 
 const help =
   'Usage: crosspoint openapi\n\nPrints the OpenAPI 3.1 document that a running server has at /openapi.json.\n'

@@ -14,7 +14,7 @@ const textOfPieces = (data: TxtData) =>
 const preferenceOf = (answer: Answer) => (answer.type === 'MX' ? (answer.data.preference ?? 0) : 0)
 
 /** A record as people write it; undefined when it has another type. */
-const textOf = (answer: Answer, wanted: LookedUpType): string | undefined => {
+const recordText = (answer: Answer, wanted: LookedUpType): string | undefined => {
   if (answer.type !== wanted) return undefined
   switch (answer.type) {
     case 'A':
@@ -52,20 +52,20 @@ const aliasOf = (answers: readonly Answer[], name: string) => {
   return undefined
 }
 
-interface Found {
+interface NameRecords {
   records: string[]
   /** Where an alias leads to, when the answer does not say what is there. */
   alias: string | undefined
 }
 
 /** What an answer says about a name: along its aliases, and nothing about other names. */
-export const recordsIn = ({ answers = [] }: DecodedPacket, name: string, type: LookedUpType): Found => {
+export const recordsIn = ({ answers = [] }: DecodedPacket, name: string, type: LookedUpType): NameRecords => {
   let owner = name
   for (let step = 0; step < longestChain; step += 1) {
     const own = answers.filter((answer) => sameName(answer.name, owner))
     const records = own
       .toSorted((a, b) => preferenceOf(a) - preferenceOf(b))
-      .flatMap((answer) => textOf(answer, type) ?? [])
+      .flatMap((answer) => recordText(answer, type) ?? [])
       .slice(0, mostRecords)
     if (records.length > 0) return { records, alias: undefined }
     const next = aliasOf(answers, owner)

@@ -3,6 +3,7 @@ import type { Authenticate, Credential } from '../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { ResellerOf } from '../auth/policies.ts'
 import type { Clock } from '../lib/clock.ts'
+import type { Catalogue } from '../lib/failure-answer.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import { memberOf } from '../lib/member.ts'
@@ -46,6 +47,8 @@ export interface Frame {
   settleServices(accountIds: readonly string[]): Promise<void>
   throttle: Throttle
   idempotency: Idempotency
+  /** The wire forms of everything that can go wrong. */
+  failures: Catalogue
   settings: Settings
   store: Store
   clock: Clock

@@ -115,6 +115,13 @@ interface Look {
   after: string | undefined
 }
 
+/** What of a kind is due at a moment, some at a time. */
+interface Pass {
+  kind: string
+  now: number
+  size: number
+}
+
 /** How long somebody waits for what he has begun. */
 interface Patience {
   signal: AbortSignal
@@ -183,7 +190,12 @@ export const createQueue = ({ store, log }: Tools) => {
     const conclude = (errand: Errand<Payload>, answer: Answer): Promise<boolean> =>
       retrying(async (attempt) => {
         const current = attempt === 1 ? errand : await find(errand.id)
-        if (current?.state !== 'waiting' || current.marks !== errand.marks) return true
+        if (current?.state !== 'waiting') return true
+        if (current.marks !== errand.marks) {
+          // Not at once: what is asked for all the time would be carried out all the time.
+          await store.writeUnrecorded([rows.renew(current, clock.now())])
+          return true
+        }
         const conclusion = await kind.conclude(current, answer)
         await settle(current, conclusion)
         return !(conclusion.state === 'waiting' && conclusion.isOutsideDown)
@@ -221,8 +233,7 @@ export const createQueue = ({ store, log }: Tools) => {
   }
 
   /** What is due, a turn for each account after the other: none has to wait until another one's are all done. */
-  const inPlaces = async (kind: string, after: string, size: number): Promise<Look> => {
-    const now = clock.now()
+  const inPlaces = async ({ kind, now, size }: Pass, after: string): Promise<Look> => {
     const accounts = await rows.accounts(kind, now, after, size)
     const each = Math.max(1, Math.floor(size / Math.max(accounts.length, 1)))
     const batch = inTurns(await Promise.all(accounts.map((id) => rows.due(kind, id, now, each))))
@@ -231,10 +242,11 @@ export const createQueue = ({ store, log }: Tools) => {
   }
 
   /** The same with one look, when there is little. */
-  const nextBatch = async (kind: string, after: string | undefined, size: number): Promise<Look> => {
-    if (after !== undefined) return inPlaces(kind, after, size)
-    const oldest = await rows.oldest(kind, clock.now(), size + 1)
-    if (oldest.length > size) return inPlaces(kind, '', size)
+  const nextBatch = async (pass: Pass, after: string | undefined): Promise<Look> => {
+    if (after !== undefined) return inPlaces(pass, after)
+    const { kind, now, size } = pass
+    const oldest = await rows.oldest(kind, now, size + 1)
+    if (oldest.length > size) return inPlaces(pass, '')
     return { batch: inTurns([...Map.groupBy(oldest, ({ accountId }) => accountId).values()]), after }
   }
 
@@ -279,11 +291,18 @@ export const createQueue = ({ store, log }: Tools) => {
     signal: AbortSignal,
   ) => {
     const patience = patienceOf(signal, farewellMs)
+    // What is asked for meanwhile comes with the next pass: of what is asked for all the time there is no end.
+    const pass: Pass = { kind, now: clock.now(), size: atOnce * looksAhead }
     let after: string | undefined
+    // What is due in many accounts may all wait for something else of its subjects.
+    let isIdleLap = true
     while (!signal.aborted) {
-      const look = await nextBatch(kind, after, atOnce * looksAhead)
-      if (look.batch.length === 0 && look.after === undefined) return
+      const look = await nextBatch(pass, after)
+      if (look.batch.length > 0) isIdleLap = false
+      const isLapOver = look.after === undefined || look.after === ''
+      if (isIdleLap && isLapOver) return
       if (!(await carryOutAll(look.batch, { kind, atOnce }, patience))) return
+      if (isLapOver) isIdleLap = true
       after = look.after
     }
   }

@@ -46,7 +46,7 @@ export interface Tried {
 }
 
 /** Which of the work operators look at, and behind which [kind, id]. */
-export interface WorkQuery {
+interface WorkQuery {
   kind?: string
   state?: WorkState
   accountId?: string
@@ -135,6 +135,12 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     sql: "DELETE FROM work WHERE kind = $1 AND id = $2 AND marks = $3 AND state = 'waiting'",
     params: [kind, id, marks],
     expect: { rows: 1, orElse: conflict },
+  }),
+
+  /** Has what was asked for again be due as if that had been now, unless it is due later. */
+  renew: ({ kind, id }: Marked, now: number): Statement => ({
+    sql: "UPDATE work SET due_at = $3 WHERE kind = $1 AND id = $2 AND state = 'waiting' AND due_at < $3",
+    params: [kind, id, now],
   }),
 
   /** Has what waits tried again at `dueAt`. */

@@ -43,7 +43,7 @@ interface Span {
   doubled: boolean
 }
 
-interface Found {
+interface RecordSpans {
   spans: Span[]
   /** Behind the record and its line end. */
   next: number
@@ -79,7 +79,7 @@ const spanAt = (bytes: Buffer, from: number, isLast: boolean) => {
 }
 
 /** The record that begins at `from`, which is no line end. Undefined when its end has not come yet. */
-const findRecord = (bytes: Buffer, from: number, isLast: boolean): Found | undefined => {
+const findRecord = (bytes: Buffer, from: number, isLast: boolean): RecordSpans | undefined => {
   const spans: Span[] = []
   let at = from
   for (;;) {
@@ -95,7 +95,7 @@ const findRecord = (bytes: Buffer, from: number, isLast: boolean): Found | undef
 }
 
 /** The texts of the cells. A record of ASCII, where bytes are characters, is decoded in one go. */
-const cellsOf = (bytes: Buffer, from: number, { spans, next }: Found) => {
+const cellsOf = (bytes: Buffer, from: number, { spans, next }: RecordSpans) => {
   const whole = bytes.toString('utf8', from, next)
   const isAscii = whole.length === next - from
   return spans.map((span) => {

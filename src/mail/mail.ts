@@ -7,7 +7,7 @@ import { type Errand, errandStatement } from '../storage/errand.ts'
 import type { Store } from '../storage/store.ts'
 import { isEmailAddress } from './email-address.ts'
 import { type Attachment, type Content, type Letter, mailKind, sealContent } from './letter.ts'
-import { carriesSecret, type NoticeId, noticeOf, type ValuesOf } from './notices.ts'
+import { carriesSecret, type NoticeId, type Notices, type ValuesOf } from './notices.ts'
 import { createTemplates, type Template, type Templates } from './templates.ts'
 
 /** A notice that somebody has to be sent. */
@@ -31,11 +31,13 @@ export interface Mail {
   notify<Id extends NoticeId>(set: ChangeSet, order: Order<Id>): Promise<void>
   /** Sends one rendered notice to these addresses, to show how it looks. */
   sendSample(account: AccountRecord, notice: NoticeId, to: readonly string[], content: Content): Promise<void>
+  notices: Notices
   templates: Templates
 }
 
 interface Tools {
   store: Store
+  notices: Notices
   keyring: Keyring
   /** Lets the letters be delivered soon. */
   nudge(): void
@@ -72,8 +74,8 @@ const distinct = (addresses: readonly string[]) => [
   ...new Map(addresses.map((address) => [address.toLowerCase(), address])).values(),
 ]
 
-export const createMail = ({ store, keyring, nudge }: Tools): Mail => {
-  const templates = createTemplates(store)
+export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
+  const templates = createTemplates(store, notices)
   const { clock, records } = store
 
   const adminsOf = async (accountId: string) => {
@@ -91,7 +93,7 @@ export const createMail = ({ store, keyring, nudge }: Tools): Mail => {
   }
 
   const recipientsOf = async (order: Order<NoticeId>, { to }: Template) => {
-    if (carriesSecret(noticeOf(order.notice))) return order.to
+    if (carriesSecret(notices.of(order.notice))) return order.to
     if (to.type === 'specified') return to.email_addresses ?? []
     if (to.type === 'original' && order.to.length > 0) return order.to
     return adminsOf(order.account.id)
@@ -114,6 +116,7 @@ export const createMail = ({ store, keyring, nudge }: Tools): Mail => {
   }
 
   return {
+    notices,
     templates,
 
     async notify(set, order) {

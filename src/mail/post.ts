@@ -6,7 +6,7 @@ import { describeError, type Log } from '../lib/log.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemScope } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
-import { type Carrier, mostAtOnce, type Refusal, refusalOf } from './carriers.ts'
+import { type Courier, mostAtOnce, type Refusal, refusalOf } from './couriers.ts'
 import { signMessage } from './dkim.ts'
 import {
   type Content,
@@ -25,7 +25,7 @@ interface Tools {
   keyring: Keyring
   settings: Settings
   senders: Senders
-  carrier: Carrier
+  courier: Courier
   documentOf: DocumentOf
   log: Log
 }
@@ -66,7 +66,7 @@ interface Parcel {
  * cases it is sent again, under the same Message-ID and date. One process at a time delivers, which holds the lease of the
  * round; one that was taken for dead while it was sending is the last case in which a letter comes twice.
  */
-export const createPost = ({ store, keyring, settings, senders, carrier, documentOf, log }: Tools) => {
+export const createPost = ({ store, keyring, settings, senders, courier, documentOf, log }: Tools) => {
   const attempts = createAttemptRows(store)
   const { clock } = store
 
@@ -142,7 +142,7 @@ export const createPost = ({ store, keyring, settings, senders, carrier, documen
 
   const carry = async (letter: LetterErrand, { message, sender }: Parcel): Promise<Answer['reply']> => {
     try {
-      return await carrier.carry(message, sender.address, letter)
+      return await courier.carry(message, sender.address, letter)
     } catch (error) {
       return refusalOf(error)
     }
@@ -181,12 +181,12 @@ export const createPost = ({ store, keyring, settings, senders, carrier, documen
       await attempts.forgetBefore(clock.now() - days * 24 * 60 * minute)
     },
 
-    close: () => carrier.close(),
+    close: () => courier.close(),
   }
 }
 
 /** Takes what waits to the mail server. */
-export type Post = ReturnType<typeof createPost>
+type Post = ReturnType<typeof createPost>
 
 /** What the server has to do by itself so that mail is sent. */
 export const postRounds = ({ letters, tidy }: Post, queue: Queue): Round[] => [

@@ -1,10 +1,10 @@
 import type { AccountRecord } from '../auth/identity.ts'
 import { fingerprint } from '../lib/secrets.ts'
-import { systemScope } from '../storage/change-set.ts'
+import { type ChangeSet, systemScope } from '../storage/change-set.ts'
 import { createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
-import { type Notice, type NoticeId, noticeOf } from './notices.ts'
+import type { Notice, NoticeId, Notices } from './notices.ts'
 
 interface RecipientRule {
   /** `original`: whom it is about. `admins`: the admins of the account. `specified`: `email_addresses`. */
@@ -70,7 +70,7 @@ const combined = (notice: Notice, layers: readonly TemplateRecord[]): Template =
 }
 
 /** What accounts and the system have written in the place of the built-in texts. */
-export const createTemplates = (store: Store) => {
+export const createTemplates = (store: Store, notices: Notices) => {
   const collection = createCollection<TemplateDoc, TemplateBodies>(store, {
     kind: templateKind,
     sortKey: (_doc, id) => id,
@@ -91,16 +91,30 @@ export const createTemplates = (store: Store) => {
   }
 
   return {
-    collection,
+    /** What is written at one place: an account, or the system. */
+    at: (place: string, id: string) => collection.find(place, id),
+
+    put(
+      set: ChangeSet,
+      place: string,
+      id: NoticeId,
+      before: TemplateRecord | undefined,
+      content: { doc: TemplateDoc; hidden: TemplateBodies },
+    ) {
+      if (before) collection.replace(set, before, collection.revise(before, content))
+      else collection.insert(set, collection.draft(place, content, id))
+    },
+
+    remove: collection.remove,
 
     /** As it holds for an account, or for the system. */
     async of(account: AccountRecord | undefined, id: NoticeId): Promise<Template> {
-      return combined(noticeOf(id), await layersAt(placesOf(account), id))
+      return combined(notices.of(id), await layersAt(placesOf(account), id))
     },
 
     /** As it would hold if the account, or the system, said nothing. */
     async above(account: AccountRecord | undefined, id: NoticeId): Promise<Template> {
-      return combined(noticeOf(id), await layersAt(placesOf(account).slice(1), id))
+      return combined(notices.of(id), await layersAt(placesOf(account).slice(1), id))
     },
   }
 }

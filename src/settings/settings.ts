@@ -1,7 +1,7 @@
 import type { Json } from '../lib/json.ts'
 import { systemScope } from '../storage/change-set.ts'
 import { kind, type RecordOf, type Records } from '../storage/records.ts'
-import { type SettingsName, type SettingsOf, settingsSchemas } from './documents.ts'
+import type { Documents, SettingsName, SettingsOf } from './documents.ts'
 import { defaultsOf, mergeSections } from './sections.ts'
 
 /** The kind of record that holds a settings document: `doc` is sections by name. */
@@ -26,15 +26,19 @@ interface Reading {
   value: Json
 }
 
-export const createSettings = (records: Records, node: string): Settings => {
+export const createSettings = (records: Records, node: string, documents: Documents): Settings => {
   const fallbacks = new Map<string, Json>()
   const merged = new WeakMap<SettingsRecord, Json>()
   const readings = new Map<SettingsName, Reading>()
 
   const fallback = (name: SettingsName) => {
-    const known = fallbacks.get(name) ?? defaultsOf(settingsSchemas[name])
-    fallbacks.set(name, known)
-    return known
+    const known = fallbacks.get(name)
+    if (known) return known
+    const document = documents[name]
+    if (!document) throw new Error(`no area of this server owns the settings document ${name}`)
+    const values = defaultsOf(document)
+    fallbacks.set(name, values)
+    return values
   }
 
   const merge = (name: SettingsName, record: SettingsRecord) => {

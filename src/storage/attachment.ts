@@ -7,7 +7,9 @@ export type AttachmentRecord<Doc extends object> = StoredRecord<Doc, object>
 
 /** Removes the record that bears its owner's id. Part of the owner's removal, which has to stand before it. */
 export const removalWithOwner =
-  <Doc extends object, Hidden extends object>(collection: Collection<Doc, Hidden>): Attached['removeWith'] =>
+  <Doc extends object, Hidden extends object>(
+    collection: Pick<Collection<Doc, Hidden>, 'kind' | 'find' | 'remove'>,
+  ): Attached['removeWith'] =>
   async (set, owner) => {
     const record = await collection.find(owner.accountId, owner.id)
     if (record) collection.remove(set, record)

@@ -111,7 +111,7 @@ export interface Transfer {
 }
 
 /** An account that begins. */
-export interface Newcomer {
+interface Newcomer {
   name: string
   /** Those who stand above it, top first. */
   tree: readonly string[]
@@ -291,9 +291,9 @@ export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
   if (sets.some(({ changes }) => changes.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
-  const textOf = createAuthorTexts()
+  const authorText = createAuthorTexts()
   const feed = sets.flatMap(({ author, changes }) =>
-    changes.flatMap((change) => feedOf(change, newId(at), at, textOf(author))),
+    changes.flatMap((change) => feedOf(change, newId(at), at, authorText(author))),
   )
   const moves = movesOf(sets, at)
   return {

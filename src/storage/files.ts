@@ -43,8 +43,12 @@ export const createFiles = (store: Store, kind: string) => {
     return bytes
   }
 
+  const { find, remove } = collection
+
   return {
-    collection,
+    kind: collection.kind,
+    find,
+    remove,
 
     /** What was uploaded. Its bytes are shared: never change them. */
     contentOf: (file: FileRecord): FileContent => ({

@@ -74,7 +74,7 @@ const stored = table('records', {
   tally: integer(),
 })
 
-export type RecordFields = Omit<RowOf<typeof stored>, 'tally'> & { tally?: number }
+type RecordFields = Omit<RowOf<typeof stored>, 'tally'> & { tally?: number }
 
 /** The name of a kind of records that says what they hold: `records.find(accountId, userKind, id)` finds a user. */
 export type Kind<Doc extends object, Hidden extends object> = string & {

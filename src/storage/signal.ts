@@ -11,7 +11,7 @@ export interface Signal<Told> {
 export const signal = <Told>(name: string): Signal<Told> => ({ name })
 
 /** Adds to the change set whatever follows from what was told, or throws to refuse it. The outside is not asked. */
-export type Hear<Told> = (set: ChangeSet, told: Told) => Promise<void> | void
+type Hear<Told> = (set: ChangeSet, told: Told) => Promise<void> | void
 
 /** Somebody who hears a signal. */
 export interface Hearing {

@@ -104,7 +104,7 @@ export interface Shape<C extends Columns> {
 export type RowOf<S extends { read(row: Row): unknown }> = ReturnType<S['read']>
 
 /** A shape of which the database has the rows. */
-export interface Table<C extends Columns> extends Shape<C> {
+interface Table<C extends Columns> extends Shape<C> {
   readonly name: string
   /** Some of the columns: a shorter row to select, add or change. */
   pick<Field extends keyof C>(...fields: Field[]): Table<Pick<C, Field>>
@@ -118,22 +118,22 @@ export interface Table<C extends Columns> extends Shape<C> {
   append(row: Values<C>): Append
 }
 
-export type StatementOf<C extends Columns> = (row: Values<C>, expect?: Statement['expect']) => Statement
+type StatementOf<C extends Columns> = (row: Values<C>, expect?: Statement['expect']) => Statement
 
-interface Place {
+interface NamedColumn {
   field: string
   name: string
   column: Column<unknown>
 }
 
-const placesOf = (columns: Columns): Place[] =>
+const placesOf = (columns: Columns): NamedColumn[] =>
   Object.entries(columns).map(([field, column]) => ({
     field,
     name: column.name ?? snakeCase(field),
     column,
   }))
 
-const selected = (places: readonly Place[], alias: string) =>
+const selected = (places: readonly NamedColumn[], alias: string) =>
   places.map(({ field, name }) => `${alias}${name}${field === name ? '' : ` AS "${field}"`}`).join(', ')
 
 /**

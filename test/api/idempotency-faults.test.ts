@@ -278,13 +278,16 @@ describeEngines('an Idempotency-Key while the store fails', (engine) => {
 
   it('frees the key of a refused request at once, and in the store when that listens', async () => {
     const account = await customer()
-    const debit = keyed({ ...crediting(account), path: `${account.path}/ledgers/debit` })
+    const refused = keyed({
+      ...crediting(account),
+      data: { ...credit(5), source: { service: 'rollovers', id: 'by hand' } },
+    })
     state.onWrite = (write) => (says(write, 'DELETE FROM idempotency_keys') ? 'refused' : undefined)
-    expect((await debit.send()).status).toBe(402)
-    expect((await debit.send()).status).toBe(402)
+    expect((await refused.send()).status).toBe(400)
+    expect((await refused.send()).status).toBe(400)
     faults.mend()
     await eventually(
-      () => rowOf(debit.key),
+      () => rowOf(refused.key),
       (row) => row === undefined,
     )
   })

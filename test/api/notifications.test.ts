@@ -1,8 +1,11 @@
 // How notices are worded and sent, by account, reseller and system.
 import { expect, it } from 'vitest'
-import { noticeIds } from '../../src/mail/notices.ts'
+import { declarationsOf } from '../../src/areas/assemble.ts'
+import { areas } from '../../src/areas/index.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
+
+const noticeIds = Object.keys(declarationsOf(areas).notices).sort()
 
 const system = '/v2/notifications'
 
@@ -376,7 +379,7 @@ describeEngines('notifications', (engine) => {
     const { ross, ofReseller } = await family()
     await ross.post(`${ofReseller}/alert`, { enabled: false })
     await ross.post(`${ofReseller}/new_user`, { enabled: false })
-    expect(await ross.delete(ofReseller)).toSucceedWith(['new_user', 'alert'])
+    expect(await ross.delete(ofReseller)).toSucceedWith(['alert', 'new_user'])
     expect(await ross.delete(ofReseller)).toSucceedWith([])
     const { data } = await ross.get(ofReseller)
     expect(data.every(({ enabled }: { enabled: boolean }) => enabled)).toBe(true)

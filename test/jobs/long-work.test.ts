@@ -145,4 +145,42 @@ describeEngines('long work', (engine) => {
     await leases.stop()
     expect(errors()).toEqual([])
   })
+
+  it('that cannot be done does not hold up what else its account waits for', async () => {
+    const leases = leasesOf()
+    const { log } = createTestLog()
+    const rounds = createRounds({ leases, store: world.store, clock: systemClock, log })
+    const workers = createWorkers({
+      base: world.store,
+      runs,
+      leases,
+      rounds,
+      node: 'n',
+      log,
+      mostAtOnce: async () => 1,
+      async work(run, lease) {
+        if (run.detail === 'broken') throw new Error('it cannot be done')
+        const ledger = createLedger({ base: world.store, runs, lease, run, columns: [] })
+        const set = new ChangeSet({ requestId: 'test' })
+        ledger.end(set)
+        set.record({ accountId, kind: 'note', id: run.id, action: 'created' })
+        await world.store.commit(set)
+      },
+    })
+    const [broken, sound] = [await asked('broken'), await asked('sound')]
+    for (const round of workers.rounds) rounds.add(round)
+    rounds.start()
+    await eventually(
+      () => {
+        workers.wake()
+        return found(sound)
+      },
+      ({ state }) => state === 'ended',
+      3000,
+    )
+    expect((await found(broken)).state).toBe('executing')
+    await rounds.stop()
+    await workers.stop()
+    await leases.stop()
+  })
 })

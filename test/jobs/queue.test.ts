@@ -222,6 +222,24 @@ describeEngines('the work queue', (engine) => {
     expect(said).toEqual(['one', 'changed'])
   })
 
+  it.each(['move', 'keep'] as const)(
+    'leaves what is asked for meanwhile to the next look: %s',
+    async (again) => {
+      await wanting(errand('busy', { dueAt: clock.now() }))
+      let times = 0
+      const ask: ErrandKind<Letter, string>['ask'] = async () => {
+        times += 1
+        if (times > 9) throw new Error('it never ends')
+        clock.advance({ seconds: 1 })
+        await wanting(errand('busy', { dueAt: clock.now(), again }))
+        return 'yes'
+      }
+      await run(kindOf(kind, { ask }))
+      expect(times).toBe(1)
+      expect(await asked()).toEqual(['busy'])
+    },
+  )
+
   it('carries out errands about one subject in the order in which they were asked for, whatever their times', async () => {
     await wanting(errand('b', { subject: kind, dueAt: clock.now() + 1000 }))
     await wanting(errand('a', { subject: kind }))
@@ -238,6 +256,28 @@ describeEngines('the work queue', (engine) => {
     const said = await asked()
     expect(said).toHaveLength(301)
     expect(said.indexOf('few')).toBeLessThan(2)
+  })
+
+  it('comes to an end while errands of many accounts wait for something else of their subjects', async () => {
+    const accountIds = Array.from({ length: 12 }, (_, index) => index.toString(16).padStart(32, '0'))
+    const blocked = accountIds.flatMap((accountId, index) => [
+      errand(`first ${index}`, { accountId, subject: `${kind} ${index}`, dueAt: clock.now() + 1000 }),
+      errand(`second ${index}`, { accountId, subject: `${kind} ${index}` }),
+    ])
+    await wanting(...blocked, ...Array.from({ length: 12 }, (_, index) => errand(`free ${index}`)))
+    let looks = 0
+    const all: typeof world.store.all = (sql, params) => {
+      looks += 1
+      if (looks > 500) throw new Error('it looks and looks')
+      return world.store.all(sql, params)
+    }
+    const said: string[] = []
+    const ask: ErrandKind<Letter, string>['ask'] = async ({ payload }) => {
+      said.push(payload.says)
+      return 'yes'
+    }
+    await run(kindOf(kind, { ask }), queueOn({ ...world.store, all }))
+    expect(said).toHaveLength(12)
   })
 
   it('begins nothing more once the outside is not there', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { lowBalance, tokenRows } from '../../src/areas/alerts/generated/rules.ts'
-import { isOnlyFor, keyFor, keysFor, keysOf, type Reader, textOf } from '../../src/areas/alerts/rules.ts'
+import { isOnlyFor, keyFor, keysFor, keysOf, keyText, type Reader } from '../../src/areas/alerts/rules.ts'
 import type { Alert } from '../../src/areas/alerts/schema.ts'
 
 const idOf = (digit: string) => digit.repeat(32)
@@ -18,7 +18,7 @@ const adaOfAcme: Reader = {
 const alertTo = (...to: Alert['to']): Alert => ({ title: 'T', message: 'M', from: [], to })
 
 const sees = (reader: Reader, alert: Alert) =>
-  keyFor(alert, new Set(keysFor(reader).map(textOf))) !== undefined
+  keyFor(alert, new Set(keysFor(reader).map(keyText))) !== undefined
 
 describe('a recipient', () => {
   it('is the same in both spellings', () => {
@@ -26,7 +26,9 @@ describe('a recipient', () => {
     const group = fc.constantFrom('all', 'resellers', acme, rival)
     fc.assert(
       fc.property(group, audience, (type, value) => {
-        expect(keysOf({ type: value, value: type }).map(textOf)).toEqual(keysOf({ type, value }).map(textOf))
+        expect(keysOf({ type: value, value: type }).map(keyText)).toEqual(
+          keysOf({ type, value }).map(keyText),
+        )
       }),
     )
   })

@@ -5,6 +5,7 @@ import type { Database, Value } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
+import { longRuns } from '../../src/storage/upgrades/0021-long-runs.ts'
 import { upgradeStorage, upgrades } from '../../src/storage/upgrades.ts'
 import { createTestClock } from '../support/clock.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
@@ -44,8 +45,7 @@ describeEngines('migrations of an older store', (engine) => {
     db = place.databaseUrl
       ? openPostgres(place.databaseUrl)
       : openSqlite(join(place.dataDir, 'crosspoint.db'))
-    const older = upgrades.filter(({ title }) => title !== 'tasks and migrations as runs of one engine')
-    await upgradeStorage(db, clock, older)
+    await upgradeStorage(db, clock, upgrades.slice(0, upgrades.indexOf(longRuns)))
   })
 
   afterEach(async () => {

@@ -2,7 +2,8 @@
 
 import { Ajv, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { catalogue } from '../../src/http/answer/failures.ts'
+import { declarationsOf } from '../../src/areas/assemble.ts'
+import { areas } from '../../src/areas/index.ts'
 import { createRouter, routeOf, segmentsOf } from '../../src/http/judge/router.ts'
 import type { Method, Route } from '../../src/http/route.ts'
 import type { FailureKind } from '../../src/lib/failure.ts'
@@ -54,11 +55,17 @@ const freeMessages = new Set<FailureKind>([
 
 const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
 
+const samples = Object.entries(declarationsOf(areas).failures).map(([kind, render]) => ({
+  kind: kind as FailureKind,
+  ...render(sampleDetails as never),
+}))
+
 const kindsOf = (status: number, message: string | undefined) =>
-  (Object.keys(catalogue) as FailureKind[]).filter((kind) => {
-    const sample = catalogue[kind](sampleDetails as never)
-    return sample.status === status && (sample.message === message || freeMessages.has(kind))
-  })
+  samples
+    .filter(
+      (sample) => sample.status === status && (sample.message === message || freeMessages.has(sample.kind)),
+    )
+    .map(({ kind }) => kind)
 
 const ajv = new Ajv({
   strict: false,

@@ -1,15 +1,18 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { declarationsOf } from '../../src/areas/assemble.ts'
+import { areas } from '../../src/areas/index.ts'
 import type { AccountDoc, AccountHidden, AccountRecord } from '../../src/auth/identity.ts'
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { createQueue } from '../../src/jobs/queue.ts'
 import type { Round } from '../../src/jobs/rounds.ts'
-import { carryBySmtp, carryToFolder } from '../../src/mail/carriers.ts'
+import { courierBySmtp, courierToFolder } from '../../src/mail/couriers.ts'
 import { createMail, type Order } from '../../src/mail/mail.ts'
-import type { NoticeId } from '../../src/mail/notices.ts'
+import { createNotices, type NoticeId } from '../../src/mail/notices.ts'
 import { createPost, postRounds } from '../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../src/mail/senders.ts'
+import { frameSettings } from '../../src/settings/documents.ts'
 import { createSettings } from '../../src/settings/settings.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { StoredRecord } from '../../src/storage/records.ts'
@@ -51,19 +54,24 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const store = createStore(db, clock)
-  const mail = createMail({ store, keyring, nudge() {} })
+  const mail = createMail({
+    store,
+    keyring,
+    notices: createNotices(declarationsOf(areas).notices),
+    nudge() {},
+  })
 
-  const carrierTo = (url: string | undefined) =>
-    url ? carryBySmtp(url) : carryToFolder(join(folder, 'outbox'))
+  const courierTo = (url: string | undefined) =>
+    url ? courierBySmtp(url) : courierToFolder(join(folder, 'outbox'))
 
   const postOn = (on: typeof store, url = smtpUrl) => {
     const queue = createQueue({ store: on, log })
     const post = createPost({
       store: on,
       keyring,
-      settings: createSettings(on.records, 'test'),
+      settings: createSettings(on.records, 'test', frameSettings),
       senders: { ...noSenders, ...senders },
-      carrier: carrierTo(url),
+      courier: courierTo(url),
       documentOf: async ({ id }) => Buffer.from(`document ${id}`),
       log,
     })

@@ -15,14 +15,14 @@ const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/access_lists'
 const onUser = '/v2/accounts/{account_id}/users/{user_id}/access_lists'
 
 /** Whose list is asked for, and the list as it is. */
-interface Place {
+interface ListSubject {
   owner: ClaimHolder
   list: AccessListRecord | undefined
   /** What If-Match is held against. */
   revision?: string
 }
 
-type Change<Data> = Pick<Call<string, Data, Place>, 'author' | 'subject' | 'data'>
+type Change<Data> = Pick<Call<string, Data, ListSubject>, 'author' | 'subject' | 'data'>
 
 const view = (list: AccessListRecord | undefined) =>
   list === undefined
@@ -34,7 +34,7 @@ const view = (list: AccessListRecord | undefined) =>
       })
 
 export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] => {
-  const place = async (owner: ClaimHolder): Promise<Place> => {
+  const place = async (owner: ClaimHolder): Promise<ListSubject> => {
     const list = await lists.of(owner)
     return list ? { owner, list, revision: list.revision } : { owner, list }
   }

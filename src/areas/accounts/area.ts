@@ -1,11 +1,17 @@
 import { area } from '../area.ts'
+import { accountFailures } from './failures.ts'
+import { accountNotices } from './notices.ts'
 import { createAccounts } from './operations.ts'
 import { accountRoutes } from './routes.ts'
 import { Account } from './schema.ts'
+import { accountsSettings } from './settings.ts'
 
 /** Tenants, and the tree they form. */
 export const accountsArea = area({
   name: 'accounts',
+  settings: accountsSettings,
+  failures: accountFailures,
+  notices: accountNotices,
   create(tools) {
     const accounts = createAccounts(tools)
     return {

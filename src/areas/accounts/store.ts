@@ -1,13 +1,12 @@
 import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
-import { elementAt } from '../../lib/list.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { moveQuantities, removeQuantities } from '../../storage/quantities.ts'
 import { deleteRecord, recordColumns, sortKeyOf, toRecords } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { keyset } from '../../storage/table.ts'
+import { accountMoved } from './signals.ts'
 
 export const nameTaken = (name: unknown) => ({
   name: { unique: { message: 'Account name already in use', cause: name } },
@@ -81,8 +80,6 @@ export const createAccountStore = (store: Store) => {
     for (const id of tree)
       set.run(moveTally, [id, by], { rows: 1, orElse: conflict }).outdate(id, accountKind, id)
   }
-
-  const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
 
   const plant = (set: ChangeSet, account: AccountRecord) => {
     for (const [index, ancestor] of account.hidden.tree.entries()) {
@@ -164,7 +161,6 @@ export const createAccountStore = (store: Store) => {
       set.run('DELETE FROM records WHERE account_id = $1', [account.id], { rows: 0, orElse: conflict })
       set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
       set.transfers.push({ accountId: account.id, from: account.hidden.tree, to: undefined })
-      removeQuantities(set, account.id, parentOf(account), store.clock.now())
       uproot(set, account)
       count(set, account.hidden.tree, -1)
     },
@@ -180,10 +176,9 @@ export const createAccountStore = (store: Store) => {
       const moving = before.tally + 1
       if (newParent.id !== before.id) hold(set, newParent)
       collection.replace(set, before, after)
-      const parents = { from: parentOf(before), to: newParent.id }
-      if (parents.from !== parents.to) {
+      if (before.hidden.tree.at(-1) !== newParent.id) {
         set.transfers.push({ accountId: before.id, from: before.hidden.tree, to: after.hidden.tree })
-        moveQuantities(set, before.id, parents, store.clock.now())
+        set.tell(accountMoved, { before, after })
       }
       for (const [old, moved] of descendants) {
         set.run(

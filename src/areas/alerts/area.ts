@@ -10,10 +10,13 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { servicesArea } from '../services/area.ts'
 import { userLeaving } from '../users/signals.ts'
 import { createBalanceWatch } from './balance/operations.ts'
+import { alertFailures } from './failures.ts'
 import { createGeneratedAlerts } from './generated/operations.ts'
+import { alertNotices } from './notices.ts'
 import { createAlerts } from './operations.ts'
 import { alertRoutes } from './routes.ts'
 import { Alert } from './schema.ts'
+import { alertSettings } from './settings.ts'
 
 /** What people are to be told. */
 export const alertsArea = area({
@@ -26,6 +29,9 @@ export const alertsArea = area({
     ledgers: ledgersArea,
     payments: paymentsArea,
   },
+  settings: alertSettings,
+  failures: alertFailures,
+  notices: alertNotices,
   create(tools, { accounts, phoneNumbers, services, limits, ledgers, payments }) {
     const { services: sold } = services
     const watch = createBalanceWatch({

@@ -9,7 +9,7 @@ import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../sto
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { GeneratedAlerts } from './generated/operations.ts'
-import { isExpired, isOnlyFor, keyFor, keysFor, keysOf, type Reader, rowOf, textOf } from './rules.ts'
+import { isExpired, isOnlyFor, keyFor, keysFor, keysOf, keyText, type Reader, rowOf } from './rules.ts'
 import type { Alert, AlertRow } from './schema.ts'
 import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
 
@@ -43,7 +43,6 @@ export type Alerts = ReturnType<typeof createAlerts>
 /** What people are to be told: by somebody, or because something of their account is not as it should be. */
 export const createAlerts = ({ store, settings, accounts, mail, generated }: Tools) => {
   const alerts = createAlertStore(store)
-  const { collection } = alerts
   const hidden = createAttachment<HiddenAlerts>(store, 'hidden_alerts')
   const now = () => gregorianNow(store.clock)
 
@@ -54,7 +53,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
   const hiddenBy = async (actor: Actor): Promise<readonly string[]> =>
     (await hidden.find(hiderOf(actor)))?.doc.alerts ?? []
 
-  const textsFor = (reader: Reader) => keysFor(reader).map(textOf)
+  const textsFor = (reader: Reader) => keysFor(reader).map(keyText)
 
   /** Alerts of others, newest first. */
   const stored = async (actor: Actor, account: AccountRecord): Promise<AlertRow[]> => {
@@ -72,7 +71,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
 
   /** The alert, when it is for whoever asks. */
   const visible = async (actor: Actor, account: AccountRecord, id: string) => {
-    const alert = await collection.find(systemScope, id)
+    const alert = await alerts.find(systemScope, id)
     if (!alert || isExpired(alert.doc, now())) return undefined
     if (isOperator(actor)) return alert
     const isFor = keyFor(alert.doc, new Set(textsFor(readerOf(actor, account))))
@@ -95,7 +94,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     const owner = hiderOf(actor)
     const before = await hidden.find(owner)
     const known = await Promise.all(
-      (before?.doc.alerts ?? []).map(async (id) => ((await collection.find(systemScope, id)) ? [id] : [])),
+      (before?.doc.alerts ?? []).map(async (id) => ((await alerts.find(systemScope, id)) ? [id] : [])),
     )
     const set = new ChangeSet(author)
     hidden.put(set, owner, before, { alerts: [...known.flat(), alert.id] })
@@ -109,7 +108,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     const first = await alerts.firstToEnd(perRound)
     const ended = first.filter(({ doc }) => isExpired(doc, now()))
     const set = new ChangeSet({ requestId: 'alerts' })
-    for (const alert of ended) collection.remove(set, alert)
+    for (const alert of ended) alerts.remove(set, alert)
     if (ended.length > 0) await store.commit(set)
     return ended.length === perRound
   }
@@ -137,8 +136,8 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
 
     async create(author: Author, doc: Alert): Promise<AlertStored> {
       const set = new ChangeSet(author)
-      const alert = collection.draft(systemScope, { doc, hidden: {} })
-      collection.insert(set, alert)
+      const alert = alerts.draft(systemScope, { doc, hidden: {} })
+      alerts.insert(set, alert)
       await tellAdmins(set, doc)
       await store.commit(set)
       return alert
@@ -146,15 +145,15 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
 
     /** Adds an alert about something that the server has met, unless there is one about it already. */
     async raise(set: ChangeSet, cause: string, doc: Alert) {
-      if (!(await isEnabled()) || (await collection.holder(causeClaim(cause)))) return
-      collection.insert(set, collection.draft(systemScope, { doc, hidden: { cause } }))
+      if (!(await isEnabled()) || (await alerts.holder(causeClaim(cause)))) return
+      alerts.insert(set, alerts.draft(systemScope, { doc, hidden: { cause } }))
       await tellAdmins(set, doc)
     },
 
     /** Takes the alert about something back: it is over. */
     async withdraw(set: ChangeSet, cause: string) {
-      const alert = await collection.holder(causeClaim(cause))
-      if (alert) collection.remove(set, alert)
+      const alert = await alerts.holder(causeClaim(cause))
+      if (alert) alerts.remove(set, alert)
     },
 
     async list(actor: Actor, account: AccountRecord): Promise<AlertRow[]> {
@@ -187,7 +186,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
       if (!mayRemove(actor, account, alert)) await hide(author, actor, alert)
       else {
         const set = new ChangeSet(author)
-        collection.remove(set, alert)
+        alerts.remove(set, alert)
         await store.commit(set)
       }
       return alert

@@ -55,7 +55,7 @@ export const keysOf = ({ type, value }: Recipient): Key[] => {
 }
 
 /** How a key is told from others in the store. */
-export const textOf = ([type, value]: Key) => [type, value].flat().join('/')
+export const keyText = ([type, value]: Key) => [type, value].flat().join('/')
 
 export const recipientProblems = (to: readonly Recipient[]): Problems =>
   Object.fromEntries(
@@ -104,7 +104,7 @@ export const keysFor = (reader: Reader): Key[] => {
 
 /** The first recipient of an alert that a reader is; undefined: it is not for them. */
 export const keyFor = (alert: Alert, texts: ReadonlySet<string>): Key | undefined =>
-  alert.to.flatMap(keysOf).find((key) => texts.has(textOf(key)))
+  alert.to.flatMap(keysOf).find((key) => texts.has(keyText(key)))
 
 export const isExpired = ({ expiration_date: end }: Pick<Alert, 'expiration_date'>, now: number) =>
   end !== undefined && end <= now

@@ -2,7 +2,7 @@ import { conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { keysOf, textOf } from './rules.ts'
+import { keysOf, keyText } from './rules.ts'
 import type { Alert } from './schema.ts'
 
 /** An alert that the server has made says what it is about, so that there is one of it. */
@@ -31,7 +31,7 @@ export const createAlertStore = (store: Store) => {
     sortKey: ({ expiration_date: end }) => endKey(end),
     row: ({ title, category }) => ({ title, category }),
     claims: ({ id, doc, hidden }) => [
-      ...[...new Set(doc.to.flatMap(keysOf).map(textOf))].map((key) => ({
+      ...[...new Set(doc.to.flatMap(keysOf).map(keyText))].map((key) => ({
         scope: systemScope,
         name: claimName,
         value: `${key}/${id}`,
@@ -44,7 +44,7 @@ export const createAlertStore = (store: Store) => {
   const under = (key: string) => store.records.claimants(systemScope, claimName, `${key}/`, mostUnderKey)
 
   return {
-    collection,
+    ...collection,
 
     /** The alerts under any of these keys, each once. */
     async under(keys: readonly string[]): Promise<AlertStored[]> {

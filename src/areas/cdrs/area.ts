@@ -13,6 +13,7 @@ import { createCdrMonths } from './months/operations.ts'
 import { createCdrs } from './operations.ts'
 import { createCdrRebuild } from './rebuild/operations.ts'
 import { cdrRoutes } from './routes.ts'
+import { cdrSettings } from './settings.ts'
 import { createCallStats } from './stats/operations.ts'
 import { createCdrTasks } from './tasks.ts'
 
@@ -26,6 +27,7 @@ export const cdrsArea = area({
     ledgers: ledgersArea,
     rates: ratesArea,
   },
+  settings: cdrSettings,
   create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
     const { store } = tools
     const { classOf } = phoneNumbers.planning

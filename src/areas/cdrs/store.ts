@@ -141,7 +141,7 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     )
   }
 
-  const textOf = (part: Bounded<Part>, view: LineView) => {
+  const linesSql = (part: Bounded<Part>, view: LineView) => {
     const { params, mark } = createParams()
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, { mark })
@@ -226,7 +226,7 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
       const records = scope.questions.length > 0 ? triedForLines : store.linesAtOnce
       for (const stretch of await stretchesFrom(scope, after, descending)) {
         const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
-        const texts = workAhead(cut(part, records), textsAhead, (piece) => textOf(piece, view))
+        const texts = workAhead(cut(part, records), textsAhead, (piece) => linesSql(piece, view))
         for await (const text of texts) if (text.length > 0) yield text
       }
     },

@@ -1,19 +1,18 @@
-import type { TSchema } from 'typebox'
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { accountSettingsSchemas, settingsSchemas } from '../../settings/documents.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections } from '../../settings/sections.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
-import type { Validate } from '../area.ts'
+import type { Declarations, Validate } from '../area.ts'
 import type { SystemConfigs } from '../system-configs/operations.ts'
 import { belowAccount, difference, effective } from './rules.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
 interface Tools {
+  declared: Declarations
   store: Store
   node: string
   accounts: Accounts
@@ -32,8 +31,6 @@ export interface AccountConfigSubject {
   doc: Json
 }
 
-const accountLevels: Readonly<Record<string, TSchema>> = accountSettingsSchemas
-
 const idOf = (name: string) => `configs_${name}`
 
 export type AccountConfigs = ReturnType<typeof createAccountConfigs>
@@ -42,12 +39,13 @@ export type AccountConfigs = ReturnType<typeof createAccountConfigs>
  * Settings documents with values per account, for clients and areas that ask for them. Those that this server follows
  * as a whole (listeners, throttling, sign-in) have no account level and are not shown to accounts.
  */
-export const createAccountConfigs = ({ store, node, accounts, systemConfigs, validate }: Tools) => {
+export const createAccountConfigs = ({ declared, store, node, accounts, systemConfigs, validate }: Tools) => {
+  const { settings: documents, accountSettings: accountLevels } = declared
   const collection = createAccountConfigStore(store)
 
   const assertHasAccountLevel = (name: string) => {
     if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
-    if (!Object.hasOwn(settingsSchemas, name) || Object.hasOwn(accountLevels, name)) return
+    if (!Object.hasOwn(documents, name) || Object.hasOwn(accountLevels, name)) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
   }
 

@@ -29,7 +29,7 @@ import { type Booked, balanceMoved } from './signals.ts'
 import { createLedgerStore, type EntryPage } from './store.ts'
 
 /** How far below nothing an account's balance may go, in units. */
-export type Overdraft = (account: AccountRecord) => Promise<number>
+type Overdraft = (account: AccountRecord) => Promise<number>
 
 interface Tools {
   store: Store

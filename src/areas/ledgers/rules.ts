@@ -120,8 +120,6 @@ export const entryJson = (entry: Entry) => {
   }
 }
 
-export type EntryJson = ReturnType<typeof entryJson>
-
 /** What a source comes to in some time. */
 export interface SourceSum {
   service: string

@@ -19,13 +19,13 @@ import {
 } from './rules.ts'
 
 /** The lowest balance that a booking may leave, in units, and how it fails otherwise. */
-export interface Floor {
+interface Floor {
   units: number
   orElse: () => Failure
 }
 
 /** What a booking has to respect that somebody asks for. Whatever was used without being asked for is booked anyway. */
-export interface Restraint {
+interface Restraint {
   floor?: Floor
   /** How it fails when it could not be shown what it leaves. */
   tooLarge(excess: Excess): Failure
@@ -44,7 +44,7 @@ export interface EntryPage {
 }
 
 /** A time whose entries are added up. Gregorian seconds, both inclusive. */
-export interface SumWindow {
+interface SumWindow {
   from: number
   to: number
   /** The month that begins with the time, like 202611; undefined when the time begins within a month. */

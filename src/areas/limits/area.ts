@@ -5,6 +5,7 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { servicesArea } from '../services/area.ts'
 import { createAllotments } from './allotments/operations.ts'
 import { allotmentRoutes } from './allotments/routes.ts'
+import { limitFailures } from './failures.ts'
 import { createLimits } from './operations.ts'
 import { limitRoutes } from './routes.ts'
 import { Limits } from './schema.ts'
@@ -13,6 +14,7 @@ import { Limits } from './schema.ts'
 export const limitsArea = area({
   name: 'limits',
   needs: { accounts: accountsArea, phoneNumbers: phoneNumbersArea, services: servicesArea },
+  failures: limitFailures,
   create(tools, { accounts, phoneNumbers, services: { services, quantities } }) {
     const { store } = tools
     const { classOf } = phoneNumbers.planning

@@ -30,9 +30,9 @@ export type LimitBook = ReturnType<typeof createLimits>
 /** How many calls accounts may have, what they want of that, and whether they may pay later. */
 export const createLimits = ({ store, accounts, services, quantities }: Tools) => {
   const wishes = createAttachment<Limits>(store, 'limits')
-  const words = createAttachment<OperatorLimits>(store, 'operator_limits')
+  const operatorLimits = createAttachment<OperatorLimits>(store, 'operator_limits')
 
-  const operatorRecord = (account: AccountRecord) => words.find(holderOf(account))
+  const operatorRecord = (account: AccountRecord) => operatorLimits.find(holderOf(account))
 
   /** What the plans of an account say, and over it what its operator said for this account alone. */
   const ofOperator = async (account: AccountRecord): Promise<OperatorLimits> => {
@@ -82,7 +82,7 @@ export const createLimits = ({ store, accounts, services, quantities }: Tools) =
       doc: OperatorLimits,
     ): Promise<OperatorLimitsStored> {
       const set = new ChangeSet(author)
-      const after = words.put(set, holderOf(account), before, doc)
+      const after = operatorLimits.put(set, holderOf(account), before, doc)
       await store.commit(set)
       return after
     },

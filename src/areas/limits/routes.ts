@@ -10,17 +10,17 @@ import { Limits, LimitsRecord } from './schema.ts'
 const onAccount = '/v2/accounts/{account_id}/limits'
 const ofOperator = `${onAccount}/operator` as const
 
-interface Place<R> {
+interface LimitsSubject<R> {
   record: R | undefined
   /** What If-Match is held against. */
   revision?: string
   doc: object
 }
 
-const placeOf = <R extends LimitsStored | OperatorLimitsStored>(record: R | undefined): Place<R> =>
+const placeOf = <R extends LimitsStored | OperatorLimitsStored>(record: R | undefined): LimitsSubject<R> =>
   record ? { record, revision: record.revision, doc: record.doc } : { record, doc: {} }
 
-type Change<Data, R> = Pick<Call<string, Data, Place<R>>, 'author' | 'account' | 'data' | 'subject'>
+type Change<Data, R> = Pick<Call<string, Data, LimitsSubject<R>>, 'author' | 'account' | 'data' | 'subject'>
 
 const refusal = 'Please contact your phone provider to add limits.'
 

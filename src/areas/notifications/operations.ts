@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import { commonValues, type Mail, render } from '../../mail/mail.ts'
-import { isNoticeId, type Notice, noticeIds, noticeOf } from '../../mail/notices.ts'
+import type { Notice } from '../../mail/notices.ts'
 import type { Senders } from '../../mail/senders.ts'
 import type { Template, TemplateBodies, TemplateDoc, TemplateRecord } from '../../mail/templates.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
@@ -64,18 +64,17 @@ export type Notifications = ReturnType<typeof createNotifications>
 
 /** How notices are worded and sent, by account; and what became of them. */
 export const createNotifications = ({ store, mail, senders }: Tools) => {
-  const { templates } = mail
-  const { collection } = templates
+  const { notices, templates } = mail
   const attempts = createAttemptLog(store)
 
   const placeOf = (level: Level) => level?.id ?? systemScope
 
   const subjectOf = async (level: Level, id: string): Promise<NoticeSubject> => {
-    if (!isNoticeId(id)) throw failure('bad_identifier', { cause: id.slice(0, 200) })
-    const record = await collection.find(placeOf(level), id)
+    if (!notices.isId(id)) throw failure('bad_identifier', { cause: id.slice(0, 200) })
+    const record = await templates.at(placeOf(level), id)
     return {
       level,
-      notice: noticeOf(id),
+      notice: notices.of(id),
       record,
       template: await templates.of(level, id),
       ...(record ? { revision: record.revision } : {}),
@@ -85,8 +84,7 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
   const write = async (author: Author, subject: NoticeSubject, doc: TemplateDoc, hidden: TemplateBodies) => {
     const { level, notice, record } = subject
     const set = new ChangeSet(author)
-    if (record) collection.replace(set, record, collection.revise(record, { doc, hidden }))
-    else collection.insert(set, collection.draft(placeOf(level), { doc, hidden }, notice.id))
+    templates.put(set, placeOf(level), notice.id, record, { doc, hidden })
     await store.commit(set)
     return subjectOf(level, notice.id)
   }
@@ -144,11 +142,11 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
   return {
     subject: subjectOf,
 
-    all: (level: Level) => Promise.all(noticeIds.map((id) => subjectOf(level, id))),
+    all: (level: Level) => Promise.all(notices.ids.map((id) => subjectOf(level, id))),
 
     /** What a schema cannot say of settings. */
     async judge(level: Level, id: string, data: Notification): Promise<Problems> {
-      return isNoticeId(id) ? settingsProblems(level, noticeOf(id), data) : {}
+      return notices.isId(id) ? settingsProblems(level, notices.of(id), data) : {}
     },
 
     /** A version of the level's own, which it must not have yet. */
@@ -179,17 +177,17 @@ export const createNotifications = ({ store, mail, senders }: Tools) => {
     async remove(author: Author, { record, notice }: NoticeSubject) {
       if (!record) throw failure('bad_identifier', { cause: notice.id })
       const set = new ChangeSet(author)
-      collection.remove(set, record)
+      templates.remove(set, record)
       await store.commit(set)
     },
 
     /** Removes every version of the level's own, and names them. */
     async removeAll(author: Author, level: Level): Promise<string[]> {
-      const found = await Promise.all(noticeIds.map((id) => collection.find(placeOf(level), id)))
+      const found = await Promise.all(notices.ids.map((id) => templates.at(placeOf(level), id)))
       const records = found.filter((record) => record !== undefined)
       if (records.length === 0) return []
       const set = new ChangeSet(author)
-      for (const record of records) collection.remove(set, record)
+      for (const record of records) templates.remove(set, record)
       await store.commit(set)
       return records.map(({ id }) => id)
     },

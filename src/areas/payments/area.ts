@@ -9,6 +9,7 @@ import { servicesArea } from '../services/area.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
 import { createBillingGate } from './billing/gate.ts'
 import { createBilling } from './billing/operations.ts'
+import { paymentFailures } from './failures.ts'
 import { createGatewayEvents } from './gateway-events/operations.ts'
 import { stripePage } from './gateway-events/routes.ts'
 import { createComposing } from './invoices/composing.ts'
@@ -20,6 +21,8 @@ import { createInvoicePrinting } from './invoices/printing.ts'
 import { createInvoiceProgress } from './invoices/progress.ts'
 import { invoiceRoutes } from './invoices/routes.ts'
 import { createInvoiceStore } from './invoices/store.ts'
+import { paymentNotices } from './notices.ts'
+import { paymentSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
 import { lowBalanceThreshold } from './topup/rules.ts'
@@ -31,6 +34,9 @@ import { transactionRoutes } from './transactions/routes.ts'
 export const paymentsArea = area({
   name: 'payments',
   needs: { accounts: accountsArea, services: servicesArea, ledgers: ledgersArea, whitelabel: whitelabelArea },
+  settings: paymentSettings,
+  failures: paymentFailures,
+  notices: paymentNotices,
   create(tools, { accounts, services: sold, ledgers, whitelabel }) {
     const { settings, store } = tools
     const { services, bookkeepers } = sold

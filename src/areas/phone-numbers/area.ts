@@ -11,6 +11,7 @@ import { createCarriers } from './carriers/registry.ts'
 import { createNumberCollections } from './collections/operations.ts'
 import { numberCollectionRoutes } from './collections/routes.ts'
 import { countedNumbers } from './counts.ts'
+import { numberFailures } from './failures.ts'
 import { createNumberFeatures } from './features/operations.ts'
 import { storedOnly } from './features/providers.ts'
 import { createNumberIdentity } from './identity.ts'
@@ -25,6 +26,7 @@ import { createNumberSearch } from './search/operations.ts'
 import { numberSearchRoutes, searchQuery, visitOf } from './search/routes.ts'
 import { questionIn } from './search/rules.ts'
 import { FindNumbers } from './search/schema.ts'
+import { numberAccountSettings, numberSettings } from './settings.ts'
 import { createNumberTasks } from './tasks.ts'
 import { createNumberUpkeep } from './upkeep/operations.ts'
 
@@ -36,6 +38,9 @@ const accountsAtOnce = 8
 export const phoneNumbersArea = area({
   name: 'phoneNumbers',
   needs: { accounts: accountsArea, configs: configsArea, services: servicesArea },
+  settings: numberSettings,
+  accountSettings: numberAccountSettings,
+  failures: numberFailures,
   create(tools, { accounts, configs, services: { quantities } }) {
     const { store, settings } = tools
     const provider = { ...storedOnly }

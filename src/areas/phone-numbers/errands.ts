@@ -215,5 +215,3 @@ export const createNumberErrands = ({ store, queue, desk, book, provider }: Tool
     refusal: (number: string) => failure('number_fault', { message: 'fault by carrier', cause: number }),
   }
 }
-
-export type NumberErrands = ReturnType<typeof createNumberErrands>

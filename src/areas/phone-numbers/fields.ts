@@ -2,7 +2,7 @@
 
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { moduleOf, numberModules } from '../../settings/carrier-names.ts'
+import { moduleOf, numberModules } from './carriers/names.ts'
 import type { NumberFacts } from './draft.ts'
 import { tidyFields } from './features/rules.ts'
 import { isOperator, type NumberCaller } from './requests.ts'

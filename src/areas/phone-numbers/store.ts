@@ -7,7 +7,7 @@ import { integer, oneOf, type RowOf, table, text } from '../../storage/table.ts'
 import type { NumberState } from './rules.ts'
 import { numberStates } from './schema.ts'
 
-export const numberKind = 'number'
+const numberKind = 'number'
 
 /** Public fields: what clients write, and whatever else they keep with the number. */
 export type NumberDoc = Readonly<Record<string, unknown>>
@@ -57,7 +57,7 @@ const rows = table('numbers', {
   rowText: text('row_json'),
 })
 
-export type NumberFields = RowOf<typeof rows>
+type NumberFields = RowOf<typeof rows>
 
 /** A phone number. `accountId` is empty when nobody owns it; `id` is the number itself. */
 export class NumberRecord
@@ -149,7 +149,7 @@ interface NumberPage {
 }
 
 /** Where a number stands in a list that is ordered by owners. */
-interface Place {
+interface ListedAt {
   accountId: string
   id: string
 }
@@ -210,7 +210,7 @@ export const createNumberStore = (store: Store) => {
     page: pageOf,
 
     /** Numbers of an account, then of the accounts below it in the order of their ids. Read beside the event loop. */
-    async pageOfTree(accountId: string, after: Place | undefined, limit: number): Promise<NumberRecord[]> {
+    async pageOfTree(accountId: string, after: ListedAt | undefined, limit: number): Promise<NumberRecord[]> {
       const here = after?.accountId ?? accountId
       const start = after ? { after: after.id } : {}
       const rest = await pageOf({ accountId: here, limit, descending: false, long: true, ...start })

@@ -4,11 +4,13 @@ import { alertsArea } from '../alerts/area.ts'
 import { area } from '../area.ts'
 import { deviceChanged, deviceLeaving } from '../devices/signals.ts'
 import { createProvisioning } from './operations.ts'
+import { provisioningSettings } from './settings.ts'
 
 /** The operator's provisioning service is told what phones have to be set to. */
 export const provisioningArea = area({
   name: 'provisioning',
   needs: { accounts: accountsArea, alerts: alertsArea },
+  settings: provisioningSettings,
   create(tools, needs) {
     const provisioning = createProvisioning({ ...tools, ...needs })
     return {

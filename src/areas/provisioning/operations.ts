@@ -25,7 +25,7 @@ interface Phone {
 }
 
 /** What is known of a phone that may be gone. */
-interface Place {
+interface KnownPhone {
   mac: string
 }
 
@@ -48,7 +48,7 @@ export type Provisioning = ReturnType<typeof createProvisioning>
  * admins are alerted: once, and the alert goes when it does.
  */
 export const createProvisioning = ({ store, queue, settings, outgoing, accounts, alerts }: Tools) => {
-  const bodyOf = async ({ accountId, id, payload: { mac } }: Errand<Place>) => {
+  const bodyOf = async ({ accountId, id, payload: { mac } }: Errand<KnownPhone>) => {
     const device = await store.records.find(accountId, deviceKind, id)
     const place = { account_id: accountId, device_id: id, mac_address: mac }
     return provisionedMac(device?.doc) === undefined
@@ -68,7 +68,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
     }
   }
 
-  const untaken = async (errand: Errand<Place>, { doc, status, text }: Reply): Promise<Untaken> => {
+  const untaken = async (errand: Errand<KnownPhone>, { doc, status, text }: Reply): Promise<Untaken> => {
     const { accountId, id, payload } = errand
     const account = await accounts.find(accountId)
     const textIn = (key: string) => (typeof doc?.[key] === 'string' ? doc[key] : undefined)
@@ -85,7 +85,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
 
   const urlOf = async () => (await settings.of('provisioner')).provisioning_url
 
-  const kind: ErrandKind<Place, Reply> = {
+  const kind: ErrandKind<KnownPhone, Reply> = {
     kind: 'provisioning',
     atOnce: 1,
     isOn: async () => (await urlOf()) !== undefined,
@@ -118,7 +118,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
       const phone = after ?? before
       if (mac === undefined || !phone || (await urlOf()) === undefined) return
       const { accountId, id } = phone
-      set.errand<Place>({ kind: kind.kind, id, accountId, payload: { mac } })
+      set.errand<KnownPhone>({ kind: kind.kind, id, accountId, payload: { mac } })
     },
   }
 }

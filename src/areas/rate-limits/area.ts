@@ -5,11 +5,13 @@ import { deviceLeaving } from '../devices/signals.ts'
 import { createRateLimits } from './operations.ts'
 import { rateLimitRoutes } from './routes.ts'
 import { AccountRateLimits, DeviceRateLimits } from './schema.ts'
+import { rateLimitSettings } from './settings.ts'
 
 /** How many SIP packets a second accounts and their devices may send. */
 export const rateLimitsArea = area({
   name: 'rateLimits',
   needs: { devices: devicesArea },
+  settings: rateLimitSettings,
   create(tools, { devices }) {
     const limits = createRateLimits(tools)
     return {

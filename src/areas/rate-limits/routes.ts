@@ -16,14 +16,14 @@ const onAccount = '/v2/accounts/{account_id}/rate_limits'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/rate_limits'
 
 /** Whose limits are asked for, and the limits as they are. */
-interface Place {
+interface LimitsSubject {
   owner: ClaimHolder
   limits: RateLimitRecord | undefined
   /** What If-Match is held against. */
   revision?: string
 }
 
-type Change<Data> = Pick<Call<string, Data, Place>, 'author' | 'subject' | 'data'>
+type Change<Data> = Pick<Call<string, Data, LimitsSubject>, 'author' | 'subject' | 'data'>
 
 const shown = (limits: RateLimitRecord, metadata: Record<string, unknown> = {}) =>
   answer({
@@ -32,10 +32,10 @@ const shown = (limits: RateLimitRecord, metadata: Record<string, unknown> = {}) 
     revision: limits.revision,
   })
 
-const view = ({ subject: { limits } }: { subject: Place }) => (limits ? shown(limits) : {})
+const view = ({ subject: { limits } }: { subject: LimitsSubject }) => (limits ? shown(limits) : {})
 
 export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route[] => {
-  const place = async (owner: ClaimHolder): Promise<Place> => {
+  const place = async (owner: ClaimHolder): Promise<LimitsSubject> => {
     const limits = await rateLimits.of(owner)
     return limits ? { owner, limits, revision: limits.revision } : { owner, limits }
   }

@@ -1,15 +1,19 @@
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { servicesArea } from '../services/area.ts'
+import { rateFailures } from './failures.ts'
 import { createRates } from './operations.ts'
 import { rateRoutes } from './routes.ts'
 import { Rate } from './schema.ts'
+import { rateSettings } from './settings.ts'
 import { createRateTasks } from './tasks.ts'
 
 /** What calls cost a minute. */
 export const ratesArea = area({
   name: 'rates',
   needs: { accounts: accountsArea, services: servicesArea },
+  settings: rateSettings,
+  failures: rateFailures,
   create(tools, { accounts, services: { services } }) {
     const rates = createRates({ ...tools, accounts, ratedeckOf: services.ratedeckOf })
     return {

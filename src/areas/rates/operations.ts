@@ -6,7 +6,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
-import { identityOf, type RateFields } from './columns.ts'
+import { identityOf, mergedRate, newRate, type RateFields } from './columns.ts'
 import {
   chooseRate,
   digitsOf,
@@ -72,7 +72,8 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
   }
 
   return {
-    collection: rates,
+    page: rates.page,
+    rows: rates.rows,
     deckOr,
     judge: rateProblems,
 
@@ -128,6 +129,23 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
       await save(author, (set) => rates.replace(set, before, after))
       return after
     },
+
+    /** Adds a new rate to what is to be written. */
+    addWith(set: ChangeSet, fields: RateFields, id: string | undefined): RateStored {
+      const rate = rates.draft(systemScope, { doc: newRate(fields), hidden: {} }, id)
+      rates.insert(set, rate)
+      return rate
+    },
+
+    /** Adds to what is to be written what these fields change in a rate; gives the rate itself when that is nothing. */
+    mergeWith(set: ChangeSet, before: RateStored, fields: RateFields): RateStored {
+      const rate = rates.revise(before, { doc: mergedRate(before.doc, fields) })
+      if (rate.docText === before.docText) return before
+      rates.replace(set, before, rate)
+      return rate
+    },
+
+    removeWith: rates.remove,
 
     remove: (author: Author, rate: RateStored) => save(author, (set) => rates.remove(set, rate)),
 

@@ -41,7 +41,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
     if (prefix !== undefined) {
       return new ListAnswer(shortListing((await rates.leadingTo(prefix, deck)).map(wholeRow)))
     }
-    return new ListAnswer(collectionListing(rates.collection, systemScope, await rates.deckOr(deck)))
+    return new ListAnswer(collectionListing(rates, systemScope, await rates.deckOr(deck)))
   }
 
   const change = async ({ author, subject: rate, data }: Call<typeof oneRate, Rate, RateStored>) =>

@@ -9,16 +9,7 @@ import type {
   TaskContext,
   TaskRow,
 } from '../tasks/operations.ts'
-import {
-  cellVerifiers,
-  fieldsIn,
-  hasFields,
-  identityOf,
-  mergedRate,
-  newRate,
-  type RateFields,
-  rowOf,
-} from './columns.ts'
+import { cellVerifiers, fieldsIn, hasFields, identityOf, type RateFields, rowOf } from './columns.ts'
 import type { RateStored, Rates } from './operations.ts'
 import { type Rate, rateColumns } from './schema.ts'
 
@@ -46,8 +37,6 @@ interface Imported {
 }
 
 const createImport = (rates: Rates): InputAction<Imported> => {
-  const { collection } = rates
-
   const importRow = (
     fields: RateFields,
     before: RateStored | undefined,
@@ -55,15 +44,8 @@ const createImport = (rates: Rates): InputAction<Imported> => {
     context: TaskContext,
   ) => {
     const set = new ChangeSet(context.author)
-    if (!before) {
-      const rate = collection.draft(systemScope, { doc: newRate(fields), hidden: {} }, id)
-      collection.insert(set, rate)
-      return { rate, changes: set }
-    }
-    const rate = collection.revise(before, { doc: mergedRate(before.doc, fields) })
-    if (rate.docText === before.docText) return { rate: before }
-    collection.replace(set, before, rate)
-    return { rate, changes: set }
+    const rate = before ? rates.mergeWith(set, before, fields) : rates.addWith(set, fields, id)
+    return rate === before ? { rate } : { rate, changes: set }
   }
 
   return {
@@ -109,8 +91,6 @@ interface Deleted {
 }
 
 const createDelete = (rates: Rates): InputAction<Deleted> => {
-  const { collection } = rates
-
   const deleteRow = (
     { earlier }: TaskRow<Deleted>,
     matching: readonly RateStored[],
@@ -121,7 +101,7 @@ const createDelete = (rates: Rates): InputAction<Deleted> => {
     const found = matching.filter(({ id }) => !gone.has(id) && !before.includes(id))
     const set = new ChangeSet(context.author)
     for (const rate of found) {
-      collection.remove(set, rate)
+      rates.removeWith(set, rate)
       gone.add(rate.id)
     }
     const state = { ids: [...before, ...found.map(({ id }) => id)] }
@@ -159,7 +139,7 @@ const createDelete = (rates: Rates): InputAction<Deleted> => {
 const positionOf = ({ sortKey, id }: RateStored) => JSON.stringify([sortKey, id])
 const placeIn = (position: string): [string, string] => JSON.parse(position)
 
-const createExport = ({ collection, deckOr }: Rates): OutputAction => ({
+const createExport = ({ page, deckOr }: Rates): OutputAction => ({
   ...definition,
   action: 'export',
   input: 'none',
@@ -172,8 +152,8 @@ const createExport = ({ collection, deckOr }: Rates): OutputAction => ({
     const ownerId = await deckOr(undefined)
     let after = position === undefined ? undefined : placeIn(position)
     for (;;) {
-      const page = { accountId: systemScope, ownerId, limit: rowsOfAPart, descending: false, long: true }
-      const rates = await collection.page(after ? { ...page, after } : page)
+      const query = { accountId: systemScope, ownerId, limit: rowsOfAPart, descending: false, long: true }
+      const rates = await page(after ? { ...query, after } : query)
       const last = rates.at(-1)
       if (!last) return
       const shown = rates.filter(({ doc }) => owner === undefined || doc.account_id === owner)

@@ -48,10 +48,10 @@ const fieldProblems = (type: unknown, field: unknown): Problems => {
 }
 
 // A query that names `v` without a value arrives as empty text, or as `true` from clients of the older server.
-const textOf = (value: unknown) => (value === true || value === 'true' ? '' : String(value))
+const wantedText = (value: unknown) => (value === true || value === 'true' ? '' : String(value))
 
 const prefixOf = (type: SearchType, field: string, value: unknown) =>
-  fields[type][field]?.(textOf(value)) ?? ''
+  fields[type][field]?.(wantedText(value)) ?? ''
 
 /** The question in the parameters `t`, `q` and `v`, or everything that is wrong with them. */
 export const readQuestion = (value: (name: string) => unknown): Question => {

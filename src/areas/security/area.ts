@@ -1,5 +1,6 @@
 import { area } from '../area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
+import { securityFailures } from './failures.ts'
 import { createLoginLock } from './login-lock.ts'
 import { createSecurity } from './operations.ts'
 import { securityRoutes } from './routes.ts'
@@ -8,6 +9,7 @@ import { securityRoutes } from './routes.ts'
 export const securityArea = area({
   name: 'security',
   needs: { multiFactor: multiFactorArea },
+  failures: securityFailures,
   create(tools, { multiFactor: { providers } }) {
     const security = createSecurity({ ...tools, providers })
     const lock = createLoginLock(tools)

@@ -20,20 +20,24 @@ const loginLock = `${onAccount}/login_lock` as const
 const availableMethods = ['cb_user_auth', 'cb_api_auth', 'cb_auth', 'cb_ip_auth', 'cb_desktop_auth']
 
 /** The record if there is one: the first POST or PATCH makes it. */
-interface Found {
+interface SecuritySubject {
   record: SecurityRecord | undefined
   doc: object
   revision?: string
 }
 
 export const securityRoutes = (security: Security, lock: LoginLock): Route[] => {
-  const subject = async ({ account }: { account: AccountRecord }): Promise<Found> => {
+  const subject = async ({ account }: { account: AccountRecord }): Promise<SecuritySubject> => {
     const record = await security.find(account.id)
     return { record, doc: record?.doc ?? {}, ...(record ? { revision: record.revision } : {}) }
   }
 
-  const change = async ({ author, account, subject: { record }, data }: Call<string, Json, Found>) =>
-    one(await security.replace(author, account, record, data))
+  const change = async ({
+    author,
+    account,
+    subject: { record },
+    data,
+  }: Call<string, Json, SecuritySubject>) => one(await security.replace(author, account, record, data))
 
   const writing = { allow: accountAdmin, subject, body: SecuritySettings, answers: SecuritySettingsRecord }
 

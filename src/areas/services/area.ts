@@ -1,7 +1,9 @@
+import { gatewayFailures } from '../../payment/failures.ts'
 import { createGateways } from '../../payment/gateways.ts'
+import { gatewaySettings } from '../../payment/settings.ts'
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
-import { accountLeaving } from '../accounts/signals.ts'
+import { accountLeaving, accountMoved } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
@@ -9,6 +11,7 @@ import { createBookkeepers } from './bookkeepers.ts'
 import { createBooks } from './books.ts'
 import { createCharged } from './charged.ts'
 import { createConsent } from './consent.ts'
+import { servicesFailures } from './failures.ts'
 import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
 import { paymentTokenRoutes } from './payment-tokens/routes.ts'
@@ -18,6 +21,7 @@ import { planRoutes } from './plans/routes.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
 import { servicesRoutes } from './routes.ts'
+import { servicesSettings } from './settings.ts'
 import { createStandings } from './standing.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
 import { synchronizationRoutes } from './synchronization/routes.ts'
@@ -32,6 +36,8 @@ export { taxLineJson } from './pricing/taxes.ts'
 export const servicesArea = area({
   name: 'services',
   needs: { accounts: accountsArea },
+  settings: { ...servicesSettings, ...gatewaySettings },
+  failures: { ...servicesFailures, ...gatewayFailures },
   create(tools, { accounts }) {
     const { store, settings } = tools
     const quantities = createQuantityBook(tools)
@@ -79,7 +85,11 @@ export const servicesArea = area({
       ],
       rounds: [quantities.round, synchronization.round],
       errands: [repricing],
-      hears: [on(accountLeaving, synchronization.leaving.removeWith)],
+      hears: [
+        on(accountMoved, quantities.moveWith),
+        on(accountLeaving, quantities.removeWith),
+        on(accountLeaving, synchronization.leaving.removeWith),
+      ],
       gates: [createConsent({ store, books, quantities, standings, audit, charged })],
       taskActions: createServiceTasks(accounts, quantities),
     }

@@ -24,7 +24,7 @@ const good: Standing = { acceptable: true }
 const refused = (reason: string, message: string): Standing => ({ acceptable: false, reason, message })
 
 /** What an account pays with. */
-export interface ChargedMeans extends PaymentMeans {
+interface ChargedMeans extends PaymentMeans {
   last_four?: string
 }
 

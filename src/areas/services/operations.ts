@@ -69,7 +69,7 @@ export const createServices = (tools: Tools) => {
   const planFor = async (account: AccountRecord, planId: string, vendorId: string | undefined) => {
     const seller = await sellerOf(account)
     const isSold = vendorId === undefined || vendorId === seller
-    const plan = isSold ? await plans.collection.find(seller, planId) : undefined
+    const plan = isSold ? await plans.find(seller, planId) : undefined
     if (!plan) throw failure('bad_identifier', { cause: planId })
     return plan
   }
@@ -87,7 +87,7 @@ export const createServices = (tools: Tools) => {
   ): Promise<ServicesDoc> => {
     const set = new ChangeSet(author)
     services.put(set, account.id, before, doc)
-    for (const plan of held) plans.collection.hold(set, plan)
+    for (const plan of held) plans.hold(set, plan)
     const counts = await quantities.of(account.id)
     const priced = async (of: ServicesDoc) =>
       priceAccount((await priceBook.draft(account, of)).lists, { ...counts, manual: of.manual ?? {} })
@@ -304,7 +304,7 @@ export const createServices = (tools: Tools) => {
     /** The plans that an account could have: those of its reseller. */
     sold: async (account: AccountRecord) => ({
       seller: await sellerOf(account),
-      collection: plans.collection,
+      plans,
     }),
 
     invoices: (account: AccountRecord): Promise<Invoice[]> => books.invoices(account),

@@ -72,7 +72,7 @@ export const createPriceBook = (tools: { plans: Plans; accounts: Accounts; setti
     const { merge_strategy_priority: priorities } = await settings.of('services')
     const assigned = Object.entries(doc.plans ?? {})
     const records = assigned.map(([id, { vendor_id: vendor }]) =>
-      instead?.id === id ? instead : plans.collection.find(vendor, id),
+      instead?.id === id ? instead : plans.find(vendor, id),
     )
     return {
       records: await Promise.all(records),

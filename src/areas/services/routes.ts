@@ -81,8 +81,8 @@ const assertMoney = ({ plan }: { plan?: unknown }) => {
 
 export const servicesRoutes = (services: Services): Route[] => {
   const plansFor = async ({ account, request }: Pick<Call, 'account' | 'request'>) => {
-    const { seller, collection } = await services.sold(account)
-    const listing = collectionListing(collection, seller)
+    const { seller, plans } = await services.sold(account)
+    const listing = collectionListing(plans, seller)
     if (!isTrue(request.value('details'))) return new ListAnswer(listing)
     const whole: Listing<never> = {
       ...(listing as Listing<never>),

@@ -3,7 +3,7 @@ import { signal } from '../../storage/signal.ts'
 import type { AgreedLine } from './agreed/rules.ts'
 
 /** What an account pays at once, or is given back, for what a change set moves. */
-export interface AgreedCharges {
+interface AgreedCharges {
   account: AccountRecord
   due: readonly AgreedLine[]
 }

@@ -7,8 +7,10 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { securityArea } from '../security/area.ts'
 import { usersArea } from '../users/area.ts'
 import { userLeaving } from '../users/signals.ts'
+import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
+import { signInNotices } from './notices.ts'
 import { createSignIn } from './operations.ts'
 import { createRecovery } from './recovery/operations.ts'
 import { createResets } from './recovery/resets.ts'
@@ -27,6 +29,8 @@ export const signInArea = area({
     security: securityArea,
     attempts: loginAttemptsArea,
   },
+  failures: signInFailures,
+  notices: signInNotices,
   create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts }) {
     const { store, tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity

@@ -1,4 +1,3 @@
-import { settingsSchemas } from '../../settings/documents.ts'
 import { area } from '../area.ts'
 import { createSystemConfigs } from './operations.ts'
 import { systemConfigRoutes } from './routes.ts'
@@ -8,7 +7,10 @@ export const systemConfigsArea = area({
   name: 'systemConfigs',
   create(tools) {
     const configs = createSystemConfigs(tools)
-    const schemas = Object.entries(settingsSchemas).map(([name, schema]) => [`system_config.${name}`, schema])
+    const schemas = Object.entries(tools.declared.settings).map(([name, schema]) => [
+      `system_config.${name}`,
+      schema,
+    ])
     return { offers: configs, routes: systemConfigRoutes(configs), schemas: Object.fromEntries(schemas) }
   },
 })

@@ -1,14 +1,13 @@
 import type { TSchema } from 'typebox'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { settingsSchemas } from '../../settings/documents.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { defaultsOf } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Validate } from '../area.ts'
+import type { Declarations, Validate } from '../area.ts'
 import {
   effectiveSection,
   nameProblems,
@@ -23,6 +22,7 @@ import {
 import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
 
 interface Tools {
+  declared: Pick<Declarations, 'settings'>
   store: Store
   /** The section that holds for this process alone. */
   node: string
@@ -45,15 +45,14 @@ export interface SystemConfigSubject {
 
 const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 'ssl_password']
 
-const schemas: Readonly<Record<string, TSchema>> = settingsSchemas
-
-const schemaOf = (name: string) => (Object.hasOwn(schemas, name) ? schemas[name] : undefined)
-
 export type SystemConfigs = ReturnType<typeof createSystemConfigs>
 
-export const createSystemConfigs = ({ store, node, validate, tlsProblems }: Tools) => {
+export const createSystemConfigs = ({ declared, store, node, validate, tlsProblems }: Tools) => {
   const collection = createSystemConfigStore(store)
   const partials = new Map<string, TSchema>()
+
+  const schemaOf = (name: string) =>
+    Object.hasOwn(declared.settings, name) ? declared.settings[name] : undefined
 
   const partialSchema = (name: string) => {
     const schema = schemaOf(name)

@@ -1,13 +1,19 @@
 import { on } from '../../storage/signal.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
+import { taskFailures } from './failures.ts'
+import { taskNotices } from './notices.ts'
 import { createTasks } from './operations.ts'
 import { taskRoutes } from './routes.ts'
+import { taskSettings } from './settings.ts'
 
 /** Bulk work of customers: a CSV in, a CSV out. */
 export const tasksArea = area({
   name: 'tasks',
   collects: ['taskActions'],
+  settings: taskSettings,
+  failures: taskFailures,
+  notices: taskNotices,
   create(tools, _needs, { taskActions: actions }) {
     const tasks = createTasks({ ...tools, actions })
     return {

@@ -111,7 +111,7 @@ export const createTasks = (tools: Tools) => {
   }
 
   return {
-    collection: tasks,
+    page: tasks.page,
     rounds: workers.rounds,
     stop: workers.stop,
     view,

@@ -10,7 +10,7 @@ import { NoData, TaskRecord as TaskAnswer, TaskHelp, TaskRequest } from './schem
 
 const csvTypes = ['text/csv', 'text/comma-separated-values', 'application/octet-stream'] as const
 
-const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
+const filledText = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined)
 
 /** The account in the path; where there is none, the caller's own. */
 const accountOf = ({ account, actor }: { account: AccountRecord | undefined; actor: Actor }) =>
@@ -49,7 +49,7 @@ interface Item {
 /** Newest first, because ids grow with time. */
 const listing = (tasks: Tasks, accountId: string): Listing<Item> => ({
   async page({ whole: _, ...request }) {
-    const page = await tasks.collection.page({ ...request, accountId })
+    const page = await tasks.page({ ...request, accountId })
     const views = await tasks.views(page)
     return Array.from(zip(page, views), ([task, view]) => ({ task, view }))
   },
@@ -130,7 +130,7 @@ const routesBelow = <const Root extends string>(
           category: query.get('category') || undefined,
           action: query.get('action') || undefined,
           input: inputOf(call),
-          fileName: textOf(query.get('file_name')) ?? textOf(call.data.file_name),
+          fileName: filledText(query.get('file_name')) ?? filledText(call.data.file_name),
           dryRun: isTrue(request.value('dry_run')),
           parameter: (name) => request.value(name),
         })

@@ -2,10 +2,12 @@ import { area } from '../area.ts'
 import { createTokenRestrictions } from './operations.ts'
 import { tokenRestrictionRoutes } from './routes.ts'
 import { TokenRestrictions } from './schema.ts'
+import { tokenRestrictionSettings } from './settings.ts'
 
 /** What tokens may be used for. */
 export const tokenRestrictionsArea = area({
   name: 'tokenRestrictions',
+  settings: tokenRestrictionSettings,
   create(tools) {
     const restrictions = createTokenRestrictions(tools)
     return {

@@ -7,13 +7,13 @@ import { TokenRestrictions } from './schema.ts'
 const onAccount = '/v2/accounts/{account_id}/token_restrictions'
 
 /** The document if there is one: the first POST makes it. */
-interface Found {
+interface RestrictionsSubject {
   record: RestrictionRecord | undefined
   revision?: string
 }
 
 export const tokenRestrictionRoutes = (restrictions: RestrictionOperations): Route[] => {
-  const found = async ({ path }: { path: { account_id: string } }): Promise<Found> => {
+  const found = async ({ path }: { path: { account_id: string } }): Promise<RestrictionsSubject> => {
     const record = await restrictions.find(path.account_id)
     return { record, ...(record ? { revision: record.revision } : {}) }
   }

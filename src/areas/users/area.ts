@@ -4,6 +4,7 @@ import { configsArea } from '../configs/area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { userFileRoutes } from './file-routes.ts'
 import { createKeyRenewal } from './key-renewal.ts'
+import { userNotices } from './notices.ts'
 import { createUsers } from './operations.ts'
 import { createPhotos } from './photo.ts'
 import { userRoutes } from './routes.ts'
@@ -14,6 +15,7 @@ import { userLeaving } from './signals.ts'
 export const usersArea = area({
   name: 'users',
   needs: { configs: configsArea, devices: devicesArea },
+  notices: userNotices,
   create(tools, { configs, devices }) {
     const users = createUsers({ ...tools, configs, owned: { device: devices } })
     const photos = createPhotos(tools.store)

@@ -29,7 +29,7 @@ export type Photos = ReturnType<typeof createPhotos>
 export const createPhotos = (store: Store) => {
   const users = createUserStore(store)
   const photos = createFiles(store, userPhotoKind)
-  const find = (user: UserRecord) => photos.collection.find(user.accountId, user.id)
+  const find = (user: UserRecord) => photos.find(user.accountId, user.id)
 
   /** The user's own record tells whether there is a photo. */
   const mark = (set: ChangeSet, user: UserRecord, hasAvatar: boolean) =>
@@ -58,12 +58,12 @@ export const createPhotos = (store: Store) => {
       const photo = await find(user)
       if (!photo) throw failure('bad_identifier', { cause: user.id })
       const set = new ChangeSet(author)
-      photos.collection.remove(set, photo)
+      photos.remove(set, photo)
       mark(set, user, false)
       await store.commit(set)
       return photo.doc
     },
 
-    removeWith: removalWithOwner(photos.collection),
+    removeWith: removalWithOwner(photos),
   }
 }

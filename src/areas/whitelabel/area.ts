@@ -1,24 +1,28 @@
-import { WhitelabelDomains } from '../../settings/whitelabel-domains.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { systemConfigsArea } from '../system-configs/area.ts'
 import { createBrands } from './brands.ts'
 import { createWhitelabelDomains } from './domains/operations.ts'
 import { whitelabelDomainRoutes } from './domains/routes.ts'
+import { WhitelabelDomains } from './domains/schema.ts'
 import { createSenderEmails } from './emails/operations.ts'
 import { senderEmailRoutes } from './emails/routes.ts'
 import { SenderEmail } from './emails/schema.ts'
 import { createBrandSenders } from './emails/senders.ts'
 import { createBrandFiles } from './files/operations.ts'
 import { brandFileRoutes } from './files/routes.ts'
+import { whitelabelNotices } from './notices.ts'
 import { createWhitelabels } from './operations.ts'
 import { whitelabelRoutes } from './routes.ts'
 import { Whitelabel } from './schema.ts'
+import { whitelabelSettings } from './settings.ts'
 
 /** The brands of resellers: what they look like, and in whose name they write. */
 export const whitelabelArea = area({
   name: 'whitelabel',
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
+  settings: whitelabelSettings,
+  notices: whitelabelNotices,
   create(tools, { accounts, systemConfigs }) {
     const { store } = tools
     const files = createBrandFiles(store)

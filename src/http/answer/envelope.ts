@@ -18,12 +18,12 @@ export interface EnvelopeParts {
   tokens?: { consumed: number; remaining: number } | undefined
 }
 
-const textOf = (value: unknown) => (value instanceof RawJson ? value.text : JSON.stringify(value ?? {}))
+const dataText = (value: unknown) => (value instanceof RawJson ? value.text : JSON.stringify(value ?? {}))
 
 /** Everything after `data`: written last, so that a list can be streamed before its paging keys are known. */
 export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
   const { metadata, revision, extra, status, requestId, node, now, version, authToken, tokens } = parts
-  let tail = `,"metadata":${textOf(metadata)}`
+  let tail = `,"metadata":${dataText(metadata)}`
   if (extra)
     for (const key in extra) if (extra[key] !== undefined) tail += `,"${key}":${JSON.stringify(extra[key])}`
   if (revision !== undefined) tail += `,"revision":${JSON.stringify(revision)}`
@@ -33,6 +33,7 @@ export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
   return `${tail},"timestamp":"${isoTime(now)}","node":${JSON.stringify(node)},"request_id":${JSON.stringify(requestId)},"status":"${status}"}`
 }
 
-export const envelopeOf = ({ data, ...rest }: EnvelopeParts) => `{"data":${textOf(data)}${envelopeTail(rest)}`
+export const envelopeOf = ({ data, ...rest }: EnvelopeParts) =>
+  `{"data":${dataText(data)}${envelopeTail(rest)}`
 
 export const prettyPrinted = (json: string) => `${JSON.stringify(JSON.parse(json), null, 2)}\n`

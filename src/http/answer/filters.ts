@@ -30,16 +30,16 @@ const valueAt = (record: StoredRecord, path: Path): unknown => {
 }
 
 /** The text that scalars are compared as; a missing value is the empty text, a list or an object has none. */
-const textOf = (value: unknown): string | undefined => {
+const comparedText = (value: unknown): string | undefined => {
   if (value === undefined || value === null) return ''
   return typeof value === 'object' ? undefined : String(value)
 }
 
 /** Elements of lists may be objects: those are compared as JSON text. */
-const elementText = (value: unknown) => textOf(value) ?? JSON.stringify(value)
+const elementText = (value: unknown) => comparedText(value) ?? JSON.stringify(value)
 
 const textsOf = (values: readonly unknown[]) =>
-  new Set(values.map(textOf).filter((text) => text !== undefined))
+  new Set(values.map(comparedText).filter((text) => text !== undefined))
 
 const parseList = (text: string): unknown[] | undefined => {
   try {
@@ -126,12 +126,12 @@ const isFilled: Judge = (value) => {
 }
 
 const isOneOf = (value: unknown, texts: ReadonlySet<string>) => {
-  const text = textOf(value)
+  const text = comparedText(value)
   return text !== undefined && texts.has(text)
 }
 
 const isNoneOf = (value: unknown, texts: ReadonlySet<string>) => {
-  const text = textOf(value)
+  const text = comparedText(value)
   return text !== undefined && !texts.has(text)
 }
 

@@ -366,9 +366,10 @@ const passOver = ({ request }: Exchange, wire: Headers) => {
 /** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
 export const respondFailure = (exchange: Exchange, error: unknown) => {
   const { response, frame, id } = exchange
-  const known = error instanceof Failure
+  const isExpected = error instanceof Failure
+  const answer = isExpected ? failureAnswer(frame.failures, error) : undefined
   if (hasLeft(exchange, error)) return
-  if (!known || error.kind === 'datastore_unreachable') {
+  if (!answer || (isExpected && error.kind === 'datastore_unreachable')) {
     frame.log.write('error', 'a request failed', {
       request_id: id,
       method: exchange.method,
@@ -377,7 +378,7 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
     })
   }
   if (response.headersSent) return void response.destroy()
-  const { status, message, data, metadata, headers } = known ? failureAnswer(error) : unexpected
+  const { status, message, data, metadata, headers } = answer ?? unexpected
   const wire: Headers = { ...headers }
   if (!exchange.request.complete) passOver(exchange, wire)
   const extra = { error: String(status), message }

@@ -74,13 +74,13 @@ export const timeListing = <Doc extends object, Hidden extends object>(
   }
 }
 
-type Place = readonly [string, string]
+type RowKey = readonly [string, string]
 
-const isBefore = ([key, id]: Place, [otherKey, otherId]: Place) =>
+const isBefore = ([key, id]: RowKey, [otherKey, otherId]: RowKey) =>
   key < otherKey || (key === otherKey && id < otherId)
 
 /** A start key of a client's own making must not lead out of the window. */
-const later = ({ after, descending }: { after?: Place; descending: boolean }, edge: Place): Place => {
+const later = ({ after, descending }: { after?: RowKey; descending: boolean }, edge: RowKey): RowKey => {
   if (!after) return edge
   return isBefore(after, edge) === descending ? after : edge
 }

@@ -1,4 +1,4 @@
-import { type AccountRecord, accountKind } from '../../auth/identity.ts'
+import { accountKind } from '../../auth/identity.ts'
 import { Failure, failure } from '../../lib/failure.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import { Answer } from '../answer/answers.ts'
@@ -19,9 +19,7 @@ const readerOf = ({ frame }: Exchange, segments: readonly string[], { spec }: Ro
 }
 
 const accountAt = async ({ frame, variables, account }: Exchange, id: string | undefined) =>
-  id === undefined || id === variables.account_id
-    ? account
-    : ((await frame.store.records.find(id, accountKind, id)) as AccountRecord | undefined)
+  id === undefined || id === variables.account_id ? account : frame.store.records.find(id, accountKind, id)
 
 const read = async (exchange: Exchange, found: NonNullable<ReturnType<typeof readerOf>>, call: Call) => {
   const { route, path } = found
@@ -58,17 +56,17 @@ const readChanged = async (exchange: Exchange, route: Route, call: Call) => {
 }
 
 /** Undefined when that is not there any more. */
-const unlessGone = async (answering: Promise<unknown>) => {
+const unlessGone = async ({ frame }: Exchange, answering: Promise<unknown>) => {
   try {
     return await answering
   } catch (error) {
-    if (error instanceof Failure && failureAnswer(error).status === 404) return undefined
+    if (error instanceof Failure && failureAnswer(frame.failures, error)?.status === 404) return undefined
     throw error
   }
 }
 
 const answerOf = (exchange: Exchange, route: Route, call: Call, changes: readonly CommittedChange[]) => {
-  if (route.again) return route.again(call as never, changes)
+  if (route.again) return route.again(call, changes)
   return exchange.method === 'PUT'
     ? readMade(exchange, route, call, changes)
     : readChanged(exchange, route, call)
@@ -80,7 +78,7 @@ export const answerAgain = async (
   call: Call,
   changes: readonly CommittedChange[],
 ) => {
-  const result = await unlessGone(answerOf(exchange, route, call, changes))
+  const result = await unlessGone(exchange, answerOf(exchange, route, call, changes))
   if (result !== undefined) return result
   const message = 'the request was carried out, and its answer was lost'
   throw failure('idempotency_conflict', { message, changes })

@@ -184,7 +184,6 @@ export const createHeldKeys = ({ rows, keyring, clock, log }: Tools) => {
     open: (claim: KeyClaim, sealed: string) =>
       JSON.parse(keyring.open(sealed, contextOf(claim))) as KeptAnswer,
 
-    drop: (claim: KeyClaim) => void held.delete(claim.token),
     keep: (claim: KeyClaim, answer: KeptAnswer) => settle(claim, answer),
     letGo: (claim: KeyClaim) => settle(claim, undefined),
 

@@ -23,7 +23,7 @@ interface KeyedRequest {
 }
 
 /** What to do with a request: send what was kept, or carry it out. */
-type Verdict =
+type KeyVerdict =
   | { kept: KeptAnswer }
   /** `lost` is what an earlier try committed before it died unanswered. */
   | { claim: KeyClaim; lost: CommittedChange[] | undefined }
@@ -65,12 +65,12 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
 
   const oldest = async () => clock.now() - (await settings.of('crossbar')).idempotency_keep_s * 1000
 
-  const begin = async (claim: KeyClaim): Promise<Verdict> => {
+  const begin = async (claim: KeyClaim): Promise<KeyVerdict> => {
     await held.hold(claim, (holder) => rows.begin(claim, { holder, begunAt: clock.now() }, conflict))
     return { claim, lost: undefined }
   }
 
-  const goOn = async (claim: KeyClaim, before: KeyRow): Promise<Verdict> => {
+  const goOn = async (claim: KeyClaim, before: KeyRow): Promise<KeyVerdict> => {
     if (held.isHeld(before)) throw underWay()
     const row = await held.hold(claim, async (holder) => {
       await rows.takeOver(claim, before.token, holder, conflict)
@@ -89,7 +89,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
     toJSON: () => undefined,
   })
 
-  const judge = async (request: KeyedRequest): Promise<Verdict> => {
+  const judge = async (request: KeyedRequest): Promise<KeyVerdict> => {
     const claim = claimOf(request)
     const { accountId, key, fingerprint } = claim
     const untold = held.untoldAnswer(claim)
@@ -111,7 +111,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
 
   return {
     /** Decides what becomes of a request; of several at once one is carried out. */
-    async judge(request: KeyedRequest): Promise<Verdict> {
+    async judge(request: KeyedRequest): Promise<KeyVerdict> {
       assertKey(request.key)
       // Between look and claim another one may have begun, gone on or ended: then it is looked at again.
       return retrying(() => judge(request))

@@ -7,13 +7,13 @@ import type { Flaw, Segment } from './json-copy.ts'
 
 // How findings of the JSON Schema validator read in this API: which rule, with which fields, at which path.
 
-interface Verdict extends Problem {
+interface RuledProblem extends Problem {
   rule: string
   /** The key inside the judged object that the verdict is about. */
   key?: string
 }
 
-type Describe = (error: ErrorObject) => Verdict
+type Describe = (error: ErrorObject) => RuledProblem
 
 const longestEcho = 256
 const widestEcho = 8

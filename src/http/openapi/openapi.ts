@@ -1,7 +1,8 @@
 import type { TSchema } from 'typebox'
 import type { FailureKind } from '../../lib/failure.ts'
+import type { Catalogue } from '../../lib/failure-answer.ts'
 import { isObject, type Json } from '../../lib/json.ts'
-import { catalogue } from '../answer/failures.ts'
+import { unexpected } from '../answer/failures.ts'
 import type { Route } from '../route.ts'
 
 // The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
@@ -211,28 +212,30 @@ const securitySchemes = {
 
 const anyCredential = Object.keys(securitySchemes).map((name) => ({ [name]: [] }))
 
+type Statuses = ReadonlyMap<string, number>
+
 // Enough for every renderer of the catalogue: only status and message are read.
 const sampleDetails = { problems: {}, data: {}, allow: [], offered: [], accepted: [], values: [], limit: 0 }
 
-const sampleOf = (kind: FailureKind) => catalogue[kind](sampleDetails as never)
+/** The statuses of failures, by kind. Which area tells of a kind first is nobody's business. */
+const statusesOf = (catalogue: Catalogue): Statuses =>
+  new Map(
+    Object.entries(catalogue)
+      .map(([kind, render]) => [kind, render(sampleDetails as never).status] as const)
+      .sort(([a, statusOfA], [b, statusOfB]) => statusOfA - statusOfB || (a < b ? -1 : 1)),
+  )
 
-const kindsByStatus = () => {
-  const byStatus = new Map<number, string[]>()
-  for (const kind of Object.keys(catalogue) as FailureKind[]) {
-    const { status } = sampleOf(kind)
-    byStatus.set(status, [...(byStatus.get(status) ?? []), kind.replaceAll('_', ' ')])
-  }
-  return byStatus
-}
+const kindsByStatus = (statuses: Statuses) =>
+  Map.groupBy(statuses.keys(), (kind) => statuses.get(kind) ?? unexpected.status)
 
 const jsonContent = (schema: Json) => ({ 'application/json': { schema } })
 
-const failureResponses = () =>
+const failureResponses = (statuses: Statuses) =>
   Object.fromEntries(
-    [...kindsByStatus()].map(([status, kinds]) => [
+    [...kindsByStatus(statuses)].map(([status, kinds]) => [
       `Failure${status}`,
       {
-        description: [...new Set(kinds)].join(', '),
+        description: kinds.map((kind) => kind.replaceAll('_', ' ')).join(', '),
         content: jsonContent({
           $ref: `#/components/schemas/${status === 400 ? 'ValidationFailure' : 'Failure'}`,
         }),
@@ -255,10 +258,10 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   return [...kinds, ...(spec.fails ?? [])]
 }
 
-const failures = (route: Route) => {
-  const statuses = new Set(failuresOf(route).map((kind) => sampleOf(kind).status))
+const failures = (route: Route, statuses: Statuses) => {
+  const possible = new Set(failuresOf(route).map((kind) => statuses.get(kind) ?? unexpected.status))
   return Object.fromEntries(
-    [...statuses].sort().map((status) => [status, { $ref: `#/components/responses/Failure${status}` }]),
+    [...possible].sort().map((status) => [status, { $ref: `#/components/responses/Failure${status}` }]),
   )
 }
 
@@ -330,7 +333,12 @@ const operationId = ({ method, path }: Route) =>
     .map((segment) => (segment.startsWith('{') ? `By${pascal(segment)}` : pascal(segment)))
     .join('')}`
 
-const operation = (route: Route, components: Components, id: string) => {
+interface Tools {
+  components: Components
+  statuses: Statuses
+}
+
+const operation = (route: Route, { components, statuses }: Tools, id: string) => {
   const { path, spec } = route
   const parameters = parametersOf(route)
   return {
@@ -341,7 +349,7 @@ const operation = (route: Route, components: Components, id: string) => {
     ...(spec.allow.needsToken ? {} : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...requestBody(route, components),
-    responses: { ...success(route, components), ...failures(route) },
+    responses: { ...success(route, components), ...failures(route, statuses) },
   }
 }
 
@@ -349,7 +357,7 @@ const description = `Every answer but files and CSV is an envelope with \`data\`
 HEAD is served wherever GET is, OPTIONS everywhere. A POST with \`verb\` in its query or envelope stands for that verb.
 PATCH merges objects and removes keys that are null; keys that begin with \`_\` or \`pvt_\` are the server's.`
 
-const pathsOf = (routes: readonly Route[], components: Components) => {
+const pathsOf = (routes: readonly Route[], tools: Tools) => {
   const paths: Record<string, Json> = {}
   const ids = new Set<string>()
   // Two spellings of one path would get one name.
@@ -362,18 +370,25 @@ const pathsOf = (routes: readonly Route[], components: Components) => {
   for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
     paths[route.path] = {
       ...paths[route.path],
-      [route.method.toLowerCase()]: operation(route, components, freshId(route)),
+      [route.method.toLowerCase()]: operation(route, tools, freshId(route)),
     }
   }
   return paths
 }
 
+interface Described {
+  routes: readonly Route[]
+  failures: Catalogue
+  version: string
+}
+
 /** The document for these routes. */
-const openApiOf = (routes: readonly Route[], version: string): Json => {
+const openApiOf = ({ routes, failures: catalogue, version }: Described): Json => {
+  const statuses = statusesOf(catalogue)
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
   )
-  const paths = pathsOf(routes, components)
+  const paths = pathsOf(routes, { components, statuses })
   return {
     openapi: '3.1.0',
     info: {
@@ -388,12 +403,11 @@ const openApiOf = (routes: readonly Route[], version: string): Json => {
     components: {
       schemas: { ...components.all(), ...envelopes },
       parameters: { ...listParameters, ...pathParameters(routes) },
-      responses: failureResponses(),
+      responses: failureResponses(statuses),
       securitySchemes,
     },
   }
 }
 
 /** Its text, as it is served, printed and committed. */
-export const openApiText = (routes: readonly Route[], version: string) =>
-  `${JSON.stringify(openApiOf(routes, version), null, 2)}\n`
+export const openApiText = (described: Described) => `${JSON.stringify(openApiOf(described), null, 2)}\n`

@@ -8,7 +8,7 @@ import type { PlainPage } from '../exchange.ts'
 import { readBytes } from './bodies.ts'
 
 /** What stands around a body that was posted. */
-export interface Posted {
+interface Posted {
   /** The last segment of the path. */
   opener: string
   header(name: string): string

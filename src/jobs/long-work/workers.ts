@@ -70,12 +70,15 @@ export const createWorkers = <Detail>(tools: WorkerTools<Detail>) => {
 
   const workForATurn = async (run: Run<Detail>, lease: Lease) => {
     const turn = beginTurn()
+    let isOver = false
     try {
       await work(run, lease, AbortSignal.any([stopping.signal, lease.lost, turn.signal]))
+      isOver = !turn.signal.aborted
     } finally {
       turn.end()
+      // What could not be done makes room as well: else nothing of its account would ever come behind it.
+      if (!isOver) await runs.stepBack(run)
     }
-    if (turn.signal.aborted) await runs.stepBack(run)
   }
 
   const perform = async (key: RunKey, lease: Lease) => {

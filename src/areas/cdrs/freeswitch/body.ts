@@ -22,7 +22,7 @@ const fieldText = (value: string): string => {
   throw new UnreadableBody('the field cdr is neither percent-encoded JSON nor base64')
 }
 
-const textOf = (bytes: Buffer): string => {
+const documentIn = (bytes: Buffer): string => {
   const text = bytes.toString('utf8').trim()
   if (text.startsWith('{')) return text
   const field = text.split('&').find((part) => part.startsWith('cdr='))
@@ -99,7 +99,7 @@ const parsed = (text: string): unknown => {
 
 /** The leg that a switch has posted, its variables in plain text. */
 export const readPostedLeg = (bytes: Buffer): Json => {
-  const leg = parsed(textOf(bytes))
+  const leg = parsed(documentIn(bytes))
   if (!isObject(leg) || !isObject(leg.variables))
     throw new UnreadableBody('there are no variables in the body')
   return { ...leg, variables: decodedVariables(leg.variables) }

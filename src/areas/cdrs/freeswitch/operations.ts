@@ -11,7 +11,7 @@ import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/
 import { createCollection } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
-import type { Intake, Verdict } from '../intake/operations.ts'
+import type { Intake, LegVerdict } from '../intake/operations.ts'
 import type { Leg } from '../intake/rules.ts'
 import { readPostedLeg, UnreadableBody } from './body.ts'
 import { type AccountHint, isUnwanted, type SwitchLeg, switchLegOf } from './rules.ts'
@@ -44,7 +44,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log 
     row: () => ({}),
   })
 
-  const writeTogether = async (arrivals: readonly Arrival[]): Promise<Verdict[]> =>
+  const writeTogether = async (arrivals: readonly Arrival[]): Promise<LegVerdict[]> =>
     intake.write(
       elementAt(arrivals, 0).author,
       arrivals.map(({ leg }) => leg),
@@ -72,7 +72,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log 
     return isUnwanted(leg) || leg.apps.some((app) => ignored.includes(app))
   }
 
-  const takeLeg = async (author: Author, leg: SwitchLeg): Promise<Verdict> => {
+  const takeLeg = async (author: Author, leg: SwitchLeg): Promise<LegVerdict> => {
     if (await isIgnored(leg)) return 'ignored'
     const account = await accountOf(leg.accountHints)
     if (!account) {
@@ -94,7 +94,7 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log 
     },
 
     /** Takes a posted body; a leg that was taken before is a duplicate. */
-    async take(author: Author, bytes: Buffer): Promise<Verdict> {
+    async take(author: Author, bytes: Buffer): Promise<LegVerdict> {
       try {
         return await takeLeg(author, switchLegOf(readPostedLeg(bytes)))
       } catch (error) {

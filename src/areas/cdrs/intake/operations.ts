@@ -44,7 +44,7 @@ interface TakeManner {
 }
 
 /** What became of a record. */
-export type Verdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
+export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
 
 /** A record on its way in, or why it could not even be read. */
 export type Entry = { line: number } & ({ record: unknown } | { flaw: string })
@@ -58,7 +58,7 @@ const legsPerBatch = 500
 // While the store writes one, the next is put together: otherwise the two would take turns.
 const writesAtOnce = 2
 
-const isVerdict = (judged: Leg | Verdict): judged is Verdict =>
+const isVerdict = (judged: Leg | LegVerdict): judged is LegVerdict =>
   typeof judged === 'string' || 'rejected' in judged
 
 export type Intake = ReturnType<typeof createIntake>
@@ -71,7 +71,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
   const accountOf = (accountId: string) => store.records.find(accountId, accountKind, accountId)
 
   /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
-  const judge = async (given: unknown): Promise<Leg | Verdict> => {
+  const judge = async (given: unknown): Promise<Leg | LegVerdict> => {
     if (!isObject(given)) return { rejected: 'a record is an object' }
     const { value: record, problems } = await validate(Cdr, withoutSecrets(given))
     if (hasProblems(problems)) return { rejected: reasonOf(problems) }
@@ -124,7 +124,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
     const rows = new Map<string, CdrRow>()
     const legsByKey = new Map<string, Leg>()
     const at = now()
-    const results = batch.map((leg): string | Verdict => {
+    const results = batch.map((leg): string | LegVerdict => {
       try {
         const row = rowOf(leg, interactionFor(leg), at)
         const key = keyOf(row)
@@ -147,7 +147,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
     paid: Paid
   }
 
-  const attempt = async ({ author, legs: batch, looks, paid }: Batch): Promise<Verdict[]> => {
+  const attempt = async ({ author, legs: batch, looks, paid }: Batch): Promise<LegVerdict[]> => {
     const set = new ChangeSet(author)
     const { rows, legsByKey, results } = rowsOf(batch, await join(batch, set))
     const all = [...rows.values()]
@@ -166,7 +166,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
       await store.commit(set)
     }
     return results.map((result) => {
-      if (typeof result !== 'string' || result === 'duplicate') return result as Verdict
+      if (typeof result !== 'string' || result === 'duplicate') return result as LegVerdict
       return stored.has(result) ? 'duplicate' : 'accepted'
     })
   }
@@ -179,7 +179,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
     author: Author,
     batch: readonly Leg[],
     { looksFirst = false, paid = 'here' }: { looksFirst?: boolean; paid?: Paid } = {},
-  ): Promise<Verdict[]> => {
+  ): Promise<LegVerdict[]> => {
     const priced = await billing.price(batch)
     return retrying(async (number) => {
       if (number > 1) await store.fence()
@@ -204,7 +204,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
       // Where one leg was sent before, the next ones most likely were as well.
       let isRepeat = false
 
-      const count = (line: number, verdict: Verdict) => {
+      const count = (line: number, verdict: LegVerdict) => {
         if (verdict === 'accepted') report.accepted += 1
         else if (verdict === 'duplicate') report.duplicates += 1
         else if (verdict === 'ignored') report.ignored += 1

@@ -79,7 +79,7 @@ export const createInteractionStore = (store: Store) => {
     return inMonth(part.month, (from) => read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)}`, params))
   }
 
-  const textOf = (part: Part, view: LineView) => {
+  const linesSql = (part: Part, view: LineView) => {
     const { params, mark } = createParams()
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, undefined, { mark })
@@ -99,7 +99,7 @@ export const createInteractionStore = (store: Store) => {
     const { params, mark } = createParams()
     const found = foundIn(part, { mark })
     const [row] = await inMonth(part.month, (from) =>
-      store.scan<Found>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
+      store.scan<FoundRow>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
     )
     return row && { time: row.found_time, mark: row.found_key }
   }
@@ -128,14 +128,14 @@ export const createInteractionStore = (store: Store) => {
     async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
       for (const month of await monthsOf(scope, { after, descending })) {
         const part = { month, scope, after, descending }
-        const texts = workAhead(cut(part), textsAhead, (piece) => textOf(piece, view))
+        const texts = workAhead(cut(part), textsAhead, (piece) => linesSql(piece, view))
         for await (const text of texts) if (text.length > 0) yield text
       }
     },
   }
 }
 
-interface Found {
+interface FoundRow {
   found_time: number
   found_key: string
 }

@@ -5,7 +5,7 @@ import type { Store } from '../../../storage/store.ts'
 import type { DisputeState } from './rules.ts'
 
 /** A charge that its payer wants back. */
-export interface DisputeRow {
+interface DisputeRow {
   vendorId: string
   id: string
   accountId: string

@@ -16,7 +16,7 @@ interface Tools {
 }
 
 /** What a letter names a document by. */
-export const invoiceDocument = 'invoice'
+const invoiceDocument = 'invoice'
 
 /** Sends an invoice to the admins of its account. It is an errand because only what was written has a number. */
 export const createInvoiceMailing = ({ books, rows, mail }: Tools): ErrandKind<AboutInvoice, undefined> => ({

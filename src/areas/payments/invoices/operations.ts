@@ -46,7 +46,7 @@ interface Tools {
 }
 
 /** What is given back of an invoice. */
-export interface CreditOrder {
+interface CreditOrder {
   /** Units; all that is left when absent. */
   amount?: number
   reason?: string

@@ -10,7 +10,7 @@ import type { Bookkeeper } from '../../services/pricing/plan.ts'
 // What stands on invoices and credit notes, and what may become of them.
 
 export const invoiceStatuses = ['draft', 'open', 'paid', 'void', 'uncollectible'] as const
-export type InvoiceStatus = (typeof invoiceStatuses)[number]
+type InvoiceStatus = (typeof invoiceStatuses)[number]
 
 /** `draft` is never stored: it is the document that the running month would become. */
 export type IssuedStatus = Exclude<InvoiceStatus, 'draft'>
@@ -99,7 +99,7 @@ export interface InvoiceDoc {
   amountDue: number
 }
 
-export interface DocumentNumber {
+interface DocumentNumber {
   prefix: string
   value: number
 }

@@ -164,7 +164,7 @@ export interface Issue<Doc> {
 }
 
 /** Ledger entries and sums of usage that are in a document from now on. */
-export interface Covered {
+interface Covered {
   accountId: string
   documentId: string
   entryIds: readonly string[]

@@ -7,7 +7,7 @@ export interface TopupDoc {
 }
 
 /** Why an account is not topped up. */
-export type NoTopup =
+type NoTopup =
   | 'topup_disabled'
   | 'amount_undefined'
   | 'threshold_undefined'

@@ -14,7 +14,7 @@ export type ManualOrder = Pick<Wanted, 'amount' | 'metadata' | 'order_id'> & {
 }
 
 /** Whether whoever asks may let a vendor's bookkeeper move money. */
-export type MayAct = (vendorId: string) => boolean
+type MayAct = (vendorId: string) => boolean
 
 interface Tools {
   transactions: Transactions

@@ -13,7 +13,7 @@ export type TransactionType = 'sale' | 'refund'
 export type Trigger = 'manual' | 'automatic' | 'recurring' | 'outside'
 
 /** What the gateway said last. */
-export interface TransactionResult {
+interface TransactionResult {
   status: Outcome['status']
   reason?: string
   message?: string

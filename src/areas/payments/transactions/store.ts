@@ -16,7 +16,7 @@ export interface TransactionPage {
 }
 
 /** A transaction as it is to be after a gateway was asked. */
-export interface Settlement {
+interface Settlement {
   status: TransactionStatus
   doc: TransactionDoc
 }

@@ -257,7 +257,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
 
 type Work = ReturnType<typeof createWork>
 
-interface Words {
+interface Wording {
   description: string
   doc: string
   optional?: readonly string[]
@@ -270,7 +270,7 @@ const updated = {
   isOpen: true,
 } as const
 
-const words: Readonly<Record<keyof Work['performers'], Words>> = {
+const wordings: Readonly<Record<keyof Work['performers'], Wording>> = {
   find: {
     description: 'Find numbers',
     doc: 'Shows the numbers that are available, or belong to the account, an account below it, or are reserved above it.',
@@ -315,7 +315,7 @@ const words: Readonly<Record<keyof Work['performers'], Words>> = {
 }
 
 const actionOf = (name: keyof Performers, work: Work): InputAction<Left> => {
-  const { description, doc, optional = [], isOpen } = words[name]
+  const { description, doc, optional = [], isOpen } = wordings[name]
   return {
     category: 'number_management',
     action: name,
@@ -340,6 +340,6 @@ type Performers = Work['performers']
 /** What tasks can do with the numbers of a CSV. */
 export const createNumberInputActions = (tools: NumberTaskTools): TaskAction[] => {
   const work = createWork(tools)
-  const names = Object.keys(words) as (keyof Work['performers'])[]
+  const names = Object.keys(wordings) as (keyof Work['performers'])[]
   return names.map((name) => actionOf(name, work))
 }

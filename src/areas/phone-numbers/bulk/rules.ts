@@ -2,8 +2,8 @@
 
 import type { Failure } from '../../../lib/failure.ts'
 import { isObject } from '../../../lib/json.ts'
-import { numberErrorOf } from '../../../lib/number-failure.ts'
-import { carrierModules } from '../../../settings/carrier-names.ts'
+import { carrierModules } from '../carriers/names.ts'
+import { numberErrorOf } from '../number-errors.ts'
 import { numberStates } from '../schema.ts'
 
 type Cells = Readonly<Record<string, string | undefined>>

@@ -1,6 +1,6 @@
 import type { Json } from '../../../lib/json.ts'
-import type { CarrierModule } from '../../../settings/carrier-names.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
+import type { CarrierModule } from './names.ts'
 
 /** Who looks for numbers. Without an account, nothing that somebody has reserved is shown. */
 export interface Seeker {
@@ -56,7 +56,7 @@ export type Reply =
   | { outcome: 'unknown'; reason: string; isDown: boolean }
 
 /** Where a carrier's numbers are when they are not here. */
-export interface Supplier {
+interface Supplier {
   /** Throws when nothing can be ordered as things are configured. Asks nobody. */
   assertReachable(): Promise<void>
   /** Takes a number that the carrier offered; tells what is to be kept of it. */

@@ -1,9 +1,9 @@
 import { isE164, normalizeNumber } from '../../../lib/e164.ts'
 import { failure } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
-import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Carrier, Offer, Reply, Request } from './carrier.ts'
+import { isBillable, maximalPrefixLengthOf } from './names.ts'
 import { type Phonebook, PhonebookError } from './phonebook.ts'
 
 const module = 'knm_other'

@@ -1,6 +1,6 @@
 import { failure } from '../../../lib/failure.ts'
-import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Carrier, CarrierSearch, Handover, Offer } from './carrier.ts'
+import { isBillable, maximalPrefixLengthOf } from './names.ts'
 import { type createStock, returnToPool, takeFromPool } from './store.ts'
 
 type PoolModule = 'knm_managed' | 'knm_inum'

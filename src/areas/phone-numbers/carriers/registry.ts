@@ -1,7 +1,7 @@
-import { carrierModules } from '../../../settings/carrier-names.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Carrier } from './carrier.ts'
+import { carrierModules } from './names.ts'
 import { otherCarrier } from './other.ts'
 import type { Phonebook } from './phonebook.ts'
 import { poolCarrier } from './pools.ts'

@@ -1,5 +1,5 @@
-import { isBillable, maximalPrefixLengthOf } from '../../../settings/carrier-names.ts'
 import type { Carrier, CarrierSearch, Offer } from './carrier.ts'
+import { isBillable, maximalPrefixLengthOf } from './names.ts'
 import type { createStock } from './store.ts'
 
 type Stock = ReturnType<typeof createStock>

@@ -1,8 +1,8 @@
 import { Failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
-import { type NumberError, numberErrorOf } from '../../../lib/number-failure.ts'
 import { retrying } from '../../../storage/store.ts'
 import { itemOf, metadataOf } from '../entity.ts'
+import { type NumberError, numberErrorOf } from '../number-errors.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
 
 /** What happened to each number, in the order in which they were asked for. */
@@ -16,7 +16,7 @@ export type Plan = (view: NumberView, request: NumberRequest) => Promise<NumberP
 
 type Collective = Omit<NumberRequest, 'number'>
 
-type Verdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
+type NumberVerdict = { number: string; plan: NumberPlan } | { number: string; error: NumberError }
 
 // What is committed together: enough that each number costs little, not so much that others wait for long.
 const numbersAtOnce = 200
@@ -31,12 +31,12 @@ export const createNumberCollections = (numbers: Numbers) => {
     return isReconcilable(number) ? number : text
   }
 
-  const verdictOn = (plan: Performed): Verdict => {
+  const verdictOn = (plan: Performed): NumberVerdict => {
     const error = plan.refusal && numberErrorOf(plan.refusal)
     return error ? { number: plan.number.id, error } : { number: plan.number.id, plan }
   }
 
-  const judge = async (view: NumberView, plan: Plan, request: NumberRequest): Promise<Verdict> => {
+  const judge = async (view: NumberView, plan: Plan, request: NumberRequest): Promise<NumberVerdict> => {
     try {
       const planned = await plan(view, request)
       return { number: planned.number.id, plan: planned }
@@ -49,12 +49,16 @@ export const createNumberCollections = (numbers: Numbers) => {
 
   const planAll = async (texts: readonly string[], plan: Plan, request: Collective) => {
     const view = await numbers.preload(texts)
-    const verdicts: Verdict[] = []
+    const verdicts: NumberVerdict[] = []
     for (const number of texts) verdicts.push(await judge(view, plan, { ...request, number }))
     return verdicts
   }
 
-  const carryOut = async (texts: readonly string[], plan: Plan, request: Collective): Promise<Verdict[]> => {
+  const carryOut = async (
+    texts: readonly string[],
+    plan: Plan,
+    request: Collective,
+  ): Promise<NumberVerdict[]> => {
     const verdicts = await planAll(texts, plan, request)
     const plans = verdicts.flatMap((verdict) => ('plan' in verdict ? [verdict.plan] : []))
     const performed = (await numbers.perform(...plans)).values()
@@ -64,7 +68,11 @@ export const createNumberCollections = (numbers: Numbers) => {
   }
 
   /** A number that the store refuses at the last moment spoils the commit of all: then each goes by itself. */
-  const perform = async (texts: readonly string[], plan: Plan, request: Collective): Promise<Verdict[]> => {
+  const perform = async (
+    texts: readonly string[],
+    plan: Plan,
+    request: Collective,
+  ): Promise<NumberVerdict[]> => {
     try {
       return await retrying(() => carryOut(texts, plan, request))
     } catch (error) {
@@ -72,13 +80,13 @@ export const createNumberCollections = (numbers: Numbers) => {
       if (!told) throw error
       const [only] = texts
       if (texts.length === 1 && only !== undefined) return [{ number: await keyOf(only), error: told }]
-      const each: Verdict[] = []
+      const each: NumberVerdict[] = []
       for (const text of texts) each.push(...(await perform([text], plan, request)))
       return each
     }
   }
 
-  const addVerdict = async (outcome: Outcome, verdict: Verdict, isOperator: boolean) => {
+  const addVerdict = async (outcome: Outcome, verdict: NumberVerdict, isOperator: boolean) => {
     if ('error' in verdict) {
       outcome.error[verdict.number] = verdict.error
       return

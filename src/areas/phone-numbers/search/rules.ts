@@ -1,7 +1,7 @@
 import type { Problems } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
-import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../../../settings/carrier-names.ts'
 import type { Offer, Seeker } from '../carriers/carrier.ts'
+import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../carriers/names.ts'
 import { e164Prefix, northAmericanParts } from '../dial-code.ts'
 import type { Locality } from '../localities/rules.ts'
 import type { FindNumbers, FoundNumber, FoundNumberDetails, NumberLocality } from './schema.ts'

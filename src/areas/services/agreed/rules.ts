@@ -22,10 +22,7 @@ export interface AgreedLine extends DueLine {
 
 type Moved = Pick<CountMove, 'category' | 'item'> & { delta: number }
 
-export const isCounted = (
-  { category, item, exceptions }: Counting,
-  moved: Pick<Moved, 'category' | 'item'>,
-) =>
+const isCounted = ({ category, item, exceptions }: Counting, moved: Pick<Moved, 'category' | 'item'>) =>
   moved.category === category && (item === allItems ? !exceptions.includes(moved.item) : moved.item === item)
 
 /** How many of what a line counts move; taken away counts negative. */

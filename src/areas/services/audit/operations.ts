@@ -18,7 +18,7 @@ const dayOfGregorian = (toUnix: number) =>
 const auditId = /^\d{6}-[0-9a-f]+$/
 
 /** What changed on an account's invoices because of what somebody did to it or below it. */
-export interface AuditedChange {
+interface AuditedChange {
   account: AccountRecord
   compared: readonly ComparedInvoice[]
   /** The account at which the change happened. */

@@ -12,7 +12,7 @@ interface Named {
 export type AuditReason = 'account' | 'cascade' | 'manual' | 'plan'
 
 /** What an audit entry tells beside its invoice. Who did it is told as far as it is known. */
-export interface AuditFacts {
+interface AuditFacts {
   account: Named
   changed: Named
   types: readonly AuditReason[]
@@ -82,7 +82,7 @@ export interface QuantityDay {
   lastAt: number
 }
 
-export interface SummaryEntry {
+interface SummaryEntry {
   addition: number
   removal: number
   quantity: number
@@ -91,7 +91,7 @@ export interface SummaryEntry {
   sum_quantity: boolean
 }
 
-export type DaySummary = Record<string, SummaryEntry>
+type DaySummary = Record<string, SummaryEntry>
 
 const dayText = (day: number) => {
   const digits = String(day)

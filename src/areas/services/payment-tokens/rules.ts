@@ -18,17 +18,17 @@ export interface PaymentToken {
 
 export type PaymentTokens = Readonly<Record<string, PaymentToken>>
 
-type Place = Pick<Bookkeeper, 'type' | 'vendor_id'>
+type TokenKeeper = Pick<Bookkeeper, 'type' | 'vendor_id'>
 
 const isAt =
-  ({ type, vendor_id: vendorId }: Place) =>
+  ({ type, vendor_id: vendorId }: TokenKeeper) =>
   ({ bookkeeper }: PaymentToken) =>
     bookkeeper.type === type && bookkeeper.vendor_id === vendorId
 
-export const tokensAt = (tokens: PaymentTokens, place: Place) => Object.values(tokens).filter(isAt(place))
+const tokensAt = (tokens: PaymentTokens, place: TokenKeeper) => Object.values(tokens).filter(isAt(place))
 
 /** The payment method that a bookkeeper charges. */
-export const defaultToken = (tokens: PaymentTokens, place: Place): PaymentToken | undefined =>
+export const defaultToken = (tokens: PaymentTokens, place: TokenKeeper): PaymentToken | undefined =>
   tokensAt(tokens, place).find((token) => token.default)
 
 export const isExpired = ({ expiration }: PaymentToken, nowGregorian: number) =>
@@ -51,7 +51,7 @@ export const withDefault = (tokens: PaymentTokens, id: string, nowGregorian: num
 /** The first token at a bookkeeper is the one that is charged. */
 export const withToken = (
   tokens: PaymentTokens,
-  { type, vendor_id }: Place,
+  { type, vendor_id }: TokenKeeper,
   { token: id, expiration, metadata }: KeptMeans,
   nowGregorian: number,
 ): PaymentTokens => {

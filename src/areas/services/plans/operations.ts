@@ -1,6 +1,7 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { failure } from '../../../lib/failure.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { readsOf } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
 import { repricingOf } from './repricing.ts'
@@ -13,7 +14,10 @@ export const createPlans = ({ store }: { store: Store }) => {
   const plans = createPlanStore(store)
 
   return {
-    collection: plans,
+    ...readsOf(plans),
+
+    /** Fails the change set unless the plan is still there. */
+    hold: plans.hold,
 
     async create(author: Author, account: AccountRecord, doc: PlanDoc): Promise<PlanRecord> {
       if (!account.hidden.isReseller)

@@ -86,14 +86,14 @@ export const createRepricing = ({
     kind: kindName,
     atOnce: 1,
     ask: asksNobody,
-    async conclude({ payload }) {
+    async conclude({ payload, dueAt }) {
       const holders = await plans.holdersAfter(payload, accountsAtOnce)
       const sets: ChangeSet[] = []
       for (const accountId of holders) sets.push(...(await tell(accountId, payload)))
       const last = holders.at(-1)
       return last === undefined
         ? { state: 'done' }
-        : { state: 'waiting', dueAt: store.clock.now(), payload: { ...payload, told: last }, sets }
+        : { state: 'waiting', dueAt, payload: { ...payload, told: last }, sets }
     },
   }
 }

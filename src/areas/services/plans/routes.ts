@@ -12,7 +12,7 @@ const onePlan = '/v2/accounts/{account_id}/service_plans/{service_plan_id}'
 type OnPlan = Pick<Call<typeof onePlan>, 'path'>
 
 export const planRoutes = (plans: Plans): Route[] => {
-  const subject = ({ path }: OnPlan) => plans.collection.get(path.account_id, path.service_plan_id)
+  const subject = ({ path }: OnPlan) => plans.get(path.account_id, path.service_plan_id)
 
   const judge = async ({ data }: { data: { plan?: unknown } }) => itemProblems(data.plan)
 
@@ -30,7 +30,7 @@ export const planRoutes = (plans: Plans): Route[] => {
       allow: accountMember,
       answers: PlanRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(plans.collection, path.account_id)),
+      run: ({ path }) => new ListAnswer(collectionListing(plans, path.account_id)),
     }),
     put(all, {
       summary: 'Make a service plan',

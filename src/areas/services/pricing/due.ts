@@ -5,7 +5,7 @@ import { type TaxLine, taxJson, taxKey, taxLineJson } from './taxes.ts'
 // they are on.
 
 /** The ledger that a line belongs to. */
-export type DueService = 'services' | 'prorations' | 'taxes'
+type DueService = 'services' | 'prorations' | 'taxes'
 
 /** One line of a ledger. What lines come to is what the invoice says, to the unit; none is zero. */
 export interface DueLine {

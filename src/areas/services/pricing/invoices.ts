@@ -94,7 +94,7 @@ const activationOf = (before: PricedItem | undefined, after: PricedItem): Activa
 const keyOf = ({ id, type, vendor_id }: Bookkeeper) => JSON.stringify([id, type, vendor_id])
 
 /** Units that may be given back of an item for the rest of a month. */
-export type MayGiveBack = (item: { category: string; key: string }) => number
+type MayGiveBack = (item: { category: string; key: string }) => number
 
 const unlimited: MayGiveBack = () => Number.POSITIVE_INFINITY
 

@@ -85,7 +85,7 @@ const cumulativeDiscount = (plan: ItemPlan, billable: number): PricedItem['cumul
 }
 
 /** An item of a plan, and how many there are of it. */
-export interface CountedItem {
+interface CountedItem {
   category: string
   item: string
   plan: ItemPlan

@@ -6,12 +6,12 @@ import type { Tax } from './taxes.ts'
 /** Tier -> dollars: the smallest tier that is not below the quantity holds for all of it. */
 export type Tiers = Readonly<Record<string, number>>
 
-export interface Discount {
+interface Discount {
   rate?: number
   minimum?: number
 }
 
-export interface CumulativeDiscount extends Discount {
+interface CumulativeDiscount extends Discount {
   maximum?: number
   rates?: Tiers
 }

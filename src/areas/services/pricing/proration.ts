@@ -5,7 +5,7 @@ import { type TaxLine, taxed } from './taxes.ts'
 // What is added or taken away within a month is charged or given back for the days that are left of it.
 
 /** Days of a UTC month that are left, the day itself counted. */
-export interface DaysLeft {
+interface DaysLeft {
   days: number
   daysInMonth: number
 }

@@ -33,7 +33,7 @@ export interface TaxLine {
   amount: number
 }
 
-export interface Taxed {
+interface Taxed {
   /** The price without the taxes that it contains. */
   net: number
   taxes: TaxLine[]

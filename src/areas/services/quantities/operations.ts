@@ -1,8 +1,9 @@
-import { accountKind } from '../../../auth/identity.ts'
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
+import { elementAt } from '../../../lib/list.ts'
 import { monthOf } from '../../../lib/time-key.ts'
+import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
-import { treeVersion } from '../../../storage/quantities.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import { type MonthCount, monthCounts, quantitiesBy, sumsOf } from './rules.ts'
 import { createQuantityStore } from './store.ts'
@@ -22,9 +23,12 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     return new Map(accounts.flatMap((account) => (account ? [[account.id, account.hidden.tree]] : [])))
   }
 
+  /** The master account has nobody above it: it neither moves nor goes. */
+  const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
+
   const foldOnce = async (guard: Statement) => {
     await store.fence()
-    const terms = { guard, treeVersion: await treeVersion(store) }
+    const terms = { guard, treeVersion: await rows.treeVersion() }
     const moves = await rows.waiting(movesPerFold)
     if (moves.length === 0) return false
     const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
@@ -70,6 +74,11 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     async months(accountId: string): Promise<MonthCount[]> {
       return monthCounts(await rows.days(accountId), Number(monthOf(store.clock.now())))
     },
+
+    moveWith: (set: ChangeSet, { before, after }: { before: AccountRecord; after: AccountRecord }) =>
+      rows.move(set, before.id, { from: parentOf(before), to: parentOf(after) }),
+
+    removeWith: (set: ChangeSet, account: AccountRecord) => rows.remove(set, account.id, parentOf(account)),
 
     /** Adds what has moved to the totals of the accounts above. */
     round,

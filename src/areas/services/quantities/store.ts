@@ -1,9 +1,11 @@
-import { conflict } from '../../../storage/change-set.ts'
+import { newId } from '../../../lib/ids.ts'
+import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
-import { takeTurn } from '../../../storage/quantities.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, shape, text } from '../../../storage/table.ts'
 import type { DayCount, Move, Sum } from './rules.ts'
+
+const turns = shape({ doneAt: integer() })
 
 const moved = shape({
   accountId: text(),
@@ -17,7 +19,31 @@ const moved = shape({
 
 const counted = shape({ category: text(), item: text(), day: integer(), own: integer() })
 
-export interface QuantityRow {
+const reshape: Statement = {
+  sql: "UPDATE rounds SET done_at = done_at + 1 WHERE name = 'quantities'",
+  params: [],
+  expect: { rows: 1, orElse: conflict },
+}
+
+/**
+ * Fails unless the tree is still as it was when its version was read. Folding, moving and removing take turns by it:
+ * what one of them reads, no other changes before it is done.
+ */
+const takeTurn = (version: number): Statement => ({
+  sql: "UPDATE rounds SET done_at = done_at WHERE name = 'quantities' AND done_at = $1",
+  params: [version],
+  expect: { rows: 1, orElse: conflict },
+})
+
+const handOver = (accountId: string, receiver: string, sign: 1 | -1, at: number): Statement => ({
+  sql: `INSERT INTO quantity_moves (account_id, id, at, category, item, own, below)
+      SELECT CAST($2 AS TEXT), CAST($3 AS TEXT) || '/' || category || '/' || item, CAST($4 AS BIGINT), category, item,
+          0, CAST($5 AS BIGINT) * (own + below)
+        FROM quantities WHERE account_id = $1 AND own + below <> 0`,
+  params: [accountId, receiver, newId(at), at, sign],
+})
+
+interface QuantityRow {
   category: string
   item: string
   /** What the account has itself. */
@@ -73,12 +99,35 @@ const foldSum = (sum: Sum): Statement[] => {
 }
 
 /** What has to hold for a fold to happen: the round is still ours, and the tree as it was read. */
-export interface FoldTerms {
+interface FoldTerms {
   guard: Statement
   treeVersion: number
 }
 
-export const createQuantityStore = ({ all, scan, writeUnrecorded }: Store) => ({
+export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store) => ({
+  /** Another number whenever accounts have moved in the tree or left it. */
+  async treeVersion(): Promise<number> {
+    const turn = turns.first(await all(`SELECT ${turns.columns} FROM rounds WHERE name = 'quantities'`))
+    if (!turn) throw new Error('nobody takes turns with the quantities')
+    return turn.doneAt
+  },
+
+  /**
+   * What an account and those below it have counts above another parent from now on. Moves that are not folded yet go
+   * to whoever stands above when they are.
+   */
+  move(set: ChangeSet, accountId: string, { from, to }: { from: string; to: string }) {
+    const at = clock.now()
+    set.statements.push(reshape, handOver(accountId, from, -1, at), handOver(accountId, to, 1, at))
+  },
+
+  /** What a removed account had counts no more. Its moves that are not folded yet are dropped when they are. */
+  remove(set: ChangeSet, accountId: string, parent: string) {
+    set.statements.push(reshape, handOver(accountId, parent, -1, clock.now()))
+    set.run('DELETE FROM quantities WHERE account_id = $1', [accountId])
+    set.run('DELETE FROM quantity_days WHERE account_id = $1', [accountId])
+  },
+
   of: (accountId: string) => all<QuantityRow>(quantitiesOf, [accountId]),
 
   /** What the account has itself. */

@@ -11,7 +11,7 @@ interface Reset {
   expires: number
 }
 
-export interface ResetHidden {
+interface ResetHidden {
   resets: readonly Reset[]
 }
 

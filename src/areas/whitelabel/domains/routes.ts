@@ -1,9 +1,8 @@
 import { accountMember, anyone, superduperAdmin } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { get, post, type Route } from '../../../http/route.ts'
-import { WhitelabelDomains } from '../../../settings/whitelabel-domains.ts'
 import type { WhitelabelDomainChecks } from './operations.ts'
-import { DomainChecks, ExpandedDomains } from './schema.ts'
+import { DomainChecks, ExpandedDomains, WhitelabelDomains } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/whitelabel/domains'
 const ofSystem = '/v2/whitelabel/domains'

@@ -6,6 +6,7 @@ import { randomKey } from '../../../lib/ids.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import type { Attached } from '../../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { readsOf } from '../../../storage/collection.ts'
 import { requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import { assertOneFile } from '../rules.ts'
@@ -114,9 +115,7 @@ export const createSenderEmails = ({ store, keyring, mail }: Tools) => {
   }
 
   return {
-    collection: emails,
-
-    get: (accountId: string, id: string) => emails.get(accountId, id),
+    ...readsOf(emails),
 
     async judge(accountId: string, { email }: SenderEmailChange, own?: SenderRecord): Promise<Problems> {
       if (email === undefined) return {}

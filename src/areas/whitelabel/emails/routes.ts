@@ -43,7 +43,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       allow: accountMember,
       answers: SenderEmailRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(emails.collection, path.account_id)),
+      run: ({ path }) => new ListAnswer(collectionListing(emails, path.account_id)),
     }),
     put(all, {
       summary: 'Add a sender address: a code is mailed to it',

@@ -24,13 +24,12 @@ export type BrandFiles = ReturnType<typeof createBrandFiles>
 /** Logo, icon and welcome page of a brand: one each, under its kind, as long as the account has whitelabel settings. */
 export const createBrandFiles = (store: Store) => {
   const files = createFiles(store, 'whitelabel_file')
-  const { collection } = files
 
   const removeWith: Attached['removeWith'] = async (set, { accountId }) => {
     for (const id of fileKinds) {
-      const file = await collection.find(accountId, id)
-      if (file) collection.remove(set, file)
-      else requireNoRecord(set, { accountId, kind: collection.kind, id })
+      const file = await files.find(accountId, id)
+      if (file) files.remove(set, file)
+      else requireNoRecord(set, { accountId, kind: files.kind, id })
     }
   }
 
@@ -38,7 +37,7 @@ export const createBrandFiles = (store: Store) => {
     removeWith,
 
     async get(accountId: string, kind: FileKind): Promise<BrandFile> {
-      const file = await collection.find(accountId, kind)
+      const file = await files.find(accountId, kind)
       if (!file) throw failure('bad_identifier', { cause: kind })
       return { ...files.contentOf(file), revision: file.revision }
     },

@@ -1,4 +1,4 @@
-import type { Failure, FailureDetails, FailureKind } from './failure.ts'
+import type { Failure, FailureKind } from '../../lib/failure.ts'
 
 /** What clients, collections and tasks are told of a number that could not be served. */
 export interface NumberError {
@@ -8,61 +8,59 @@ export interface NumberError {
   cause?: string
 }
 
-/** The failures that are about one number: in a collection they fail that number alone. */
-export type NumberFailureKind =
-  | 'number_exists'
-  | 'not_reconcilable'
-  | 'number_forbidden'
-  | 'number_not_found'
-  | 'invalid_state_transition'
-  | 'no_change_required'
-  | 'assign_failure'
-  | 'number_invalid'
-  | 'number_fault'
-
 const withCause = (cause: string | undefined) => (cause === undefined ? {} : { cause })
 
-const describers: { [K in NumberFailureKind]: (details: FailureDetails[K]) => NumberError } = {
-  number_exists: ({ number }) => ({
+/** The failures that are about one number: in a collection they fail that number alone. */
+export const numberErrors = {
+  number_exists: ({ number }: { number: string }): NumberError => ({
     code: 409,
     error: 'number_exists',
     message: `number ${number} already exists`,
     cause: number,
   }),
   // The envelope says 404; the code in the data is 400 all the same.
-  not_reconcilable: ({ number }) => ({
+  not_reconcilable: ({ number }: { number: string }): NumberError => ({
     code: 400,
     error: 'not_reconcilable',
     message: `number ${number} is not reconcilable`,
     cause: number,
   }),
-  number_forbidden: ({ cause }) => ({
+  number_forbidden: ({ cause }: { cause?: string }): NumberError => ({
     code: 403,
     error: 'forbidden',
     message: 'requestor is unauthorized to perform operation',
     ...withCause(cause),
   }),
-  number_not_found: ({ number }) => ({
+  number_not_found: ({ number }: { number: string }): NumberError => ({
     code: 404,
     error: 'not_found',
     message: `number ${number} not found`,
     cause: number,
   }),
-  invalid_state_transition: ({ from, to }) => ({
+  invalid_state_transition: ({ from, to }: { from: string; to: string }): NumberError => ({
     code: 400,
     error: 'invalid_state_transition',
     message: 'invalid state transition',
     cause: `from ${from} to ${to}`,
   }),
-  no_change_required: () => ({ code: 400, error: 'no_change_required', message: 'no change required' }),
-  assign_failure: ({ cause }) => ({
+  no_change_required: (): NumberError => ({
+    code: 400,
+    error: 'no_change_required',
+    message: 'no change required',
+  }),
+  assign_failure: ({ cause }: { cause: string }): NumberError => ({
     code: 400,
     error: 'assign_failure',
     message: 'invalid account to assign to',
     cause,
   }),
-  number_invalid: ({ cause }) => ({ code: 400, error: 'invalid', message: 'invalid', cause }),
-  number_fault: ({ message, cause }) => ({
+  number_invalid: ({ cause }: { cause: string }): NumberError => ({
+    code: 400,
+    error: 'invalid',
+    message: 'invalid',
+    cause,
+  }),
+  number_fault: ({ message, cause }: { message: string; cause?: string }): NumberError => ({
     code: 500,
     error: 'unspecified_fault',
     message,
@@ -70,12 +68,9 @@ const describers: { [K in NumberFailureKind]: (details: FailureDetails[K]) => Nu
   }),
 }
 
-const isNumberFailure = (kind: FailureKind): kind is NumberFailureKind => Object.hasOwn(describers, kind)
+type Described = typeof numberErrors
 
-export const describeNumberFailure = <K extends NumberFailureKind>(
-  kind: K,
-  details: FailureDetails[K],
-): NumberError => describers[kind](details)
+const isNumberFailure = (kind: FailureKind): kind is keyof Described => Object.hasOwn(numberErrors, kind)
 
 /** What an emergency address is refused with, beside the shapes that a single request is answered with. */
 const addressErrors: Readonly<Partial<Record<FailureKind, NumberError>>> = {
@@ -85,4 +80,4 @@ const addressErrors: Readonly<Partial<Record<FailureKind, NumberError>>> = {
 
 /** Undefined for failures that are not about a number. */
 export const numberErrorOf = ({ kind, details }: Failure): NumberError | undefined =>
-  isNumberFailure(kind) ? describeNumberFailure(kind, details as never) : addressErrors[kind]
+  isNumberFailure(kind) ? numberErrors[kind](details as never) : addressErrors[kind]

@@ -8,7 +8,7 @@ import type { LetterErrand } from './letter.ts'
 import { nodemailer } from './message.ts'
 
 /** What takes a finished mail away. */
-export interface Carrier {
+export interface Courier {
   /** Resolves with what was said when the mail was taken on; rejects when it was not. */
   carry(message: Buffer, from: string, letter: LetterErrand): Promise<string>
   close(): void
@@ -30,7 +30,7 @@ export const mostAtOnce = 4
 const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout: 20_000 }
 
 /** Over SMTP; credentials and TLS as the URL says. */
-export const carryBySmtp = (url: string): Carrier => {
+export const courierBySmtp = (url: string): Courier => {
   let transport: Transporter | undefined
   return {
     async carry(message, from, { payload: { recipient } }) {
@@ -56,7 +56,7 @@ const writeDurably = async (file: string, bytes: Buffer) => {
 }
 
 /** Into files, for servers without SMTP: people read them with any mail program. */
-export const carryToFolder = (folder: string): Carrier => ({
+export const courierToFolder = (folder: string): Courier => ({
   async carry(message, _from, { id, payload: { created } }) {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     // The same name when a crash lets the letter be written again.

@@ -1,0 +1,25 @@
+import { flag, section } from '../../settings/keys.ts'
+
+const alerts = section({
+  enabled: flag(
+    true,
+    'Alerts can be made, and the server makes some by itself; else only older ones are shown',
+  ),
+})
+
+const alertChecks = section({
+  check_port_requests: flag(true, 'Show alerts about numbers that are ported'),
+  check_port_action_required: flag(true, 'Of these, show those that ask for something'),
+  check_financials: flag(true, 'Show alerts about the money of accounts that are sold something'),
+  check_low_balance: flag(true, 'Of these, show that the balance is low'),
+  check_payment_token: flag(true, 'Of these, show that a payment method is missing or expires'),
+  check_system_alerts: flag(true, 'Show alerts that somebody has made'),
+})
+
+export const alertSettings = { alerts, 'crossbar.alerts': alertChecks }
+
+type Owned = typeof alertSettings
+
+declare module '../../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
+}

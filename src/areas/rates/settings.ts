@@ -1,0 +1,24 @@
+import { Type } from 'typebox'
+import { choice } from '../../lib/schema.ts'
+import { flag, section } from '../../settings/keys.ts'
+
+const rates = section({
+  default_ratedeck: Type.String({ default: 'ratedeck', minLength: 1, maxLength: 64 }),
+  sort_by_weight: flag(true, 'Of rates of one prefix take the lowest weight; else the highest cost'),
+  filter_list: Type.Array(
+    choice(['direction', 'route_options', 'routes', 'caller_id_numbers', 'reseller', 'version']),
+    {
+      default: ['direction', 'route_options', 'routes', 'caller_id_numbers', 'reseller'],
+      description: 'What of a rate has to fit a call, beside its prefix',
+    },
+  ),
+  rate_version: Type.Optional(Type.String({ description: 'The rate_version that filter version asks for' })),
+})
+
+export const rateSettings = { rates }
+
+type Owned = typeof rateSettings
+
+declare module '../../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
+}

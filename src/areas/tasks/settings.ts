@@ -1,0 +1,31 @@
+import { Type } from 'typebox'
+import { section } from '../../settings/keys.ts'
+
+const tasks = section({
+  max_running: Type.Integer({
+    minimum: 0,
+    maximum: 100,
+    default: 4,
+    description: 'Tasks that this process works on at once; 0: it leaves them to others',
+  }),
+  rows_at_once: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    default: 40,
+    description: 'Rows that are done in one transaction; progress is told, and a stop obeyed, between them',
+  }),
+  wait_after_row_ms: Type.Integer({
+    minimum: 0,
+    maximum: 60_000,
+    default: 0,
+    description: 'Pause after each row, which is then done by itself',
+  }),
+})
+
+export const taskSettings = { tasks }
+
+type Owned = typeof taskSettings
+
+declare module '../../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
+}

@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+import { section } from '../../settings/keys.ts'
+import { WhitelabelDomains } from './domains/schema.ts'
+
+const whitelabel = section({
+  domains: Type.Optional(WhitelabelDomains),
+  spf_mechanisms: Type.Array(Type.String({ maxLength: 256 }), {
+    default: [],
+    maxItems: 20,
+    description:
+      'What the SPF record of a sender has to hold, so that receivers take its mail from this server',
+  }),
+})
+
+export const whitelabelSettings = { whitelabel }
+
+type Owned = typeof whitelabelSettings
+
+declare module '../../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
+}

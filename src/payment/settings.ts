@@ -1,0 +1,72 @@
+import { Type } from 'typebox'
+
+const address = (description: string) => Type.String({ pattern: '^https?://', maxLength: 2048, description })
+const timeout = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 10, maximum: 60_000, default: fallback, description })
+
+const systemKeys = {
+  http_url: Type.Optional(address('Where every call is posted')),
+  authorization_header: Type.Optional(
+    Type.String({ maxLength: 4096, description: 'Sent as it is in the header Authorization' }),
+  ),
+  signing_secret: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 1024, description: 'Signs every call: X-Crosspoint-Signature' }),
+  ),
+}
+
+/** Bookkeepers of a vendor that has its own ones. */
+export const vendors = <T extends ReturnType<typeof Type.Object>>(keys: T) =>
+  Type.Record(Type.String(), keys, {
+    default: {},
+    description:
+      'Account id of a bookkeeper’s vendor -> what holds for its bookkeepers, instead of all the rest',
+  })
+
+/** The operator's own billing system: bookkeepers of type `http`. */
+const httpSync = Type.Object(
+  {
+    ...systemKeys,
+    timeout_ms: timeout(10_000, 'How long an answer is waited for'),
+    vendors: vendors(
+      Type.Object({
+        ...systemKeys,
+        timeout_ms: Type.Optional(Type.Integer({ minimum: 10, maximum: 60_000 })),
+      }),
+    ),
+  },
+  { additionalProperties: true },
+)
+
+const stripeKeys = {
+  api_key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The secret key' })),
+  publishable_key: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 512, description: 'Given to browsers that take a card' }),
+  ),
+  api_url: Type.Optional(address('In place of https://api.stripe.com')),
+  webhook_secret: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description:
+        'The signing secret of the endpoint /ingest/stripe/{account id of the vendor}; absent: there is none',
+    }),
+  ),
+}
+
+/** Bookkeepers of type `stripe`. */
+const stripe = Type.Object(
+  {
+    ...stripeKeys,
+    timeout_ms: timeout(10_000, 'How long each try of a call may take'),
+    vendors: vendors(Type.Object(stripeKeys)),
+  },
+  { additionalProperties: true },
+)
+
+export const gatewaySettings = { 'services.http_sync': httpSync, 'services.stripe': stripe }
+
+type Owned = typeof gatewaySettings
+
+declare module '../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
+}
