@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { beforeEach, expect, it } from 'vitest'
 import { createLeases } from '../../src/jobs/leases.ts'
-import { createLedger, type Entry, RunIsOver } from '../../src/jobs/long-work/ledger.ts'
+import { createProgress, type Entry, RunIsOver } from '../../src/jobs/long-work/progress.ts'
 import { createRunStore, type Run } from '../../src/jobs/long-work/store.ts'
 import { createWorkers, type WorkerTools } from '../../src/jobs/long-work/workers.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
@@ -54,8 +54,8 @@ describeEngines('long work', (engine) => {
   const bookOf = async (run: Run<string>, leases = leasesOf()) => {
     const lease = await leases.take(`${runs.kind}/${run.id}`)
     if (!lease) throw new Error('somebody else is at it')
-    const ledger = createLedger({ base: world.store, runs, lease, run, columns: ['name'] })
-    return { ledger, lease }
+    const progress = createProgress({ base: world.store, runs, lease, run, columns: ['name'] })
+    return { progress, lease }
   }
 
   const found = async (key: { accountId: string; id: string }) => {
@@ -68,10 +68,10 @@ describeEngines('long work', (engine) => {
   it('is entered by nobody whose lease has gone to another, although the run stands where it stood', async () => {
     const key = await asked('x')
     const start = await found(key)
-    const { ledger, lease } = await bookOf(start)
+    const { progress, lease } = await bookOf(start)
     await lease.release()
-    const { ledger: other } = await bookOf(start)
-    await expect(ledger.enter(entry({ succeeded: 1, output: [{ name: 'twice' }] }))).rejects.toThrow(
+    const { progress: other } = await bookOf(start)
+    await expect(progress.enter(entry({ succeeded: 1, output: [{ name: 'twice' }] }))).rejects.toThrow(
       RunIsOver,
     )
     expect(await found(key)).toEqual(start)
@@ -82,11 +82,11 @@ describeEngines('long work', (engine) => {
   it('is entered once from each position, although no row was finished', async () => {
     const key = await asked('x')
     const start = await found(key)
-    const { ledger, lease } = await bookOf(start)
-    const late = createLedger({ base: world.store, runs, lease, run: start, columns: [] })
-    await ledger.enter(entry({ position: 'first' }))
+    const { progress, lease } = await bookOf(start)
+    const late = createProgress({ base: world.store, runs, lease, run: start, columns: [] })
+    await progress.enter(entry({ position: 'first' }))
     await expect(late.enter(entry({ position: 'first' }))).rejects.toThrow(RunIsOver)
-    await ledger.enter(entry({ position: 'second' }))
+    await progress.enter(entry({ position: 'second' }))
     expect(await found(key)).toMatchObject({ position: 'second', done: 0 })
   })
 
@@ -105,16 +105,16 @@ describeEngines('long work', (engine) => {
     const work: WorkerTools<string>['work'] = async (run, lease, signal) => {
       const name = run.detail ?? ''
       turns.push(name)
-      const ledger = createLedger({ base: world.store, runs, lease, run, columns: [] })
+      const progress = createProgress({ base: world.store, runs, lease, run, columns: [] })
       if (name === 'long' && turns.includes('short')) expect(run.position).toBe('left here')
       else if (name === 'long') {
         // Never ends by itself.
-        await ledger.enter(entry({ position: 'left here' }))
+        await progress.enter(entry({ position: 'left here' }))
         if (!signal.aborted) await once(signal, 'abort')
         return
       }
       const set = new ChangeSet({ requestId: 'test' })
-      ledger.end(set)
+      progress.end(set)
       set.record({ accountId, kind: 'note', id: run.id, action: 'created' })
       await world.store.commit(set)
     }
@@ -160,9 +160,9 @@ describeEngines('long work', (engine) => {
       mostAtOnce: async () => 1,
       async work(run, lease) {
         if (run.detail === 'broken') throw new Error('it cannot be done')
-        const ledger = createLedger({ base: world.store, runs, lease, run, columns: [] })
+        const progress = createProgress({ base: world.store, runs, lease, run, columns: [] })
         const set = new ChangeSet({ requestId: 'test' })
-        ledger.end(set)
+        progress.end(set)
         set.record({ accountId, kind: 'note', id: run.id, action: 'created' })
         await world.store.commit(set)
       },

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import type { Lease } from '../../jobs/leases.ts'
-import { createLedger, isOutage, type Ledger, RunIsOver } from '../../jobs/long-work/ledger.ts'
+import { createProgress, isOutage, type Progress, RunIsOver } from '../../jobs/long-work/progress.ts'
 import type { Step, StepwiseWork } from '../../jobs/steps.ts'
 import { Failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
@@ -55,7 +55,7 @@ interface Outcome {
   skipped: number
 }
 
-const standingOf = ({ run }: Ledger<Ordered>): Standing => {
+const standingOf = ({ run }: Progress<Ordered>): Standing => {
   const { accountId: rootId, id, subject: migration, position } = run
   return { rootId, id, migration, ...orderOf(run), ...placeIn(position) }
 }
@@ -168,7 +168,7 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
   }
 
   const enter = async (
-    ledger: Ledger<Ordered>,
+    progress: Progress<Ordered>,
     standing: Standing,
     planned: readonly Planned[],
     begunAt: number,
@@ -191,7 +191,7 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
       ...(begun ? { halfDone: halfOf(standing, begun) } : {}),
     }
     const isOnRecord = set.changes.length > 0
-    await ledger.enter({
+    await progress.enter({
       succeeded: outcome.performed.length,
       failed: outcome.failed.length,
       output: outcome.performed.map((account_id) => ({ account_id })),
@@ -203,29 +203,29 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
     })
   }
 
-  const end = async (ledger: Ledger<Ordered>) => {
-    const { rootId, id, migration, author, skipped, changed } = standingOf(ledger)
-    const { succeeded: performed, failed } = ledger.run
+  const end = async (progress: Progress<Ordered>) => {
+    const { rootId, id, migration, author, skipped, changed } = standingOf(progress)
+    const { succeeded: performed, failed } = progress.run
     const set = new ChangeSet(author)
-    ledger.end(set)
+    progress.end(set)
     const after = JSON.stringify({ migration, performed, failed, skipped, changed })
     set.record({ accountId: rootId, kind: 'migration_run', id, action: 'edited', after })
     await store.commit(set)
   }
 
   /** Whether there was an account left. */
-  const turn = async (ledger: Ledger<Ordered>, most: number) => {
+  const turn = async (progress: Progress<Ordered>, most: number) => {
     const begunAt = clock.now()
-    const standing = standingOf(ledger)
+    const standing = standingOf(progress)
     const work = find(standing.migration)
     const planned = work ? await plan(standing, work, most) : []
-    if (planned.length > 0) await enter(ledger, standing, planned, begunAt)
+    if (planned.length > 0) await enter(progress, standing, planned, begunAt)
     return planned.length > 0
   }
 
   /** Gives the next account up: it is on record why. */
-  const giveUp = async (ledger: Ledger<Ordered>, error: unknown) => {
-    const standing = standingOf(ledger)
+  const giveUp = async (progress: Progress<Ordered>, error: unknown) => {
+    const standing = standingOf(progress)
     const [account] = await books.targets(standing, 1)
     if (!account) return false
     log.write('error', 'a migration failed for an account', {
@@ -234,39 +234,39 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
       error: describeError(error),
     })
     const failed = { account, author: authorOf(standing, 0), problem: publicText(error) }
-    await enter(ledger, standing, [failed], clock.now())
+    await enter(progress, standing, [failed], clock.now())
     return true
   }
 
   /** The next account by itself, several times if need be. */
-  const alone = async (ledger: Ledger<Ordered>) => {
+  const alone = async (progress: Progress<Ordered>) => {
     for (let attempt = 1; ; attempt += 1) {
       await store.fence()
       try {
-        return await turn(ledger, 1)
+        return await turn(progress, 1)
       } catch (error) {
         if (endsTheWork(error)) throw error
-        if (attempt === attempts) return giveUp(ledger, error)
+        if (attempt === attempts) return giveUp(progress, error)
       }
     }
   }
 
-  const advance = async (ledger: Ledger<Ordered>) => {
+  const advance = async (progress: Progress<Ordered>) => {
     try {
-      return await turn(ledger, accountsPerTurn)
+      return await turn(progress, accountsPerTurn)
     } catch (error) {
       if (endsTheWork(error)) throw error
-      return alone(ledger)
+      return alone(progress)
     }
   }
 
   /** Works on a run until its end, or until `signal` says to leave it to others. */
   return async (run: KeptRun, lease: Lease, signal: AbortSignal): Promise<void> => {
-    const ledger = createLedger({ base: store, runs: books.runs, lease, run, columns: outputColumns })
+    const progress = createProgress({ base: store, runs: books.runs, lease, run, columns: outputColumns })
     try {
       // Before the first look at the signal: every turn gets on.
-      while (await advance(ledger)) if (signal.aborted) return
-      await end(ledger)
+      while (await advance(progress)) if (signal.aborted) return
+      await end(progress)
     } catch (error) {
       const isLost = error instanceof Failure && error.kind === 'lease_lost'
       if (!isLost && !(error instanceof RunIsOver)) throw error

@@ -1,5 +1,5 @@
 // What an action says of a batch of rows, put in the engine's own words.
-import type { Entry } from '../../../jobs/long-work/ledger.ts'
+import type { Entry } from '../../../jobs/long-work/progress.ts'
 import { isStorable } from '../../../storage/records.ts'
 import type { InputAction, OutputRow, RowEnd, RowResult, TaskContext, TaskRow } from '../actions.ts'
 import type { InputRow } from './input-rows.ts'

@@ -1,7 +1,13 @@
 // One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Lease } from '../../../jobs/leases.ts'
-import { createLedger, type Entry, isOutage, type Ledger, RunIsOver } from '../../../jobs/long-work/ledger.ts'
+import {
+  createProgress,
+  type Entry,
+  isOutage,
+  type Progress,
+  RunIsOver,
+} from '../../../jobs/long-work/progress.ts'
 import type { Run } from '../../../jobs/long-work/store.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
@@ -74,7 +80,7 @@ type Overlay = Awaited<ReturnType<typeof createOverlay>>
 interface Work<A extends TaskAction> {
   task: TaskRecord
   action: A
-  ledger: Ledger
+  progress: Progress
   signal: AbortSignal
 }
 
@@ -114,21 +120,21 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     })
 
   const enter = async (
-    { action, ledger }: Work<InputAction>,
+    { action, progress }: Work<InputAction>,
     verdicts: readonly Verdict[],
     context: TaskContext,
     overlay: Overlay,
     begunAt: number,
   ) => {
     if (verdicts.length === 0) return
-    await ledger.enter(entryOf(action, verdicts, context, Math.max(0, clock.now() - begunAt)))
+    await progress.enter(entryOf(action, verdicts, context, Math.max(0, clock.now() - begunAt)))
     overlay.note(verdicts)
   }
 
   /** Rows that ask somebody outside do so before they are entered: a crash in between has them asked again. */
-  const ended = async ({ ledger }: Work<InputAction>, verdicts: readonly OpenVerdict[]) => {
+  const ended = async ({ progress }: Work<InputAction>, verdicts: readonly OpenVerdict[]) => {
     const changes = changesBefore(verdicts)
-    if (changes.length > 0) await ledger.prepare(changes)
+    if (changes.length > 0) await progress.prepare(changes)
     return endAll(verdicts)
   }
 
@@ -209,25 +215,25 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
 
   /** The overlay of a dry run that another process began: what its rows would have stored is found out again. */
   const recall = async (work: Work<InputAction>, context: TaskContext) => {
-    const { task, action, ledger } = work
+    const { task, action, progress } = work
     const total = task.doc.total_count ?? 0
     const overlay = await createOverlay(context.dryRun ? inputRows(store, task, action, 1) : undefined, total)
-    if (!context.dryRun || ledger.run.done === 0) return overlay
+    if (!context.dryRun || progress.run.done === 0) return overlay
     for await (const batch of batches(work, 1)) {
-      const rows = batch.filter(({ number, key }) => number <= ledger.run.done && overlay.repeats.has(key))
+      const rows = batch.filter(({ number, key }) => number <= progress.run.done && overlay.repeats.has(key))
       if (rows.length > 0) overlay.note((await judge(action, rows, context, overlay.earlier)).verdicts)
-      if ((batch.at(-1)?.number ?? 0) >= ledger.run.done) break
+      if ((batch.at(-1)?.number ?? 0) >= progress.run.done) break
     }
     return overlay
   }
 
   /** Undefined when the work was left to somebody else. */
   const runInput = async (work: Work<InputAction>): Promise<End | undefined> => {
-    const { task, action, ledger, signal } = work
+    const { task, action, progress, signal } = work
     let overlay: Overlay | undefined
     let before: Batch | undefined
     try {
-      for await (const rows of batches(work, ledger.run.done + 1)) {
+      for await (const rows of batches(work, progress.run.done + 1)) {
         if (signal.aborted) return undefined
         if (before && !action.independent && !(await before.done)) return 'broken'
         const context = await contextOf(base, task, action)
@@ -235,7 +241,7 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
         if (before && !(await before.done)) return 'broken'
         before = undefined
         if (!context) {
-          await ledger.enter(forbiddenEntry(rows[0] as InputRow))
+          await progress.enter(forbiddenEntry(rows[0] as InputRow))
           return 'broken'
         }
         overlay ??= await recall(work, context)
@@ -256,10 +262,10 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     work: Work<OutputAction>,
     parts: AsyncIterable<Entry>,
   ): Promise<End | undefined> => {
-    const { ledger, signal } = work
+    const { progress, signal } = work
     for await (const entry of parts) {
       if (signal.aborted) return undefined
-      await ledger.enter(entry)
+      await progress.enter(entry)
       await pause((await settings.of('tasks')).wait_after_row_ms, signal)
     }
     return 'complete'
@@ -284,22 +290,22 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
 
   const runOutput = async (work: Work<OutputAction>): Promise<End | undefined> => {
     for (let lostRaces = 0; ; lostRaces += 1) {
-      const { task, action, ledger } = work
+      const { task, action, progress } = work
       const context = await contextOf(base, task, action)
       if (!context) {
-        await ledger.enter({ ...nothing, failed: 1 })
+        await progress.enter({ ...nothing, failed: 1 })
         return 'broken'
       }
       try {
-        return await enterParts(work, partEntries(work, context, ledger.run))
+        return await enterParts(work, partEntries(work, context, progress.run))
       } catch (error) {
         if (!isConflict(error) || lostRaces === mostAttempts) throw error
       }
     }
   }
 
-  const finish = async (task: TaskRecord, ledger: Ledger, end: End) => {
-    const { succeeded, failed } = ledger.run
+  const finish = async (task: TaskRecord, progress: Progress, end: End) => {
+    const { succeeded, failed } = progress.run
     const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
     const after = store.tasks.revise(task, {
       doc: {
@@ -308,39 +314,39 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
         end_timestamp: gregorianNow(clock),
         success_count: succeeded,
         failure_count: failed,
-        node: ledger.run.node,
+        node: progress.run.node,
         csvs: [...task.doc.csvs, 'out.csv'],
       },
       hidden: end !== 'complete' ? { ...task.hidden, brokenOff: true } : task.hidden,
     })
     const set = new ChangeSet(task.hidden.author)
     store.tasks.replace(set, task, after)
-    ledger.end(set)
+    progress.end(set)
     await tell(set, after)
     await base.commit(set)
   }
 
-  const perform = (task: TaskRecord, action: TaskAction, ledger: Ledger, signal: AbortSignal) =>
+  const perform = (task: TaskRecord, action: TaskAction, progress: Progress, signal: AbortSignal) =>
     action.input === 'csv'
-      ? runInput({ task, action, ledger, signal })
-      : runOutput({ task, action, ledger, signal })
+      ? runInput({ task, action, progress, signal })
+      : runOutput({ task, action, progress, signal })
 
   /** Works on a task that is executing until it ends, is stopped, or `signal` says to leave it to others. */
   return async (run: Run, lease: Lease, signal: AbortSignal): Promise<void> => {
     const task = await store.tasks.find(run.accountId, run.id)
     if (!task) return
     const { columns } = task.hidden
-    const ledger = createLedger({ base, runs: store.runs, lease, run, columns })
+    const progress = createProgress({ base, runs: store.runs, lease, run, columns })
     const action = find(task.doc.category, task.doc.action)
     try {
       if (!action) throw new Error(`there is no action ${task.doc.category}.${task.doc.action}`)
-      const end = await perform(task, action, ledger, signal)
-      if (end) await finish(task, ledger, end)
+      const end = await perform(task, action, progress, signal)
+      if (end) await finish(task, progress, end)
     } catch (error) {
       if (isOver(error)) return
       if (isOutage(error)) throw error
       logCrash(task, error)
-      await finish(task, ledger, 'crashed').catch((reason) => {
+      await finish(task, progress, 'crashed').catch((reason) => {
         if (!isOver(reason)) throw reason
       })
     }

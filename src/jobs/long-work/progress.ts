@@ -36,7 +36,7 @@ const heldAfter = (held: string, columns: readonly string[], rows: Entry['output
     .map((name, index) => (held[index] === '1' || rows.some((row) => isSomething(row[name])) ? '1' : '0'))
     .join('')
 
-export interface Ledger<Detail = unknown> {
+export interface Progress<Detail = unknown> {
   readonly run: Run<Detail>
   /** Stores what has to be there before the outside is asked. What follows from the answer is entered later. */
   prepare(changes: readonly ChangeSet[]): Promise<void>
@@ -55,13 +55,13 @@ interface Tools<Detail> {
   columns: readonly string[]
 }
 
-export const createLedger = <Detail>({
+export const createProgress = <Detail>({
   base,
   runs,
   lease,
   run: start,
   columns,
-}: Tools<Detail>): Ledger<Detail> => {
+}: Tools<Detail>): Progress<Detail> => {
   let run = start
 
   const partStatements = (entry: Entry): Statement[] => {

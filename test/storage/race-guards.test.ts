@@ -1,0 +1,46 @@
+// What was read of an account is held by the write that relies on it: whoever was faster makes it fail.
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+describeEngines('a write that relies on an account', (engine) => {
+  const world = useWorld(engine)
+  const author = { requestId: 'late' }
+  const lost = { kind: 'datastore_conflict' }
+  const fields = (name: string): Json => ({ name, realm: `${name.toLowerCase()}.test` })
+
+  it('makes no account below one that is gone', async () => {
+    const { accounts } = world.server.areas
+    const parent = await world.account(world.reseller)
+    const asItWas = await accounts.get(parent.id)
+    expect(await world.operator.delete(parent.path)).toSucceed()
+    const late = () => accounts.create(author, asItWas, fields(`Orphan-${engine}`), 'none')
+    await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
+  })
+
+  it('makes no account below one that stands elsewhere by now', async () => {
+    const { accounts } = world.server.areas
+    const parent = await world.account(world.reseller)
+    const asItWas = await accounts.get(parent.id)
+    expect(await world.operator.post(`${parent.path}/move`, { to: world.acme.id })).toSucceed()
+    const late = () => accounts.create(author, asItWas, fields(`Stray-${engine}`), 'none')
+    await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
+  })
+
+  it('gives no number to an account that is gone', async () => {
+    const { accounts, phoneNumbers } = world.server.areas
+    const { numbers } = phoneNumbers
+    const master = await accounts.get(world.master.id)
+    const owner = await world.account(world.reseller)
+    const asItWas = await accounts.get(owner.id)
+    const plan = await numbers.plan.create(numbers.view(), {
+      by: { accountId: master.id, account: master },
+      author,
+      account: asItWas,
+      number: '+14155559901',
+      fields: {},
+    })
+    expect(await world.operator.delete(owner.path)).toSucceed()
+    await world.unchanged(() => expect(numbers.commit(plan)).rejects.toMatchObject(lost))
+  })
+})
