@@ -246,7 +246,7 @@ describeEngines('A migration that takes long', (engine) => {
   /** Keeps every process from doing the round, as another process that is at it would. */
   const occupied = async <T>(work: () => Promise<T>) => {
     const claim = {
-      sql: 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, $4)',
+      sql: 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING',
       params: [
         'round/migrations',
         'test',
@@ -254,7 +254,14 @@ describeEngines('A migration that takes long', (engine) => {
         world.clock.now() + 60_000,
       ],
     }
-    await world.server.store.writeUnrecorded([claim])
+    // This process may be at it just now.
+    await eventually(
+      async () => {
+        await world.server.store.writeUnrecorded([claim])
+        return world.server.store.all("SELECT token FROM leases WHERE token = 'test'")
+      },
+      (held) => held.length === 1,
+    )
     try {
       return await work()
     } finally {
