@@ -10,7 +10,7 @@ const partsOf = () => {
     if (spec.resource === undefined) continue
     const words = wordsOf(path)
     const part = words.slice(words.lastIndexOf(spec.resource) + 2).join('/')
-    parts[spec.resource] = [...new Set([...(parts[spec.resource] ?? []), part])]
+    parts[spec.resource] = [...new Set([...(parts[spec.resource] ?? []), part])].sort()
   }
   return parts
 }
@@ -24,12 +24,12 @@ describe('the resource that token restrictions and prices know a route by', () =
 
   it('is declared where the path ends in a part of it', () => {
     expect(partsOf()).toEqual({
-      accounts: ['children', 'descendants', 'siblings', 'parents', 'tree', 'api_key', 'move', 'reseller'],
-      users: ['photo', 'vcard', 'quickcall/{number}', 'qrcode'],
-      devices: ['sync', 'quickcall/{number}'],
-      whitelabel: ['logo', 'icon', 'welcome', '{email_id}/verify'],
+      accounts: ['api_key', 'children', 'descendants', 'move', 'parents', 'reseller', 'siblings', 'tree'],
+      users: ['photo', 'qrcode', 'quickcall/{number}', 'vcard'],
+      devices: ['quickcall/{number}', 'sync'],
+      whitelabel: ['icon', 'logo', 'welcome', '{email_id}/verify'],
       notifications: ['preview'],
-      phone_numbers: ['activate', 'reserve', 'port', 'identify'],
+      phone_numbers: ['activate', 'identify', 'port', 'reserve'],
     })
   })
 })
