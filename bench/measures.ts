@@ -4,7 +4,7 @@ import { startHelper } from './children.ts'
 import type { FloorJob, FloorResult } from './floors.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { type Place, processorSecondsOf, type RunningServer } from './server.ts'
-import { newUserData, type Stage, signIn, signInData } from './stage.ts'
+import { newUserData, type Stage, signIn, signInData, untold } from './stage.ts'
 
 export interface Figure {
   perSecond: number
@@ -109,7 +109,7 @@ const creating = async ({ server, stage, place, seconds }: Tools): Promise<Round
     .replaceAll('KEY@', 'k@')
     .split('"username":"KEY"')
   const body: [string, string] = [`${head}"username":"u`, `"${tail}`]
-  const path = `/v2/accounts/${stage.accountIds[0]}/users`
+  const path = `/v2/accounts/${stage.accountIds[0]}/users?${untold}`
   const ours = await runLoad(server, putRequests(path, token, body, { from: created }), seconds)
   created += ours.load.distinctKeys
   const bytes = head.length + tail.length
