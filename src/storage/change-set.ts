@@ -268,14 +268,16 @@ const createAuthorTexts = () => {
 }
 
 /** Each request with a key says under it what is committed. */
-const keyMarks = (sets: readonly ChangeSet[]): Statement[] =>
-  [...Map.groupBy(sets, ({ author }) => author.idempotency)].flatMap(([claim, ofClaim]) => {
+const keyMarks = (sets: readonly ChangeSet[]): Statement[] => {
+  if (!sets.some(({ author }) => author.idempotency)) return []
+  return [...Map.groupBy(sets, ({ author }) => author.idempotency)].flatMap(([claim, ofClaim]) => {
     if (!claim) return []
     const changes = ofClaim.flatMap(({ changes: all }) =>
       all.map(({ accountId, kind, id, action }) => ({ account_id: accountId, kind, id, action })),
     )
     return [markCommitted(claim, changes, () => failure('lease_lost', {}))]
   })
+}
 
 /** In one order for everybody: writes that ask for the same errands do not wait for each other. */
 const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] => {

@@ -31,12 +31,14 @@ const named = (name: string | undefined) => (name === undefined ? {} : { name })
  */
 export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkOptions) => {
   let current: Promise<pg.Client> | undefined
+  let currentClient: pg.Client | undefined
   let closed = false
   const names = new Map<string, string>()
 
   const lose = (client: Promise<pg.Client>) => {
     if (current !== client) return
     current = undefined
+    currentClient = undefined
     onLost?.()
   }
 
@@ -51,7 +53,10 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
     const ready = client
       .connect()
       .then(() => prepare?.(client))
-      .then(() => client)
+      .then(() => {
+        currentClient = client
+        return client
+      })
     client.on('error', () => lose(ready))
     client.on('end', () => lose(ready))
     ready.catch(() => lose(ready))
@@ -70,9 +75,15 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
   const open = (): Promise<pg.Client> => {
     if (closed) return Promise.reject(failure('datastore_unreachable', {}))
     current ??= connect()
-    return current.catch((error) => {
-      throw failure('datastore_unreachable', {}, error)
-    })
+    return current
+      .catch((error) => {
+        if (closed || !wasCutOff(error)) throw error
+        current ??= connect()
+        return current
+      })
+      .catch((error) => {
+        throw failure('datastore_unreachable', {}, error)
+      })
   }
 
   const watch = createWatch(patienceMilliseconds)
@@ -84,6 +95,12 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
       watch(client, client.query({ ...named(nameOf(sql)), text: sql, values: [...params] })),
     /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
+    /** Leaves a connection that was lost: the next one is another, also before its end is told. */
+    leave(client: pg.Client) {
+      if (client !== currentClient || !current) return
+      lose(current)
+      streamOf(client).destroy()
+    },
     async close() {
       closed = true
       const client = await current?.catch(() => undefined)
@@ -132,6 +149,10 @@ export const createWatch = (patienceMilliseconds: number) => {
 
 // Classes 08 and 57P: connection exceptions, and a server that shuts down or has crashed.
 const isGoodbye = (code: string | undefined) => code !== undefined && /^(08|57P)/.test(code)
+
+/** Whether somebody was there, and went while the connection was being made: the next one may well succeed. */
+const wasCutOff = (error: Error & { code?: string }) =>
+  isGoodbye(error.code) || error.code === 'ECONNRESET' || error.message.startsWith('Connection terminated')
 
 /** Whether the server refused the statement (as opposed to the connection having gone). */
 export const isServerError = (error: unknown): error is pg.DatabaseError =>

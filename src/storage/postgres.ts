@@ -17,7 +17,10 @@ const writeLanes = 3
 // A long read may keep the server busy this much longer than a short one before its first row.
 const scanFactor = 30
 const writesPerBatch = 64
+const attemptsPerRead = 3
 const attemptsPerWrite = 5
+// What was sent this long ago at most, and went with its connection before it had an effect, is sent again on the next.
+const againMilliseconds = 5000
 // PostgreSQL refuses notifications of 8000 bytes and more.
 const notifyBytes = 7000
 
@@ -77,11 +80,17 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
   const nextScanner = inTurn(scanners)
 
   const query = async <R>(link: Link, sql: string, params: readonly Value[]) => {
-    try {
-      const result = await link.send(await link.open(), sql, params)
-      return result.rows as R[]
-    } catch (error) {
-      throw unreachable(error)
+    const began = performance.now()
+    for (let attempt = 1; ; attempt += 1) {
+      const client = await link.open()
+      try {
+        const result = await link.send(client, sql, params)
+        return result.rows as R[]
+      } catch (error) {
+        if (isServerError(error)) throw error
+        link.leave(client)
+        if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds) throw unreachable(error)
+      }
     }
   }
 
@@ -211,17 +220,21 @@ const createWriter = (
     retry(batch)
   }
 
-  const afterError = (batch: PendingWrite[], error: unknown) => {
-    if (!isServerError(error)) {
-      const reason = failure('datastore_unreachable', {}, error)
-      for (const entry of batch) entry.reject(reason)
+  const afterError = (
+    batch: PendingWrite[],
+    error: unknown,
+    { mayHaveEffect, isLate }: { mayHaveEffect: boolean; isLate: boolean },
+  ) => {
+    const isLost = !isServerError(error)
+    if (isLost && (mayHaveEffect || isLate)) {
+      for (const entry of batch) entry.reject(unreachable(error))
       return
     }
-    const again = batch.length > 1 || isTransient(error)
+    const again = isLost || batch.length > 1 || isTransient(error)
     for (const entry of batch) {
       entry.attempts += 1
-      entry.alone = true
-      if (!again || entry.attempts > attemptsPerWrite) entry.reject(error)
+      entry.alone ||= !isLost
+      if (!again || entry.attempts > attemptsPerWrite) entry.reject(unreachable(error))
     }
     if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
   }
@@ -234,6 +247,8 @@ const createWriter = (
       for (const entry of batch) entry.reject(error)
       return
     }
+    const began = performance.now()
+    let isCommitting = false
     try {
       const results = await sendTogether(lane, client, batch, payloadOf(processId, batch))
       const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
@@ -241,12 +256,17 @@ const createWriter = (
         await lane.say(client, 'ROLLBACK')
         judge(batch, verdicts)
       } else {
+        isCommitting = true
         await lane.say(client, 'COMMIT')
         settle(batch)
       }
     } catch (error) {
-      await lane.say(client, 'ROLLBACK').catch(() => undefined)
-      afterError(batch, error)
+      if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
+      else lane.leave(client)
+      afterError(batch, error, {
+        mayHaveEffect: isCommitting,
+        isLate: performance.now() - began > againMilliseconds,
+      })
     }
   }
 

@@ -74,6 +74,31 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     expect(await notes.audit('a')).toHaveLength(titles.length)
   })
 
+  /** Ends the connections whose statement waits for this lock, once there are that many. */
+  const terminateWaiting = async (holder: Client, many: number) => {
+    for (let ended = 0; ended < many; ) {
+      const { rowCount } = await holder.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      )
+      ended += rowCount ?? 0
+    }
+  }
+
+  it('carry out again what went with one of them before it was committed', async () => {
+    await notes.add('f', { title: 'before' })
+    const holder = new Client({ connectionString: place.databaseUrl })
+    await holder.connect()
+    await holder.query('BEGIN; LOCK TABLE records IN ACCESS EXCLUSIVE MODE')
+    const page = db.all<{ doc: string }>("SELECT doc FROM records WHERE account_id = 'f'")
+    const note = notes.add('f', { title: 'after' })
+    await terminateWaiting(holder, 2)
+    await holder.query('ROLLBACK')
+    await holder.end()
+    await note
+    expect((await page).length).toBeGreaterThan(0)
+    expect(await notes.audit('f')).toHaveLength(2)
+  })
+
   it('fail what was in flight as unreachable, never as something unexpected', async () => {
     for (let round = 0; round < 5; round += 1) {
       const attempts = [

@@ -7,7 +7,7 @@ import { agreedLines } from './agreed/rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
 import { addAgreed, type Charged, type ChargedItems, itemKey } from './charged.ts'
-import { type CountMove, isMoving, movesOfSets, type Request } from './moves.ts'
+import { type CountMove, concernedBy, isMoving, movesOfSets, type Request } from './moves.ts'
 import {
   type ComparedInvoice,
   comparedJson,
@@ -83,11 +83,11 @@ export const createConsent = (tools: Tools): Gate => {
     return account !== undefined && (await books.terms(account)).lists.length > 0
   }
 
-  /** Those who pay for what requests move, by their ids. */
-  const payersOf = async (requests: readonly Request[]): Promise<string[]> => {
-    const concerned = new Set(requests.flatMap(({ moves }) => moves.flatMap(({ chain }) => chain)))
-    const found = await Promise.all([...concerned].map(async (id) => ((await paying(id)) ? [id] : [])))
-    return found.flat()
+  /** Those who pay for what change sets move, by their ids. */
+  const payersOf = async (sets: readonly ChangeSet[]): Promise<string[]> => {
+    const payerIds: string[] = []
+    for (const id of await concernedBy(sets, treeOf)) if (await paying(id)) payerIds.push(id)
+    return payerIds
   }
 
   const ask = async ({ account }: Payer, { author }: Request, compared: readonly ComparedInvoice[]) => {
@@ -180,9 +180,9 @@ export const createConsent = (tools: Tools): Gate => {
 
   return async (sets, write) => {
     if (!sets.some(isMoving)) return write()
-    const requests = await movesOfSets(sets, { treeOf, quantitiesOf: quantities.of })
-    const payerIds = requests.length === 0 ? [] : await payersOf(requests)
+    const payerIds = await payersOf(sets)
     if (payerIds.length === 0) return write()
+    const requests = await movesOfSets(sets, { treeOf, quantitiesOf: quantities.of })
     return taking(payerIds, async () => {
       for (let tries = 1; !(await tryOnce(sets, { requests, payerIds }, write)); tries += 1) {
         if (tries === mostTries) throw failure('datastore_conflict', {})

@@ -88,6 +88,24 @@ const requestOf = async (set: ChangeSet, lookups: Lookups): Promise<Request> => 
   }
 }
 
+/** Every account that change sets move something for: whose it is, and those above it. */
+export const concernedBy = async (
+  sets: readonly ChangeSet[],
+  treeOf: Lookups['treeOf'],
+): Promise<ReadonlySet<string>> => {
+  const concerned = new Set<string>()
+  for (const { counts, newcomers, transfers } of sets) {
+    for (const { accountId } of counts) {
+      // Whoever is known has been seen with all above it.
+      if (concerned.has(accountId)) continue
+      concerned.add(accountId)
+      for (const id of newcomers.get(accountId)?.tree ?? (await treeOf(accountId))) concerned.add(id)
+    }
+    for (const { from, to = [] } of transfers) for (const id of [...from, ...to]) concerned.add(id)
+  }
+  return concerned
+}
+
 export const isMoving = ({ counts, transfers }: ChangeSet) => counts.length + transfers.length > 0
 
 /** What change sets move, one entry for each request, in their order. */
