@@ -89,7 +89,8 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
       } catch (error) {
         if (isServerError(error)) throw error
         link.leave(client)
-        if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds) throw unreachable(error)
+        if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds)
+          throw unreachable(error)
       }
     }
   }

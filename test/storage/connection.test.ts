@@ -43,10 +43,15 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     await place.remove()
   })
 
-  /** Ends every other connection to the test's database, as an administrator or a failover would. */
-  const terminateAll = async () => {
+  const administrator = async () => {
     const client = new Client({ connectionString: place.databaseUrl })
     await client.connect()
+    return client
+  }
+
+  /** Ends every other connection to the test's database, as an administrator or a failover would. */
+  const terminateAll = async () => {
+    const client = await administrator()
     await client.query(
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
@@ -74,28 +79,32 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     expect(await notes.audit('a')).toHaveLength(titles.length)
   })
 
-  /** Ends the connections whose statement waits for this lock, once there are that many. */
-  const terminateWaiting = async (holder: Client, many: number) => {
+  /** Ends connections whose statement waits for a lock, until it has ended that many. */
+  const terminateWaiting = async (many: number) => {
+    // Not within a transaction, which would see the same moment again and again.
+    const client = await administrator()
     for (let ended = 0; ended < many; ) {
-      const { rowCount } = await holder.query(
+      const { rowCount } = await client.query(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
       )
       ended += rowCount ?? 0
     }
+    await client.end()
   }
 
   it('carry out again what went with one of them before it was committed', async () => {
     await notes.add('f', { title: 'before' })
-    const holder = new Client({ connectionString: place.databaseUrl })
-    await holder.connect()
-    await holder.query('BEGIN; LOCK TABLE records IN ACCESS EXCLUSIVE MODE')
-    const page = db.all<{ doc: string }>("SELECT doc FROM records WHERE account_id = 'f'")
-    const note = notes.add('f', { title: 'after' })
-    await terminateWaiting(holder, 2)
+    const holder = await administrator()
+    await holder.query('BEGIN')
+    await holder.query('LOCK TABLE records IN ACCESS EXCLUSIVE MODE')
+    const both = Promise.all([
+      db.all("SELECT doc FROM records WHERE account_id = 'f'"),
+      notes.add('f', { title: 'after' }),
+    ])
+    await terminateWaiting(2)
     await holder.query('ROLLBACK')
     await holder.end()
-    await note
-    expect((await page).length).toBeGreaterThan(0)
+    expect((await both)[0].length).toBeGreaterThan(0)
     expect(await notes.audit('f')).toHaveLength(2)
   })
 
