@@ -4,10 +4,10 @@ import type { Value } from './db.ts'
 import { giveBack } from './give-back.ts'
 import { createWatch } from './postgres-link.ts'
 
-// COPY takes no parameters.
+// COPY takes no parameters. Nothing in the store can hold NUL: a noncharacter that finds nothing stands for it.
 const literalOf = (value: Value | undefined) => {
   if (typeof value === 'number') return `(${value})`
-  if (typeof value === 'string') return pg.escapeLiteral(value)
+  if (typeof value === 'string') return pg.escapeLiteral(value.replaceAll('\0', '\uffff'))
   throw new Error('a value that no export has')
 }
 

@@ -161,3 +161,20 @@ export const isServerError = (error: unknown): error is pg.DatabaseError =>
 /** Deadlock or serialization failure: the same work may well succeed when it is tried again. */
 export const isTransient = (error: unknown) =>
   isServerError(error) && (error.code === '40P01' || error.code === '40001')
+
+/** The server was sent text that it cannot hold, which is text with NUL in it. */
+export const isUnstorableText = (error: unknown) =>
+  isServerError(error) && (error.code === '22021' || error.code === '22P05')
+
+/** A value to look for in place of one that nothing in the store can be: a noncharacter stands for NUL. */
+export const findable = (value: Value): Value =>
+  typeof value === 'string' ? value.replaceAll('\0', '\uffff') : value
+
+export const isUnfindable = (value: Value) => typeof value === 'string' && value.includes('\0')
+
+/** What whoever writes is told: the server's own words, unless it was sent what it cannot hold. */
+export const verdictOnWrite = (error: unknown) => {
+  if (!isUnstorableText(error)) return error
+  const problems = { text: { invalid: { message: 'Text must not contain NUL characters' } } }
+  return failure('validation_error', { problems }, error)
+}

@@ -5,7 +5,17 @@ import type { CsvQuery } from './csv-lines.ts'
 import type { Append, AppendTable, Database, Row, StaleListener, Value, Write } from './db.ts'
 import { inTurn } from './in-turn.ts'
 import type { CopyAnswer, ExporterData } from './postgres-exporter.ts'
-import { createLink, isServerError, isTransient, type Link, streamOf } from './postgres-link.ts'
+import {
+  createLink,
+  findable,
+  isServerError,
+  isTransient,
+  isUnfindable,
+  isUnstorableText,
+  type Link,
+  streamOf,
+  verdictOnWrite,
+} from './postgres-link.ts'
 import { makeDurable, makeReadOnly } from './postgres-sessions.ts'
 import { createWorkerLink } from './worker-link.ts'
 
@@ -79,7 +89,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
   const nextReader = inTurn(readers)
   const nextScanner = inTurn(scanners)
 
-  const query = async <R>(link: Link, sql: string, params: readonly Value[]) => {
+  const query = async <R>(link: Link, sql: string, params: readonly Value[]): Promise<R[]> => {
     const began = performance.now()
     for (let attempt = 1; ; attempt += 1) {
       const client = await link.open()
@@ -87,6 +97,9 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
         const result = await link.send(client, sql, params)
         return result.rows as R[]
       } catch (error) {
+        // Whoever looks for what cannot be there finds nothing.
+        if (isUnstorableText(error) && params.some(isUnfindable))
+          return query(link, sql, params.map(findable))
         if (isServerError(error)) throw error
         link.leave(client)
         if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds)
@@ -235,7 +248,8 @@ const createWriter = (
     for (const entry of batch) {
       entry.attempts += 1
       entry.alone ||= !isLost
-      if (!again || entry.attempts > attemptsPerWrite) entry.reject(unreachable(error))
+      if (!again || entry.attempts > attemptsPerWrite)
+        entry.reject(isLost ? unreachable(error) : verdictOnWrite(error))
     }
     if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
   }
