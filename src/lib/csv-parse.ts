@@ -31,6 +31,9 @@ const byteOrderMark = [0xef, 0xbb, 0xbf]
 // One row is held in memory; more than this is a quote that was never closed.
 const mostRecordBytes = 1_000_000
 
+// A longer row that is still coming is looked through again only when it has doubled, however small its pieces are.
+const longRowBytes = 65_536
+
 const isLineEnd = (byte: number | undefined) => byte === cr || byte === lf
 const isBlank = (byte: number | undefined) => byte === space || byte === tab
 
@@ -109,8 +112,22 @@ const cellsOf = (bytes: Buffer, from: number, { spans, next }: RecordSpans) => {
 
 export const createCsvParser = (): CsvParser => {
   let rest: Buffer = Buffer.alloc(0)
+  /** What has come behind `rest` and was not looked at yet. */
+  let held: Uint8Array[] = []
+  let heldBytes = 0
   /** How much of the whole text lies before `rest`. */
   let passed = 0
+
+  const takeHeld = () => {
+    const [first] = held
+    const isOne = first && rest.length === 0 && held.length === 1
+    const bytes = isOne
+      ? Buffer.from(first.buffer, first.byteOffset, first.length)
+      : Buffer.concat([rest, ...held])
+    held = []
+    heldBytes = 0
+    return bytes
+  }
 
   const beginning = (bytes: Buffer) =>
     passed === 0 && byteOrderMark.every((byte, index) => bytes[index] === byte) ? byteOrderMark.length : 0
@@ -135,10 +152,10 @@ export const createCsvParser = (): CsvParser => {
 
   return {
     push(piece) {
-      const bytes =
-        rest.length === 0
-          ? Buffer.from(piece.buffer, piece.byteOffset, piece.length)
-          : Buffer.concat([rest, piece])
+      held.push(piece)
+      heldBytes += piece.length
+      if (rest.length > longRowBytes && heldBytes < rest.length) return []
+      const bytes = takeHeld()
       // Before all of a byte order mark is there it could not be told from text.
       if (passed === 0 && bytes.length < byteOrderMark.length) {
         rest = bytes
@@ -146,6 +163,6 @@ export const createCsvParser = (): CsvParser => {
       }
       return parse(bytes, false)
     },
-    end: () => parse(rest, true),
+    end: () => parse(takeHeld(), true),
   }
 }

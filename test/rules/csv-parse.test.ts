@@ -53,6 +53,17 @@ describe('the CSV parser', () => {
     )
   })
 
+  it('reads a long row in time although it comes in the smallest pieces', () => {
+    const text = Buffer.from(`a,"${'b'.repeat(900_000)}",c\r\n`)
+    const parser = createCsvParser()
+    const records = []
+    for (let at = 0; at < text.length; at += 10) records.push(...parser.push(text.subarray(at, at + 10)))
+    records.push(...parser.end())
+    expect(records.map(({ cells, start, end }) => [cells.length, start, end])).toEqual([
+      [3, 0, text.length - 1],
+    ])
+  })
+
   it('gives the same for the same bytes in whatever pieces, or refuses them alike', () => {
     const outcome = (text: string, places: readonly number[]) => {
       try {

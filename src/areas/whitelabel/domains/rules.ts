@@ -84,8 +84,9 @@ interface Tags {
 const tagsIn = (text: string): Tags =>
   Object.fromEntries(
     text.split(';').flatMap((part) => {
-      const [, tag, value] = /^\s*([a-z][a-z0-9_]*)\s*=\s*([\s\S]*?)\s*$/i.exec(part) ?? []
-      return tag === undefined || value === undefined ? [] : [[tag.toLowerCase(), value]]
+      const mark = part.indexOf('=')
+      const tag = part.slice(0, Math.max(0, mark)).trim()
+      return /^[a-z][a-z0-9_]*$/i.test(tag) ? [[tag.toLowerCase(), part.slice(mark + 1).trim()]] : []
     }),
   )
 
