@@ -32,6 +32,7 @@ const environmentOf = ({ dataDir, databaseUrl }: Place) => ({
   CROSSPOINT_PORT: '0',
   CROSSPOINT_ADMIN_PASSWORD: adminPassword,
   CROSSPOINT_LOG_LEVEL: 'error',
+  CROSSPOINT_DRAIN_SECONDS: '0',
   ...(databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}),
 })
 

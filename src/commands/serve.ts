@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startServer } from '../compose.ts'
 import { type Config, ConfigError, settingsTable } from '../config/config.ts'
 import { configFromEnvironment, unknownInEnvironment } from '../config/env.ts'
@@ -32,12 +33,39 @@ const readSettings = (): Config | undefined => {
   }
 }
 
-/** Resolves at the first request to end: a signal, or the launcher's death. */
-const untilAskedToEnd = () =>
-  new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => resolve())
-    process.on('disconnect', () => resolve())
-  })
+/** Why the process is to end. A launcher that has died cannot say. */
+type Ending = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'disconnect'
+
+// Whoever tells a whole group of processes is heard twice, directly and through the launcher.
+const echoMilliseconds = 1000
+
+/** Hears requests to end: the first one, and one that comes later than its echo. */
+const hearEnding = () => {
+  const first = Promise.withResolvers<Ending>()
+  const again = Promise.withResolvers<void>()
+  let heardAt: number | undefined
+  const hear = (ending: Ending) => {
+    const now = systemClock.now()
+    if (heardAt !== undefined && (now - heardAt > echoMilliseconds || ending !== 'SIGTERM')) again.resolve()
+    heardAt ??= now
+    first.resolve(ending)
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => hear(signal))
+  process.on('disconnect', () => hear('disconnect'))
+  return { first: first.promise, again: again.promise }
+}
+
+/**
+ * SIGTERM is what supervisors send, and load balancers need some seconds to notice that nothing more should be sent
+ * here. Whoever ends the server by hand does not wait for them, nor does anybody who asks again.
+ */
+const drainTime = async (ending: Ending, seconds: number, again: Promise<void>) => {
+  if (ending !== 'SIGTERM' || seconds === 0) return
+  const waiting = new AbortController()
+  const options = { signal: waiting.signal }
+  await Promise.race([sleep(seconds * 1000, undefined, options).catch(() => undefined), again])
+  waiting.abort()
+}
 
 const urlOf = (protocol: string, host: string, port: number) =>
   `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
@@ -53,7 +81,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   process.umask(0o077)
   const log = createLog(config.logLevel, systemClock, (line) => process.stderr.write(line))
   for (const stranger of strangers()) log.write('warn', stranger)
-  const ended = untilAskedToEnd()
+  const { first, again } = hearEnding()
   try {
     const server = await startServer(config, { clock: systemClock, log })
     if (server.firstAdmin?.generatedPassword) {
@@ -65,7 +93,9 @@ const run = async (args: readonly string[]): Promise<number> => {
     if (server.tlsPort !== undefined) {
       process.stdout.write(`HTTPS is served at ${urlOf('https', config.host, server.tlsPort)}\n`)
     }
-    await ended
+    const ending = await first
+    server.retire()
+    await drainTime(ending, config.drainSeconds, again)
     await server.stop()
   } catch (error) {
     log.write('error', 'the server could not start', { error: describeError(error) })

@@ -15,6 +15,8 @@ export interface Config {
   /** `host:port` texts; empty: those of the system. */
   dnsServers: readonly string[]
   logLevel: LogLevel
+  /** How long the listener stays after SIGTERM while `/readyz` is red. */
+  drainSeconds: number
 }
 
 interface Setting {
@@ -60,6 +62,11 @@ export const settingsTable: readonly Setting[] = [
     fallback: 'info',
     meaning: `one of ${logLevels.join(', ')}; JSON lines on standard error`,
   },
+  {
+    name: 'CROSSPOINT_DRAIN_SECONDS',
+    fallback: '8',
+    meaning: 'how long the listener stays after SIGTERM while /readyz is red; a second signal ends the wait',
+  },
 ]
 
 /** All mistakes of the settings at once. */
@@ -91,6 +98,8 @@ const rules: Record<string, (text: string) => string | undefined> = {
       : 'must be host:port, several separated by commas',
   CROSSPOINT_LOG_LEVEL: (text) =>
     logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
+  CROSSPOINT_DRAIN_SECONDS: (text) =>
+    /^\d{1,4}$/.test(text) && Number(text) <= 3600 ? undefined : 'must be seconds, 0 to 3600',
   CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
   CROSSPOINT_MASTER_REALM: (text) =>
     /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',
@@ -134,5 +143,6 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     smtpUrl: values.get('CROSSPOINT_SMTP_URL'),
     dnsServers: (values.get('CROSSPOINT_DNS_SERVERS') ?? '').split(',').flatMap((text) => text.trim() || []),
     logLevel: text('CROSSPOINT_LOG_LEVEL') as LogLevel,
+    drainSeconds: Number(text('CROSSPOINT_DRAIN_SECONDS')),
   }
 }

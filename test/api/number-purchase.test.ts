@@ -148,6 +148,7 @@ describeEngines('a number that a search has found', (engine) => {
         smtpUrl: undefined,
         dnsServers: [],
         logLevel: 'info',
+        drainSeconds: 0,
       },
       { clock: world.clock, log: createTestLog().log },
     )

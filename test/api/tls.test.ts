@@ -313,6 +313,7 @@ describeEngines('TLS', (engine) => {
         smtpUrl: undefined,
         dnsServers: [],
         logLevel: 'info',
+        drainSeconds: 0,
       },
       { clock: world.clock, log },
     )

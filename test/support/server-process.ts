@@ -28,6 +28,7 @@ export const startServerProcess = async (
     CROSSPOINT_PORT: '0',
     CROSSPOINT_DATA_DIR: dataDir,
     CROSSPOINT_ADMIN_PASSWORD: 'secret',
+    CROSSPOINT_DRAIN_SECONDS: '0',
     ...environment,
   }
   const child = spawn(process.execPath, [program, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -80,6 +80,7 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   // Nobody listens there: no test asks the name servers of the world.
   dnsServers: ['127.0.0.1:9'],
   logLevel: 'info',
+  drainSeconds: 0,
 })
 
 const settingsDefinition = {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../../lib/log.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Pages, PlainPage } from '../exchange.ts'
+import type { Life, Pages, PlainPage } from '../exchange.ts'
 import { type PostedPage, servePostedPage } from './posted-page.ts'
 
 const sendText = (response: ServerResponse, status: number, text: string) =>
@@ -26,13 +26,14 @@ const documentPage = (make: () => string): PlainPage => {
 
 interface PageTools {
   store: Store
+  life: Life
   openApi: () => string
   posted: readonly PostedPage[]
   log: Log
 }
 
 /** Paths beside `/v2`: for load balancers and supervisors, the description of the API, and switches. */
-export const pagesOf = ({ store, openApi, posted, log }: PageTools): Pages => {
+export const pagesOf = ({ store, life, openApi, posted, log }: PageTools): Pages => {
   const isReady = async () => {
     try {
       await store.all('SELECT 1 AS one')
@@ -49,6 +50,7 @@ export const pagesOf = ({ store, openApi, posted, log }: PageTools): Pages => {
     [
       '/readyz',
       async (_request, response) => {
+        if (life.isEnding) return void sendText(response, 503, 'the server is about to end')
         const ready = await isReady()
         sendText(response, ready ? 200 : 503, ready ? 'ready' : 'the store does not answer')
       },

@@ -1,0 +1,118 @@
+// How a server leaves while its clients are busy.
+import { Agent, request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, describe, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+
+const servers: ServerProcess[] = []
+
+const start = async (drainSeconds: number | undefined) => {
+  const server = await startServerProcess({
+    CROSSPOINT_DATABASE_URL: undefined,
+    CROSSPOINT_DRAIN_SECONDS: drainSeconds === undefined ? undefined : String(drainSeconds),
+  })
+  servers.push(server)
+  return server
+}
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    await server.end('SIGKILL')
+    removeDataDir(server)
+  }
+})
+
+interface Seen {
+  status: number
+  connection: string | undefined
+}
+
+const get = (agent: Agent, port: number, path: string) =>
+  new Promise<Seen>((resolve, reject) => {
+    request({ agent, port, host: '127.0.0.1', path }, (response) => {
+      response.resume().once('end', () => {
+        resolve({ status: response.statusCode ?? 0, connection: response.headers.connection })
+      })
+      response.once('error', reject)
+    })
+      .once('error', reject)
+      .end()
+  })
+
+/** A client that keeps its connection and is never idle, until it is sent away. */
+const busyClient = async (port: number) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  for (let answered = 0; ; answered += 1) {
+    const { connection } = await get(agent, port, '/v2/schemas')
+    if (connection !== 'close') continue
+    agent.destroy()
+    return answered
+  }
+}
+
+const readiness = (server: ServerProcess) =>
+  get(new Agent(), server.port, '/readyz').then(
+    ({ status }) => status,
+    () => 'gone',
+  )
+
+const turnsRed = (server: ServerProcess) =>
+  eventually(
+    () => readiness(server),
+    (status) => status === 503,
+  )
+
+describe('a server that is told to end', () => {
+  it('says so to whoever asks before it takes no more, and cuts no busy client', async () => {
+    const server = await start(3)
+    expect(await readiness(server)).toBe(200)
+    const clients = Array.from({ length: 20 }, () => busyClient(server.port))
+    await get(new Agent(), server.port, '/healthz')
+    const begun = performance.now()
+    const ended = server.end('SIGTERM')
+    await turnsRed(server)
+    // None of them meets an error: each gets its last answer with the word that it is the last.
+    for (const answered of await Promise.all(clients)) expect(answered).toBeGreaterThan(0)
+    // New clients are served as well as long as a load balancer may send them.
+    const late = await get(new Agent(), server.port, '/healthz')
+    expect(late).toEqual({ status: 200, connection: 'close' })
+    expect(await ended).toBe(0)
+    expect(performance.now() - begun).toBeGreaterThan(2900)
+    expect(await readiness(server)).toBe('gone')
+    expect(server.errors()).toBe('')
+  })
+
+  it('waits for load balancers without being told to', async () => {
+    const server = await start(undefined)
+    const ended = server.end('SIGTERM')
+    await turnsRed(server)
+    await sleep(2000)
+    expect(await readiness(server)).toBe(503)
+    server.process.kill('SIGTERM')
+    expect(await ended).toBe(0)
+  })
+
+  it('takes a signal that comes twice at once for one', async () => {
+    const server = await start(3)
+    const ended = server.end('SIGTERM')
+    server.process.kill('SIGTERM')
+    await turnsRed(server)
+    await sleep(1500)
+    expect(await readiness(server)).toBe(503)
+    expect(await ended).toBe(0)
+  })
+
+  it.each(['SIGINT', 'SIGHUP'] as const)('by %s waits for nobody', async (signal) => {
+    const server = await start(600)
+    expect(await server.end(signal)).toBe(0)
+  })
+
+  it('waits no longer when it is told so', async () => {
+    const server = await start(600)
+    const ended = server.end('SIGTERM')
+    await turnsRed(server)
+    server.process.kill('SIGINT')
+    expect(await ended).toBe(0)
+  })
+})
