@@ -11,7 +11,7 @@ import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
 import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
-import type { Frame } from './http/exchange.ts'
+import type { Frame, Life } from './http/exchange.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
@@ -19,7 +19,8 @@ import { openApiText } from './http/openapi/openapi.ts'
 import type { Route } from './http/route.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
 import { pagesOf } from './http/wire/pages.ts'
-import { createHandler, createPlainServer, drain, listen } from './http/wire/server.ts'
+import { createPlaces, type Places } from './http/wire/places.ts'
+import { createPlainServer, drain, listen } from './http/wire/server.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
 import { inspectTls, type TlsSettings } from './http/wire/tls-files.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
@@ -56,6 +57,8 @@ export interface RunningServer {
   routes: readonly Route[]
   store: Store
   rounds: Rounds
+  /** From now on `/readyz` is red and every answer ends its connection, so that clients go elsewhere. */
+  retire(): void
   stop(): Promise<void>
 }
 
@@ -86,13 +89,17 @@ const handOutKey = async (db: Database, store: Store, serverKey: Buffer, log: Lo
   await granter.grantWaiting()
 }
 
-/** The HTTPS listener follows the settings, whichever process changes them. */
-const followTls = (db: Database, tls: TlsListener) => {
+/** The listeners follow the settings, whichever process changes them. */
+const followListeners = (db: Database, tls: TlsListener, places: Places, log: Log) => {
   const key = cacheKey(systemScope, settingsKind, 'crossbar')
+  const follow = () => Promise.all([tls.follow(), places.follow()])
   db.onStale((keys) => {
-    if (keys === 'everything' || keys.includes(key)) void tls.follow()
+    if (keys !== 'everything' && !keys.includes(key)) return
+    follow().catch((error) => {
+      log.write('warn', 'the settings of connections could not be read', { error: describeError(error) })
+    })
   })
-  return tls.follow()
+  return follow()
 }
 
 /** Errands are carried out at once, whichever process they were committed in. */
@@ -176,11 +183,16 @@ const putTogether = async (
   await handOutKey(db, store, serverKey, log)
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
+  const life: Life = { isEnding: false }
+  const places = createPlaces({ settings, clock, log })
   const frame: Frame = {
+    life,
+    places,
     failures: declared.failures,
     router: createRouter(routes),
     pages: pagesOf({
       store,
+      life,
       openApi: () => openApiText({ routes, failures: declared.failures, version }),
       posted: assembled.posted,
       log,
@@ -203,11 +215,10 @@ const putTogether = async (
     node,
     version,
   }
-  const handler = createHandler(frame)
-  const server = createPlainServer(frame, handler)
+  const server = createPlainServer(frame)
   const port = await listen(server, config.host, config.port)
-  const tls = createTlsListener({ frame, handler, settings, host: config.host, dataDir: config.dataDir, log })
-  await followTls(db, tls)
+  const tls = createTlsListener({ frame, settings, host: config.host, dataDir: config.dataDir, log })
+  await followListeners(db, tls, places, log)
   const { smtpUrl, dataDir } = config
   const courier = smtpUrl ? courierBySmtp(smtpUrl) : courierToFolder(join(dataDir, 'outbox'))
   const post = createPost({
@@ -234,7 +245,11 @@ const putTogether = async (
     routes,
     store,
     rounds,
+    retire() {
+      life.isEnding = true
+    },
     async stop() {
+      life.isEnding = true
       await Promise.all([drain(server), tls.stop()])
       await idempotency.stop()
       await rounds.stop()

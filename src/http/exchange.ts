@@ -17,6 +17,8 @@ import type { Match, Router } from './judge/router.ts'
 import type { Method, Route } from './route.ts'
 import type { Throttle } from './throttle/throttle.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
+import type { WaitingBody } from './wire/body-bytes.ts'
+import type { Places } from './wire/places.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
@@ -35,10 +37,18 @@ interface RestrictionQuestion {
   method: string
 }
 
+/** Whether the process goes on. */
+export interface Life {
+  /** It has been asked to end: whoever asks is told to go elsewhere. */
+  isEnding: boolean
+}
+
 /** What the pipeline needs of the rest of the server. */
 export interface Frame {
   router: Router
   pages: Pages
+  life: Life
+  places: Places
   authenticate: Authenticate
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
@@ -71,6 +81,8 @@ export class Exchange {
   crossbar!: SettingsOf<'crossbar'>
   clientAddress = ''
   body: Body = emptyBody
+  /** A body too large to be read before the request is judged. */
+  waitingBody: WaitingBody | undefined
   credential: Credential | undefined
   actor: Actor | undefined
   /** Why the credential was not good, until it is known whether one is needed. */

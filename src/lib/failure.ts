@@ -35,6 +35,7 @@ export interface FrameFailures {
   gone: Record<never, never>
   precondition_failed: { message?: string }
   too_large: { limit: number }
+  uri_too_long: { limit: number }
   range_not_satisfiable: Record<never, never>
   too_many_requests: { retryAfterSeconds: number }
   no_media_switch: Record<never, never>

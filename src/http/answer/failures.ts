@@ -99,6 +99,11 @@ export const frameFailures: Renderers<FrameFailures> = {
     message: 'validation error',
     data: { file: { maxSize: { message: `Body is larger than ${limit} bytes`, target: limit } } },
   }),
+  uri_too_long: ({ limit }) => ({
+    status: 414,
+    message: 'uri_too_long',
+    data: { message: `the URL is longer than ${limit} characters`, target: limit },
+  }),
   range_not_satisfiable: () => ({ status: 416, message: 'range not satisfiable', data: {} }),
   too_many_requests: ({ retryAfterSeconds }) => ({
     status: 429,

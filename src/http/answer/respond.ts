@@ -8,6 +8,7 @@ import type { Exchange } from '../exchange.ts'
 import type { KeptAnswer } from '../judge/held-keys.ts'
 import { corsHeaders } from '../wire/cors.ts'
 import { handOver } from '../wire/hand-over.ts'
+import { outlastsAnswer } from '../wire/refused-body.ts'
 import { Answer, FileAnswer, ListAnswer, RawJson, StreamAnswer } from './answers.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail, prettyPrinted } from './envelope.ts'
 import { failureAnswer, unexpected } from './failures.ts'
@@ -111,8 +112,14 @@ const isUnchanged = (exchange: Exchange, etag: string | undefined) =>
   (exchange.method === 'GET' || exchange.method === 'HEAD') &&
   matchesTag(exchange.header('if-none-match'), etag)
 
+const withoutLastSlashes = (path: string) => {
+  let end = path.length
+  while (path[end - 1] === '/') end -= 1
+  return path.slice(0, end)
+}
+
 const location = (exchange: Exchange, id: string): Headers => ({
-  location: `${exchange.path.replace(/\/+$/, '')}/${id}`,
+  location: `${withoutLastSlashes(exchange.path)}/${id}`,
 })
 
 const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
@@ -354,15 +361,6 @@ export const respond = (exchange: Exchange, result: unknown) => {
 /** The client went away before its request was read: nobody is there to be answered. */
 const hasLeft = ({ request }: Exchange, error: unknown) => error === request.errored
 
-// Above this a client would send for long what nobody wants.
-const mostPassedOverBytes = 64_000_000
-
-/** Reads away the rest of a refused body: a connection closed too early would take the answer from a client that still sends. */
-const passOver = ({ request }: Exchange, wire: Headers) => {
-  if (Number(request.headers['content-length'] ?? 0) > mostPassedOverBytes) wire.connection = 'close'
-  else request.resume()
-}
-
 /** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
 export const respondFailure = (exchange: Exchange, error: unknown) => {
   const { response, frame, id } = exchange
@@ -380,7 +378,7 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
   if (response.headersSent) return void response.destroy()
   const { status, message, data, metadata, headers } = answer ?? unexpected
   const wire: Headers = { ...headers }
-  if (!exchange.request.complete) passOver(exchange, wire)
+  if (outlastsAnswer(exchange.request)) wire.connection = 'close'
   const extra = { error: String(status), message }
   return sendJson(exchange, status, envelopeOf({ ...common(exchange, 'error'), data, metadata, extra }), wire)
 }

@@ -1,5 +1,14 @@
 import { isIPv4 } from 'node:net'
-import { type Cidr, formatAddress, isInCidr, parseAddress } from '../../lib/cidr.ts'
+import { type Cidr, formatAddress, isInCidr, parseAddress, parseNetwork } from '../../lib/cidr.ts'
+
+const cidrsOf = new WeakMap<readonly string[], Cidr[]>()
+
+/** The proxies that the settings name. */
+export const trustedProxies = (texts: readonly string[]) => {
+  const known = cidrsOf.get(texts) ?? texts.flatMap((text) => parseNetwork(text) ?? [])
+  cidrsOf.set(texts, known)
+  return known
+}
 
 interface ClientAddressQuestion {
   /** The other end of the socket; undefined when the socket is gone. */

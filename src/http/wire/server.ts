@@ -6,13 +6,15 @@ import {
 } from 'node:http'
 import type { Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
-import { invalid } from '../../lib/failure.ts'
+import { failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { envelopeOf } from '../answer/envelope.ts'
 import { respondFailure, settleKey } from '../answer/respond.ts'
 import { Exchange, type Frame } from '../exchange.ts'
 import { runSteps } from '../pipeline.ts'
+import { holdBody } from './body-bytes.ts'
 import { corsHeaders } from './cors.ts'
+import { passOver } from './refused-body.ts'
 
 const requestIdText = /^[\w.:@/+=-]{1,128}$/
 
@@ -25,23 +27,32 @@ const requestIdOf = (request: IncomingMessage) => {
 /** A plain or a TLS listener. */
 type Server = PlainServer | TlsServer
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void
+type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
 const requireHost = ({ headers, httpVersion }: IncomingMessage) => {
   if (headers.host !== undefined || httpVersion === '1.0') return
   throw invalid({ host: { required: { message: 'The header Host is required', value: 'host' } } })
 }
 
+// Longer than any question that the API understands. Node itself takes twice as much for the line and all headers.
+const longestUrl = 16_000
+
+const requireShortUrl = ({ url = '' }: IncomingMessage) => {
+  if (url.length > longestUrl) throw failure('uri_too_long', { limit: longestUrl })
+}
+
 const answer = async (frame: Frame, request: IncomingMessage, response: ServerResponse) => {
   const exchange = new Exchange(frame, request, response, requestIdOf(request))
   try {
     requireHost(request)
+    requireShortUrl(request)
     const page = frame.pages.find(exchange.path)
     if (page && exchange.method !== 'OPTIONS') return await page(request, response)
     await runSteps(exchange)
   } catch (error) {
     await respondFailure(exchange, error)
   } finally {
+    if (!request.complete) passOver(request)
     // An answer that is no JSON is not kept, and neither is one that nobody waited for.
     if (exchange.claim) await settleKey(exchange)
   }
@@ -73,43 +84,75 @@ const createGathering = () => {
   }
 }
 
-export const createHandler = (frame: Frame): Handler => {
+/** The answer that was last begun on a connection. */
+const lastAnswer = new WeakMap<Duplex, ServerResponse>()
+
+const createHandler = (server: Server, frame: Frame): Handler => {
   const gather = createGathering()
   return (request, response) => {
-    gather(request.socket)
+    const { socket } = request
+    // It stands behind a request whose answer has ended the connection.
+    if (!socket.writable) return
+    lastAnswer.set(socket, response)
+    if (frame.life.isEnding || !server.listening) response.shouldKeepAlive = false
+    gather(socket)
     void answer(frame, request, response)
   }
 }
 
-const parseFailures: Record<string, { status: number; reason: string; message: string }> = {
-  HPE_HEADER_OVERFLOW: {
-    status: 431,
-    reason: 'Request Header Fields Too Large',
-    message: 'headers too large',
-  },
-  ERR_HTTP_REQUEST_TIMEOUT: {
-    status: 408,
-    reason: 'Request Timeout',
-    message: 'the request did not arrive in time',
-  },
+interface ParseFailure {
+  status: number
+  reason: string
+  message: string
 }
 
-/** Bytes that are no HTTP request get the envelope as well. */
-const answerClientError = (frame: Frame) => (error: NodeJS.ErrnoException, socket: Duplex) => {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const { status, reason, message } = parseFailures[error.code ?? ''] ?? {
-    status: 400,
-    reason: 'Bad Request',
-    message: 'this is not an HTTP request',
-  }
+const noRequest: ParseFailure = {
+  status: 400,
+  reason: 'Bad Request',
+  message: 'this is not an HTTP request',
+}
+const tooLongUrl: ParseFailure = {
+  status: 414,
+  reason: 'URI Too Long',
+  message: `the URL is longer than ${longestUrl} characters`,
+}
+const tooLargeHead: ParseFailure = {
+  status: 431,
+  reason: 'Request Header Fields Too Large',
+  message: 'headers too large',
+}
+const tooLate: ParseFailure = {
+  status: 408,
+  reason: 'Request Timeout',
+  message: 'the request did not arrive in time',
+}
+
+interface ParseError extends NodeJS.ErrnoException {
+  rawPacket?: Buffer
+  bytesParsed?: number
+}
+
+/** Whether the head grew too large in its first line, as far as that can be seen in its last piece. */
+const isInUrl = ({ rawPacket, bytesParsed = 0 }: ParseError) => {
+  const parsed = rawPacket?.toString('latin1', 0, Math.max(bytesParsed, 64)) ?? ''
+  return /^[A-Z-]+ [^\n]*$/.test(parsed.slice(parsed.lastIndexOf('\n', bytesParsed - 1) + 1))
+}
+
+const parseFailureOf = (error: ParseError): ParseFailure => {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return tooLate
+  if (error.code === 'HPE_HEADER_OVERFLOW') return isInUrl(error) ? tooLongUrl : tooLargeHead
+  return noRequest
+}
+
+const refusalText = ({ node, clock }: Frame, { status, reason, message }: ParseFailure) => {
   const requestId = randomHex(16)
   const body = envelopeOf({
     status: 'error',
     data: { message },
     extra: { error: String(status), message: 'parse_error' },
     requestId,
-    node: frame.node,
-    now: frame.clock.now(),
+    node,
+    now: clock.now(),
   })
   const headers = [
     ...corsHeaders,
@@ -122,7 +165,38 @@ const answerClientError = (frame: Frame) => (error: NodeJS.ErrnoException, socke
   ]
   let head = `HTTP/1.1 ${status} ${reason}\r\ncontent-length: ${Buffer.byteLength(body)}\r\n`
   for (let at = 0; at < headers.length; at += 2) head += `${headers[at]}: ${headers[at + 1]}\r\n`
-  socket.end(`${head}\r\n${body}`)
+  return `${head}\r\n${body}`
+}
+
+// What comes behind the refusal is not read as anything; a client that goes on sending is cut.
+const lingerMilliseconds = 2000
+
+/**
+ * Bytes that are no HTTP request get the envelope as well: behind the answers that are under way, and only when
+ * the request that they belong to has no answer yet.
+ */
+const answerClientError = (frame: Frame) => {
+  const refused = new WeakSet<Duplex>()
+
+  const refuse = (error: ParseError, socket: Duplex) => {
+    if (!socket.writable) return void socket.destroy()
+    socket.end(refusalText(frame, parseFailureOf(error)))
+    const timer = setTimeout(() => socket.destroy(), lingerMilliseconds)
+    socket.once('close', () => clearTimeout(timer))
+  }
+
+  return (error: ParseError, socket: Duplex) => {
+    if (refused.has(socket)) return
+    refused.add(socket)
+    const last = lastAnswer.get(socket)
+    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+    if (!last || (last.writableFinished && last.req.complete)) return refuse(error, socket)
+    if (last.req.complete) return void last.once('finish', () => refuse(error, socket))
+    // It is the body of the last request that is broken.
+    if (!last.headersSent) return refuse(error, socket)
+    if (last.writableFinished) return void socket.destroy()
+    last.once('finish', () => socket.destroy())
+  }
 }
 
 // How long a body may take is bodies.ts' to say; answers may take as long as the client reads.
@@ -130,17 +204,30 @@ const timeouts = { headersTimeout: 15_000, requestTimeout: 0, keepAliveTimeout: 
 // Node would answer without an envelope.
 const judgedHere = { requireHostHeader: false }
 
+/** What plain and TLS listeners are made with. Whoever is late is looked for every few seconds. */
+export const listenerOptions = {
+  noDelay: true,
+  maxHeaderSize: 2 * longestUrl,
+  connectionsCheckingInterval: 5000,
+}
+
 /** What plain and TLS listeners have in common. */
 export const equip = <S extends Server>(server: S, frame: Frame): S => {
+  const handler = createHandler(server, frame)
   Object.assign(server, timeouts, judgedHere)
+  server.on('connection', frame.places.admit)
+  server.on('request', handler)
   server.on('clientError', answerClientError(frame))
   // An expectation that nobody knows is no reason to refuse a request.
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('checkExpectation', handler)
+  server.on('checkContinue', (request, response) => {
+    holdBody(request, response)
+    handler(request, response)
+  })
   return server
 }
 
-export const createPlainServer = (frame: Frame, handler: Handler) =>
-  equip(createServer({ noDelay: true }, handler), frame)
+export const createPlainServer = (frame: Frame) => equip(createServer(listenerOptions), frame)
 
 export const listen = (server: Server, host: string, port: number) =>
   new Promise<number>((resolve, reject) => {
@@ -152,8 +239,9 @@ export const listen = (server: Server, host: string, port: number) =>
     })
   })
 
-// What is in flight gets this long to finish.
-const drainMilliseconds = 10_000
+// What is in flight gets this long to finish. Supervisors kill half a minute after they ask, and clients had some
+// seconds of that to go elsewhere.
+const drainMilliseconds = 20_000
 
 /** Stops taking connections, lets requests in flight finish, then closes. */
 export const drain = (server: Server) =>

@@ -3,12 +3,11 @@ import { messageOf } from '../../lib/error-facts.ts'
 import { describeError, type Log } from '../../lib/log.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Frame } from '../exchange.ts'
-import { drain, equip, type Handler, listen } from './server.ts'
+import { drain, equip, listen, listenerOptions } from './server.ts'
 import { type Credentials, inspectTls, stampOf, type TlsSettings } from './tls-files.ts'
 
 interface Tools {
   frame: Frame
-  handler: Handler
   settings: Settings
   host: string
   dataDir: string
@@ -47,7 +46,7 @@ const reasonsOf = (problems: Record<string, Record<string, { message: string; ca
 
 /** Serves HTTPS beside plain HTTP while `use_ssl` says so. Whatever is wrong with it, plain HTTP stays as it is. */
 export const createTlsListener = (tools: Tools): TlsListener => {
-  const { frame, handler, settings, host, dataDir, log } = tools
+  const { frame, settings, host, dataDir, log } = tools
   const closing = new Set<Promise<void>>()
   let serving: Serving | undefined
   let complaint = ''
@@ -82,11 +81,10 @@ export const createTlsListener = (tools: Tools): TlsListener => {
   }
 
   const open = async (wanted: TlsSettings, credentials: Credentials) => {
-    const server = createServer(
-      { ...contextOf(credentials), noDelay: true, handshakeTimeout: 10_000 },
-      handler,
+    const server = equip(
+      createServer({ ...contextOf(credentials), ...listenerOptions, handshakeTimeout: 10_000 }),
+      frame,
     )
-    equip(server, frame)
     try {
       const port = await listen(server, host, wanted.ssl_port)
       // The old port goes only when the new one answers.
