@@ -1,8 +1,7 @@
 import { findCredential } from '../auth/authenticate.ts'
 import { type AccountRecord, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
-import { type Cidr, parseNetwork } from '../lib/cidr.ts'
-import { Failure, failure } from '../lib/failure.ts'
+import { Failure, failure, invalid } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import type { Author } from '../storage/change-set.ts'
 import { retrying } from '../storage/store.ts'
@@ -14,8 +13,9 @@ import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method } from './route.ts'
-import { contentTypeOf, hasBody, readBody, streamBody } from './wire/bodies.ts'
-import { clientAddress } from './wire/client-address.ts'
+import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
+import { hasBody, readSmallBody } from './wire/body-bytes.ts'
+import { clientAddress, trustedProxies } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
 
 type Step = (exchange: Exchange) => Promise<void> | void
@@ -47,20 +47,12 @@ const readSettings: Step = async (exchange) => {
   exchange.crossbar = await exchange.frame.settings.of('crossbar')
 }
 
-const cidrsOf = new WeakMap<readonly string[], Cidr[]>()
-
-const proxiesOf = (texts: readonly string[]) => {
-  const known = cidrsOf.get(texts) ?? texts.flatMap((text) => parseNetwork(text) ?? [])
-  cidrsOf.set(texts, known)
-  return known
-}
-
 const findClientAddress: Step = (exchange) => {
   const { crossbar, request } = exchange
   const address = clientAddress({
     peer: request.socket.remoteAddress,
     forwardedFor: exchange.header('x-forwarded-for'),
-    trustedProxies: proxiesOf(crossbar.reverse_proxies),
+    trustedProxies: trustedProxies(crossbar.reverse_proxies),
     checkProxies: crossbar.check_reverse_proxies,
   })
   exchange.clientAddress = address ?? 'no_ip'
@@ -74,20 +66,38 @@ const isStreamed = ({ frame, segments, method, request }: Exchange) => {
   return types !== undefined && hasBody(request) && takesType(contentTypeOf(request), types)
 }
 
-const openBody: Step = async (exchange) => {
+const takeContent = (exchange: Exchange, bytes: Buffer) => {
   const { request, crossbar, frame } = exchange
-  exchange.body = isStreamed(exchange)
-    ? streamBody(request, crossbar.max_streamed_size, frame.clock)
-    : await readBody(request, crossbar.max_upload_size, frame.clock)
+  const limits = { values: crossbar.max_body_values, fields: crossbar.max_form_fields }
+  exchange.body = openContent(request, bytes, limits, frame.clock)
+}
+
+const readUnjudged = async (exchange: Exchange) => {
+  const { request, crossbar } = exchange
+  const limits = { unjudged: crossbar.unjudged_body_size, whole: crossbar.max_upload_size }
+  const read = await readSmallBody(request, limits)
+  if (Buffer.isBuffer(read)) takeContent(exchange, read)
+  else exchange.waitingBody = read
+}
+
+/** A small body is read at once, because it may hold the token and the verb. Larger ones wait for the judgement. */
+const openBody: Step = (exchange) => {
+  const { request, crossbar, frame } = exchange
+  if (!hasBody(request)) return
+  if (!isStreamed(exchange)) return readUnjudged(exchange)
+  exchange.body = streamBody(request, crossbar.max_streamed_size, frame.clock)
 }
 
 const tunnelled: readonly Method[] = ['PUT', 'POST', 'PATCH', 'DELETE', 'GET']
 
+const verbIn = (verb: unknown) => {
+  const wanted = typeof verb === 'string' ? verb.toUpperCase() : undefined
+  return tunnelled.find((one) => one === wanted)
+}
+
 const takeVerb: Step = (exchange) => {
   if (exchange.method !== 'POST') return
-  const verb = exchange.body.envelope.verb ?? exchange.query.get('verb')
-  const wanted = typeof verb === 'string' ? verb.toUpperCase() : undefined
-  const method = tunnelled.find((one) => one === wanted)
+  const method = verbIn(exchange.body.envelope.verb ?? exchange.query.get('verb'))
   if (method) exchange.method = method
 }
 
@@ -107,10 +117,16 @@ const authenticate: Step = async (exchange) => {
   }
 }
 
+const lacksCredential = ({ waitingBody }: Exchange) => {
+  if (!waitingBody) return invalidCredentials()
+  const message = `a body of more than ${waitingBody.unjudged} bytes needs its credential in a header or in the query`
+  return failure('invalid_credentials', { data: { message } })
+}
+
 /** `/v2/account/...` is short for the account of the token. */
 const expandAlias: Step = (exchange) => {
   if (exchange.segments[1] !== 'account') return
-  if (!exchange.actor) throw exchange.refusal ?? invalidCredentials()
+  if (!exchange.actor) throw exchange.refusal ?? lacksCredential(exchange)
   exchange.segments = ['v2', 'accounts', exchange.actor.accountId, ...exchange.segments.slice(2)]
 }
 
@@ -165,7 +181,7 @@ const requireAccount: Step = (exchange) => {
 
 const requireActor: Step = (exchange) => {
   if (isPublic(exchange)) return
-  if (!exchange.actor) throw invalidCredentials()
+  if (!exchange.actor) throw lacksCredential(exchange)
   const asserted = exchange.header('x-auth-account-id')
   if (asserted !== undefined && asserted !== exchange.actor.accountId) throw invalidCredentials()
 }
@@ -179,6 +195,29 @@ const authorize: Step = async (exchange) => {
   }
   if (!(await route.spec.allow.allows(actor, account, variables, frame.resellerOf)))
     throw failure('forbidden', {})
+}
+
+const payForBytes = async (exchange: Exchange, bytes: number) => {
+  const { frame, crossbar, clientAddress, account, tokens } = exchange
+  const fare = { clientAddress, accountId: account?.id, bytes }
+  exchange.tokens = await frame.throttle.payForBytes(fare, crossbar, tokens)
+}
+
+/** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
+const openWaitingBody: Step = async (exchange) => {
+  const { waitingBody, actor, request } = exchange
+  if (!waitingBody) return
+  const { announced, unjudged } = waitingBody
+  if (!actor) throw failure('too_large', { limit: unjudged })
+  if (announced !== undefined) await payForBytes(exchange, announced)
+  const bytes = await waitingBody.read()
+  if (announced === undefined) await payForBytes(exchange, bytes.length)
+  takeContent(exchange, bytes)
+  const verb = request.method === 'POST' ? verbIn(exchange.body.envelope.verb) : undefined
+  if (verb && verb !== exchange.method) {
+    const message = `The verb of a body of more than ${unjudged} bytes must stand in the query`
+    throw invalid({ verb: { invalid: { message, value: verb } } })
+  }
 }
 
 const mayBeKeyed = new Set(['PUT', 'POST'])
@@ -341,6 +380,7 @@ const steps: readonly Step[] = [
   requireAccount,
   requireActor,
   authorize,
+  openWaitingBody,
   claimKey,
   checkUpload,
   negotiate,

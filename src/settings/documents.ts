@@ -21,6 +21,35 @@ const crossbar = section({
     default: 4_000_000_000,
     description: 'Bytes of a body that is stored while it arrives: task input, call records',
   }),
+  unjudged_body_size: Type.Integer({
+    minimum: 1024,
+    maximum: 1_000_000,
+    default: 65_536,
+    description:
+      'Bytes of a body that are read before it is known who sends it: larger ones wait until the request is let in',
+  }),
+  body_bytes_per_token: Type.Integer({
+    minimum: 1024,
+    default: 250_000,
+    description:
+      'Bytes of a body beyond unjudged_body_size that cost a further throttling token; never more than half of the bucket',
+  }),
+  max_body_values: Type.Integer({
+    minimum: 1000,
+    default: 1_000_000,
+    description: 'Values of a JSON body; an object or array among others counts twice',
+  }),
+  max_form_fields: Type.Integer({ minimum: 10, maximum: 100_000, default: 1000 }),
+  max_connections: Type.Integer({
+    minimum: 10,
+    default: 10_000,
+    description: 'Connections that may be open at once; further ones are closed',
+  }),
+  max_connections_per_address: Type.Integer({
+    minimum: 1,
+    default: 1000,
+    description: 'The same from one IPv4 address or IPv6 /64; reverse_proxies are not counted',
+  }),
   idempotency_keep_s: Type.Integer({
     minimum: 60,
     default: 86_400,

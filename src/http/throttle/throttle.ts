@@ -26,6 +26,18 @@ interface Fare {
   readsPublic: boolean
 }
 
+/** What a body is charged by that waited for the judgement. */
+interface BodyFare {
+  clientAddress: string
+  accountId: string | undefined
+  bytes: number
+}
+
+interface Payment {
+  consumed: number
+  remaining: number
+}
+
 export type Throttle = ReturnType<typeof createThrottle>
 
 /** Request throttling: one bucket for each client address and account, in this process's memory. */
@@ -76,6 +88,24 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
         return fromBucket(`${accountId}/${price.bucket}`, costOf(question), price.bucket)
       }
       return paid
+    },
+
+    /**
+     * Takes the price of a large body, or 429. It is no more than half of the bucket: whoever waits can send whatever
+     * is not refused for its size. Answers with what was paid in all.
+     */
+    async payForBytes(
+      { clientAddress, accountId, bytes }: BodyFare,
+      crossbar: SettingsOf<'crossbar'>,
+      before: Payment | undefined,
+    ): Promise<Payment | undefined> {
+      if (crossbar.token_costs === 0) return before
+      const { maxTokens } = await bucketSettings()
+      const beyond = Math.max(0, bytes - crossbar.unjudged_body_size)
+      const price = Math.ceil(beyond / crossbar.body_bytes_per_token)
+      const key = bucketKey(clientAddress, accountId)
+      const paid = await fromBucket(key, Math.min(price, Math.floor(maxTokens / 2)))
+      return { ...paid, consumed: paid.consumed + (before?.consumed ?? 0) }
     },
 
     /**

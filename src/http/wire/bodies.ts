@@ -1,11 +1,13 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isBase64 } from '../../lib/base64.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { messageOf } from '../../lib/error-facts.ts'
-import { type Failure, failure, invalid } from '../../lib/failure.ts'
+import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject } from '../../lib/json.ts'
 import type { BodyStream, Upload } from '../route.ts'
+import { streamBytes } from './body-bytes.ts'
+import { type FormField, multipartFields, urlEncodedFields } from './form-body.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
 
 /** A request body after parsing; `data` is undefined when none was sent. */
@@ -18,11 +20,15 @@ export interface Body {
   digest?: string
 }
 
-export const emptyBody: Body = { data: undefined, envelope: {}, upload: undefined }
+/** What may be in a body. */
+export interface ContentLimits {
+  /** Of a JSON text. */
+  values: number
+  /** Of a form. */
+  fields: number
+}
 
-// A body has to arrive whole within the first; the second is the longest silence in one that is read as it comes.
-const bodyMs = 120_000
-const silenceMs = 60_000
+export const emptyBody: Body = { data: undefined, envelope: {}, upload: undefined }
 
 const jsonTypes = new Set(['application/json', 'application/x-json'])
 const formTypes = new Set(['application/x-www-form-urlencoded', 'multipart/form-data', 'multipart/mixed'])
@@ -34,63 +40,12 @@ export const contentTypeOf = (request: IncomingMessage) => {
   return header.split(';', 1)[0]?.trim().toLowerCase() || 'application/json'
 }
 
-interface Patience {
-  milliseconds: number
-  /** Whether every piece that arrives renews it. */
-  renewed: boolean
-}
-
-/** The pieces of a body as they arrive: no more than `limit` bytes, and none that comes too late. */
-async function* piecesOf(
-  request: IncomingMessage,
-  limit: number,
-  patience: Patience,
-): AsyncGenerator<Buffer> {
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw failure('too_large', { limit })
-  let late: (() => void) | undefined
-  const lateness = new Promise<never>((_, reject) => {
-    late = () => reject(failure('request_timeout', {}))
-  })
-  // Nobody waits for it while a piece is being worked on.
-  lateness.catch(() => undefined)
-  const timer = setTimeout(() => late?.(), patience.milliseconds)
-  // A request that is destroyed takes its connection along, and the answer with it.
-  const pieces: AsyncIterableIterator<Buffer> = request.iterator({ destroyOnReturn: false })
-  let size = 0
-  try {
-    for (;;) {
-      if (patience.renewed) timer.refresh()
-      const { done, value } = await Promise.race([pieces.next(), lateness])
-      if (done) return
-      size += value.length
-      if (size > limit) throw failure('too_large', { limit })
-      yield value
-    }
-  } finally {
-    clearTimeout(timer)
-    // Not waited for: a piece that never comes may be pending.
-    void pieces.return?.()
-  }
-}
-
-/** Reads the whole body, refusing more than `limit` bytes as soon as that is known. */
-export const readBytes = async (request: IncomingMessage, limit: number): Promise<Buffer> => {
-  const chunks: Buffer[] = []
-  const patience = { milliseconds: bodyMs, renewed: false }
-  for await (const chunk of piecesOf(request, limit, patience)) chunks.push(chunk)
-  const [first] = chunks
-  return first && chunks.length === 1 ? first : Buffer.concat(chunks)
-}
-
 /** A body that its route reads as it arrives. */
 export const streamBody = (request: IncomingMessage, limit: number, clock: Clock): Body => {
   const contentType = contentTypeOf(request)
-  const chunks = piecesOf(request, limit, { milliseconds: silenceMs, renewed: true })
+  const chunks = streamBytes(request, limit)
   return { ...emptyBody, stream: { contentType, fileName: fileNameOf(request, contentType, clock), chunks } }
 }
-
-export const hasBody = (request: IncomingMessage) =>
-  Number(request.headers['content-length'] ?? 0) > 0 || request.headers['transfer-encoding'] !== undefined
 
 const badJson = (message: string): Failure => invalid({ json: { invalid: { message, target: 'body' } } })
 
@@ -116,10 +71,10 @@ const openEnvelope = (parsed: unknown): Body => {
   return { data, envelope, upload: undefined }
 }
 
-const parseText = (bytes: Buffer) => {
+const parseText = (bytes: Buffer, { values }: ContentLimits) => {
   const text = bytes.toString('utf8')
   try {
-    return openEnvelope(parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text))
+    return openEnvelope(parseJson(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text, values))
   } catch (error) {
     if (error instanceof JsonRefusal) throw badJson(error.message)
     throw error
@@ -140,11 +95,10 @@ const fileNameOf = (request: IncomingMessage, contentType: string, clock: Clock)
   return `uploaded_file_${gregorianNow(clock)}.${extensions[contentType] ?? 'bin'}`
 }
 
-const base64Text = /^[A-Za-z0-9+/\s]*={0,2}\s*$/
 const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=-]+)*;base64,/
 
 const decodeBase64 = (text: string) => {
-  if (!base64Text.test(text)) {
+  if (!isBase64(text)) {
     throw invalid({ file: { encoding: { message: 'The file is not valid base64' } } })
   }
   return Buffer.from(text, 'base64')
@@ -170,43 +124,49 @@ const openUpload = (request: IncomingMessage, contentType: string, bytes: Buffer
   return { ...decoded(contentType, bytes, isEncoded), fileName, files: 1 }
 }
 
-/** A form: its fields are `data`, its first file is the upload. A form that is really JSON is read as JSON (curl's default). */
-const openForm = async (request: IncomingMessage, contentType: string, bytes: Buffer): Promise<Body> => {
-  if (bytes[0] === 0x7b) return parseText(bytes)
-  let form: FormData
-  try {
-    form = await new Response(new Uint8Array(bytes), {
-      headers: { 'content-type': request.headers['content-type'] ?? contentType },
-    }).formData()
-  } catch (error) {
-    throw invalid({ form: { invalid: { message: messageOf(error).slice(0, 200), target: 'body' } } })
-  }
-  const data: Record<string, unknown> = Object.create(null)
-  let upload: Upload | undefined
-  for (const [key, value] of form) {
-    if (typeof value === 'string') data[key] = value
-    else if (upload) upload.files += 1
-    else {
-      const content = decoded(value.type.toLowerCase(), Buffer.from(await value.arrayBuffer()), false)
-      upload = { ...content, fileName: value.name, files: 1 }
-    }
-  }
-  return { data, envelope: {}, upload }
+/** The first file of a form, and how many it has. */
+const uploadIn = (files: readonly FormField[]): Upload | undefined => {
+  const [file] = files
+  if (!file) return undefined
+  const { contentType, bytes, fileName = '' } = file
+  return { ...decoded(contentType, bytes, false), fileName, files: files.length }
 }
 
-const openBytes = async (request: IncomingMessage, bytes: Buffer, clock: Clock): Promise<Body> => {
+/** A form: its fields are `data`, its first file is the upload. A form that is really JSON is read as JSON (curl's default). */
+const openForm = (
+  request: IncomingMessage,
+  contentType: string,
+  bytes: Buffer,
+  limits: ContentLimits,
+): Body => {
+  if (bytes[0] === 0x7b) return parseText(bytes, limits)
+  const data: Record<string, unknown> = Object.create(null)
+  if (contentType === 'application/x-www-form-urlencoded') {
+    for (const [name, value] of urlEncodedFields(bytes, limits.fields)) data[name] = value
+    return { data, envelope: {}, upload: undefined }
+  }
+  const fields = multipartFields(bytes, request.headers['content-type'] ?? '', limits.fields)
+  for (const { name, bytes, fileName } of fields)
+    if (fileName === undefined) data[name] = bytes.toString('utf8')
+  return { data, envelope: {}, upload: uploadIn(fields.filter(({ fileName }) => fileName !== undefined)) }
+}
+
+const openBytes = (request: IncomingMessage, bytes: Buffer, limits: ContentLimits, clock: Clock): Body => {
   const contentType = contentTypeOf(request)
-  if (jsonTypes.has(contentType)) return parseText(bytes)
-  if (formTypes.has(contentType)) return openForm(request, contentType, bytes)
+  if (jsonTypes.has(contentType)) return parseText(bytes, limits)
+  if (formTypes.has(contentType)) return openForm(request, contentType, bytes, limits)
   return { data: undefined, envelope: {}, upload: openUpload(request, contentType, bytes, clock) }
 }
 
-/** Reads and opens a request's body: JSON envelope, form, or raw upload. */
-export const readBody = async (request: IncomingMessage, limit: number, clock: Clock): Promise<Body> => {
-  if (!hasBody(request)) return emptyBody
-  const bytes = await readBytes(request, limit)
+/** Opens a body that has been read: JSON envelope, form, or raw upload. */
+export const openContent = (
+  request: IncomingMessage,
+  bytes: Buffer,
+  limits: ContentLimits,
+  clock: Clock,
+): Body => {
   if (bytes.length === 0) return emptyBody
-  const body = await openBytes(request, bytes, clock)
+  const body = openBytes(request, bytes, limits, clock)
   if (request.headers['idempotency-key'] !== undefined) body.digest = hash('sha256', bytes, 'hex')
   return body
 }

@@ -6,34 +6,61 @@ export class JsonRefusal extends Error {}
 // Deeper than any record of this API; it keeps recursive walks over a body off the end of the stack.
 const maxDepth = 64
 
-/** How many colons stand outside of strings: in valid JSON, the number of keys written. */
-const keysWritten = (text: string) => {
-  let count = 0
-  let inString = false
-  for (let at = 0; at < text.length; at += 1) {
+const tooDeep = () => new JsonRefusal(`nested deeper than ${maxDepth} levels`)
+
+const quote = 0x22
+const comma = 0x2c
+const colon = 0x3a
+const backslash = 0x5c
+const openBracket = 0x5b
+const closeBracket = 0x5d
+const openBrace = 0x7b
+const closeBrace = 0x7d
+
+/** Where the string ends whose opening quote stands at `from`. */
+const endOfString = (text: string, from: number) => {
+  let at = from + 1
+  for (; at < text.length; at += 1) {
     const code = text.charCodeAt(at)
-    if (inString) {
-      if (code === 92) at += 1
-      else if (code === 34) inString = false
-    } else if (code === 34) inString = true
-    else if (code === 58) count += 1
+    if (code === backslash) at += 1
+    else if (code === quote) break
   }
-  return count
+  return at
 }
 
-const keysParsed = (root: unknown) => {
-  let count = 0
-  let level: unknown[] = [root]
-  for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) throw new JsonRefusal(`nested deeper than ${maxDepth} levels`)
-    const below: unknown[] = []
-    for (const value of level) {
-      if (value === null || typeof value !== 'object') continue
-      if (!Array.isArray(value)) count += Object.keys(value).length
-      for (const inner of Array.isArray(value) ? value : Object.values(value)) below.push(inner)
-    }
-    level = below
+/**
+ * How many colons stand outside of strings: in valid JSON, the number of keys written. Refuses a text that would be
+ * more than `mostValues` values, or deeper than the rest of the server walks, before anything is made of it.
+ */
+const keysWritten = (text: string, mostValues: number) => {
+  let keys = 0
+  let values = 1
+  let depth = 0
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at)
+    if (code === quote) at = endOfString(text, at)
+    else if (code === colon) keys += 1
+    else if (code === comma) values += 1
+    else if (code === openBracket || code === openBrace) {
+      values += 1
+      depth += 1
+      // The innermost container may be one deeper if it is empty: that is seen when it is parsed.
+      if (depth > maxDepth + 1) throw tooDeep()
+    } else if (code === closeBracket || code === closeBrace) depth -= 1
+    if (values > mostValues) throw new JsonRefusal(`holds more than ${mostValues} values`)
   }
+  return keys
+}
+
+const keysParsed = (value: unknown, depth = 0): number => {
+  if (depth > maxDepth) throw tooDeep()
+  if (value === null || typeof value !== 'object') return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const inner of value) count += keysParsed(inner, depth + 1)
+    return count
+  }
+  for (const inner of Object.values(value)) count += 1 + keysParsed(inner, depth + 1)
   return count
 }
 
@@ -41,13 +68,14 @@ const keysParsed = (root: unknown) => {
  * Parses JSON strictly: a key given twice is refused, because which one counts would be anybody's guess.
  * A parser keeps one of each; so fewer keys parsed than written means a duplicate.
  */
-export const parseJson = (text: string): unknown => {
+export const parseJson = (text: string, mostValues: number): unknown => {
+  const written = keysWritten(text, mostValues)
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
     throw new JsonRefusal(messageOf(error).slice(0, 200))
   }
-  if (keysParsed(value) !== keysWritten(text)) throw new JsonRefusal('an object key is given twice')
+  if (keysParsed(value) !== written) throw new JsonRefusal('an object key is given twice')
   return value
 }

@@ -5,7 +5,7 @@ import { describeError, type Log } from '../../lib/log.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { PlainPage } from '../exchange.ts'
-import { readBytes } from './bodies.ts'
+import { readBytes } from './body-bytes.ts'
 
 /** What stands around a body that was posted. */
 interface Posted {

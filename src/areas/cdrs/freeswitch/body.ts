@@ -1,3 +1,4 @@
+import { isBase64 } from '../../../lib/base64.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 
 // What mod_json_cdr posts, in each of its encodings: plain JSON, or a form whose one field
@@ -6,8 +7,6 @@ import { isObject, type Json } from '../../../lib/json.ts'
 
 /** A body that is none of these. */
 export class UnreadableBody extends Error {}
-
-const base64Text = /^[A-Za-z0-9+/\s]+={0,2}\s*$/
 
 /** Bytes that are no UTF-8 (names from old switches) become replacement characters; a bare percent sign stays. */
 const percentDecoded = (text: string) =>
@@ -18,7 +17,7 @@ const fieldText = (value: string): string => {
   // A base64 text may have been percent-encoded as a form field, too.
   const decoded = percentDecoded(value)
   if (decoded.trimStart().startsWith('{')) return decoded
-  if (base64Text.test(decoded)) return Buffer.from(decoded, 'base64').toString('utf8')
+  if (decoded !== '' && isBase64(decoded)) return Buffer.from(decoded, 'base64').toString('utf8')
   throw new UnreadableBody('the field cdr is neither percent-encoded JSON nor base64')
 }
 

@@ -1,0 +1,132 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Failure, failure } from '../../lib/failure.ts'
+
+// A body has to arrive whole within the first; the second is the longest silence in one that is read as it comes.
+const bodyMs = 120_000
+const silenceMs = 60_000
+
+interface Patience {
+  milliseconds: number
+  /** Whether every piece that arrives renews it. */
+  renewed: boolean
+}
+
+const untilWhole: Patience = { milliseconds: bodyMs, renewed: false }
+const untilSilence: Patience = { milliseconds: silenceMs, renewed: true }
+
+const held = new WeakMap<IncomingMessage, ServerResponse>()
+
+/** Its client sends no body before it is told to (`Expect: 100-continue`): it is told when the body is read. */
+export const holdBody = (request: IncomingMessage, response: ServerResponse) => held.set(request, response)
+
+const letCome = (request: IncomingMessage) => {
+  if (request.headers.expect === undefined) return
+  held.get(request)?.writeContinue()
+  held.delete(request)
+}
+
+/** What the request says that its body has; undefined when only its end will tell. */
+export const announcedBytes = ({ headers }: IncomingMessage): number | undefined =>
+  headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
+
+export const hasBody = (request: IncomingMessage) => announcedBytes(request) !== 0
+
+/** The pieces of a body as they arrive: no more than `limit` bytes, and none that comes too late. */
+async function* piecesOf(
+  request: IncomingMessage,
+  limit: number,
+  patience: Patience,
+): AsyncGenerator<Buffer> {
+  if ((announcedBytes(request) ?? 0) > limit) throw failure('too_large', { limit })
+  letCome(request)
+  let late: (() => void) | undefined
+  const lateness = new Promise<never>((_, reject) => {
+    late = () => reject(failure('request_timeout', {}))
+  })
+  // Nobody waits for it while a piece is being worked on.
+  lateness.catch(() => undefined)
+  const timer = setTimeout(() => late?.(), patience.milliseconds)
+  // A request that is destroyed takes its connection along, and the answer with it.
+  const pieces: AsyncIterableIterator<Buffer> = request.iterator({ destroyOnReturn: false })
+  let size = 0
+  try {
+    for (;;) {
+      if (patience.renewed) timer.refresh()
+      const { done, value } = await Promise.race([pieces.next(), lateness])
+      if (done) return
+      size += value.length
+      if (size > limit) throw failure('too_large', { limit })
+      yield value
+    }
+  } finally {
+    clearTimeout(timer)
+    // Not waited for: a piece that never comes may be pending.
+    void pieces.return?.()
+  }
+}
+
+const joined = (pieces: readonly Buffer[]) => {
+  const [first] = pieces
+  return first && pieces.length === 1 ? first : Buffer.concat(pieces)
+}
+
+/** Reads the whole body, refusing more than `limit` bytes as soon as that is known. */
+export const readBytes = async (request: IncomingMessage, limit: number): Promise<Buffer> => {
+  const pieces: Buffer[] = []
+  for await (const piece of piecesOf(request, limit, untilWhole)) pieces.push(piece)
+  return joined(pieces)
+}
+
+/** The bytes of a body that its route takes as they arrive. */
+export const streamBytes = (request: IncomingMessage, limit: number) => piecesOf(request, limit, untilSilence)
+
+/** How much is read of a body. */
+export interface BodyLimits {
+  /** Before it is known who sends it. */
+  unjudged: number
+  /** At all. */
+  whole: number
+}
+
+/** A body that waits until it is known who sends it. */
+export interface WaitingBody {
+  /** Undefined when only its end will tell. */
+  announced: number | undefined
+  /** How large it might be without having to wait. */
+  unjudged: number
+  read(): Promise<Buffer>
+}
+
+/** Reads a small body; of a larger one no more than shows that it is. */
+export const readSmallBody = async (
+  request: IncomingMessage,
+  { unjudged, whole }: BodyLimits,
+): Promise<Buffer | WaitingBody> => {
+  const announced = announcedBytes(request)
+  if (announced !== undefined && announced > whole) throw failure('too_large', { limit: whole })
+  if (announced !== undefined && announced > unjudged)
+    return { announced, unjudged, read: () => readBytes(request, whole) }
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of piecesOf(request, whole, untilWhole)) {
+    pieces.push(piece)
+    size += piece.length
+    if (size > unjudged) {
+      return {
+        announced: undefined,
+        unjudged,
+        read: async () => joined([...pieces, await readRest(request, whole, size)]),
+      }
+    }
+  }
+  return joined(pieces)
+}
+
+const readRest = async (request: IncomingMessage, whole: number, size: number) => {
+  try {
+    return await readBytes(request, whole - size)
+  } catch (error) {
+    if (error instanceof Failure && error.is('too_large')) throw failure('too_large', { limit: whole })
+    throw error
+  }
+}

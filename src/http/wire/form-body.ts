@@ -1,0 +1,128 @@
+import { invalid } from '../../lib/failure.ts'
+
+/** A field of a form; one with a file name is a file. */
+export interface FormField {
+  name: string
+  bytes: Buffer
+  fileName: string | undefined
+  contentType: string
+}
+
+const badForm = (message: string) => invalid({ form: { invalid: { message, target: 'body' } } })
+
+const tooMany = (most: number) => badForm(`has more than ${most} fields`)
+
+const ampersand = 0x26
+
+const decodeField = (text: string) => {
+  const spaced = text.replaceAll('+', ' ')
+  if (!spaced.includes('%')) return spaced
+  try {
+    return decodeURIComponent(spaced)
+  } catch {
+    // As browsers do it: a percent sign that stands for nothing stays, bytes that are no UTF-8 are replaced.
+    return spaced.replace(/(?:%[0-9A-Fa-f]{2})+/g, (run) =>
+      Buffer.from(run.replaceAll('%', ''), 'hex').toString('utf8'),
+    )
+  }
+}
+
+const pairOf = (text: string): [string, string] => {
+  const mark = text.indexOf('=')
+  return mark < 0
+    ? [decodeField(text), '']
+    : [decodeField(text.slice(0, mark)), decodeField(text.slice(mark + 1))]
+}
+
+const countUpTo = (most: number, bytes: Buffer) => {
+  let count = 1
+  for (let at = bytes.indexOf(ampersand); at >= 0; at = bytes.indexOf(ampersand, at + 1)) {
+    count += 1
+    if (count > most) throw tooMany(most)
+  }
+}
+
+/** The fields of `application/x-www-form-urlencoded`. URLSearchParams takes a time that grows with their square. */
+export const urlEncodedFields = (bytes: Buffer, most: number): [string, string][] => {
+  countUpTo(most, bytes)
+  return bytes
+    .toString('utf8')
+    .split('&')
+    .flatMap((part) => (part === '' ? [] : [pairOf(part)]))
+}
+
+// The head of one part; browsers and curl send some 200 bytes.
+const mostHeadBytes = 16_384
+const lineEnd = Buffer.from('\r\n')
+const headEnd = Buffer.from('\r\n\r\n')
+
+const boundaryOf = (contentType: string) => {
+  const [, quoted, bare] = /;\s*boundary=(?:"([^"]+)"|([^\s";]+))/i.exec(contentType) ?? []
+  const boundary = quoted ?? bare
+  if (!boundary) throw badForm('the content type names no boundary')
+  return boundary
+}
+
+const nameText = /;\s*name=(?:"([^"]*)"|([^\s";]+))/i
+const fileNameText = /;\s*filename=(?:"([^"]*)"|([^\s";]+))/i
+
+const parameterIn = (header: string, parameter: RegExp) => {
+  const [, quoted, bare] = parameter.exec(header) ?? []
+  // What a browser has to escape in a name.
+  return (quoted ?? bare)?.replace(/%0A/gi, '\n').replace(/%0D/gi, '\r').replace(/%22/g, '"')
+}
+
+const headersIn = (head: string) => {
+  const headers = new Map<string, string>()
+  for (const line of head.split('\r\n')) {
+    const mark = line.indexOf(':')
+    if (mark <= 0) throw badForm('a line in the head of a part is no header')
+    headers.set(line.slice(0, mark).trim().toLowerCase(), line.slice(mark + 1).trim())
+  }
+  return headers
+}
+
+const fieldOf = (head: string, bytes: Buffer): FormField => {
+  const headers = headersIn(head)
+  const disposition = headers.get('content-disposition') ?? ''
+  const name = parameterIn(disposition, nameText)
+  if (!/^form-data\b/i.test(disposition) || name === undefined) throw badForm('a part has no name')
+  return {
+    name,
+    bytes,
+    fileName: parameterIn(disposition, fileNameText),
+    contentType: (headers.get('content-type') ?? 'text/plain').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+  }
+}
+
+const startsWith = (bytes: Buffer, text: Buffer, at: number) =>
+  bytes.subarray(at, at + text.length).equals(text)
+
+/** Behind the line with the first boundary; empty lines may stand before it. */
+const firstPart = (bytes: Buffer, boundary: Buffer) => {
+  let at = 0
+  while (startsWith(bytes, lineEnd, at)) at += lineEnd.length
+  if (!startsWith(bytes, boundary, at)) throw badForm('does not begin with its boundary')
+  return at + boundary.length
+}
+
+/** The fields of `multipart/form-data`. */
+export const multipartFields = (bytes: Buffer, contentType: string, most: number): FormField[] => {
+  const boundary = Buffer.from(`--${boundaryOf(contentType)}`)
+  const delimiter = Buffer.concat([lineEnd, boundary])
+  const fields: FormField[] = []
+  let at = firstPart(bytes, boundary)
+  while (!startsWith(bytes, Buffer.from('--'), at)) {
+    if (!startsWith(bytes, lineEnd, at)) throw badForm('text stands behind a boundary')
+    const from = at + lineEnd.length
+    const headLength = bytes.subarray(from, from + mostHeadBytes).indexOf(headEnd)
+    if (headLength < 0) throw badForm('a part has no head, or one that is too long')
+    const body = from + headLength + headEnd.length
+    const end = bytes.indexOf(delimiter, body)
+    if (end < 0) throw badForm('the last boundary is missing')
+    if (fields.length === most) throw tooMany(most)
+    fields.push(fieldOf(bytes.toString('utf8', from, from + headLength), bytes.subarray(body, end)))
+    at = end + delimiter.length
+  }
+  return fields
+}

@@ -1,0 +1,318 @@
+// Bodies that are made to cost the server more than their sender.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { headOf, openRaw, type RawConnection } from '../support/raw-connection.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { describeEngines, useWorld, type World } from '../support/world.ts'
+
+const largest = 7_900_000
+const json = 'application/json'
+const form = 'application/x-www-form-urlencoded'
+const multipart = 'multipart/form-data; boundary=x'
+
+const filled = (open: string, unit: string, close: string) =>
+  open + unit.repeat(Math.floor((largest - open.length - close.length) / unit.length)) + close
+
+const part = (head: string, body = '') => `--x\r\n${head}\r\n\r\n${body}\r\n`
+const nest = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+const inData = (unit: string, last: string) => filled('{"data":[', unit, `${last}]}`)
+
+const bodies = [
+  ['a form of nothing but separators', form, filled('', 'a&', '')],
+  ['a form of percent signs that stand for nothing', form, filled('a=', '%', '')],
+  ['empty arrays', json, inData('[],', '[]')],
+  ['empty objects', json, inData('{},', '{}')],
+  ['arrays in arrays', json, inData(`${nest(50)},`, '1')],
+  ['arrays that never end', json, filled('{"data":', '[', '')],
+  ['numbers', json, inData('1,', '1')],
+  ['keys', json, filled('{"data":{', '"":1,', '"a":1}}')],
+  ['parts of nothing', multipart, filled('', part('content-disposition: form-data; name="a"'), '--x--\r\n')],
+  ['a part that is all head', multipart, filled('--x\r\n', 'a: b\r\n', '\r\n\r\n--x--\r\n')],
+  ['a part of boundaries that are none', multipart, filled(part('a: b').slice(0, -2), '\r\n--', '')],
+  ['base64 of spaces', 'application/base64', filled('', ' ', '!')],
+  ['base64 of equals signs', 'application/base64', filled('', '=', '!')],
+] as const
+
+// What another client of the same server may have to wait, on a machine several times slower than any in use.
+const patienceMs = 2000
+
+/** The longest that somebody else waited for an answer meanwhile. */
+const slowestMeanwhile = async (server: ServerProcess, act: () => Promise<unknown>) => {
+  let slowest = 0
+  let isOver = false
+  const asking = (async () => {
+    while (!isOver) {
+      const begun = performance.now()
+      await (await fetch(`${server.url}/healthz`)).text()
+      slowest = Math.max(slowest, performance.now() - begun)
+    }
+  })()
+  await act()
+  isOver = true
+  await asking
+  return slowest
+}
+
+describe('a body', () => {
+  let server: ServerProcess
+  let session: Session
+
+  beforeAll(async () => {
+    server = await startServerProcess({ CROSSPOINT_DATABASE_URL: undefined })
+    session = await openSession(server)
+    await freeRequests(session)
+  })
+
+  afterAll(async () => {
+    session.close()
+    await server.end()
+    removeDataDir(server)
+  })
+
+  const put = (path: string, type: string, body: string, headers: Record<string, string> = {}) =>
+    fetch(server.url + path, { method: 'PUT', body, headers: { 'content-type': type, ...headers } })
+
+  it.each(bodies)('of %s keeps nobody waiting, whoever sends it', async (_name, type, body) => {
+    const statuses: number[] = []
+    const send = async (headers: Record<string, string>) => {
+      const answer = await put(`/v2/accounts/${session.masterId}/users`, type, body, headers)
+      statuses.push(answer.status)
+      await answer.text()
+    }
+    const slowest = await slowestMeanwhile(server, async () => {
+      await send({})
+      await send({ 'x-auth-token': session.token })
+    })
+    expect(statuses[0]).toBe(401)
+    expect([400, 415]).toContain(statuses[1])
+    expect(slowest).toBeLessThan(patienceMs)
+  })
+
+  it.each(bodies)('of %s is no better when it is small', async (_name, type, body) => {
+    const slowest = await slowestMeanwhile(server, async () => {
+      for (let round = 0; round < 5; round += 1)
+        await (await put('/v2/user_auth', type, body.slice(0, 65_000))).text()
+    })
+    expect(slowest).toBeLessThan(patienceMs)
+  })
+})
+
+const chunk = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n`
+const user = { first_name: 'A', last_name: 'B' }
+const padded = (bytes: number, envelope: object = {}) =>
+  JSON.stringify({ data: { ...user, note: 'x'.repeat(bytes) }, ...envelope })
+
+describeEngines('a body of more than 64 kB', (engine) => {
+  const world = useWorld(engine)
+  const users = () => `${world.acme.path}/users`
+  const open: RawConnection[] = []
+
+  const raw = async () => {
+    const connection = await openRaw(world.server.port)
+    open.push(connection)
+    return connection
+  }
+
+  afterAll(() => {
+    for (const connection of open) connection.end()
+  })
+
+  const credential = () => `x-auth-token: ${world.ada.token}`
+
+  it('is not waited for before it is known who sends it', async () => {
+    const connection = await raw()
+    await connection.write(headOf(`PUT ${users()}`, 'content-length: 1000000'))
+    const [answer] = await connection.answered()
+    expect(answer?.status).toBe(401)
+    expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+      message: 'invalid_credentials',
+      data: {
+        message: 'a body of more than 65536 bytes needs its credential in a header or in the query',
+      },
+    })
+  })
+
+  it('is refused as soon as it is that large, when its length is not told', async () => {
+    const connection = await raw()
+    await connection.write(headOf(`PUT ${users()}`, 'transfer-encoding: chunked') + chunk('x'.repeat(70_000)))
+    expect((await connection.answered())[0]?.status).toBe(401)
+  })
+
+  it('is not waited for where it is not allowed, or where there is nothing', async () => {
+    const [strange, unknown] = [await raw(), await raw()]
+    await strange.write(headOf(`PUT ${world.rival.path}/users`, credential(), 'content-length: 1000000'))
+    await unknown.write(headOf('PUT /v2/nothing', credential(), 'content-length: 1000000'))
+    expect((await strange.answered())[0]?.status).toBe(403)
+    expect((await unknown.answered())[0]?.status).toBe(404)
+  })
+
+  it('is asked for only when it is wanted', async () => {
+    const [stranger, known] = [await raw(), await raw()]
+    const expecting = ['expect: 100-continue', `content-length: ${padded(70_000).length}`]
+    await stranger.write(headOf(`PUT ${users()}`, ...expecting))
+    await known.write(headOf(`PUT ${users()}`, credential(), ...expecting))
+    expect((await stranger.answered())[0]?.status).toBe(401)
+    expect(stranger.text()).not.toContain('100 Continue')
+    await known.write(padded(70_000))
+    expect((await known.answered())[0]?.status).toBe(201)
+    expect(known.text()).toMatch(/^HTTP\/1\.1 100 Continue/)
+  })
+
+  it('is read whole for whoever may send it, told its length or not', async () => {
+    const note = 'x'.repeat(200_000)
+    const told = await world.ada.put(users(), { ...user, note })
+    expect(told).toSucceed()
+    expect(told.data.note).toBe(note)
+    const headers = { 'transfer-encoding': 'chunked', 'content-length': [] as string[] }
+    const untold = await world.ada.put(users(), undefined, { body: padded(200_000), headers })
+    expect(untold).toSucceed()
+    expect(untold.data.note).toBe(note)
+  })
+
+  it('has its token in a header or in the query', async () => {
+    const body = padded(70_000, { auth_token: world.ada.token })
+    expect(await world.unchanged(() => world.anonymous.put(users(), undefined, { body }))).toFailWith(
+      401,
+      'invalid_credentials',
+      { message: 'a body of more than 65536 bytes needs its credential in a header or in the query' },
+    )
+    const query = { auth_token: world.ada.token }
+    expect(await world.anonymous.put(users(), undefined, { body, query })).toSucceed()
+  })
+
+  it('has its verb in the query', async () => {
+    const body = padded(70_000, { verb: 'PUT' })
+    const misplaced = {
+      verb: {
+        invalid: {
+          message: 'The verb of a body of more than 65536 bytes must stand in the query',
+          value: 'PUT',
+        },
+      },
+    }
+    const asPost = () => world.ada.post(world.uli.path, undefined, { body })
+    expect(await world.unchanged(asPost)).toFailWith(400, 'validation error', misplaced)
+    expect(await world.ada.post(users(), undefined, { body, query: { verb: 'PUT' } })).toSucceed(201)
+  })
+
+  it('is not read at all where anybody may call, and nobody is known', async () => {
+    const answer = await world.unchanged(() =>
+      world.anonymous.put('/v2/user_auth', undefined, { body: padded(70_000) }),
+    )
+    expect(answer).toFailWith(413, 'validation error', {
+      file: { maxSize: { message: 'Body is larger than 65536 bytes', target: 65_536 } },
+    })
+  })
+
+  it('is as large as the operator says', async () => {
+    await world.configure('crossbar', { unjudged_body_size: 1024 })
+    const body = padded(2000, { auth_token: world.ada.token })
+    expect(await world.anonymous.put(users(), undefined, { body })).toFailWith(401, 'invalid_credentials')
+    await world.configure('crossbar', { unjudged_body_size: 65_536 })
+    expect(await world.anonymous.put(users(), undefined, { body })).toSucceed()
+  })
+
+  it('is carried out once under its Idempotency-Key', async () => {
+    const send = (bytes: number) =>
+      world.ada.put(users(), undefined, {
+        body: padded(bytes),
+        headers: { 'idempotency-key': 'large', 'content-type': json },
+      })
+    const [first, second] = [await send(80_000), await send(80_000)]
+    expect(first).toSucceed()
+    expect(second.headers['idempotent-replayed']).toBe('true')
+    expect(second.data.id).toBe(first.data.id)
+    expect(await send(80_001)).toFailWith(409, 'idempotency_conflict')
+  })
+})
+
+describeEngines('the contents of a body', (engine) => {
+  const world = useWorld(engine)
+  const users = () => `${world.acme.path}/users`
+  const send = (body: string, type: string) =>
+    world.unchanged(() => world.ada.put(users(), undefined, { body, headers: { 'content-type': type } }))
+
+  it('are counted', async () => {
+    await world.configure('crossbar', { max_body_values: 1000, max_form_fields: 10 })
+    const message = (text: string) => ({ invalid: { message: text, target: 'body' } })
+    const values = JSON.stringify({ data: { ...user, list: Array(1000).fill(1) } })
+    const tooManyValues = { json: message('holds more than 1000 values') }
+    expect(await send(values, json)).toFailWith(400, 'validation error', tooManyValues)
+    const tooManyFields = { form: message('has more than 10 fields') }
+    expect(await send('a=1&'.repeat(11), form)).toFailWith(400, 'validation error', tooManyFields)
+    const parts = `${part('content-disposition: form-data; name="a"').repeat(11)}--x--\r\n`
+    expect(await send(parts, multipart)).toFailWith(400, 'validation error', tooManyFields)
+    await world.configure('crossbar', { max_body_values: 1_000_000, max_form_fields: 1000 })
+    expect(await world.ada.put(users(), { ...user, flags: Array(1000).fill('a') })).toSucceed()
+  })
+})
+
+const useThrottledWorld = (engine: Parameters<typeof useWorld>[0]): World =>
+  useWorld(engine, (world) => world.configure('crossbar', { token_costs: 1 }))
+
+describeEngines('the price of a body', (engine) => {
+  const world = useThrottledWorld(engine)
+  let lastAddress = 0
+
+  const caller = () => {
+    lastAddress += 1
+    return world.ada.with({ 'x-forwarded-for': `203.0.113.${lastAddress}` })
+  }
+  const users = () => `${world.acme.path}/users`
+  const noted = (bytes: number) => ({ ...user, note: 'x'.repeat(bytes) })
+
+  it('grows with what is beyond 64 kB', async () => {
+    const client = caller()
+    const small = await client.put(users(), noted(60_000))
+    expect(small.body.tokens).toEqual({ consumed: 1, remaining: 99 })
+    const large = await client.put(users(), noted(1_000_000))
+    expect(large.body.tokens).toEqual({ consumed: 5, remaining: 94 })
+  })
+
+  it('is the same when its length is not told', async () => {
+    const headers = { 'transfer-encoding': 'chunked', 'content-length': [] as string[] }
+    const answer = await caller().put(users(), undefined, { body: padded(1_000_000), headers })
+    expect(answer.body.tokens).toEqual({ consumed: 5, remaining: 95 })
+  })
+
+  it('is asked for before the body is read', async () => {
+    const client = caller()
+    const all = Array.from({ length: 100 }, () => client.get(users()))
+    for (const answer of await Promise.all(all)) expect(answer).toSucceed()
+    const connection = await openRaw(world.server.port)
+    const headers = [
+      `x-auth-token: ${world.ada.token}`,
+      `x-forwarded-for: 203.0.113.${lastAddress}`,
+      'content-length: 1000000',
+    ]
+    world.clock.advance({ seconds: 1 })
+    // Ten tokens have come back: enough for the request, and for no more than 2.5 MB.
+    await connection.write(headOf(`PUT ${users()}`, ...headers).replace('1000000', '7000000'))
+    expect((await connection.answered())[0]?.status).toBe(429)
+    connection.end()
+  })
+
+  it('is never more than half of a bucket', async () => {
+    await world.configure('crossbar', { body_bytes_per_token: 1024 })
+    const answer = await caller().put(users(), noted(1_000_000))
+    expect(answer.body.tokens).toEqual({ consumed: 51, remaining: 49 })
+    await world.configure('crossbar', { body_bytes_per_token: 250_000 })
+  })
+
+  it('is nothing where requests cost nothing', async () => {
+    await world.configure('crossbar', { token_costs: 0 })
+    const answer = await caller().put(users(), noted(1_000_000))
+    expect(answer.body.tokens).toEqual({ consumed: 0, remaining: 100 })
+    await world.configure('crossbar', { token_costs: 1 })
+  })
+
+  it('leaves a list of some megabytes to every client with a full bucket', async () => {
+    const rows = Array.from({ length: 150_000 }, (_, index) => `+1415${1_000_000 + index},`)
+    const body = `e164,account_id\r\n${rows.join('\r\n')}\r\n`
+    const query = { category: 'number_management', action: 'import' }
+    const headers = { 'content-type': 'text/csv' }
+    const answer = await caller().put(`${world.acme.path}/tasks`, undefined, { body, headers, query })
+    expect(answer).toSucceed()
+    expect(answer.body.tokens).toEqual({ consumed: 1, remaining: 99 })
+  })
+})
