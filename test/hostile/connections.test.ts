@@ -1,8 +1,8 @@
 // Connections that are opened, held and broken to keep others out.
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { headOf, openRaw, type RawConnection } from '../support/raw-connection.ts'
-import { describeEngines, useWorld, type World } from '../support/world.ts'
+import { useWorld, type World } from '../support/world.ts'
 
 const useConnections = (world: World) => {
   const open: RawConnection[] = []
@@ -35,8 +35,8 @@ const leave = (connection: RawConnection) => {
 
 const many = <T>(count: number, make: () => Promise<T>) => Promise.all(Array.from({ length: count }, make))
 
-describeEngines('connections', (engine) => {
-  const world = useWorld(engine)
+describe('connections', () => {
+  const world = useWorld('sqlite')
   const connect = useConnections(world)
 
   const withSettings = async (values: Record<string, unknown>, act: () => Promise<void>) => {
@@ -120,8 +120,8 @@ describeEngines('connections', (engine) => {
   }, 90_000)
 })
 
-describeEngines('the rest of a refused body', (engine) => {
-  const world = useWorld(engine)
+describe('the rest of a refused body', () => {
+  const world = useWorld('sqlite')
   const connect = useConnections(world)
   const refused = (...headers: string[]) => headOf(`PUT ${world.acme.path}/users`, ...headers)
 
@@ -174,8 +174,8 @@ describeEngines('the rest of a refused body', (engine) => {
   }, 90_000)
 })
 
-describeEngines('a request head that is too large', (engine) => {
-  const world = useWorld(engine)
+describe('a request head that is too large', () => {
+  const world = useWorld('sqlite')
   const connect = useConnections(world)
 
   const long = (length: number) => `/v2/${'a'.repeat(length)}`
