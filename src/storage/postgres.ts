@@ -5,7 +5,7 @@ import type { CsvQuery } from './csv-lines.ts'
 import type { Append, AppendTable, Database, Row, StaleListener, Value, Write } from './db.ts'
 import { inTurn } from './in-turn.ts'
 import type { CopyAnswer, ExporterData } from './postgres-exporter.ts'
-import { createLink, isServerError, isTransient, type Link, streamOf } from './postgres-link.ts'
+import { createLink, isServerError, isTransient, type Link, outageOf, streamOf } from './postgres-link.ts'
 import { makeDurable, makeReadOnly } from './postgres-sessions.ts'
 import { createWorkerLink } from './worker-link.ts'
 
@@ -32,9 +32,6 @@ interface PendingWrite {
   resolve: () => void
   reject: (error: unknown) => void
 }
-
-const unreachable = (error: unknown) =>
-  isServerError(error) ? error : failure('datastore_unreachable', {}, error)
 
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
 export const openPostgres = (url: string, patienceMilliseconds = 10_000): Database => {
@@ -87,10 +84,10 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
         const result = await link.send(client, sql, params)
         return result.rows as R[]
       } catch (error) {
-        if (isServerError(error)) throw error
+        if (isServerError(error)) throw outageOf(error)
         link.leave(client)
         if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds)
-          throw unreachable(error)
+          throw outageOf(error)
       }
     }
   }
@@ -141,7 +138,7 @@ const createFence = (ear: Link) => {
       const client = await ear.open()
       await ear.say(client, '')
     } catch (error) {
-      throw unreachable(error)
+      throw outageOf(error)
     }
   }
 
@@ -228,14 +225,14 @@ const createWriter = (
   ) => {
     const isLost = !isServerError(error)
     if (isLost && (mayHaveEffect || isLate)) {
-      for (const entry of batch) entry.reject(unreachable(error))
+      for (const entry of batch) entry.reject(outageOf(error))
       return
     }
     const again = isLost || batch.length > 1 || isTransient(error)
     for (const entry of batch) {
       entry.attempts += 1
       entry.alone ||= !isLost
-      if (!again || entry.attempts > attemptsPerWrite) entry.reject(unreachable(error))
+      if (!again || entry.attempts > attemptsPerWrite) entry.reject(outageOf(error))
     }
     if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
   }
