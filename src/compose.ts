@@ -25,6 +25,7 @@ import { inspectTls, type TlsSettings } from './http/wire/tls-files.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
 import { createQueue } from './jobs/queue.ts'
+import { retentionRounds } from './jobs/retention/rounds.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
@@ -136,10 +137,9 @@ const putTogether = async (
   const keyring = createKeyring(serverKey)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
-  const dns = createDns({
-    servers: config.dnsServers,
-    allowedPrivateHosts: async () => (await settings.of('crossbar')).allowed_private_hosts,
-  })
+  const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
+  const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts })
+  const outgoing = createOutgoing({ log, allowedPrivateHosts })
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, clock, log)
   const rounds = createRounds({ leases, store, clock, log })
@@ -162,7 +162,7 @@ const putTogether = async (
       (await inspectTls(section as unknown as TlsSettings, config.dataDir)).problems ?? {},
     mail,
     dns,
-    outgoing: createOutgoing(log),
+    outgoing,
     afterwards,
     leases,
     rounds,
@@ -209,7 +209,12 @@ const putTogether = async (
   const tls = createTlsListener({ frame, handler, settings, host: config.host, dataDir: config.dataDir, log })
   await followTls(db, tls)
   const { smtpUrl, dataDir } = config
-  const courier = smtpUrl ? courierBySmtp(smtpUrl) : courierToFolder(join(dataDir, 'outbox'))
+  const courier = smtpUrl
+    ? courierBySmtp(smtpUrl)
+    : courierToFolder(join(dataDir, 'outbox'), {
+        clock,
+        daysKept: async () => (await settings.of('crossbar')).mail_outbox_days,
+      })
   const post = createPost({
     store,
     keyring,
@@ -220,6 +225,7 @@ const putTogether = async (
     log,
   })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
+  for (const round of retentionRounds(store, settings)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()
   followWork(db, rounds)
@@ -242,6 +248,7 @@ const putTogether = async (
       await afterwards.settle()
       await leases.stop()
       post.close()
+      outgoing.close()
       await db.close()
     },
   }
