@@ -26,6 +26,7 @@ import { inspectTls, type TlsSettings } from './http/wire/tls-files.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
 import { createQueue } from './jobs/queue.ts'
+import { retentionRounds } from './jobs/retention/rounds.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
@@ -143,10 +144,9 @@ const putTogether = async (
   const keyring = createKeyring(serverKey)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
-  const dns = createDns({
-    servers: config.dnsServers,
-    allowedPrivateHosts: async () => (await settings.of('crossbar')).allowed_private_hosts,
-  })
+  const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
+  const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts })
+  const outgoing = createOutgoing({ log, allowedPrivateHosts })
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, clock, log)
   const rounds = createRounds({ leases, store, clock, log })
@@ -169,7 +169,7 @@ const putTogether = async (
       (await inspectTls(section as unknown as TlsSettings, config.dataDir)).problems ?? {},
     mail,
     dns,
-    outgoing: createOutgoing(log),
+    outgoing,
     afterwards,
     leases,
     rounds,
@@ -220,7 +220,12 @@ const putTogether = async (
   const tls = createTlsListener({ frame, settings, host: config.host, dataDir: config.dataDir, log })
   await followListeners(db, tls, places, log)
   const { smtpUrl, dataDir } = config
-  const courier = smtpUrl ? courierBySmtp(smtpUrl) : courierToFolder(join(dataDir, 'outbox'))
+  const courier = smtpUrl
+    ? courierBySmtp(smtpUrl)
+    : courierToFolder(join(dataDir, 'outbox'), {
+        clock,
+        daysKept: async () => (await settings.of('crossbar')).mail_outbox_days,
+      })
   const post = createPost({
     store,
     keyring,
@@ -231,6 +236,7 @@ const putTogether = async (
     log,
   })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
+  for (const round of retentionRounds(store, settings)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.start()
   followWork(db, rounds)
@@ -257,6 +263,7 @@ const putTogether = async (
       await afterwards.settle()
       await leases.stop()
       post.close()
+      outgoing.close()
       await db.close()
     },
   }

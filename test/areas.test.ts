@@ -242,9 +242,9 @@ describe('a list of areas', () => {
       {},
       ...(await everyExportOf('src/{areas/*,payment}/settings.ts', 'Settings')),
     )
-    const { crossbar, 'crossbar.auth': auth, token_buckets, ...ofAreas } = settings
+    const { crossbar, 'crossbar.auth': auth, token_buckets, events, ...ofAreas } = settings
     expect(ofAreas).toEqual(written)
-    expect([crossbar, auth, token_buckets]).not.toContain(undefined)
+    expect([crossbar, auth, token_buckets, events]).not.toContain(undefined)
     expect(notices).toEqual(Object.assign({}, ...(await everyExportOf('src/areas/*/notices.ts', 'Notices'))))
     const ownFailures = await everyExportOf('src/{areas/*,payment}/failures.ts', 'Failures')
     expect(Object.keys(failures).sort()).toEqual(

@@ -17,6 +17,7 @@ import { paymentsArea } from './payments/area.ts'
 import { phoneNumbersArea } from './phone-numbers/area.ts'
 import { provisioningArea } from './provisioning/area.ts'
 import { quickcallsArea } from './quickcalls/area.ts'
+import { quotasArea } from './quotas/area.ts'
 import { rateLimitsArea } from './rate-limits/area.ts'
 import { ratesArea } from './rates/area.ts'
 import { schemasArea } from './schemas/area.ts'
@@ -40,6 +41,7 @@ export const areas = [
   systemConfigsArea,
   configsArea,
   phoneNumbersArea,
+  quotasArea,
   devicesArea,
   accessListsArea,
   rateLimitsArea,

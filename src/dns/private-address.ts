@@ -14,6 +14,9 @@ const inside: readonly Cidr[] = [
   '224.0.0.0/3',
   '::/127',
   '64:ff9b:1::/48',
+  '100::/64',
+  // Teredo: the IPv4 address in it is hidden.
+  '2001::/32',
   'fc00::/7',
   'fe80::/10',
   'fec0::/10',

@@ -361,7 +361,7 @@ export const createQueue = ({ store, log }: Tools) => {
     tidying: (daysKept: () => Promise<number>): Round => ({
       name: 'work outcomes',
       everySeconds: 3600,
-      run: async () => rows.forgetFinishedBefore(clock.now() - (await daysKept()) * dayMs),
+      run: async (signal) => rows.forgetFinishedBefore(clock.now() - (await daysKept()) * dayMs, signal),
     }),
   }
 }

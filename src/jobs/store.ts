@@ -1,6 +1,7 @@
 import { failure } from '../lib/failure.ts'
 import { conflict } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
+import { forgetRows } from '../storage/forgetting.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, oneOf, type RowOf, table, text } from '../storage/table.ts'
 
@@ -150,10 +151,17 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
     expect: { rows: 1, orElse: () => failure('bad_identifier', { cause: id }) },
   }),
 
-  forgetFinishedBefore: (unixMs: number) =>
-    writeUnrecorded([
-      { sql: "DELETE FROM work WHERE state <> 'waiting' AND finished_at < $1", params: [unixMs] },
-    ]),
+  forgetFinishedBefore: (unixMs: number, signal: AbortSignal) =>
+    forgetRows(
+      { all, writeUnrecorded },
+      {
+        table: 'work',
+        key: ['kind', 'id'],
+        where: "state <> 'waiting' AND finished_at < $1",
+        params: [unixMs],
+      },
+      signal,
+    ),
 
   /** In the order of kinds and ids. */
   async page({ kind, state, accountId, after, limit, descending }: WorkQuery): Promise<Work[]> {

@@ -36,11 +36,14 @@ export interface FrameFailures {
   precondition_failed: { message?: string }
   too_large: { limit: number }
   uri_too_long: { limit: number }
+  record_too_large: { kind: string; bytes: number; limit: number }
+  quota_exceeded: { what: string; limit: number }
   range_not_satisfiable: Record<never, never>
   too_many_requests: { retryAfterSeconds: number }
   no_media_switch: Record<never, never>
   not_configured: { message: string }
   datastore_unreachable: Record<never, never>
+  datastore_full: Record<never, never>
   lease_lost: Record<never, never>
   timeout: Record<never, never>
 }
@@ -73,6 +76,10 @@ export class Failure<K extends FailureKind = FailureKind> extends Error {
 
 export const failure = <K extends FailureKind>(kind: K, details: FailureDetails[K], reason?: unknown) =>
   new Failure(kind, details, reason)
+
+/** Whether the store cannot be written now: nothing is wrong with what was asked, and the same may succeed later. */
+export const isOutage = (error: unknown) =>
+  error instanceof Failure && (error.kind === 'datastore_unreachable' || error.kind === 'datastore_full')
 
 /** The 400 `validation error` with these problems. */
 export const invalid = (problems: Problems, metadata?: Record<string, unknown>) =>

@@ -6,22 +6,24 @@ const secretKey =
 const secretText =
   /"(?:password|credentials|api_key|secret|\w*_secret|private_key|pin|recovery_codes|authorization_header|\w*_password)":/
 
-const masked = '***'
+/** What stands in the place of a secret. */
+export const masked = '***'
 
-const mask = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(mask)
+/** The same value with those of secret keys replaced. */
+export const withoutSecrets = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withoutSecrets)
   if (value === null || typeof value !== 'object') return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      secretKey.test(key) && inner !== null ? masked : mask(inner),
+      secretKey.test(key) && inner !== null ? masked : withoutSecrets(inner),
     ]),
   )
 }
 
 /** The same JSON text with the values of secret keys replaced. Texts without such a key pass unparsed. */
 export const maskSecrets = (json: string | undefined) =>
-  json !== undefined && secretText.test(json) ? JSON.stringify(mask(JSON.parse(json))) : json
+  json !== undefined && secretText.test(json) ? JSON.stringify(withoutSecrets(JSON.parse(json))) : json
 
 export const isSecretKey = (key: string) => secretKey.test(key)
 

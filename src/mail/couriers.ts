@@ -1,7 +1,7 @@
-import { mkdir, open, rename } from 'node:fs/promises'
+import { mkdir, open, opendir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Transporter } from 'nodemailer'
-import { isoTime } from '../lib/clock.ts'
+import { type Clock, isoTime } from '../lib/clock.ts'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
 import { memberOf } from '../lib/member.ts'
 import type { LetterErrand } from './letter.ts'
@@ -44,28 +44,67 @@ export const courierBySmtp = (url: string): Courier => {
 }
 
 const writeDurably = async (file: string, bytes: Buffer) => {
-  const handle = await open(`${file}.part`, 'w', 0o600)
+  const part = `${file}.part`
+  const handle = await open(part, 'w', 0o600)
   try {
     await handle.writeFile(bytes)
     await handle.sync()
+  } catch (error) {
+    // Half a letter on a full disk would keep the room that the next try needs.
+    await rm(part, { force: true })
+    throw error
   } finally {
     await handle.close()
   }
   // A reader of the folder never meets half a letter.
-  await rename(`${file}.part`, file)
+  await rename(part, file)
 }
 
-/** Into files, for servers without SMTP: people read them with any mail program. */
-export const courierToFolder = (folder: string): Courier => ({
-  async carry(message, _from, { id, payload: { created } }) {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    // The same name when a crash lets the letter be written again.
-    const name = `${isoTime(created).replaceAll(':', '-')}-${id.slice(12)}.eml`
-    await writeDurably(join(folder, name), message)
-    return name
-  },
-  close() {},
-})
+/** How long letters lie in a folder. */
+interface Keeping {
+  clock: Clock
+  daysKept(): Promise<number>
+}
+
+const dayMs = 86_400_000
+const hourMs = 3_600_000
+
+/** Names begin with the time at which the letter was made, and so are in its order. */
+const nameAt = (unixMs: number) => isoTime(unixMs).replaceAll(':', '-')
+
+const removeBefore = async (folder: string, name: string) => {
+  for await (const entry of await opendir(folder)) {
+    if (!entry.name.endsWith('.eml') && !entry.name.endsWith('.eml.part')) continue
+    if (entry.name < name) await rm(join(folder, entry.name), { force: true })
+  }
+}
+
+/**
+ * Into files, for servers without SMTP: people read them with any mail program. Whatever is too old goes, once an hour
+ * at most, when another letter comes: without one the folder does not grow.
+ */
+export const courierToFolder = (folder: string, { clock, daysKept }: Keeping): Courier => {
+  let tidiedAt = 0
+
+  const tidy = async () => {
+    const now = clock.now()
+    if (now - tidiedAt < hourMs) return
+    tidiedAt = now
+    await removeBefore(folder, nameAt(now - (await daysKept()) * dayMs))
+  }
+
+  return {
+    async carry(message, _from, { id, payload: { created } }) {
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await tidy()
+      // The same name when a crash lets the letter be written again.
+      const name = `${nameAt(created)}-${id.slice(12)}.eml`
+      await writeDurably(join(folder, name), message)
+      return name
+    },
+    close() {},
+  }
+}
 
 // Said about one letter; every other code is about the connection or the sign-in at the server.
 const aboutTheLetter = new Set<unknown>(['EENVELOPE', 'EMESSAGE'])

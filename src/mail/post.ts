@@ -176,9 +176,9 @@ export const createPost = ({ store, keyring, settings, senders, courier, documen
     letters,
 
     /** Forgets attempts that are older than the settings say. */
-    async tidy() {
+    async tidy(signal: AbortSignal) {
       const { mail_log_days: days } = await settings.of('crossbar')
-      await attempts.forgetBefore(clock.now() - days * 24 * 60 * minute)
+      await attempts.forgetBefore(clock.now() - days * 24 * 60 * minute, signal)
     },
 
     close: () => courier.close(),

@@ -1,5 +1,6 @@
 import { newId } from '../lib/ids.ts'
 import type { Statement } from '../storage/db.ts'
+import { forgetRows } from '../storage/forgetting.ts'
 import type { Store } from '../storage/store.ts'
 import { integer, oneOf, type RowOf, table, text } from '../storage/table.ts'
 
@@ -33,9 +34,13 @@ type Attempt = RowOf<typeof attempts>
 const insert = attempts.insert()
 
 /** The log of attempts to deliver letters. */
-export const createAttemptRows = ({ writeUnrecorded }: Store) => ({
+export const createAttemptRows = (store: Store) => ({
   add: (attempt: Omit<Attempt, 'id'>): Statement => insert({ ...attempt, id: newId(attempt.at) }),
 
-  forgetBefore: (unixMs: number) =>
-    writeUnrecorded([{ sql: 'DELETE FROM mail_attempts WHERE at < $1', params: [unixMs] }]),
+  forgetBefore: (unixMs: number, signal: AbortSignal) =>
+    forgetRows(
+      store,
+      { table: 'mail_attempts', key: ['account_id', 'id'], where: 'at < $1', params: [unixMs] },
+      signal,
+    ),
 })

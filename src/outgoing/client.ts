@@ -1,7 +1,21 @@
+import { lookup } from 'node:dns/promises'
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+import { isIP } from 'node:net'
+import { pipeline, type Readable, type Transform } from 'node:stream'
+import { createGunzip, createInflate } from 'node:zlib'
 import type { Log } from '../lib/log.ts'
+import {
+  type AllowedHosts,
+  createJudgedLookup,
+  type LookUpAll,
+  literalIn,
+  PrivateHost,
+  requireAllowed,
+} from './judged-lookup.ts'
 
 /** How a call to somebody else's server came to nothing. */
-type OutgoingFault = 'unreachable' | 'timeout' | 'too_large' | 'malformed' | 'aborted'
+type OutgoingFault = 'unreachable' | 'timeout' | 'too_large' | 'malformed' | 'aborted' | 'private'
 
 /** Its message names no more of the address than the host: paths and queries hold keys. */
 export class OutgoingError extends Error {
@@ -29,6 +43,8 @@ export interface OutgoingCall {
   maxBytes: number
   /** Gives the call up. */
   signal?: AbortSignal
+  /** The operator itself has configured where this leads: it may lead into private networks. */
+  isOperators?: true
 }
 
 export interface OutgoingAnswer {
@@ -42,11 +58,13 @@ export interface OutgoingAnswer {
 /** Calls to servers of others: bounded in time and size, never redirected. */
 export interface Outgoing {
   send(call: OutgoingCall): Promise<OutgoingAnswer>
+  /** Ends what is kept open. */
+  close(): void
 }
 
 interface Target {
   host: string
-  address: string
+  address: URL
   headers: Record<string, string>
 }
 
@@ -60,36 +78,50 @@ const targetOf = (url: string): Target => {
   const credentials = username
     ? { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
     : undefined
-  return { host, address: parsed.href, headers: { ...credentials } }
+  return { host, address: parsed, headers: { ...credentials } }
 }
 
-const requestOf = (call: OutgoingCall, target: Target, signal: AbortSignal): RequestInit => {
-  const body = call.body ?? (call.json === undefined ? undefined : JSON.stringify(call.json))
-  const type = call.json === undefined ? undefined : { 'content-type': 'application/json' }
-  return {
-    method: call.method,
-    headers: { accept: 'application/json', ...type, ...target.headers, ...call.headers },
-    // A redirect would lead to an address that nobody configured: it is an answer like any other.
-    redirect: 'manual',
-    signal,
-    ...(body === undefined ? {} : { body }),
-  }
+const lowerCased = (headers: Readonly<Record<string, string>> = {}) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+const bodyOf = ({ body, json }: OutgoingCall) =>
+  body ?? (json === undefined ? undefined : JSON.stringify(json))
+
+const headersOf = (call: OutgoingCall, target: Target, body: string | undefined) => ({
+  accept: 'application/json',
+  'accept-encoding': 'gzip, deflate',
+  ...(call.json === undefined ? {} : { 'content-type': 'application/json' }),
+  ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+  ...target.headers,
+  ...lowerCased(call.headers),
+})
+
+const decompressors: Readonly<Record<string, () => Transform>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
 }
 
-const readBounded = async (response: Response, maxBytes: number): Promise<Buffer | undefined> => {
-  if (Number(response.headers.get('content-length') ?? 0) > maxBytes) {
-    await response.body?.cancel()
-    return undefined
-  }
-  const chunks: Uint8Array[] = []
+const readBounded = async (response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> => {
+  if (Number(response.headers['content-length'] ?? 0) > maxBytes) return undefined
+  const decompressor = decompressors[response.headers['content-encoding'] ?? '']?.()
+  const source: Readable = decompressor ? pipeline(response, decompressor, () => undefined) : response
+  const chunks: Buffer[] = []
   let size = 0
-  // Leaving the loop cancels the rest.
-  for await (const chunk of response.body ?? []) {
+  // Leaving the loop ends the rest.
+  for await (const chunk of source) {
     size += chunk.length
     if (size > maxBytes) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
+}
+
+const headersIn = ({ rawHeaders }: IncomingMessage) => {
+  const headers = new Headers()
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] as string, rawHeaders[at + 1] as string)
+  return headers
 }
 
 const parse = (text: string, host: string): unknown => {
@@ -100,19 +132,62 @@ const parse = (text: string, host: string): unknown => {
   }
 }
 
-export const createOutgoing = (log: Log): Outgoing => {
+// A server that was called is likely to be called again soon.
+const kept = { keepAlive: true, timeout: 30_000 }
+
+interface Tools {
+  log: Log
+  /** Hosts of private networks that may be called for customers. */
+  allowedPrivateHosts: AllowedHosts
+  lookUpAll?: LookUpAll
+}
+
+const isPrivate = (error: unknown) => error instanceof PrivateHost
+
+export const createOutgoing = ({ log, allowedPrivateHosts, lookUpAll = lookup }: Tools): Outgoing => {
+  const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
+  const judged = createJudgedLookup(lookUpAll, allowedPrivateHosts)
+
+  /** Judged calls have a socket each: one that leads to where only the operator may go is never shared with them. */
+  const wayOf = async ({ isOperators }: OutgoingCall, { protocol, hostname }: URL) => {
+    if (isOperators) return { agent: protocol === 'https:' ? agents.https : agents.http }
+    const literal = literalIn(hostname)
+    if (isIP(literal)) await requireAllowed(literal, allowedPrivateHosts)
+    return { agent: false as const, lookup: judged }
+  }
+
+  /** The answer's head. Redirects are answers like any other: they would lead where nobody has looked. */
+  const ask = async (call: OutgoingCall, target: Target, signal: AbortSignal): Promise<IncomingMessage> => {
+    const { address } = target
+    const body = bodyOf(call)
+    const way = await wayOf(call, address)
+    const options = { method: call.method, headers: headersOf(call, target, body), signal, ...way }
+    return new Promise((resolve, reject) => {
+      const request = address.protocol === 'https:' ? https.request : http.request
+      request(address, options, resolve).on('error', reject).end(body)
+    })
+  }
+
   const attempt = async (call: OutgoingCall, target: Target): Promise<OutgoingAnswer> => {
     const deadline = AbortSignal.timeout(call.timeoutMs)
     const signal = call.signal ? AbortSignal.any([deadline, call.signal]) : deadline
     try {
-      const response = await fetch(target.address, requestOf(call, target, signal))
+      const response = await ask(call, target, signal)
       const bytes = await readBounded(response, call.maxBytes)
-      if (!bytes) throw new OutgoingError('too_large', target.host)
+      if (!bytes) {
+        response.destroy()
+        throw new OutgoingError('too_large', target.host)
+      }
       const text = bytes.toString('utf8')
-      const { status, headers } = response
-      return { status, headers, text, json: () => parse(text, target.host) }
+      return {
+        status: response.statusCode ?? 0,
+        headers: headersIn(response),
+        text,
+        json: () => parse(text, target.host),
+      }
     } catch (error) {
       if (error instanceof OutgoingError) throw error
+      if (isPrivate(error)) throw new OutgoingError('private', target.host, error)
       if (deadline.aborted) throw new OutgoingError('timeout', target.host)
       throw new OutgoingError(signal.aborted ? 'aborted' : 'unreachable', target.host, error)
     }
@@ -129,6 +204,10 @@ export const createOutgoing = (log: Log): Outgoing => {
         }
         throw error
       }
+    },
+
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy()
     },
   }
 }

@@ -106,6 +106,7 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Tools): Gateway
         headers: { 'content-type': 'application/json', ...identity, ...proof, ...headers },
         timeoutMs,
         maxBytes: mostBytes,
+        isOperators: true,
       })
       return { answer }
     } catch (error) {

@@ -94,6 +94,12 @@ const crossbar = section({
     default: 31,
     description: 'How long attempts to deliver a mail are kept',
   }),
+  mail_outbox_days: Type.Integer({
+    minimum: 1,
+    maximum: 3650,
+    default: 31,
+    description: 'How long mails stay in the folder that they are written to where there is no SMTP server',
+  }),
   work_outcome_days: Type.Integer({
     minimum: 1,
     maximum: 365,
@@ -121,6 +127,12 @@ const auth = section({
   }),
   log_failed_attempts: flag(true, 'Keep refused sign-ins'),
   log_successful_attempts: flag(false, 'Keep sign-ins'),
+  login_attempt_days: Type.Integer({
+    minimum: 1,
+    maximum: 3650,
+    default: 92,
+    description: 'How long attempts to sign in are kept',
+  }),
   renew: flag(true, 'Let a token be renewed'),
   reset_identity_secret_on_rehash: flag(true, 'A new password ends the sessions of the user'),
   generate_username_if_empty: flag(true, 'Make up a user name when only a password is given'),
@@ -128,6 +140,14 @@ const auth = section({
   failed_attempts_until_lock: Type.Integer({ minimum: 1, default: 10 }),
   lock_s: Type.Integer({ minimum: 1, default: 600 }),
   auth_modules: AuthModules,
+})
+
+const keptDays = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 36_500, default: fallback, description })
+
+const events = section({
+  events_retention_days: keptDays(31, 'How long events are kept; 0: for ever'),
+  audit_retention_days: keptDays(0, 'How long audit entries are kept; 0: for ever'),
 })
 
 const bucketKeys = {
@@ -143,7 +163,7 @@ const tokenBuckets = Type.Object(bucketKeys, {
 })
 
 /** The documents that no area owns. */
-export const frameSettings = { crossbar, 'crossbar.auth': auth, token_buckets: tokenBuckets }
+export const frameSettings = { crossbar, 'crossbar.auth': auth, token_buckets: tokenBuckets, events }
 
 type FrameSettings = typeof frameSettings
 

@@ -1,6 +1,8 @@
 import type { Clock } from '../lib/clock.ts'
+import { differencesBetween } from '../lib/differences.ts'
 import { type Failure, failure } from '../lib/failure.ts'
 import { newId, randomHex } from '../lib/ids.ts'
+import type { Json } from '../lib/json.ts'
 import { maskSecrets } from '../lib/secrets.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
@@ -40,7 +42,12 @@ export interface Change {
   kind: string
   id: string
   action: 'created' | 'edited' | 'deleted'
-  /** JSON texts of the public record. Secrets are masked before they are kept. */
+  /** What people call the record, where that is not its id. */
+  name?: string | undefined
+  /**
+   * JSON texts of the public record. Of both the audit entry keeps what differs, of one the text; secrets are masked
+   * before they are kept.
+   */
   before?: string
   after?: string
 }
@@ -74,6 +81,9 @@ const auditLog = table('audit_log', {
   author: text(),
   beforeDoc: optional(text()),
   afterDoc: optional(text()),
+  /** JSON text: an array of differences. */
+  changes: optional(text()),
+  recordName: optional(text()),
 })
 const outbox = table('outbox', {
   accountId: text(),
@@ -99,6 +109,13 @@ export interface Count {
   category: string
   item: string
   delta: number
+}
+
+/** What is stored of something. */
+interface Sized {
+  readonly kind: string
+  readonly docText: string
+  readonly hiddenText: string
 }
 
 /** An account that leaves its place in the tree with all that it, and those below it, have. */
@@ -133,6 +150,12 @@ export class ChangeSet {
   /** Accounts that begin here, by id: nobody can look up yet who stands above them. */
   readonly newcomers = new Map<string, Newcomer>()
   readonly transfers: Transfer[] = []
+  /** What is stored, by which its size is judged. */
+  readonly kept: Sized[] = []
+  /** The records that their accounts have not had before. */
+  readonly born: Pick<ClaimHolder, 'accountId' | 'kind'>[] = []
+  /** What accounts have of bytes of files more than before; less is negative. */
+  readonly filed: { accountId: string; bytes: number }[] = []
   /** Counts are put right: nobody asked for more than there was, and nobody pays for it at once. */
   isCorrection = false
   /** What is still to be heard before the change set is committed. */
@@ -150,6 +173,19 @@ export class ChangeSet {
 
   add(...statements: readonly Statement[]) {
     this.statements.push(...statements)
+    return this
+  }
+
+  /** Names a record that is stored by the statements: its size is judged, and if it is new its number. */
+  keep(record: Sized & Pick<ClaimHolder, 'accountId' | 'kind'>, { isNew }: { isNew: boolean }) {
+    this.kept.push(record)
+    if (isNew) this.born.push(record)
+    return this
+  }
+
+  /** Names the JSON text of a row that is no record of its own: its size is judged. */
+  keepText(kind: string, docText: string) {
+    this.kept.push({ kind, docText, hiddenText: '' })
     return this
   }
 
@@ -194,6 +230,9 @@ export class ChangeSet {
       this.counts,
       this.errands,
       this.told,
+      this.kept,
+      this.born,
+      this.filed,
     ]
     const copies = lists.map((list) => [...list])
     return () => {
@@ -227,12 +266,35 @@ export class ChangeSet {
 /** The failure of a lost race: `commitRetrying` reads again and repeats the operation. */
 export const conflict = () => failure('datastore_conflict', {})
 
+/** What people call a record. */
+export const nameOf = ({ name, username }: { name?: unknown; username?: unknown }) => {
+  const called = name ?? username
+  return typeof called === 'string' ? called.slice(0, 256) : undefined
+}
+
+/** What an audit entry tells of a record. An edit is told by what differs: a whole copy each time would have no end. */
+const contentOf = ({ before, after, name }: Change) => {
+  if (before === undefined || after === undefined)
+    return {
+      beforeDoc: maskSecrets(before),
+      afterDoc: maskSecrets(after),
+      changes: undefined,
+      recordName: name,
+    }
+  const record: Json = JSON.parse(after)
+  return {
+    beforeDoc: undefined,
+    afterDoc: undefined,
+    changes: JSON.stringify(differencesBetween(JSON.parse(before), record)),
+    recordName: name ?? nameOf(record),
+  }
+}
+
 const feedOf = (change: Change, id: string, at: number, author: string): Append[] => {
   const { accountId, kind, id: recordId, action } = change
   const place = { accountId, id, at, kind, recordId }
-  const [beforeDoc, afterDoc] = [maskSecrets(change.before), maskSecrets(change.after)]
   return [
-    auditLog.append({ ...place, action, author, beforeDoc, afterDoc }),
+    auditLog.append({ ...place, action, author, ...contentOf(change) }),
     outbox.append({ ...place, event: eventNames[action] }),
   ]
 }

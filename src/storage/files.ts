@@ -1,3 +1,4 @@
+import type { FileKind } from '../lib/file-kinds.ts'
 import { fingerprint } from '../lib/secrets.ts'
 import type { ChangeSet } from './change-set.ts'
 import { createCollection } from './collection.ts'
@@ -27,7 +28,7 @@ type FileRecord = StoredRecord<FileDoc, FileHidden>
  * Small files that people upload, kept in the store, where every machine finds them. Whoever puts them there bounds
  * their size: each is read and written as one.
  */
-export const createFiles = (store: Store, kind: string) => {
+export const createFiles = (store: Store, kind: FileKind) => {
   const collection = createCollection<FileDoc, FileHidden>(store, {
     kind,
     sortKey: (_doc, id) => id,
@@ -71,6 +72,7 @@ export const createFiles = (store: Store, kind: string) => {
       const after = before ? collection.revise(before, content) : collection.draft(accountId, content, id)
       if (before) collection.replace(set, before, after)
       else collection.insert(set, after)
+      set.filed.push({ accountId, bytes: bytes.length - (before?.doc.size ?? 0) })
       return after
     },
   }

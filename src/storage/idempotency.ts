@@ -1,5 +1,6 @@
 import type { Failure } from '../lib/failure.ts'
 import type { Statement } from './db.ts'
+import { forgetRows } from './forgetting.ts'
 import type { Holder } from './leases.ts'
 import type { Store } from './store.ts'
 
@@ -150,8 +151,15 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
     return rows.length > 0
   },
 
-  forgetOlderThan: (unixMilliseconds: number) =>
-    writeUnrecorded([
-      { sql: 'DELETE FROM idempotency_keys WHERE begun_at < $1', params: [unixMilliseconds] },
-    ]),
+  forgetOlderThan: (unixMilliseconds: number, signal: AbortSignal) =>
+    forgetRows(
+      { all, writeUnrecorded },
+      {
+        table: 'idempotency_keys',
+        key: ['account_id', 'idem_key'],
+        where: 'begun_at < $1',
+        params: [unixMilliseconds],
+      },
+      signal,
+    ),
 })

@@ -158,6 +158,18 @@ const wasCutOff = (error: Error & { code?: string }) =>
 export const isServerError = (error: unknown): error is pg.DatabaseError =>
   error instanceof pg.DatabaseError && !isGoodbye(error.code)
 
+const diskFull = '53100'
+
+// Classes 53 and 58: the server is out of memory or connections, or its disk fails.
+const isInTrouble = (code: string | undefined) => code !== undefined && /^(53|58)/.test(code)
+
+/** What an error is to whoever asked: one that another try may not meet, or a fault of the statement. */
+export const outageOf = (error: unknown): unknown => {
+  if (!isServerError(error)) return failure('datastore_unreachable', {}, error)
+  if (error.code === diskFull) return failure('datastore_full', {}, error)
+  return isInTrouble(error.code) ? failure('datastore_unreachable', {}, error) : error
+}
+
 /** Deadlock or serialization failure: the same work may well succeed when it is tried again. */
 export const isTransient = (error: unknown) =>
   isServerError(error) && (error.code === '40P01' || error.code === '40001')
@@ -174,7 +186,7 @@ export const isUnfindable = (value: Value) => typeof value === 'string' && value
 
 /** What whoever writes is told: the server's own words, unless it was sent what it cannot hold. */
 export const verdictOnWrite = (error: unknown) => {
-  if (!isUnstorableText(error)) return error
+  if (!isUnstorableText(error)) return outageOf(error)
   const problems = { text: { invalid: { message: 'Text must not contain NUL characters' } } }
   return failure('validation_error', { problems }, error)
 }

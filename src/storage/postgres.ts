@@ -13,6 +13,7 @@ import {
   isUnfindable,
   isUnstorableText,
   type Link,
+  outageOf,
   streamOf,
   verdictOnWrite,
 } from './postgres-link.ts'
@@ -42,9 +43,6 @@ interface PendingWrite {
   resolve: () => void
   reject: (error: unknown) => void
 }
-
-const unreachable = (error: unknown) =>
-  isServerError(error) ? error : failure('datastore_unreachable', {}, error)
 
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
 export const openPostgres = (url: string, patienceMilliseconds = 10_000): Database => {
@@ -100,10 +98,10 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
         // Whoever looks for what cannot be there finds nothing.
         if (isUnstorableText(error) && params.some(isUnfindable))
           return query(link, sql, params.map(findable))
-        if (isServerError(error)) throw error
+        if (isServerError(error)) throw outageOf(error)
         link.leave(client)
         if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds)
-          throw unreachable(error)
+          throw outageOf(error)
       }
     }
   }
@@ -154,7 +152,7 @@ const createFence = (ear: Link) => {
       const client = await ear.open()
       await ear.say(client, '')
     } catch (error) {
-      throw unreachable(error)
+      throw outageOf(error)
     }
   }
 
@@ -241,15 +239,14 @@ const createWriter = (
   ) => {
     const isLost = !isServerError(error)
     if (isLost && (mayHaveEffect || isLate)) {
-      for (const entry of batch) entry.reject(unreachable(error))
+      for (const entry of batch) entry.reject(outageOf(error))
       return
     }
     const again = isLost || batch.length > 1 || isTransient(error)
     for (const entry of batch) {
       entry.attempts += 1
       entry.alone ||= !isLost
-      if (!again || entry.attempts > attemptsPerWrite)
-        entry.reject(isLost ? unreachable(error) : verdictOnWrite(error))
+      if (!again || entry.attempts > attemptsPerWrite) entry.reject(verdictOnWrite(error))
     }
     if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
   }

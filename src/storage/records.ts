@@ -1,7 +1,8 @@
 import type { Json } from '../lib/json.ts'
 import { createRecordCache } from './cache.ts'
-import { type ChangeSet, type Claim, type ClaimHolder, conflict } from './change-set.ts'
+import { type ChangeSet, type Claim, type ClaimHolder, conflict, nameOf } from './change-set.ts'
 import { cacheKey, type Database, type Row } from './db.ts'
+import { createRecordCounts } from './record-counts.ts'
 import { integer, keyset, type RowOf, shape, table, text } from './table.ts'
 
 /** A stored record. Its texts are parsed at most once, and the parsed objects are shared: never change them. */
@@ -173,6 +174,9 @@ export const createRecords = (db: Database) => {
     /** Another number after every change of any record: what was made of records is good while it stays. */
     era: () => era,
 
+    /** How many records accounts may still have. */
+    counts: createRecordCounts(db),
+
     /** The record, or undefined. The account comes first: a look-up that could cross accounts does not exist. */
     find<K extends string>(accountId: string, kind: K, id: string) {
       const found = isStorable(id)
@@ -262,6 +266,7 @@ const deleteSql = 'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND i
 export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>
   set
     .add(newborn(record, { rows: 1, orElse: conflict }))
+    .keep(record, { isNew: true })
     .record({ ...holderOf(record), action: 'created', after: record.docText })
 
 /** What the audit entry of a replacement tells: JSON texts. */
@@ -295,6 +300,7 @@ export const updateRecord = (
       ],
       { rows: 1, orElse: conflict },
     )
+    .keep(after, { isNew: false })
     .record({ ...holderOf(after), action: 'edited', ...audited })
 
 /** Adds a removal, which happens only if `record` is still what is stored. */
@@ -304,7 +310,7 @@ export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object
       rows: 1,
       orElse: conflict,
     })
-    .record({ ...holderOf(record), action: 'deleted', before: record.docText })
+    .record({ ...holderOf(record), action: 'deleted', name: nameOf(record.doc) })
 
 /** Fails the change set unless the record is there; nobody removes it before the change set is done. */
 export const requireRecord = (set: ChangeSet, { accountId, kind, id }: ClaimHolder) =>

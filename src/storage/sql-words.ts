@@ -19,6 +19,8 @@ export interface SqlWords {
   httpDate(unixSeconds: string): string
   /** A number that is not negative, and has no more digits, with leading zeros. */
   padded(number: string, digits: number): string
+  /** A whole number in a JSON object that stands as text; NULL when it is not there. */
+  integerIn(json: string, key: string): string
   /** What stands behind FROM to join with a JSON list of pairs of texts: rows `pairs.a`, `pairs.b`. */
   pairs(json: string): string
   /** What makes a statement happen once for each of many rows. */
@@ -57,6 +59,7 @@ const sqlite: SqlWords = {
       ${named(monthNames, part('%m'))}, ${part(' %Y %H:%M:%S GMT')})`
   },
   padded: (number, digits) => `substr('${'0'.repeat(digits)}' || (${number}), -${digits})`,
+  integerIn: (json, key) => `CAST(${json} ->> ${quoted(key)} AS INTEGER)`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
   forEachRow: sqliteForEachRow,
   takeTurn: () => undefined,
@@ -76,6 +79,7 @@ const postgres: SqlWords = {
   isoDateAndTime: (seconds) => `translate(${timestampOf(seconds)}::text, ' ', 'T') || 'Z'`,
   httpDate: (seconds) => `to_char(${timestampOf(seconds)}, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')`,
   padded: (number, digits) => `lpad((${number})::text, ${digits}, '0')`,
+  integerIn: (json, key) => `(${json}::json ->> ${quoted(key)})::bigint`,
   pairs: (json) =>
     `(SELECT pair ->> 0 AS a, pair ->> 1 AS b FROM json_array_elements(${json}::json) AS pair) AS pairs`,
   forEachRow: postgresForEachRow,

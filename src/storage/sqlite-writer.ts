@@ -85,7 +85,13 @@ const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
 /** Each write has a savepoint, and so a verdict, of its own. */
 const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
   prepared('BEGIN IMMEDIATE').run()
-  const outcomes = writes.map(attempt)
+  const outcomes: Outcome[] = []
+  for (const write of writes) {
+    const outcome = attempt(write)
+    // A full disk has ended the transaction: with this write those before it are undone, and nobody's is to follow.
+    if (!connection.isTransaction) return writes.map(() => outcome)
+    outcomes.push(outcome)
+  }
   const isChanged = outcomes.includes('done')
   if (isChanged) prepared(countCommit).run(processId)
   prepared(isChanged ? 'COMMIT' : 'ROLLBACK').run()

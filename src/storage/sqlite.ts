@@ -28,6 +28,7 @@ const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
 
 const mostQueries = 500
 const exportThreads = 2
+const mostWriters = 100
 
 interface Query {
   statement: StatementSync
@@ -53,6 +54,7 @@ export const openSqlite = (file: string): Database => {
   connection.exec(
     'CREATE TABLE IF NOT EXISTS writers (process TEXT PRIMARY KEY, commits INTEGER NOT NULL) WITHOUT ROWID',
   )
+  foldWriters(connection)
   const processId = randomHex(8)
   const listeners: StaleListener[] = []
   const announce = (keys: readonly string[] | 'everything') => {
@@ -124,6 +126,20 @@ export const openSqlite = (file: string): Database => {
   }
 }
 
+/**
+ * Commands come and go, and each leaves a row, which all others read again and again. Of many one is left; whoever
+ * runs meanwhile takes what it had itself for another's, and forgets once what it has cached.
+ */
+const foldWriters = (connection: DatabaseSync) => {
+  const writers = Number(connection.prepare('SELECT count(*) AS count FROM writers').get()?.count)
+  if (writers <= mostWriters) return
+  connection.exec(`BEGIN IMMEDIATE;
+    INSERT INTO writers (process, commits) SELECT 'folded', total(commits) FROM writers WHERE process <> 'folded'
+      ON CONFLICT (process) DO UPDATE SET commits = commits + excluded.commits;
+    DELETE FROM writers WHERE process <> 'folded';
+    COMMIT`)
+}
+
 /** Looks whether another process has committed. The file tells cheaply that somebody has; the counters, who. */
 const createFence = (connection: DatabaseSync, processId: string, announce: StaleListener) => {
   const dataVersion = connection.prepare('PRAGMA data_version')
@@ -168,7 +184,18 @@ interface PendingWrite {
 // ask next. All at once, loop and writer would take turns instead of working side by side.
 const leastShared = 12
 
-const isBusy = (message: string) => /database is (locked|busy)/.test(message)
+const isFull = (message: string) => /database or disk is full/.test(message)
+
+// Another process writes for long, or the disk fails: a limit on the size of files shows so as well.
+const isUnreachable = (message: string) =>
+  /database is (locked|busy)|disk I\/O error|unable to open database file|readonly database/.test(message)
+
+/** What a writer's error is to whoever asked for the write. */
+const failureOf = (message: string) => {
+  const reason = new Error(message)
+  if (isFull(message)) return failure('datastore_full', {}, reason)
+  return isUnreachable(message) ? failure('datastore_unreachable', {}, reason) : reason
+}
 
 const appendTexts = new Map<AppendTable, string>()
 
@@ -218,8 +245,7 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
   const settle = (entry: PendingWrite, outcome: Outcome) => {
     if (outcome === 'done') return entry.resolve()
     if ('broken' in outcome) return entry.reject(entry.write.statements[outcome.broken]?.expect?.orElse())
-    const reason = new Error(outcome.error)
-    entry.reject(isBusy(outcome.error) ? failure('datastore_unreachable', {}, reason) : reason)
+    entry.reject(failureOf(outcome.error))
   }
 
   const runBatch = async (batch: PendingWrite[]) => {

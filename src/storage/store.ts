@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
-import { Failure } from '../lib/failure.ts'
+import { Failure, isOutage } from '../lib/failure.ts'
 import { type ChangeSet, writeOf } from './change-set.ts'
-import type { Database, Statement } from './db.ts'
+import type { Database, Statement, Write } from './db.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { createRecords, type Records } from './records.ts'
 import { deliver, type Hearing } from './signal.ts'
@@ -29,7 +29,12 @@ export interface Store {
    */
   commit(...sets: ChangeSet[]): Promise<void>
   /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
-  writeUnrecorded(statements: readonly Statement[]): Promise<void>
+  writeUnrecorded(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
+  /**
+   * Whether the store takes writes. It is asked only when a write found no room or no disk: until then, it does. A
+   * server on a disk that has room again goes on by itself.
+   */
+  canWrite(): Promise<boolean>
   /** Has signals heard from now on. */
   hear(...hearings: readonly Hearing[]): void
   /** Has a gate judge everything that is to be written from now on. */
@@ -42,16 +47,45 @@ export interface Store {
  */
 export type Gate = (sets: readonly ChangeSet[], write: () => Promise<void>) => Promise<void>
 
+// More than a store finds room for in what it has already.
+const probeBytes = 65_536
+const probeName = 'probe'
+
+const giveRoomBack: Statement[] = [{ sql: 'DELETE FROM leases WHERE name = $1', params: [probeName] }]
+
+const takeRoom: Statement[] = [
+  ...giveRoomBack,
+  {
+    sql: 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, 0) ON CONFLICT DO NOTHING',
+    params: [probeName, '', ' '.repeat(probeBytes)],
+  },
+]
+
 export const createStore = (db: Database, clock: Clock): Store => {
   const hearings = new Map<string, Hearing[]>()
   const gates: Gate[] = []
+
+  let isInTrouble = false
+
+  const noticing = async (write: Write) => {
+    try {
+      await db.write(write)
+    } catch (error) {
+      isInTrouble ||= isOutage(error)
+      throw error
+    }
+  }
+
+  const probe = async () => {
+    for (const statements of [takeRoom, giveRoomBack]) await db.write({ statements, stale: [] })
+  }
 
   const isTelling = (sets: readonly ChangeSet[]) => sets.some(({ told }) => told.length > 0)
 
   const write = async (sets: readonly ChangeSet[]) => {
     // Gates have things to tell as well.
     if (isTelling(sets)) await deliver(sets, hearings)
-    await db.write(writeOf(sets, clock))
+    await noticing(writeOf(sets, clock))
   }
 
   const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>
@@ -73,7 +107,17 @@ export const createStore = (db: Database, clock: Clock): Store => {
       await passing(sets, gates)
       for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
     },
-    writeUnrecorded: (statements) => db.write({ statements, stale: [] }),
+    writeUnrecorded: (statements, stale = []) => noticing({ statements, stale }),
+    async canWrite() {
+      if (!isInTrouble) return true
+      try {
+        await probe()
+        isInTrouble = false
+      } catch (error) {
+        if (!isOutage(error)) throw error
+      }
+      return !isInTrouble
+    },
     hear(...added) {
       for (const hearing of added)
         hearings.set(hearing.name, [...(hearings.get(hearing.name) ?? []), hearing])

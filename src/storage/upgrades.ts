@@ -21,6 +21,8 @@ import { workMoved } from './upgrades/0018-work-moved.ts'
 import { agreements } from './upgrades/0019-agreements.ts'
 import { invoices } from './upgrades/0020-invoices.ts'
 import { longRuns } from './upgrades/0021-long-runs.ts'
+import { auditDifferences } from './upgrades/0027-audit-differences.ts'
+import { retention } from './upgrades/0028-retention.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -64,6 +66,8 @@ export const upgrades: readonly Upgrade[] = [
   agreements,
   invoices,
   longRuns,
+  auditDifferences,
+  retention,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

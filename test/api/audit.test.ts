@@ -3,44 +3,85 @@ import { describeEngines, useWorld } from '../support/world.ts'
 
 interface Entry {
   action: string
-  before_doc: string
-  after_doc: string
+  before_doc: string | null
+  after_doc: string | null
+  changes: string | null
+  record_name: string | null
   author: string
 }
 
 describeEngines('the audit log', (engine) => {
   const world = useWorld(engine)
 
-  const lastOf = async (accountId: string, kind: string, recordId: string) => {
+  const entriesOf = async (accountId: string, kind: string, recordId: string) => {
     const entries = await world.server.store.all<Entry>(
-      `SELECT action, before_doc, after_doc, author FROM audit_log
+      `SELECT action, before_doc, after_doc, changes, record_name, author FROM audit_log
         WHERE account_id = $1 AND kind = $2 AND record_id = $3 ORDER BY id`,
       [accountId, kind, recordId],
     )
-    const { action, before_doc, after_doc, author } = entries.at(-1) as Entry
-    return {
-      action,
-      before: JSON.parse(before_doc),
-      after: JSON.parse(after_doc),
+    return entries.map(({ author, changes, ...entry }) => ({
+      ...entry,
+      changes: changes === null ? null : JSON.parse(changes),
       author: JSON.parse(author),
-    }
+    }))
   }
+
+  const lastOf = async (accountId: string, kind: string, recordId: string) => {
+    const entry = (await entriesOf(accountId, kind, recordId)).at(-1)
+    if (!entry) throw new Error('there is no entry')
+    return entry
+  }
+
+  it('keeps a record as it was made, then what differs, then its name', async () => {
+    const { id: accountId } = world.acme
+    const { id, path } = await world.device(world.acme, { name: 'Hall', note: 'x'.repeat(2000) })
+    expect(
+      await world.ada.patch(path, { name: 'Lobby', caller_id: { internal: { name: 'Ada' } } }),
+    ).toSucceed()
+    expect(await world.ada.patch(path, { caller_id: { internal: { name: null } } })).toSucceed()
+    expect(await world.ada.delete(path)).toSucceed()
+    const entries = await entriesOf(accountId, 'device', id)
+    const whole = { before_doc: null, after_doc: null }
+    expect(entries.map(({ author, ...entry }) => entry)).toEqual([
+      {
+        before_doc: null,
+        action: 'created',
+        after_doc: expect.any(String),
+        changes: null,
+        record_name: null,
+      },
+      {
+        ...whole,
+        action: 'edited',
+        record_name: 'Lobby',
+        changes: [
+          { path: 'name', from: 'Hall', to: 'Lobby' },
+          { path: 'caller_id.internal.name', to: 'Ada' },
+        ],
+      },
+      {
+        ...whole,
+        action: 'edited',
+        record_name: 'Lobby',
+        changes: [{ path: 'caller_id.internal.name', from: 'Ada' }],
+      },
+      { ...whole, action: 'deleted', changes: null, record_name: 'Lobby' },
+    ])
+    expect(JSON.parse(String(entries[0]?.after_doc))).toMatchObject({ name: 'Hall', note: 'x'.repeat(2000) })
+  })
 
   it('tells what changed of an account that the record itself does not show', async () => {
     const { id, path } = await world.account()
     expect(await world.operator.put(`${path}/reseller`, {})).toSucceed()
     const promoted = await lastOf(id, 'account', id)
-    expect(promoted).toMatchObject({
-      action: 'edited',
-      before: { is_reseller: false },
-      after: { is_reseller: true },
-    })
+    expect(promoted.changes).toContainEqual({ path: 'is_reseller', from: false, to: true })
     expect(promoted.author.authUserId).toBe(world.operator.id)
 
     expect(await world.operator.patch(path, { enabled: false })).toSucceed()
-    expect(await lastOf(id, 'account', id)).toMatchObject({
-      before: { enabled: true },
-      after: { enabled: false },
+    expect((await lastOf(id, 'account', id)).changes).toContainEqual({
+      path: 'enabled',
+      from: true,
+      to: false,
     })
   })
 
@@ -49,10 +90,11 @@ describeEngines('the audit log', (engine) => {
     const user = await world.user(account, { username: 'sam', password: 'first-secret' })
     const path = `${account.path}/users/${user.id}`
     expect(await world.operator.patch(path, { username: 'sam', password: 'second-secret' })).toSucceed()
-    const { before, after } = await lastOf(account.id, 'user', user.id)
-    expect(after.password_fingerprint).toMatch(/^[0-9a-f]{8}$/)
-    expect(after.password_fingerprint).not.toBe(before.password_fingerprint)
-    expect(after.signature_fingerprint).not.toBe(before.signature_fingerprint)
-    expect(JSON.stringify([before, after])).not.toContain('secret')
+    const { changes, record_name: name } = await lastOf(account.id, 'user', user.id)
+    const fingerprint = expect.stringMatching(/^[0-9a-f]{8}$/)
+    expect(changes).toContainEqual({ path: 'password_fingerprint', from: fingerprint, to: fingerprint })
+    expect(changes).toContainEqual({ path: 'signature_fingerprint', from: fingerprint, to: fingerprint })
+    expect(JSON.stringify(changes)).not.toContain('secret')
+    expect(name).toBe('sam')
   })
 })

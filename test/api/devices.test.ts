@@ -33,7 +33,7 @@ describeEngines('devices', (engine) => {
     const { data } = await ada.put(`${acme.path}/devices`, { name: 'Audited', sip })
     await ada.patch(`${acme.path}/devices/${data.id}`, { sip: { password: 'nor-this-one' } })
     const rows = await server.store.all<{ after_doc: string }>(
-      'SELECT before_doc, after_doc FROM audit_log WHERE account_id = $1 AND record_id = $2',
+      'SELECT before_doc, after_doc, changes FROM audit_log WHERE account_id = $1 AND record_id = $2',
       [acme.id, data.id],
     )
     expect(rows).toHaveLength(2)

@@ -177,7 +177,7 @@ describeEngines('the second factor', (engine) => {
     const { secret, recoveryCodes } = await enrolled()
     const stored = JSON.stringify([
       await world.snapshot(),
-      await world.server.store.all('SELECT before_doc, after_doc FROM audit_log'),
+      await world.server.store.all('SELECT before_doc, after_doc, changes FROM audit_log'),
     ])
     for (const text of [
       Buffer.from(secret).toString('base64'),

@@ -362,9 +362,9 @@ describeEngines('payments', (engine) => {
     await world.operator.post('/v2/system_configs/services.http_sync', { default: common })
     await own.close()
     const [logged] = await world.server.store.all(
-      "SELECT after_doc FROM audit_log WHERE record_id = 'services.http_sync' AND after_doc LIKE '%vendors%'",
+      "SELECT concat(after_doc, changes) AS told FROM audit_log WHERE record_id = 'services.http_sync' AND concat(after_doc, changes) LIKE '%vendors%'",
     )
-    const text = String(logged?.after_doc)
+    const text = String(logged?.told)
     expect(text).toContain(own.settings.http_url)
     for (const secret of ['Bearer', 'secret of the reseller', 'signing-secret'])
       expect(text).not.toContain(secret)

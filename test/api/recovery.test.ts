@@ -124,7 +124,7 @@ describeEngines('password recovery', (engine) => {
   it('stores a reset id only hashed', async () => {
     const resetId = await resetIdFor(await forgetful())
     expect(JSON.stringify(await world.snapshot())).not.toContain(resetId)
-    const log = await world.server.store.all('SELECT before_doc, after_doc FROM audit_log')
+    const log = await world.server.store.all('SELECT before_doc, after_doc, changes FROM audit_log')
     expect(JSON.stringify(log)).not.toContain(resetId)
   })
 

@@ -348,16 +348,20 @@ describeEngines('sender addresses', (engine) => {
     const { store } = world.server
     const rows = [
       ...(await store.all('SELECT doc, hidden, row_json FROM records')),
-      ...(await store.all('SELECT before_doc, after_doc FROM audit_log')),
+      ...(await store.all('SELECT before_doc, after_doc, changes FROM audit_log')),
     ]
     const texts = [...answers.map(({ text }) => text), ...rows.map((row) => JSON.stringify(row))]
     for (const line of secret) expect(texts.filter((text) => text.includes(line))).toEqual([])
     const entries = await store.all(
-      "SELECT after_doc FROM audit_log WHERE kind = 'whitelabel_email' AND account_id = $1 ORDER BY id",
+      "SELECT changes FROM audit_log WHERE kind = 'whitelabel_email' AND account_id = $1 ORDER BY id",
       [account.id],
     )
-    const told = entries.map(({ after_doc: text }) => JSON.parse((text as string | null) ?? '{}'))
-    expect(told[2]).toMatchObject({ verified: true, dkim_key_fingerprint: expect.stringMatching(/^\w{8}$/) })
+    const changed = entries.map(({ changes }) => JSON.parse((changes as string | null) ?? '[]'))
+    const fingerprint = expect.stringMatching(/^\w{8}$/)
+    expect(changed.flat()).toContainEqual({ path: 'verified', from: false, to: true })
+    expect(changed.flat()).toContainEqual(
+      expect.objectContaining({ path: 'dkim_key_fingerprint', to: fingerprint }),
+    )
   })
 
   it('keep the code from everybody who reads the store', async () => {

@@ -351,7 +351,7 @@ describeEngines('the mail queue', (engine) => {
     await send(codeFor('uli@acme.test'))
     await deliver()
     clock.advance({ hours: 2 * 24 })
-    await post.tidy()
+    await post.tidy(new AbortController().signal)
     expect(await attempts()).toMatchObject([{ recipient: 'uli@acme.test' }])
   })
 })

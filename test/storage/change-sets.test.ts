@@ -134,7 +134,7 @@ describeEngines('change sets', (engine) => {
     await expect(refused()).rejects.toThrow(/without a change/)
   })
 
-  it('leave who, when, what, before and after, with secrets masked', async () => {
+  it('leave who, when and what, of an edit what differs, with secrets masked', async () => {
     const accountId = freshAccount()
     const note = await world.add(accountId, {
       title: 'a',
@@ -148,17 +148,28 @@ describeEngines('change sets', (engine) => {
     const entries = await world.audit(accountId)
     expect(entries.map(({ author: text }) => JSON.parse(text))).toEqual([author, author, author])
     expect(entries.map(({ at }) => at - madeAt)).toEqual([0, 5000, 5000])
-    const texts = entries.map(({ action, before_doc, after_doc }) => ({
+    const told = entries.map(({ action, before_doc, after_doc, changes, record_name }) => ({
       action,
-      before: before_doc && JSON.parse(before_doc),
+      before: before_doc,
       after: after_doc && JSON.parse(after_doc),
+      changes: changes && JSON.parse(changes),
+      name: record_name,
     }))
     const made = { title: 'a', password: '***', list: [{ api_key: '***', pin: '***' }] }
-    const edited = { title: 'b', signing_secret: '***', password: null }
-    expect(texts).toEqual([
-      { action: 'created', before: null, after: made },
-      { action: 'edited', before: made, after: edited },
-      { action: 'deleted', before: edited, after: null },
+    const nothing = { before: null, after: null, changes: null, name: null }
+    expect(told).toEqual([
+      { ...nothing, action: 'created', after: made },
+      {
+        ...nothing,
+        action: 'edited',
+        changes: [
+          { path: 'title', from: 'a', to: 'b' },
+          { path: 'password', from: '***', to: null },
+          { path: 'list', from: [{ api_key: '***', pin: '***' }] },
+          { path: 'signing_secret', to: '***' },
+        ],
+      },
+      { ...nothing, action: 'deleted' },
     ])
     expect(await world.events(accountId)).toEqual(
       ['doc_created', 'doc_edited', 'doc_deleted'].map((event) => ({

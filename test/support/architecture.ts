@@ -129,8 +129,8 @@ const rules: Rule[] = [
     find: importsWhere(({ target }) => databaseDriver.test(target)),
   },
   {
-    says: 'the web server is used only in http/ (rule 3)',
-    appliesTo: (path) => isServerCode(path) && !isIn(path, 'src/http'),
+    says: 'the web server is used only in http/, its client in outgoing/ (rule 3)',
+    appliesTo: (path) => isServerCode(path) && !isIn(path, 'src/http') && !isIn(path, 'src/outgoing'),
     find: importsWhere(({ target }) => webServer.test(target)),
   },
   {

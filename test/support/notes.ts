@@ -30,6 +30,9 @@ export interface FeedEntry {
   author: string
   before_doc: string | null
   after_doc: string | null
+  /** JSON text: what an edit made another value of. */
+  changes: string | null
+  record_name: string | null
 }
 
 /** The store of notes on an open database. */
@@ -77,7 +80,7 @@ export const openNotes = (db: Database, clock: Clock) => {
 
     audit: (accountId: string) =>
       store.all<FeedEntry>(
-        'SELECT action, at, author, before_doc, after_doc FROM audit_log WHERE account_id = $1 ORDER BY id',
+        'SELECT action, at, author, before_doc, after_doc, changes, record_name FROM audit_log WHERE account_id = $1 ORDER BY id',
         [accountId],
       ),
 

@@ -62,7 +62,7 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
   })
 
   const courierTo = (url: string | undefined) =>
-    url ? courierBySmtp(url) : courierToFolder(join(folder, 'outbox'))
+    url ? courierBySmtp(url) : courierToFolder(join(folder, 'outbox'), { clock, daysKept: async () => 31 })
 
   const postOn = (on: typeof store, url = smtpUrl) => {
     const queue = createQueue({ store: on, log })

@@ -18,10 +18,14 @@ export interface ServerProcess {
 
 const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
-/** A real server in a process of its own, on a free port. `undefined` takes a variable away. */
+/**
+ * A real server in a process of its own, on a free port. `undefined` takes a variable away. No file it writes becomes
+ * larger than so many blocks of the shell's `ulimit -f`.
+ */
 export const startServerProcess = async (
   environment: Record<string, string | undefined> = {},
   dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-')),
+  { largestFileBlocks }: { largestFileBlocks?: number } = {},
 ): Promise<ServerProcess> => {
   const env: Record<string, string | undefined> = {
     ...process.env,
@@ -31,7 +35,9 @@ export const startServerProcess = async (
     CROSSPOINT_DRAIN_SECONDS: '0',
     ...environment,
   }
-  const child = spawn(process.execPath, [program, 'serve'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const limit = largestFileBlocks === undefined ? '' : `ulimit -f ${largestFileBlocks};`
+  const command = ['-c', `${limit} exec "$0" "$@"`, process.execPath, program, 'serve']
+  const child = spawn('/bin/sh', command, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   let errors = ''
   child.stderr.on('data', (chunk) => {

@@ -107,6 +107,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     log,
     node,
     actions: actionsOf(store),
+    quotas: { requireRoomForInput: async () => undefined },
     // Whoever acts here has no address.
     mail: { notify: async () => undefined },
   })

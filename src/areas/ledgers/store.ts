@@ -220,6 +220,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
       moved -= amount
       return entry
     })
+    for (const { doc } of entries) set.keepText('ledger', doc)
     const legs = entries.flatMap(({ id, source_service, amount }) => [
       { entry_id: id, book: 'account', amount },
       { entry_id: id, book: counterBook(source_service), amount: -amount },

@@ -23,6 +23,7 @@ export const limitsArea = area({
     return {
       offers: { limits, allotments },
       routes: [...limitRoutes(limits), ...allotmentRoutes({ allotments, limits })],
+      rounds: [allotments.tidying],
       counts: [limits.counted],
       schemas: { allotments: Allotments, limits: Limits, operator_limits: OperatorLimits },
     }

@@ -254,6 +254,7 @@ export const createNumberStore = (store: Store) => {
     insert(set: ChangeSet, number: NumberRecord) {
       set
         .add(insertNumber(number, decided))
+        .keep(number, { isNew: number.accountId !== '' })
         .record({ ...subject(number), action: 'created', after: audited(number) })
     },
 
@@ -261,19 +262,24 @@ export const createNumberStore = (store: Store) => {
     replace(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
       const { sql, params } = updateNumber(after)
       set.run(sql, [...params, before.revision], decided)
-      const texts = { before: audited(before), after: audited(after) }
+      set.keep(after, { isNew: after.accountId !== '' && before.accountId !== after.accountId })
       if (before.accountId === after.accountId) {
-        set.record({ ...subject(after), action: 'edited', ...texts })
+        set.record({
+          ...subject(after),
+          action: 'edited',
+          before: audited(before),
+          after: audited(after),
+        })
         return
       }
-      if (before.accountId) set.record({ ...subject(before), action: 'deleted', before: texts.before })
-      if (after.accountId) set.record({ ...subject(after), action: 'created', after: texts.after })
+      if (before.accountId) set.record({ ...subject(before), action: 'deleted' })
+      if (after.accountId) set.record({ ...subject(after), action: 'created', after: audited(after) })
     },
 
     remove(set: ChangeSet, number: NumberRecord) {
       set
         .run(deleteSql, [number.id, number.revision], decided)
-        .record({ ...subject(number), action: 'deleted', before: audited(number) })
+        .record({ ...subject(number), action: 'deleted' })
     },
 
     /** An account that gets a number must not go meanwhile. */

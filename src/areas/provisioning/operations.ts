@@ -60,8 +60,15 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
     const { authorization_header: authorization, timeout_ms: timeoutMs } = await settings.of('provisioner')
     const headers = authorization === undefined ? {} : { authorization }
     try {
-      const call = { method: 'POST', url, json: body, headers, timeoutMs, maxBytes: mostReplyBytes } as const
-      const { status, text } = await outgoing.send(call)
+      const { status, text } = await outgoing.send({
+        method: 'POST',
+        url,
+        json: body,
+        headers,
+        timeoutMs,
+        maxBytes: mostReplyBytes,
+        isOperators: true,
+      })
       return { isTaken: status >= 200 && status < 300, status, text }
     } catch (error) {
       return { isTaken: false, text: error instanceof Error ? error.message : String(error) }

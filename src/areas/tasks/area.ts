@@ -1,6 +1,7 @@
 import { on } from '../../storage/signal.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
+import { quotasArea } from '../quotas/area.ts'
 import { taskFailures } from './failures.ts'
 import { taskNotices } from './notices.ts'
 import { createTasks } from './operations.ts'
@@ -10,12 +11,13 @@ import { taskSettings } from './settings.ts'
 /** Bulk work of customers: a CSV in, a CSV out. */
 export const tasksArea = area({
   name: 'tasks',
+  needs: { quotas: quotasArea },
   collects: ['taskActions'],
   settings: taskSettings,
   failures: taskFailures,
   notices: taskNotices,
-  create(tools, _needs, { taskActions: actions }) {
-    const tasks = createTasks({ ...tools, actions })
+  create(tools, { quotas }, { taskActions: actions }) {
+    const tasks = createTasks({ ...tools, actions, quotas })
     return {
       routes: taskRoutes(tasks),
       rounds: tasks.rounds,

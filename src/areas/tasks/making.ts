@@ -1,5 +1,6 @@
 // How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import type { Part } from '../../jobs/long-work/parts/store.ts'
 import type { RunKey } from '../../jobs/long-work/store.ts'
 import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
@@ -8,6 +9,7 @@ import type { Json } from '../../lib/json.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import type { Quotas } from '../quotas/operations.ts'
 import type { TaskAction } from './actions.ts'
 import { csvOfRecords, type Intake, takeIn } from './intake.ts'
 import { columnProblems, outputColumns, refusalReasons } from './rules.ts'
@@ -44,6 +46,7 @@ interface Tools {
   store: TaskStore
   actions: readonly TaskAction[]
   find(category: string, action: string): TaskAction | undefined
+  requireRoomForInput: Quotas['requireRoomForInput']
 }
 
 /** What a task is made of, beside its order. */
@@ -56,13 +59,23 @@ interface Made {
 
 const invalidRequest = (data: Json) => failure('invalid_request', { data })
 
-export const createMaker = ({ base, store, actions, find }: Tools) => {
+export const createMaker = ({ base, store, actions, find, requireRoomForInput }: Tools) => {
   const { clock } = base
   const { tasks } = store
 
   const chunksOf = (input: TaskInput) => {
     if (input.kind === 'csv') return input.chunks
     return input.kind === 'records' ? csvOfRecords(input.records) : undefined
+  }
+
+  /** Stores the parts of an input as long as the account has room for them. */
+  const keeperOf = async (key: RunKey) => {
+    let bytes = await store.inputBytes(key.accountId)
+    return async (part: Part) => {
+      bytes += part.content.length
+      await requireRoomForInput(key.accountId, bytes)
+      await store.keepInput(key, part)
+    }
   }
 
   /** Judges an input and, where the action takes one, stores it. */
@@ -75,7 +88,7 @@ export const createMaker = ({ base, store, actions, find }: Tools) => {
     if (!chunks) return undefined
     if (action?.input !== 'csv') return takeIn(chunks, { mandatory: [] })
     await store.beginUpload(key)
-    return takeIn(chunks, { mandatory: action.mandatory, keep: (part) => store.keepInput(key, part) })
+    return takeIn(chunks, { mandatory: action.mandatory, keep: await keeperOf(key) })
   }
 
   /** Columns that have to be there: of JSON records in the first. */

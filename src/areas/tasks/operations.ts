@@ -1,5 +1,5 @@
 import type { Leases } from '../../jobs/leases.ts'
-import type { Run } from '../../jobs/long-work/store.ts'
+import type { Run, RunKey, RunState } from '../../jobs/long-work/store.ts'
 import { createWorkers } from '../../jobs/long-work/workers.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
 import { failure } from '../../lib/failure.ts'
@@ -9,6 +9,7 @@ import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
+import type { Quotas } from '../quotas/operations.ts'
 import type { TaskAction } from './actions.ts'
 import { csvOf } from './intake.ts'
 import { createMaker, type TaskOrder } from './making.ts'
@@ -41,12 +42,18 @@ interface Tools {
   log: Log
   mail: Pick<Mail, 'notify'>
   node: string
+  quotas: Pick<Quotas, 'requireRoomForInput'>
   /** Everything that tasks can do. */
   actions: readonly TaskAction[]
 }
 
 /** What `metadata` tells of a task. */
 export type TaskView = Record<string, unknown>
+
+const dayMs = 86_400_000
+const removedAtOnce = 50
+
+const retentionAuthor: Author = { requestId: 'task-retention' }
 
 export type Tasks = ReturnType<typeof createTasks>
 
@@ -70,7 +77,7 @@ export const createTasks = (tools: Tools) => {
     work: createRunner({ base, store, settings, log, find, tell: createTeller(base.records, mail) }),
   })
 
-  const make = createMaker({ base, store, actions, find })
+  const make = createMaker({ base, store, actions, find, ...tools.quotas })
 
   /** The counters of a task that has not ended by itself are those of its run. */
   const viewOf = ({ id, created, doc }: TaskRecord, run: Run | undefined): TaskView => {
@@ -110,9 +117,34 @@ export const createTasks = (tools: Tools) => {
     return outputText(shown, runs.parts.read(task, 'out'))
   }
 
+  const removeOld = async (key: RunKey, from: RunState) => {
+    const task = await tasks.find(key.accountId, key.id)
+    if (!task) return base.writeUnrecorded([runs.move(key, from, 'removed')])
+    const set = new ChangeSet(retentionAuthor)
+    store.remove(set, task, from)
+    return base.commit(set)
+  }
+
+  /** Removes what ended, or was left without being started, too long ago. What somebody else takes up meanwhile stays. */
+  const retain = async (signal: AbortSignal) => {
+    const { keep_days: days } = await settings.of('tasks')
+    const before = clock.now() - days * dayMs
+    for (const state of ['ended', 'pending'] as const) {
+      for (;;) {
+        const old = await runs.inStateSince(state, before, removedAtOnce)
+        for (const key of old) {
+          if (signal.aborted) return
+          await removeOld(key, state)
+        }
+        if (old.length < removedAtOnce) break
+      }
+    }
+    workers.wakeSweeper()
+  }
+
   return {
     page: tasks.page,
-    rounds: workers.rounds,
+    rounds: [...workers.rounds, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
     stop: workers.stop,
     view,
 

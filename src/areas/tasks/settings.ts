@@ -14,6 +14,12 @@ const tasks = section({
     default: 40,
     description: 'Rows that are done in one transaction; progress is told, and a stop obeyed, between them',
   }),
+  keep_days: Type.Integer({
+    minimum: 1,
+    maximum: 3650,
+    default: 92,
+    description: 'How long a task is kept that has ended, or was never started, with its input and output',
+  }),
   wait_after_row_ms: Type.Integer({
     minimum: 0,
     maximum: 60_000,

@@ -68,6 +68,15 @@ export const createTaskStore = (store: Store) => {
         runs.parts.statement(key, 'in.csv', part),
       ]),
 
+    /** Bytes of all inputs that an account keeps, and of those that are arriving. */
+    async inputBytes(accountId: string): Promise<number> {
+      const sql = `SELECT CAST(COALESCE(sum(length(p.content)), 0) AS BIGINT) AS bytes FROM long_parts p
+        WHERE p.account_id = $1 AND p.name = 'in.csv' AND p.run_id NOT IN
+          (SELECT id FROM long_runs WHERE account_id = $1 AND state = 'removed')`
+      const [row] = await store.scan<{ bytes: number }>(sql, [accountId])
+      return row?.bytes ?? 0
+    },
+
     /** Adds the task, whose input is complete, to a change set. */
     insert(set: ChangeSet, task: TaskRecord, hasInput: boolean) {
       tasks.insert(set, task)

@@ -104,6 +104,21 @@ export const frameFailures: Renderers<FrameFailures> = {
     message: 'uri_too_long',
     data: { message: `the URL is longer than ${limit} characters`, target: limit },
   }),
+  record_too_large: ({ kind, bytes, limit }) => ({
+    status: 413,
+    message: 'record_too_large',
+    data: {
+      message: `A record of the kind ${kind} may hold at most ${limit} bytes of JSON text; this one has ${bytes}`,
+      cause: kind,
+      target: limit,
+      value: bytes,
+    },
+  }),
+  quota_exceeded: ({ what, limit }) => ({
+    status: 403,
+    message: 'quota_exceeded',
+    data: { message: `The account has reached its quota of ${what}: ${limit}`, cause: what, target: limit },
+  }),
   range_not_satisfiable: () => ({ status: 416, message: 'range not satisfiable', data: {} }),
   too_many_requests: ({ retryAfterSeconds }) => ({
     status: 429,
@@ -118,6 +133,7 @@ export const frameFailures: Renderers<FrameFailures> = {
   }),
   not_configured: ({ message }) => ({ status: 501, message: 'not_configured', data: { message } }),
   datastore_unreachable: plain(503, 'datastore_unreachable'),
+  datastore_full: plain(507, 'datastore_full', 'the store has no room left: nothing was changed'),
   lease_lost: plain(503, 'lease_lost', 'another process took this work over'),
   timeout: plain(500, 'timeout', 'the request took too long'),
 }

@@ -2,7 +2,7 @@ import { createHash, hash } from 'node:crypto'
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
-import { Failure, failure } from '../../lib/failure.ts'
+import { Failure, failure, isOutage } from '../../lib/failure.ts'
 import { describeError } from '../../lib/log.ts'
 import type { Exchange } from '../exchange.ts'
 import type { KeptAnswer } from '../judge/held-keys.ts'
@@ -367,7 +367,7 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
   const isExpected = error instanceof Failure
   const answer = isExpected ? failureAnswer(frame.failures, error) : undefined
   if (hasLeft(exchange, error)) return
-  if (!answer || (isExpected && error.kind === 'datastore_unreachable')) {
+  if (!answer || isOutage(error)) {
     frame.log.write('error', 'a request failed', {
       request_id: id,
       method: exchange.method,

@@ -106,7 +106,7 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
     name: 'idempotency',
     everySeconds: 300,
     due: async () => rows.anyOlderThan(await oldest()),
-    run: async () => rows.forgetOlderThan(await oldest()),
+    run: async (signal) => rows.forgetOlderThan(await oldest(), signal),
   }
 
   return {

@@ -250,7 +250,8 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push('too_many_requests')
   if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
   if (path.includes('{')) kinds.push('bad_identifier')
-  if (method !== 'GET') kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type')
+  if (method !== 'GET')
+    kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type', 'datastore_full')
   // Whatever moves what is counted may cost something.
   if (method !== 'GET' && path.includes('{account_id}'))
     kinds.push('charges_not_accepted', 'billing_issue', 'not_enough_credit')

@@ -34,13 +34,17 @@ interface PageTools {
 
 /** Paths beside `/v2`: for load balancers and supervisors, the description of the API, and switches. */
 export const pagesOf = ({ store, life, openApi, posted, log }: PageTools): Pages => {
-  const isReady = async () => {
+  /** What keeps the server from serving, if anything does. */
+  const obstacle = async () => {
+    if (life.isEnding) return 'the server is about to end'
     try {
       await store.all('SELECT 1 AS one')
-      return true
+      return (await store.canWrite())
+        ? undefined
+        : 'the store cannot be written: it has no room, or its disk fails'
     } catch {
       // The reason is logged by requests that fail; here only yes or no is asked.
-      return false
+      return 'the store does not answer'
     }
   }
 
@@ -50,9 +54,8 @@ export const pagesOf = ({ store, life, openApi, posted, log }: PageTools): Pages
     [
       '/readyz',
       async (_request, response) => {
-        if (life.isEnding) return void sendText(response, 503, 'the server is about to end')
-        const ready = await isReady()
-        sendText(response, ready ? 200 : 503, ready ? 'ready' : 'the store does not answer')
+        const found = await obstacle()
+        sendText(response, found === undefined ? 200 : 503, found ?? 'ready')
       },
     ],
   ])

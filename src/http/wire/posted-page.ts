@@ -94,5 +94,6 @@ const statuses: Partial<Record<FailureKind, number>> = {
   too_large: 413,
   request_timeout: 408,
   datastore_unreachable: 503,
+  datastore_full: 507,
   datastore_conflict: 503,
 }

@@ -11,9 +11,6 @@ import type { Run, RunStore } from './store.ts'
 /** The run was stopped or removed, or another process works on it: nothing more may happen here. */
 export class RunIsOver extends Error {}
 
-/** Fails by itself: nothing is wrong with the work. */
-export const isOutage = (error: unknown) => error instanceof Failure && error.kind === 'datastore_unreachable'
-
 /** What some rows amount to. */
 export interface Entry {
   succeeded: number

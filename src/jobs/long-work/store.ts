@@ -189,6 +189,15 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       return waitingRuns.list(rows)
     },
 
+    /** Some runs that have been in a state since before a moment, the oldest first. */
+    async inStateSince(state: RunState, before: number, limit: number): Promise<RunKey[]> {
+      const rows = await all(
+        `SELECT ${keys.columns} FROM long_runs WHERE kind = $1 AND state = $2 AND since < $3 ORDER BY since LIMIT $4`,
+        [kind, state, before, limit],
+      )
+      return keys.list(rows)
+    },
+
     /** Some executing runs, as a cheap look whether there is anything to do. */
     async someExecuting(limit: number): Promise<string[]> {
       const rows = await all(

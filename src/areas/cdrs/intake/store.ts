@@ -23,6 +23,10 @@ const interactions = table('cdr_interactions', {
 })
 const insertInteraction = interactions.insert('ON CONFLICT DO NOTHING')
 
+const legNames = interactions.pick('accountId', 'callId')
+const oldInteractions = `SELECT ${legNames.columns} FROM cdr_interactions
+  WHERE (account_id, call_id) > ($1, $2) AND interaction_time < $3 ORDER BY account_id, call_id LIMIT 500`
+
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
 export const createIntakeStore = (store: Store) => {
@@ -74,9 +78,21 @@ export const createIntakeStore = (store: Store) => {
       ),
 
     /** Forgets interactions that began before a moment. */
-    forgetInteractions: (before: number) =>
-      store.writeUnrecorded([
-        { sql: 'DELETE FROM cdr_interactions WHERE interaction_time < $1', params: [before] },
-      ]),
+    async forgetInteractions(before: number, signal: AbortSignal) {
+      // Without an index, for each call would pay for it: one walk along the primary key.
+      let after: readonly [string, string] = ['', '']
+      while (!signal.aborted) {
+        const old = legNames.list(await store.scan(oldInteractions, [...after, before]))
+        const last = old.at(-1)
+        if (!last) return
+        await store.writeUnrecorded(
+          old.map(({ accountId, callId }) => ({
+            sql: 'DELETE FROM cdr_interactions WHERE account_id = $1 AND call_id = $2',
+            params: [accountId, callId],
+          })),
+        )
+        after = [last.accountId, last.callId]
+      }
+    },
   }
 }

@@ -70,7 +70,7 @@ export const createCdrMonths = ({ store, settings, intake, log }: Tools) => {
 
   /** Drops what is older than the settings say. */
   const retain = async (signal: AbortSignal) => {
-    await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds)
+    await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds, signal)
     const { retention_months: kept } = await settings.of('cdr')
     if (kept === undefined) return
     const current = Number(monthOf(store.clock.now()))

@@ -1,4 +1,5 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
+import type { Round } from '../../../jobs/rounds.ts'
 import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Allotment } from '../../../lib/limit-shapes.ts'
@@ -28,6 +29,10 @@ export interface IncludedCall {
   at: number
   seconds: number
 }
+
+const daySeconds = 86_400
+// No cycle is longer than a month; for reports a year and a month are kept.
+const usesKeptDays = 400
 
 interface Tools {
   store: Store
@@ -95,6 +100,13 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Tools) =>
       }
       for (const [, use] of [...sums].sort(([a], [b]) => (a < b ? -1 : 1))) uses.add(set, use)
     },
+
+    /** Forgets what was used so long ago that nobody counts it any more. */
+    tidying: {
+      name: 'allotment uses',
+      everySeconds: daySeconds,
+      run: (signal) => uses.forgetBefore(now() - usesKeptDays * daySeconds, signal),
+    } satisfies Round,
 
     /** What is used in the current cycle of each allotment, or in a given time of all of them. */
     async consumed(account: AccountRecord, given: Stretch | undefined) {

@@ -1,4 +1,5 @@
 import type { ChangeSet } from '../../../storage/change-set.ts'
+import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, type RowOf, table, text } from '../../../storage/table.ts'
 import type { Stretch } from './rules.ts'
@@ -19,8 +20,20 @@ const insert = uses.insert(
 )
 const summed = uses.pick('seconds')
 
-export const createAllotmentStore = ({ all }: Store) => ({
+export const createAllotmentStore = ({ all, writeUnrecorded }: Store) => ({
   add: (set: ChangeSet, use: Use) => set.add(insert(use)),
+
+  forgetBefore: (gregorian: number, signal: AbortSignal) =>
+    forgetRows(
+      { all, writeUnrecorded },
+      {
+        table: 'allotment_uses',
+        key: ['account_id', 'allotment', 'minute'],
+        where: 'minute < $1',
+        params: [gregorian],
+      },
+      signal,
+    ),
 
   async used(accountId: string, allotment: string, { from, to }: Stretch): Promise<number> {
     const rows = await all(

@@ -1,6 +1,6 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import type { Round } from '../../../jobs/rounds.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { Failure, isOutage } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
@@ -150,7 +150,7 @@ export const createBilling = (tools: Tools) => {
       await noteNothing(account, month, billed)
       return true
     } catch (error) {
-      if (error instanceof Failure && error.kind === 'datastore_unreachable') throw error
+      if (isOutage(error)) throw error
       log.write('error', 'an account could not be billed', {
         account_id: accountId,
         error: describeError(error),

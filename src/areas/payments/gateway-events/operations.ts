@@ -201,7 +201,7 @@ export const createGatewayEvents = (tools: Tools) => {
   const tidying: Round = {
     name: 'payment event ids',
     everySeconds: 24 * 3600,
-    run: async () => rows.forgetBefore(clock.now() - keptDays * dayMs),
+    run: (signal) => rows.forgetBefore(clock.now() - keptDays * dayMs, signal),
   }
 
   return {

@@ -1,6 +1,7 @@
 import { failure } from '../../../lib/failure.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import { conflict } from '../../../storage/change-set.ts'
+import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { DisputeState } from './rules.ts'
 
@@ -23,8 +24,12 @@ export const createGatewayEventStore = ({ all, writeUnrecorded }: Store) => ({
       )
       .record({ accountId: vendorId, kind: 'payment_event', id, action: 'created' }),
 
-  forgetBefore: (unixMs: number) =>
-    writeUnrecorded([{ sql: 'DELETE FROM payment_events WHERE at < $1', params: [unixMs] }]),
+  forgetBefore: (unixMs: number, signal: AbortSignal) =>
+    forgetRows(
+      { all, writeUnrecorded },
+      { table: 'payment_events', key: ['vendor_id', 'id'], where: 'at < $1', params: [unixMs] },
+      signal,
+    ),
 
   async dispute(vendorId: string, id: string): Promise<DisputeRow | undefined> {
     const [row] = await all<{ accountId: string; state: DisputeState }>(

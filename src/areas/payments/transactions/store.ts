@@ -41,15 +41,14 @@ export type TransactionStore = ReturnType<typeof createTransactionStore>
 export const createTransactionStore = ({ all, scan }: Store) => ({
   insert(set: ChangeSet, transaction: Transaction) {
     const { accountId, id, created, place, madeAt, type, status, amount, doc } = transaction
+    const text = JSON.stringify(doc)
     set
+      .keepText('transaction', text)
       .run(
         `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
             bookkeeper_type, doc)
           VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)`,
-        [
-          ...[accountId, id, created, place, madeAt, type, status, amount],
-          ...[doc.bookkeeper.type, JSON.stringify(doc)],
-        ],
+        [...[accountId, id, created, place, madeAt, type, status, amount], ...[doc.bookkeeper.type, text]],
       )
       .record({ accountId, kind: 'transaction', id, action: 'created' })
   },

@@ -1,7 +1,7 @@
 // The actions that do something for each number of a CSV.
 import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
-import { Failure, failure, hasProblems, invalid } from '../../../lib/failure.ts'
+import { Failure, failure, hasProblems, invalid, isOutage } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { mergeObject } from '../../../lib/json-merge.ts'
 import { zip } from '../../../lib/list.ts'
@@ -228,7 +228,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     try {
       return await resultOf(await perform(errand), errand, orders)
     } catch (error) {
-      if (!(error instanceof Failure) || error.kind === 'datastore_unreachable') throw error
+      if (!(error instanceof Failure) || isOutage(error)) throw error
       const failed = { outcome: 'failed', error: errorTextOf(error) } as const
       // It may be the row's own order that has left nothing to do.
       if (error.kind !== 'no_change_required' || errand.context.dryRun) return failed

@@ -80,6 +80,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
         url,
         timeoutMs,
         maxBytes,
+        isOperators: true,
         ...(data === undefined ? {} : { json: { data } }),
         ...(key === undefined ? {} : { headers: { 'idempotency-key': key } }),
         ...(signal ? { signal } : {}),

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
+import type { Round } from '../../../jobs/rounds.ts'
 import { isE164, normalizeNumber } from '../../../lib/e164.ts'
 import { failure, hasProblems, invalid, joinProblems } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
@@ -222,7 +223,7 @@ export const createNumberSearch = (tools: Tools) => {
     tidying: {
       name: 'number-searches',
       everySeconds,
-      run: () => rows.dropBefore(oldest()),
-    },
+      run: (signal) => rows.dropBefore(oldest(), signal),
+    } satisfies Round,
   }
 }

@@ -1,4 +1,5 @@
 import type { Json } from '../../../lib/json.ts'
+import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Offer } from '../carriers/carrier.ts'
 import type { CarrierModule } from '../carriers/names.ts'
@@ -84,8 +85,12 @@ export const createSearchRows = (store: Store) => ({
     return row ? unpack(row.offers) : []
   },
 
-  dropBefore: (moment: number) =>
-    store.writeUnrecorded([{ sql: 'DELETE FROM number_searches WHERE found_at < $1', params: [moment] }]),
+  dropBefore: (moment: number, signal: AbortSignal) =>
+    forgetRows(
+      store,
+      { table: 'number_searches', key: ['account_id', 'id'], where: 'found_at < $1', params: [moment] },
+      signal,
+    ),
 
   /** The states of those of these numbers that are in the store. */
   async states(numbers: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -14,7 +14,7 @@ import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
 import type { AccountNames, Session, SignIn } from '../operations.ts'
 import type { Resets } from './resets.ts'
-import { recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
+import { accountKeys, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
 
 interface Tools {
   store: Store
@@ -37,6 +37,16 @@ interface Request extends AccountNames {
 
 const unknownReset = (cause: string) =>
   invalid({ user: { not_found: { message: 'The reset id is not known', cause } } })
+
+/** What the schema names of a request, and nothing else: anybody may ask, and it is kept for a while. */
+const namedIn = ({ username, ui_url, ...given }: Request): Request => {
+  const names: AccountNames = {}
+  for (const key of accountKeys) {
+    const value = given[key]
+    if (value !== undefined) names[key] = value
+  }
+  return { username, ui_url, ...names }
+}
 
 /** A request that nobody has looked at yet, and who made it. */
 interface Asked {
@@ -107,7 +117,7 @@ export const createRecovery = (tools: Tools) => {
      */
     async request(author: Author, request: Request) {
       const now = store.clock.now()
-      const payload: Asked = { request, author }
+      const payload: Asked = { request: namedIn(request), author }
       // Of no account before somebody looked. Nobody is told of it: the pause is part of the answer.
       const errand = { kind: kindName, id: newId(now), accountId: systemScope, payload }
       await store.writeUnrecorded([errandStatement(errand, now)])

@@ -8,7 +8,8 @@ export const sentence =
 /** More mails than this are not sent to one user while earlier reset ids are good. */
 export const mostResets = 5
 
-const accountKeys = ['account_name', 'account_realm', 'realm', 'phone_number', 'account_id'] as const
+/** What names the account that somebody forgot the password of. */
+export const accountKeys = ['account_name', 'account_realm', 'realm', 'phone_number', 'account_id'] as const
 
 const isWebAddress = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 

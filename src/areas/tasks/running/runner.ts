@@ -1,15 +1,9 @@
 // One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Lease } from '../../../jobs/leases.ts'
-import {
-  createProgress,
-  type Entry,
-  isOutage,
-  type Progress,
-  RunIsOver,
-} from '../../../jobs/long-work/progress.ts'
+import { createProgress, type Entry, type Progress, RunIsOver } from '../../../jobs/long-work/progress.ts'
 import type { Run } from '../../../jobs/long-work/store.ts'
-import { Failure } from '../../../lib/failure.ts'
+import { Failure, isOutage } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Settings } from '../../../settings/settings.ts'

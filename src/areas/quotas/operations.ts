@@ -1,0 +1,102 @@
+import { accountKind } from '../../auth/identity.ts'
+import { failure } from '../../lib/failure.ts'
+import type { Settings } from '../../settings/settings.ts'
+import { type ChangeSet, systemScope } from '../../storage/change-set.ts'
+import type { Gate, Store } from '../../storage/store.ts'
+import { bytesAbove, isCounted, type QuotaRules, quotasOf } from './rules.ts'
+import { createQuotaStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+}
+
+type Born = ChangeSet['born']
+
+const placeOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
+
+const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** What accounts may have, judged where it is written, whoever writes it. */
+export const createQuotas = ({ store, settings }: Tools) => {
+  const rows = createQuotaStore(store)
+  const { records } = store
+
+  /** The operator's own: what holds for the whole system, and the account on top of all. */
+  const isOperators = async (accountId: string, newcomers: ChangeSet['newcomers']) => {
+    if (accountId === systemScope) return true
+    const tree =
+      newcomers.get(accountId)?.tree ?? (await records.find(accountId, accountKind, accountId))?.hidden.tree
+    return tree?.length === 0
+  }
+
+  const judgeSizes = ({ kept }: ChangeSet, { record_bytes: limit }: QuotaRules) => {
+    for (const record of kept) {
+      const bytes = bytesAbove(record, limit)
+      if (bytes !== undefined) throw failure('record_too_large', { kind: record.kind, bytes, limit })
+    }
+  }
+
+  const countUpTo = (accountId: string, kind: string) => (atMost: number) =>
+    rows.count(accountId, kind, atMost)
+
+  const judgeBirths = async (born: Born, newcomers: ChangeSet['newcomers'], rules: QuotaRules) => {
+    for (const ofKind of Map.groupBy(born, placeOf).values()) {
+      const [first] = ofKind
+      if (!first || !isCounted(first.kind)) continue
+      const { accountId, kind } = first
+      const limit = quotasOf(rules, accountId).records(kind)
+      const count = newcomers.has(accountId) ? async () => 0 : countUpTo(accountId, kind)
+      if (await records.counts.allows(first, ofKind.length, limit, count)) continue
+      if (await isOperators(accountId, newcomers)) continue
+      throw failure('quota_exceeded', { what: kind, limit })
+    }
+  }
+
+  /** Whoever stands on top of all is not asked. */
+  const judgeAccount = async (tree: readonly string[], rules: QuotaRules) => {
+    for (const id of tree.slice(1)) {
+      const limit = quotasOf(rules, id).subAccounts
+      const above = await records.find(id, accountKind, id)
+      if (above && above.tally >= limit) throw failure('quota_exceeded', { what: accountKind, limit })
+    }
+  }
+
+  const judgeFiles = async (filed: ChangeSet['filed'], rules: QuotaRules) => {
+    for (const [accountId, files] of Map.groupBy(filed, (file) => file.accountId)) {
+      const { fileBytes: limit } = quotasOf(rules, accountId)
+      const added = sumBytes(files)
+      if (added <= 0 || (await rows.fileBytes(accountId)) + added <= limit) continue
+      throw failure('quota_exceeded', { what: 'file_bytes', limit })
+    }
+  }
+
+  const judge = async (sets: readonly ChangeSet[]) => {
+    const rules = await settings.of('quotas')
+    for (const set of sets) judgeSizes(set, rules)
+    for (const { born, newcomers, filed } of sets) {
+      // The place of an account is below others: what it has itself is no account.
+      const others = newcomers.size === 0 ? born : born.filter(({ kind }) => kind !== accountKind)
+      if (others.length > 0) await judgeBirths(others, newcomers, rules)
+      for (const { tree } of newcomers.values()) await judgeAccount(tree, rules)
+      if (filed.length > 0) await judgeFiles(filed, rules)
+    }
+  }
+
+  const gate: Gate = async (sets, write) => {
+    if (sets.some(({ kept }) => kept.length > 0)) await judge(sets)
+    return write()
+  }
+
+  return {
+    gate,
+
+    /** Fails when the inputs of an account's tasks would have more bytes than they may. */
+    async requireRoomForInput(accountId: string, bytes: number) {
+      const { taskInputBytes: limit } = quotasOf(await settings.of('quotas'), accountId)
+      if (bytes > limit) throw failure('quota_exceeded', { what: 'task_input_bytes', limit })
+    },
+  }
+}
+
+export type Quotas = ReturnType<typeof createQuotas>

@@ -1,0 +1,55 @@
+import { gregorianNow } from '../../lib/gregorian.ts'
+import { timeKey } from '../../lib/time-key.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Store } from '../../storage/store.ts'
+import type { Round } from '../rounds.ts'
+import { createRetentionStore } from './store.ts'
+
+// How long what only tells of the past is kept. What areas keep themselves they let go themselves.
+
+const daySeconds = 86_400
+const dayMs = daySeconds * 1000
+const hourSeconds = 3600
+
+/** Ids of that moment and later come behind it: see newId. */
+const idAt = (unixMs: number) => Math.max(0, unixMs).toString(16).padStart(12, '0')
+
+export const retentionRounds = (store: Store, settings: Settings): Round[] => {
+  const rows = createRetentionStore(store)
+  const { clock } = store
+
+  return [
+    {
+      name: 'login attempts',
+      everySeconds: hourSeconds,
+      async run(signal) {
+        const { login_attempt_days: days } = await settings.of('crossbar.auth')
+        await rows.forgetRecords('login_attempt', timeKey(gregorianNow(clock) - days * daySeconds), signal)
+      },
+    },
+    {
+      name: 'ended tokens',
+      everySeconds: hourSeconds,
+      // Their order is that of the Unix seconds at which they would have ended by themselves.
+      run: (signal) =>
+        rows.forgetRecords('revoked_token', String(Math.floor(clock.now() / 1000)).padStart(16, '0'), signal),
+    },
+    {
+      name: 'events and audit',
+      everySeconds: daySeconds,
+      async run(signal) {
+        const { events_retention_days: events, audit_retention_days: audit } = await settings.of('events')
+        if (events > 0) await rows.forgetFeed('outbox', idAt(clock.now() - events * dayMs), signal)
+        if (audit > 0) await rows.forgetFeed('audit_log', idAt(clock.now() - audit * dayMs), signal)
+      },
+    },
+    {
+      name: 'leftovers',
+      everySeconds: daySeconds,
+      async run(signal) {
+        await rows.forgetLeases(clock.now() - dayMs, signal)
+        await rows.forgetOrphans(signal)
+      },
+    },
+  ]
+}
