@@ -1,7 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { type Failure, failure } from '../lib/failure.ts'
 import { newId, randomHex } from '../lib/ids.ts'
-import { maskSecrets } from '../lib/secrets.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
@@ -227,10 +226,13 @@ export class ChangeSet {
 /** The failure of a lost race: `commitRetrying` reads again and repeats the operation. */
 export const conflict = () => failure('datastore_conflict', {})
 
-const feedOf = (change: Change, id: string, at: number, author: string): Append[] => {
+/** A text of a change without its secrets. */
+type Mask = (change: Change, text: string | undefined) => string | undefined
+
+const feedOf = (change: Change, id: string, at: number, author: string, mask: Mask): Append[] => {
   const { accountId, kind, id: recordId, action } = change
   const place = { accountId, id, at, kind, recordId }
-  const [beforeDoc, afterDoc] = [maskSecrets(change.before), maskSecrets(change.after)]
+  const [beforeDoc, afterDoc] = [mask(change, change.before), mask(change, change.after)]
   return [
     auditLog.append({ ...place, action, author, beforeDoc, afterDoc }),
     outbox.append({ ...place, event: eventNames[action] }),
@@ -289,13 +291,13 @@ const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] =
 }
 
 /** The write that change sets amount to together, their audit entries, events and counts included. */
-export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
+export const writeOf = (sets: readonly ChangeSet[], clock: Clock, mask: Mask): Write => {
   if (sets.some(({ changes }) => changes.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
   const authorText = createAuthorTexts()
   const feed = sets.flatMap(({ author, changes }) =>
-    changes.flatMap((change) => feedOf(change, newId(at), at, authorText(author))),
+    changes.flatMap((change) => feedOf(change, newId(at), at, authorText(author), mask)),
   )
   const moves = movesOf(sets, at)
   return {
