@@ -126,11 +126,19 @@ export interface OutputPart {
   position: string
 }
 
+/** Who reads what a task of an account wrote. */
+export interface TaskReader {
+  actor: Actor
+  account: AccountRecord
+}
+
 /** An action without input: it writes rows. */
 export interface OutputAction extends Definition {
   input: 'none'
   /** The header. Columns that never hold a value are left out when the output is read. */
   columns: readonly string[]
+  /** Columns that are left out for a reader of the account's tasks, whoever made them. */
+  hides?(reader: TaskReader): Promise<readonly string[]>
   /** Parameters that the action takes from the query or from `data`: name -> description. */
   parameters?: Readonly<Record<string, string>>
   /** Judges and completes the parameters when the task is made; throws `invalid(...)`. */
