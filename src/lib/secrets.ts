@@ -105,6 +105,21 @@ export const asAnswered = (schema: object | undefined, doc: Json): Json =>
 export const maskSecrets = (json: string, schema?: object): string =>
   schema || namesSecret(json) ? JSON.stringify(withMasks(schema, JSON.parse(json))) : json
 
+const textsIn = (value: unknown): string[] => {
+  if (typeof value === 'string') return value === '' ? [] : [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : []
+}
+
+/** A text from outside without the secrets that the other side was told: it may have repeated them. */
+export const withoutEchoes = (text: string, told: Json): string => {
+  const secrets: string[] = []
+  mapSecrets(undefined, told, (value) => {
+    secrets.push(...textsIn(value))
+    return value
+  })
+  return secrets.reduce((left, one) => left.replaceAll(one, masked), text)
+}
+
 const isRemoved = (value: unknown) => value === '' || value === null
 
 const kept = (shape: Shape | undefined, given: unknown, before: unknown, fillsIn: boolean): unknown => {

@@ -1,5 +1,6 @@
 import type { Errand, ErrandKind, Queue } from '../../jobs/queue.ts'
 import type { Json } from '../../lib/json.ts'
+import { withoutEchoes } from '../../lib/secrets.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
@@ -61,7 +62,8 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
     const headers = authorization === undefined ? {} : { authorization }
     try {
       const call = { method: 'POST', url, json: body, headers, timeoutMs, maxBytes: mostReplyBytes } as const
-      const { status, text } = await outgoing.send(call)
+      const { status, text: reply } = await outgoing.send(call)
+      const text = withoutEchoes(reply, { ...body, authorization_header: authorization })
       return { isTaken: status >= 200 && status < 300, status, text }
     } catch (error) {
       return { isTaken: false, text: error instanceof Error ? error.message : String(error) }
