@@ -54,14 +54,13 @@ export const rateRoutes = (rates: Rates): Route[] => {
     deck?: string,
   ) => rates.lookUp(account, { ...questionOf(call), ratedeckId: deck })
 
-  /** Other decks than its own tell an account what calls cost those above it: it cannot name them. */
+  /** The deck that a caller names, else its own; not one that says what calls cost those above it. */
   const deckFor = async ({ actor, query }: Pick<Call, 'actor' | 'query'>) => {
     const asked = textIn(query, 'ratedeck_id')
-    const { account } = actor
-    if (isSuperduper(actor) || account.hidden.isReseller) return asked
-    const own = await rates.deckOr(await rates.ratedeckOf(account))
-    if (asked !== undefined && asked !== own) throw failure('forbidden', {})
-    return own
+    if (isSuperduper(actor)) return asked
+    const [own, ...above] = await rates.decksUpFrom(actor.account)
+    if (asked !== undefined && asked !== own && above.includes(asked)) throw failure('forbidden', {})
+    return asked ?? own
   }
 
   const admin = { allow: superduperAdmin }
