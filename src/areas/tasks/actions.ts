@@ -82,6 +82,8 @@ interface Definition {
   doc: string
   /** Who may make such a task: others get a 403, and the task ends when its maker loses the right. */
   allow: PlainPolicy
+  /** Who may read what such a task takes and writes; absent: the members of its account, and those above. */
+  readers?: PlainPolicy
 }
 
 /** An action that does something for each row of a CSV (or of JSON records). */

@@ -99,14 +99,19 @@ export const createTasks = (tools: Tools) => {
     for await (const { content } of runs.parts.read(task, 'failed')) yield content
   }
 
-  const hiddenFrom = async ({ doc: { category, action } }: TaskRecord, reader: TaskReader) => {
-    const known = actions.find((one) => one.category === category && one.action === action)
+  const actionOf = ({ doc: { category, action } }: TaskRecord) =>
+    actions.find((one) => one.category === category && one.action === action)
+
+  const hiddenFrom = async (task: TaskRecord, reader: TaskReader) => {
+    const known = actionOf(task)
     return known?.input === 'none' && known.hides ? known.hides(reader) : []
   }
 
   const read = async (task: TaskRecord, name: string, reader: TaskReader) => {
     const missing = failure('bad_identifier', { cause: task.id })
     if (!task.doc.csvs.includes(name)) throw missing
+    if (actionOf(task)?.readers?.allows(reader.actor, reader.account, {}) === false)
+      throw failure('forbidden', {})
     if (name === 'in.csv') return inputBytes(runs.parts.read(task, 'in.csv'))
     const run = await runs.run(task)
     if (!run) throw missing
