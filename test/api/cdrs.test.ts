@@ -259,7 +259,13 @@ describeEngines('Call detail records', (engine) => {
         carrier_cost: 35,
         reseller_billing: 'per_minute',
       }
-      const price = { rate: 120, rate_name: 'wholesale', rate_increment: 6, surcharge: 7, ratedeck_id: 'deck' }
+      const price = {
+        rate: 120,
+        rate_name: 'wholesale',
+        rate_increment: 6,
+        surcharge: 7,
+        ratedeck_id: 'deck',
+      }
       let customer: TestAccount
       let ann: Person
       let path: string
@@ -285,7 +291,9 @@ describeEngines('Call detail records', (engine) => {
       const readings = async (who: Person, id: string) => {
         const { interaction_id: interaction } = (await who.get(path)).data[0]
         const csv = { headers: { accept: 'text/csv' } }
-        const all = JSON.stringify(Object.keys({ ...costs, ...price }).flatMap((key) => [key, `custom_channel_vars.${key}`]))
+        const all = JSON.stringify(
+          Object.keys({ ...costs, ...price }).flatMap((key) => [key, `custom_channel_vars.${key}`]),
+        )
         const answers = await Promise.all([
           who.get(path),
           who.get(`${path}?paginate=false`),
@@ -314,7 +322,11 @@ describeEngines('Call detail records', (engine) => {
         }
         const [row] = (await ann.get(path)).data
         expect(row).toMatchObject({ cost: '120', rate: '0.012', rate_name: 'retail' })
-        expect(row.custom_channel_vars).toMatchObject({ shown: 'var', rate: 120, reseller_id: world.reseller.id })
+        expect(row.custom_channel_vars).toMatchObject({
+          shown: 'var',
+          rate: 120,
+          reseller_id: world.reseller.id,
+        })
         expect(row.custom_application_vars).toEqual({ shown: 'app' })
         await world.configure('crossbar', { allow_fetch_full_docs: false })
       })
@@ -324,7 +336,10 @@ describeEngines('Call detail records', (engine) => {
         for (const { text } of await readings(ann, id))
           expect(text.slice(text.indexOf(' '))).not.toMatch(/wholesale|:120\b|0\.012/)
         for (const person of [world.ross, world.operator])
-          expect((await person.get(`${path}/${id}`)).data.custom_channel_vars).toMatchObject({ ...costs, ...price })
+          expect((await person.get(`${path}/${id}`)).data.custom_channel_vars).toMatchObject({
+            ...costs,
+            ...price,
+          })
       })
 
       it('show it all to the reseller and above', async () => {

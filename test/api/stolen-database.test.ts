@@ -1,8 +1,8 @@
 // What somebody has who has the database and nothing else: no credential that is good for anything.
 import { generateKeyPairSync } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
@@ -133,7 +133,11 @@ describeEngines('a stolen database', (engine) => {
         provisioning_url: `http://127.0.0.1:${port}/`,
         authorization_header: 'Bearer of-the-provisioner',
       },
-      'carrier.sample': { username: 'crosspoint', password: 'Carrier-password', access_token: 'Carrier-token' },
+      'carrier.sample': {
+        username: 'crosspoint',
+        password: 'Carrier-password',
+        access_token: 'Carrier-token',
+      },
     }
     for (const [name, section] of Object.entries(documents)) {
       const answer = await world.operator.post(`/v2/system_configs/${name}`, { default: section })
@@ -172,7 +176,12 @@ describeEngines('a stolen database', (engine) => {
   }
 
   const welcome = async ({ account }: Awaited<ReturnType<typeof person>>) => {
-    const data = { first_name: 'New', last_name: 'Comer', username: 'newcomer', password: 'Password-in-a-letter' }
+    const data = {
+      first_name: 'New',
+      last_name: 'Comer',
+      username: 'newcomer',
+      password: 'Password-in-a-letter',
+    }
     const email = `newcomer@${account.realm}`
     const made = await world.operator.put(
       `${account.path}/users`,

@@ -36,8 +36,7 @@ it('every field that is called like a secret is marked', () => {
 })
 
 it('these are the secrets that answers show, and those that they mask', () => {
-  const marked = (wanted: string) =>
-    fields.flatMap(([path, mark]) => (mark === wanted ? [path] : [])).sort()
+  const marked = (wanted: string) => fields.flatMap(([path, mark]) => (mark === wanted ? [path] : [])).sort()
   expect(marked('readable')).toEqual(['device.sip.password', 'ingest.freeswitch_secret', 'user.hotdesk.pin'])
   expect(marked('masked')).toEqual([
     'crossbar.ssl_password',
@@ -68,7 +67,12 @@ it('a document is shown to four kinds of readers', () => {
 })
 
 it('what comes back masked stays, what does not come stays in a whole document, what is empty goes', () => {
-  const before = { api_key: 'old', list: [{ password: 'first' }], deep: { secret: 'kept', open: 1 }, gone: { secret: 'x' } }
+  const before = {
+    api_key: 'old',
+    list: [{ password: 'first' }],
+    deep: { secret: 'kept', open: 1 },
+    gone: { secret: 'x' },
+  }
   const given = { api_key: '***', list: [{ password: '***' }, { password: '***' }], deep: { open: 2 } }
   expect(withKeptSecrets(undefined, given, before, 'whole')).toEqual({
     api_key: 'old',

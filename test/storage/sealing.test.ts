@@ -1,6 +1,7 @@
 // Secrets within documents: sealed where they lie, in clear for whoever holds the record.
-import { beforeAll, describe, expect, it } from 'vitest'
+
 import { Type } from 'typebox'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { readableSecret, secret } from '../../src/lib/secrets.ts'
 import { sealOlder } from '../../src/storage/seal-older.ts'

@@ -39,7 +39,10 @@ export const cdrsArea = area({
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake })
     return {
       offers: { intake, months },
-      routes: [...cdrIntakeRoutes(intake), ...cdrRoutes({ cdrs, stats: createCallStats(tools), store, resellerOf })],
+      routes: [
+        ...cdrIntakeRoutes(intake),
+        ...cdrRoutes({ cdrs, stats: createCallStats(tools), store, resellerOf }),
+      ],
       posted: [freeswitchPage(freeswitch)],
       prepare: freeswitch.prepare,
       rounds: [months.retention],

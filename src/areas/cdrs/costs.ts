@@ -4,9 +4,8 @@ import type { CdrRow } from './columns.ts'
 
 const beginnings = 'base_cost|rate_cost|(?:internal|carrier|supplier|provider)_'
 
-const costKey = new RegExp(
-  `^(?:base_cost|rate_cost|(?:internal|carrier|supplier|provider)_\\w*(?:cost|rate|price|surcharge|billing)\\w*|reseller_(?!id$)\\w+)$`,
-)
+const costKey =
+  /^(?:base_cost|rate_cost|(?:internal|carrier|supplier|provider)_\w*(?:cost|rate|price|surcharge|billing)\w*|reseller_(?!id$)\w+)$/
 
 /** Whether a field of this name says what a call costs others than the account. */
 export const tellsCost = (key: string) => costKey.test(key)

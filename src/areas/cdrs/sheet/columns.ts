@@ -214,7 +214,9 @@ const ownPriceAlone = ({ name, of, sql }: SheetCell): SheetCell => ({
     `CASE WHEN NOT ${isPricedForResellerSql} THEN ${sqlOf({ name, of, sql }, words, utcOffset)} END`,
 })
 
-const customerSheet = accountSheet.map((cell): SheetCell => (tellsPrice(cell.name) ? ownPriceAlone(cell) : cell))
+const customerSheet = accountSheet.map(
+  (cell): SheetCell => (tellsPrice(cell.name) ? ownPriceAlone(cell) : cell),
+)
 
 const sheets: Readonly<Record<'customer' | 'reseller', readonly SheetCell[]>> = {
   customer: customerSheet,
