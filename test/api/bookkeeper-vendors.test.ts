@@ -100,6 +100,21 @@ describeEngines('bookkeepers of a plan', (engine) => {
     )
   })
 
+  it('are lent by admins alone', async () => {
+    const uma = await world.user(world.reseller)
+    const below = [world.acme.id]
+    expect(await world.ross.patch(world.reseller.path, { lends_bookkeepers_to: below })).toSucceed()
+    await world.unchanged(async () => {
+      for (const named of [[], [...below, world.rival.id]])
+        expect(await uma.patch(world.reseller.path, { lends_bookkeepers_to: named })).toFailWith(403, 'forbidden')
+    })
+    expect(await uma.patch(world.reseller.path, { lends_bookkeepers_to: null })).toSucceed()
+    expect((await world.ross.get(world.reseller.path)).data.lends_bookkeepers_to).toEqual(below)
+    const { name, realm } = world.reseller
+    expect(await uma.post(world.reseller.path, { name, realm })).toSucceed()
+    expect((await world.ross.get(world.reseller.path)).data.lends_bookkeepers_to).toEqual(below)
+  })
+
   it('are not lent by an account that does not stand above', async () => {
     await lend(neighbour, world.reseller.id)
     await world.unchanged(async () =>
