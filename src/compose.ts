@@ -40,6 +40,7 @@ import { systemScope } from './storage/change-set.ts'
 import { cacheKey, type Database } from './storage/db.ts'
 import { workIn } from './storage/errand.ts'
 import { openPostgres } from './storage/postgres.ts'
+import { sealOlder } from './storage/seal-older.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { createStore, type Store } from './storage/store.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
@@ -142,6 +143,7 @@ const putTogether = async (
   const settings = createSettings(store.records, node, declared.settings)
   const serverKey = await obtainServerKey(store, config.dataDir)
   const keyring = createKeyring(serverKey)
+  store.sealing.use(keyring)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
   const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
@@ -178,6 +180,7 @@ const putTogether = async (
     mediaSwitch: noMediaSwitch,
   })
   const { offers: areas, routes } = assembled
+  await sealOlder(store)
   const firstAdmin = await makeMaster(areas, store, config)
   await assembled.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)

@@ -3,6 +3,17 @@ import { type AccountRecord, type Actor, isAccountAdmin, isSuperduper, isWithin 
 /** Whose customer an account is: the id of the nearest reseller above it, else of the master account. */
 export type ResellerOf = (account: AccountRecord) => Promise<string>
 
+/**
+ * Whether somebody sees what an account costs those above it: the account's reseller does, and whoever stands above
+ * that one. The account's own members, and accounts between it and its reseller, see what it pays itself.
+ */
+export const seesCosts = async (actor: Actor, account: AccountRecord, resellerOf: ResellerOf) => {
+  if (isSuperduper(actor)) return true
+  const { tree } = account.hidden
+  const place = tree.indexOf(actor.accountId)
+  return place >= 0 && place <= tree.indexOf(await resellerOf(account))
+}
+
 type Path = Readonly<Record<string, string>>
 
 /** Who may call a route. The account is the one in the path, when the path has one. */

@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../lib/clock.ts'
 import { openPostgres } from '../storage/postgres.ts'
@@ -21,6 +22,9 @@ export const openStore = async (config: Config, clock: Clock): Promise<OpenStore
   try {
     await upgradeStorage(db, clock)
     const store = createStore(db, clock)
+    // Without it secrets stay sealed, of which commands have no need.
+    const serverKey = readServerKey(config.dataDir)
+    if (serverKey) store.sealing.use(createKeyring(serverKey))
     // Opens the ear of a PostgreSQL store.
     await store.fence()
     return { store, close: () => db.close() }

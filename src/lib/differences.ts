@@ -1,5 +1,5 @@
 import { isObject, type Json } from './json.ts'
-import { isSecretKey, masked, withoutSecrets } from './secrets.ts'
+import { mapSecrets, masked } from './secrets.ts'
 
 /** One value of a record that is another one now. `from` is absent for what was added, `to` for what was removed. */
 export interface Difference {
@@ -11,13 +11,25 @@ export interface Difference {
 
 const isSame = (a: unknown, b: unknown) => a === b || JSON.stringify(a) === JSON.stringify(b)
 
-const told = (path: string, from: unknown, to: unknown, show: (value: unknown) => unknown): Difference => ({
-  path,
-  ...(from === undefined ? {} : { from: show(from) }),
-  ...(to === undefined ? {} : { to: show(to) }),
-})
+// No text in the store holds NUL, so that nothing else begins like this.
+const hiding = '\0'
 
-const maskedUnlessNull = (value: unknown) => (value === null ? null : masked)
+/** A document with something in the place of each secret that is not it, and is another for another one. */
+const hidden = (schema: object | undefined, doc: Json) =>
+  mapSecrets(schema, doc, (value) => `${hiding}${JSON.stringify(value)}`)
+
+const shown = (value: unknown): unknown => {
+  if (typeof value === 'string') return value.startsWith(hiding) ? masked : value
+  if (Array.isArray(value)) return value.map(shown)
+  if (!isObject(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, shown(inner)]))
+}
+
+const told = (path: string, from: unknown, to: unknown): Difference => ({
+  path,
+  ...(from === undefined ? {} : { from: shown(from) }),
+  ...(to === undefined ? {} : { to: shown(to) }),
+})
 
 /** What has members, as an object of them. Lists that keep their length are compared member by member, others as one value. */
 const membersOf = (value: unknown, other: unknown): Json | undefined => {
@@ -35,14 +47,12 @@ const walk = (place: string, from: unknown, to: unknown, found: Difference[]) =>
   const had = membersOf(from, to)
   const has = membersOf(to, from)
   if ((!had && !has) || (!had && isLeaf(from)) || (!has && isLeaf(to))) {
-    if (!isSame(from, to)) found.push(told(place, from, to, withoutSecrets))
+    if (!isSame(from, to)) found.push(told(place, from, to))
     return
   }
   for (const key of new Set([...Object.keys(had ?? {}), ...Object.keys(has ?? {})])) {
     const path = place === '' ? key : `${place}.${key}`
-    const [before, after] = [memberOf(had, key), memberOf(has, key)]
-    if (!isSecretKey(key)) walk(path, before, after, found)
-    else if (!isSame(before, after)) found.push(told(path, before, after, maskedUnlessNull))
+    walk(path, memberOf(had, key), memberOf(has, key), found)
   }
 }
 
@@ -52,8 +62,8 @@ const walk = (place: string, from: unknown, to: unknown, found: Difference[]) =>
  * differencesBetween({ name: 'a', pin: '1' }, { name: 'b', pin: '2', tags: ['x'] })
  * // [{ path: 'name', from: 'a', to: 'b' }, { path: 'pin', from: '***', to: '***' }, { path: 'tags', to: ['x'] }]
  */
-export const differencesBetween = (from: Json, to: Json): Difference[] => {
+export const differencesBetween = (from: Json, to: Json, schema?: object): Difference[] => {
   const found: Difference[] = []
-  walk('', from, to, found)
+  walk('', hidden(schema, from), hidden(schema, to), found)
   return found
 }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { secret } from '../lib/secrets.ts'
 
 const address = (description: string) => Type.String({ pattern: '^https?://', maxLength: 2048, description })
 const timeout = (fallback: number, description: string) =>
@@ -7,10 +8,15 @@ const timeout = (fallback: number, description: string) =>
 const systemKeys = {
   http_url: Type.Optional(address('Where every call is posted')),
   authorization_header: Type.Optional(
-    Type.String({ maxLength: 4096, description: 'Sent as it is in the header Authorization' }),
+    Type.String({ maxLength: 4096, ...secret, description: 'Sent as it is in the header Authorization' }),
   ),
   signing_secret: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 1024, description: 'Signs every call: X-Crosspoint-Signature' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      ...secret,
+      description: 'Signs every call: X-Crosspoint-Signature',
+    }),
   ),
 }
 
@@ -38,7 +44,9 @@ const httpSync = Type.Object(
 )
 
 const stripeKeys = {
-  api_key: Type.Optional(Type.String({ minLength: 1, maxLength: 512, description: 'The secret key' })),
+  api_key: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 512, ...secret, description: 'The secret key' }),
+  ),
   publishable_key: Type.Optional(
     Type.String({ minLength: 1, maxLength: 512, description: 'Given to browsers that take a card' }),
   ),
@@ -47,6 +55,7 @@ const stripeKeys = {
     Type.String({
       minLength: 1,
       maxLength: 512,
+      ...secret,
       description:
         'The signing secret of the endpoint /ingest/stripe/{account id of the vendor}; absent: there is none',
     }),

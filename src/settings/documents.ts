@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from 'typebox'
 import { choice } from '../lib/schema.ts'
+import { secret } from '../lib/secrets.ts'
 import { AuthModules } from './auth-modules.ts'
 import { flag, section } from './keys.ts'
 
@@ -14,7 +15,7 @@ const crossbar = section({
   ssl_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM certificate chain' })),
   ssl_key: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM private key' })),
   ssl_ca_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of a PEM CA chain' })),
-  ssl_password: Type.Optional(Type.String({ description: 'Pass phrase of the private key' })),
+  ssl_password: Type.Optional(Type.String({ ...secret, description: 'Pass phrase of the private key' })),
   max_upload_size: Type.Integer({ minimum: 1024, maximum: 1_000_000_000, default: 8_000_000 }),
   max_streamed_size: Type.Integer({
     minimum: 1024,

@@ -3,7 +3,6 @@ import { differencesBetween } from '../lib/differences.ts'
 import { type Failure, failure } from '../lib/failure.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
-import { maskSecrets } from '../lib/secrets.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
@@ -272,12 +271,19 @@ export const nameOf = ({ name, username }: { name?: unknown; username?: unknown 
   return typeof called === 'string' ? called.slice(0, 256) : undefined
 }
 
+/** What is secret in the records that change. */
+interface Secrets {
+  masked(change: Change, text: string | undefined): string | undefined
+  schemaOf(change: Change): object | undefined
+}
+
 /** What an audit entry tells of a record. An edit is told by what differs: a whole copy each time would have no end. */
-const contentOf = ({ before, after, name }: Change) => {
+const contentOf = (change: Change, secrets: Secrets) => {
+  const { before, after, name } = change
   if (before === undefined || after === undefined)
     return {
-      beforeDoc: maskSecrets(before),
-      afterDoc: maskSecrets(after),
+      beforeDoc: secrets.masked(change, before),
+      afterDoc: secrets.masked(change, after),
       changes: undefined,
       recordName: name,
     }
@@ -285,16 +291,16 @@ const contentOf = ({ before, after, name }: Change) => {
   return {
     beforeDoc: undefined,
     afterDoc: undefined,
-    changes: JSON.stringify(differencesBetween(JSON.parse(before), record)),
+    changes: JSON.stringify(differencesBetween(JSON.parse(before), record, secrets.schemaOf(change))),
     recordName: name ?? nameOf(record),
   }
 }
 
-const feedOf = (change: Change, id: string, at: number, author: string): Append[] => {
+const feedOf = (change: Change, id: string, at: number, author: string, secrets: Secrets): Append[] => {
   const { accountId, kind, id: recordId, action } = change
   const place = { accountId, id, at, kind, recordId }
   return [
-    auditLog.append({ ...place, action, author, ...contentOf(change) }),
+    auditLog.append({ ...place, action, author, ...contentOf(change, secrets) }),
     outbox.append({ ...place, event: eventNames[action] }),
   ]
 }
@@ -351,13 +357,13 @@ const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] =
 }
 
 /** The write that change sets amount to together, their audit entries, events and counts included. */
-export const writeOf = (sets: readonly ChangeSet[], clock: Clock): Write => {
+export const writeOf = (sets: readonly ChangeSet[], clock: Clock, secrets: Secrets): Write => {
   if (sets.some(({ changes }) => changes.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
   const authorText = createAuthorTexts()
   const feed = sets.flatMap(({ author, changes }) =>
-    changes.flatMap((change) => feedOf(change, newId(at), at, authorText(author))),
+    changes.flatMap((change) => feedOf(change, newId(at), at, authorText(author), secrets)),
   )
   const moves = movesOf(sets, at)
   return {

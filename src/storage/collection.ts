@@ -1,6 +1,7 @@
 import { type Failure, failure } from '../lib/failure.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import { newId, randomHex } from '../lib/ids.ts'
+import { maskSecrets } from '../lib/secrets.ts'
 import type { ChangeSet, Claim, ClaimHolder } from './change-set.ts'
 import {
   deleteRecord,
@@ -12,6 +13,7 @@ import {
   StoredRecord,
   updateRecord,
 } from './records.ts'
+import type { SecretsOf } from './sealing.ts'
 import type { Store } from './store.ts'
 
 /** What a kind of record is ordered by, shows in lists, and holds alone. */
@@ -24,6 +26,8 @@ export interface CollectionDefinition<Doc extends object, Hidden extends object>
   claims?(record: StoredRecord<Doc, Hidden>): HeldClaim[]
   /** What the record counts as in the account's services: [category, item] each. */
   counts?(doc: Readonly<Doc>): readonly (readonly [category: string, item: string])[]
+  /** The schema that marks what is secret in a record; without it names tell. Secrets are stored sealed. */
+  secrets?: SecretsOf
   /** What an auditor is shown of the private half when it changes: facts as they are, secrets as fingerprints. */
   audited?(hidden: Readonly<Hidden>): object
 }
@@ -59,11 +63,12 @@ const createHolderMemory = () => {
 
 /** The store of one kind of document. Everything it writes goes into the caller's change set. */
 export const createCollection = <Doc extends object, Hidden extends object>(
-  { records, clock }: Store,
+  { records, clock, sealing }: Store,
   definition: CollectionDefinition<Doc, Hidden>,
 ) => {
   const kind = kindOf<Doc, Hidden>(definition.kind)
   type Stored = StoredRecord<Doc, Hidden>
+  if (definition.secrets) sealing.declare(kind, definition.secrets)
 
   const build = (
     place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'>,
@@ -77,7 +82,8 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       revision: randomHex(16),
       docText: JSON.stringify(doc),
       hiddenText: JSON.stringify(hidden),
-      rowText: JSON.stringify({ id: place.id, ...definition.row(doc, hidden) }),
+      // Rows are read as they lie in the store.
+      rowText: maskSecrets(JSON.stringify({ id: place.id, ...definition.row(doc, hidden) })),
     })
 
   const claimsOf = (record: Stored) =>
@@ -174,13 +180,16 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       ),
 
     insert(set: ChangeSet, record: Stored) {
-      insertRecord(set, record)
+      insertRecord(set, record, sealing.shut(record, record.docText))
       count(set, record, 1)
       for (const claim of claimsOf(record)) set.claim(claim, holderOf(record), claim.orElse)
     },
 
     replace(set: ChangeSet, before: Stored, after: Stored) {
-      updateRecord(set, before, after, auditedTexts(before, after))
+      updateRecord(set, before, after, {
+        stored: sealing.shut(after, after.docText),
+        audited: auditedTexts(before, after),
+      })
       recount(set, before, after)
       const had = claimsOf(before)
       const has = claimsOf(after)

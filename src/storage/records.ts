@@ -3,6 +3,7 @@ import { createRecordCache } from './cache.ts'
 import { type ChangeSet, type Claim, type ClaimHolder, conflict, nameOf } from './change-set.ts'
 import { cacheKey, type Database, type Row } from './db.ts'
 import { createRecordCounts } from './record-counts.ts'
+import type { Sealing } from './sealing.ts'
 import { integer, keyset, type RowOf, shape, table, text } from './table.ts'
 
 /** A stored record. Its texts are parsed at most once, and the parsed objects are shared: never change them. */
@@ -109,7 +110,7 @@ export type ListRow = Pick<StoredRecord, 'id' | 'sortKey' | 'rowText'>
 
 export type Records = ReturnType<typeof createRecords>
 
-/** The columns that `toRecord` reads. */
+/** The columns of a record. */
 export const recordColumns = (alias?: string) => (alias ? stored.columnsOf(alias) : stored.columns)
 
 // Between half of it and all of it is used, by as many records as are asked for: some 25,000 accounts fill it.
@@ -128,12 +129,6 @@ export const sortKeyOf = (...parts: (string | undefined)[]) =>
     .slice(0, 256)
     .toWellFormed()
 
-export const toRecord = (row: Row) => new StoredRecord(stored.read(row))
-
-/** The rows of an answer as records of a kind, which the query has asked for. */
-export const toRecords = <K extends string>(_kind: K, rows: readonly Row[]): RecordOf<K>[] =>
-  stored.list(rows).map((fields) => new StoredRecord(fields) as RecordOf<K>)
-
 const holders = shape({ accountId: text('holder_account_id'), kind: text(), id: text('record_id') })
 
 const listRows = stored.pick('id', 'sortKey', 'rowText')
@@ -147,7 +142,7 @@ const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) =>
 }
 
 /** The documents of all areas: reads through a cache, writes into change sets. */
-export const createRecords = (db: Database) => {
+export const createRecords = (db: Database, sealing: Sealing) => {
   const cache = createRecordCache<StoredRecord | undefined>(cacheBytes)
   let era = 0
   db.onStale((keys) => {
@@ -155,6 +150,15 @@ export const createRecords = (db: Database) => {
     cache.forget(keys)
   })
   const select = `SELECT ${stored.columns} FROM records WHERE account_id = $1 AND kind = $2 AND id = $3`
+
+  const toRecord = (row: Row) => {
+    const fields = stored.read(row)
+    fields.docText = sealing.open(fields, fields.docText)
+    return new StoredRecord(fields)
+  }
+
+  const toRecords = <K extends string>(_kind: K, rows: readonly Row[]) =>
+    rows.map((row) => toRecord(row) as RecordOf<K>)
 
   const load = async (accountId: string, kind: string, id: string) => {
     const [row] = await db.all(select, [accountId, kind, id])
@@ -184,6 +188,9 @@ export const createRecords = (db: Database) => {
         : Promise.resolve(undefined)
       return found as Promise<RecordOf<K> | undefined>
     },
+
+    /** The rows of an answer as records of a kind, which the query has asked for. */
+    of: toRecords,
 
     async page<K extends string>(query: PageQuery<K>) {
       return toRecords(query.kind, await readPage(query, stored.columns))
@@ -262,10 +269,10 @@ const updateSql = `UPDATE records
   WHERE account_id = $1 AND kind = $2 AND id = $3 AND revision = $11`
 const deleteSql = 'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND id = $3 AND revision = $4'
 
-/** Adds the birth of a record to a change set. */
-export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>
+/** Adds the birth of a record to a change set. `stored`: its document as the database may see it. */
+export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object>, stored: string) =>
   set
-    .add(newborn(record, { rows: 1, orElse: conflict }))
+    .add(newborn({ ...record, docText: stored }, { rows: 1, orElse: conflict }))
     .keep(record, { isNew: true })
     .record({ ...holderOf(record), action: 'created', after: record.docText })
 
@@ -275,12 +282,12 @@ interface Audited {
   after: string
 }
 
-/** Adds a replacement, which happens only if `before` is still what is stored. */
+/** Adds a replacement, which happens only if `before` is still what is stored. `stored`: see `insertRecord`. */
 export const updateRecord = (
   set: ChangeSet,
   before: StoredRecord<object, object>,
   after: StoredRecord<object, object>,
-  audited: Audited = { before: before.docText, after: after.docText },
+  { stored, audited }: { stored: string; audited: Audited | undefined },
 ) =>
   set
     .run(
@@ -293,7 +300,7 @@ export const updateRecord = (
         after.sortKey,
         after.modified,
         after.revision,
-        after.docText,
+        stored,
         after.hiddenText,
         after.rowText,
         before.revision,
@@ -301,7 +308,11 @@ export const updateRecord = (
       { rows: 1, orElse: conflict },
     )
     .keep(after, { isNew: false })
-    .record({ ...holderOf(after), action: 'edited', ...audited })
+    .record({
+      ...holderOf(after),
+      action: 'edited',
+      ...(audited ?? { before: before.docText, after: after.docText }),
+    })
 
 /** Adds a removal, which happens only if `record` is still what is stored. */
 export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>

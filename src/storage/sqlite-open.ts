@@ -1,7 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 
 // The log is written back to the file when it holds 32 MB: rarer than usual, so that pages which many commits touch
-// are written back once.
+// are written back once. What a row held before is overwritten with zeros, where its page is written anyway.
 const durable = `
   PRAGMA busy_timeout = 5000;
   PRAGMA page_size = 8192;
@@ -11,6 +11,7 @@ const durable = `
   PRAGMA cache_size = -16000;
   PRAGMA foreign_keys = OFF;
   PRAGMA temp_store = MEMORY;
+  PRAGMA secure_delete = FAST;
 `
 
 const attempts = 250

@@ -4,6 +4,7 @@ import { type ChangeSet, writeOf } from './change-set.ts'
 import type { Database, Statement, Write } from './db.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { createRecords, type Records } from './records.ts'
+import { createSealing, type Sealing } from './sealing.ts'
 import { deliver, type Hearing } from './signal.ts'
 import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 
@@ -11,6 +12,8 @@ import { type SqlWords, sqlWordsOf } from './sql-words.ts'
 export interface Store {
   records: Records
   clock: Clock
+  /** Secrets within documents. */
+  sealing: Sealing
   /** A short read of an area's own table. */
   all: Database['all']
   /** A long read, beside the event loop. */
@@ -64,6 +67,7 @@ const takeRoom: Statement[] = [
 export const createStore = (db: Database, clock: Clock): Store => {
   const hearings = new Map<string, Hearing[]>()
   const gates: Gate[] = []
+  const sealing = createSealing()
 
   let isInTrouble = false
 
@@ -85,15 +89,16 @@ export const createStore = (db: Database, clock: Clock): Store => {
   const write = async (sets: readonly ChangeSet[]) => {
     // Gates have things to tell as well.
     if (isTelling(sets)) await deliver(sets, hearings)
-    await noticing(writeOf(sets, clock))
+    await noticing(writeOf(sets, clock, sealing))
   }
 
   const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>
     gate ? gate(sets, () => passing(sets, others)) : write(sets)
 
   return {
-    records: createRecords(db),
+    records: createRecords(db, sealing),
     clock,
+    sealing,
     all: db.all,
     scan: db.scan,
     csvLines: db.csvLines,

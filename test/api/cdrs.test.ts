@@ -250,6 +250,143 @@ describeEngines('Call detail records', (engine) => {
       )
     })
 
+    describe('of a reseller’s customer', () => {
+      const costs = {
+        base_cost: 31,
+        internal_rate_cost: 32,
+        rate_cost: 33,
+        reseller_rate: 34,
+        carrier_cost: 35,
+        reseller_billing: 'per_minute',
+      }
+      const price = {
+        rate: 120,
+        rate_name: 'wholesale',
+        rate_increment: 6,
+        surcharge: 7,
+        ratedeck_id: 'deck',
+      }
+      let customer: TestAccount
+      let ann: Person
+      let path: string
+
+      beforeEach(async () => {
+        customer = await world.account(world.reseller)
+        ann = await world.admin(customer)
+        path = `${customer.path}/cdrs`
+      })
+
+      const stored = async (variables: Json) => {
+        const mine = legOf(customer, now(), {
+          base_cost: 36,
+          billing_seconds: 60,
+          custom_application_vars: { internal_cost: 37, shown: 'app' },
+          custom_channel_vars: { ...costs, shown: 'var', reseller_id: world.reseller.id, ...variables },
+        })
+        await send(mine)
+        return `202601-${mine.call_id}`
+      }
+
+      /** Every way to read the one leg there is. */
+      const readings = async (who: Person, id: string) => {
+        const { interaction_id: interaction } = (await who.get(path)).data[0]
+        const csv = { headers: { accept: 'text/csv' } }
+        const all = JSON.stringify(
+          Object.keys({ ...costs, ...price }).flatMap((key) => [key, `custom_channel_vars.${key}`]),
+        )
+        const answers = await Promise.all([
+          who.get(path),
+          who.get(`${path}?paginate=false`),
+          who.get(path, { query: { fields: all } }),
+          who.get(path, { query: { fields: '["custom_channel_vars"]' } }),
+          who.get(path, csv),
+          who.get(`${path}?paginate=false&filter_hangup_cause=`, csv),
+          who.get(path, { query: { fields: all }, ...csv }),
+          who.get(`${path}/interaction`),
+          who.get(`${path}/interaction`, csv),
+          who.get(`${path}/legs/${interaction}`),
+          who.get(`${path}/${id}`),
+          who.get(`${path}?full_docs=true`),
+        ])
+        return answers.map(({ status, text, request }) => ({ status, text: `${request.path} ${text}` }))
+      }
+
+      const costly = /base_cost|internal_|rate_cost|reseller_(?!id)|carrier_cost/
+
+      it('hide what it costs those above, however they are read', async () => {
+        await world.configure('crossbar', { allow_fetch_full_docs: true })
+        const id = await stored({ account_billing: 'per_minute', rate: 120, rate_name: 'retail' })
+        for (const { status, text } of await readings(ann, id)) {
+          expect([status, status === 200 ? '' : text]).toEqual([200, ''])
+          expect(text.slice(text.indexOf(' '))).not.toMatch(costly)
+        }
+        const [row] = (await ann.get(path)).data
+        expect(row).toMatchObject({ cost: '120', rate: '0.012', rate_name: 'retail' })
+        expect(row.custom_channel_vars).toMatchObject({
+          shown: 'var',
+          rate: 120,
+          reseller_id: world.reseller.id,
+        })
+        expect(row.custom_application_vars).toEqual({ shown: 'app' })
+        await world.configure('crossbar', { allow_fetch_full_docs: false })
+      })
+
+      it('hide the price of minutes that the reseller pays alone', async () => {
+        const id = await stored({ account_billing: 'allotment', ...price })
+        for (const { text } of await readings(ann, id))
+          expect(text.slice(text.indexOf(' '))).not.toMatch(/wholesale|:120\b|0\.012/)
+        for (const person of [world.ross, world.operator])
+          expect((await person.get(`${path}/${id}`)).data.custom_channel_vars).toMatchObject({
+            ...costs,
+            ...price,
+          })
+      })
+
+      it('show it all to the reseller and above', async () => {
+        const id = await stored({ account_billing: 'per_minute', rate: 120 })
+        for (const person of [world.ross, world.operator]) {
+          const [row] = (await person.get(path)).data
+          expect(row).toMatchObject({ reseller_cost: '120', reseller_call_type: 'per_minute', base_cost: 36 })
+          expect(row.custom_channel_vars).toMatchObject(costs)
+          expect((await person.get(`${path}/${id}`)).data.custom_application_vars.internal_cost).toBe(37)
+        }
+      })
+
+      it('hide it from accounts between the account and its reseller, and from a reseller for its own calls', async () => {
+        const below = await world.account(customer)
+        await send(legOf(below, now(), { custom_channel_vars: costs }))
+        expect((await ann.get(`${below.path}/cdrs`)).text).not.toMatch(costly)
+        await send(legOf(world.reseller, now(), { custom_channel_vars: costs }))
+        expect((await world.ross.get(`${world.reseller.path}/cdrs`)).text).not.toMatch(costly)
+        expect((await world.operator.get(`${world.reseller.path}/cdrs`)).text).toMatch(costly)
+      })
+
+      it('tell nothing to filters either', async () => {
+        await stored({ account_billing: 'allotment', ...price })
+        const countFor = async (who: Person, query: string) => (await who.get(`${path}?${query}`)).data.length
+        const vars = 'custom_channel_vars'
+        const guesses = [
+          `filter_${vars}.base_cost=31`,
+          `filter_${vars}.reseller_billing=per_minute`,
+          `filter_${vars}.rate=120`,
+          `filter_${vars}.rate_name=wholesale`,
+          `has_key=${vars}.reseller_billing`,
+          `has_value=${vars}.internal_rate_cost`,
+          `filter_base_cost=36`,
+        ]
+        for (const guess of guesses) {
+          expect([guess, await countFor(ann, guess)]).toEqual([guess, 0])
+          expect([guess, await countFor(world.ross, guess)]).toEqual([guess, 1])
+        }
+        for (const absence of [`key_missing=${vars}.reseller_billing`, `filter_not_${vars}.rate=120`])
+          expect([absence, await countFor(ann, absence)]).toEqual([absence, 1])
+        const csv = await ann.get(`${path}?paginate=false&filter_${vars}.reseller_billing=per_minute`, {
+          headers: { accept: 'text/csv' },
+        })
+        expect(csv.text).not.toContain('leg-')
+      })
+    })
+
     it('name the dialled and the calling number by direction', async () => {
       const common = { request: 'req@a', to: 'to@b', from_uri: 'uri@c', caller_id_number: 'caller' }
       await send(leg(now() - 1, common), leg(now(), { ...common, call_direction: 'outbound' }))

@@ -1,10 +1,74 @@
-import { expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 describeEngines('configs of accounts', (engine) => {
   const world = useWorld(engine)
 
   const pathOf = (account: { path: string }, name = 'portal') => `${account.path}/configs/${name}`
+
+  const markReadable = (...names: string[]) =>
+    world.operator.post('/v2/system_configs/crossbar.configs', { default: { readable_documents: names } })
+
+  beforeAll(async () => {
+    await markReadable('portal', 'kept', 'guarded')
+  })
+
+  it('shows nothing of what others say in a document that the operator has not marked readable', async () => {
+    await world.operator.post('/v2/system_configs/inner', { default: { margin: 3, nested: { open: 1 } } })
+    await world.ross.post(pathOf(world.reseller, 'inner'), { discount: 4 })
+    expect(await world.ross.get(pathOf(world.reseller, 'inner'))).toSucceedWith({
+      id: 'configs_inner',
+      discount: 4,
+    })
+    expect(await world.ada.get(pathOf(world.acme, 'inner'))).toSucceedWith({ id: 'configs_inner' })
+    expect(await world.ada.post(pathOf(world.acme, 'inner'), { margin: 3 })).toSucceedWith({
+      id: 'configs_inner',
+      margin: 3,
+    })
+    await markReadable('portal', 'kept', 'guarded', 'inner')
+    expect(await world.ada.get(pathOf(world.acme, 'inner'))).toSucceedWith({
+      id: 'configs_inner',
+      margin: 3,
+      nested: { open: 1 },
+      discount: 4,
+    })
+    await markReadable('portal', 'kept', 'guarded')
+  })
+
+  it('goes on showing the documents that the server follows for accounts', async () => {
+    await world.operator.post('/v2/system_configs/number_manager', {
+      default: { carrier_modules: ['knm_local'], unauthorized_numbers_lookup: true },
+    })
+    expect((await world.ada.get(pathOf(world.acme, 'number_manager'))).data).toEqual({
+      id: 'configs_number_manager',
+      unauthorized_numbers_lookup: true,
+    })
+    await world.operator.delete('/v2/system_configs/number_manager')
+  })
+
+  it('shows an account that it has a secret, and takes the mask for what it was', async () => {
+    const account = await world.account(world.reseller)
+    const path = pathOf(account, 'shop')
+    const shown = { id: 'configs_shop', api_key: '***', colour: 'red', nested: { password: '***' } }
+    const given = { api_key: 'hush-1', colour: 'red', nested: { password: 'hush-2' } }
+    expect(await world.operator.put(path, given)).toSucceedWith(shown)
+    expect(await world.operator.get(path)).toSucceedWith(shown)
+    const { id: _id, ...echo } = shown
+    expect(await world.operator.post(path, { ...echo, colour: 'blue' })).toSucceedWith({
+      ...shown,
+      colour: 'blue',
+    })
+    const kept = () => world.server.store.records.find(account.id, 'account_config', 'configs_shop')
+    expect((await kept())?.doc).toEqual({ ...given, colour: 'blue' })
+    expect(await world.operator.patch(path, { nested: { password: null } })).toSucceedWith({
+      id: 'configs_shop',
+      api_key: '***',
+      colour: 'blue',
+      nested: {},
+    })
+    const deleted = await world.operator.delete(path)
+    expect(deleted).toSucceedWith({ id: 'configs_shop', api_key: '***', colour: 'blue', nested: {} })
+  })
 
   it('lays the values of the account over those of its reseller and of the system', async () => {
     await world.operator.post('/v2/system_configs/portal', {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, useWorld } from '../support/world.ts'
 
 const all = '/v2/rates'
 
@@ -227,6 +227,28 @@ describeEngines('rates', (engine) => {
   })
 
   describe('of a number', () => {
+    it('are not told by the decks of accounts above', async () => {
+      const [wholesale, retail] = [newDeck(), newDeck()]
+      const rate = { prefix: 1415, rate_cost: 0.01 }
+      await create({ ...rate, ratedeck_id: wholesale })
+      await create({ ...rate, ratedeck_id: retail, rate_cost: 0.05 })
+      const reseller = await world.account(world.master)
+      await world.operator.put(`${reseller.path}/reseller`, {})
+      const customer = await world.account(reseller)
+      const name = (path: string, id: string) => world.operator.post(`${path}/services`, { ratedeck: { id } })
+      expect((await name(reseller.path, wholesale)).status).toBe(200)
+      expect((await name(customer.path, retail)).status).toBe(200)
+      const [rita, carl] = [await world.admin(reseller), await world.admin(customer)]
+      const ask = async (who: Person, deck?: string) =>
+        who.get('/v2/rates/number/+14155550100', { query: deck === undefined ? {} : { ratedeck_id: deck } })
+      expect(await ask(carl, wholesale)).toFailWith(403, 'forbidden')
+      for (const deck of [retail, undefined])
+        expect((await ask(carl, deck)).data).toMatchObject({ Rate: '500', 'Ratedeck-ID': retail })
+      for (const deck of [wholesale, undefined])
+        expect((await ask(rita, deck)).data).toMatchObject({ Rate: '100', 'Ratedeck-ID': wholesale })
+      expect((await ask(rita, retail)).data).toMatchObject({ Rate: '500' })
+    })
+
     it('are told with exactly these keys, in units', async () => {
       const ratedeck_id = newDeck()
       const { id } = await create({

@@ -254,16 +254,62 @@ describeEngines('system configs', (engine) => {
     })
   })
 
-  it('shows secrets to the operator and masks them in the audit log', async () => {
+  it('masks secrets in answers and in the audit log', async () => {
     const path = `${all}/services.http_sync`
-    await world.operator.post(path, {
-      default: { signing_secret: 'hush-hush-1', http_url: 'https://a.test' },
-    })
-    expect((await world.operator.get(path)).data.default.signing_secret).toBe('hush-hush-1')
+    const url = { http_url: 'https://a.test' }
+    const secrets = { signing_secret: 'hush-hush-1', authorization_header: 'hush-hush-2' }
+    const masks = { signing_secret: '***', authorization_header: '***' }
+    const vendors = (held: object) => ({ vendors: { [world.reseller.id]: { ...url, ...held } } })
+    const shown = { id: 'services.http_sync', default: { ...url, ...masks, ...vendors(masks) } }
+    expect(
+      await world.operator.post(path, { default: { ...url, ...secrets, ...vendors(secrets) } }),
+    ).toSucceedWith(shown)
+    expect((await world.operator.get(path)).data.default).toMatchObject(shown.default)
+    expect((await world.operator.get(`${path}/default`)).data).toMatchObject(shown.default)
+    const filled = await world.operator.get(`${path}?with_defaults=true`)
+    const listed = await world.operator.get(`${all}?full_docs=true&fields=default&paginate=false`)
+    for (const answer of [filled, listed]) expect(answer.text).not.toContain('hush')
     const audit = await world.server.store.all('SELECT * FROM audit_log')
     expect(JSON.stringify(audit)).toContain('services.http_sync')
-    expect(JSON.stringify(audit)).not.toContain('hush-hush-1')
+    expect(JSON.stringify(audit)).not.toContain('hush')
+    expect((await world.operator.delete(path)).text).not.toContain('hush')
+  })
+
+  it('leaves a secret as it is that comes back masked or not at all, and removes one that comes empty', async () => {
+    const path = `${all}/services.stripe`
+    const kept = async () =>
+      (await world.server.store.records.find('system', 'system_config', 'services.stripe'))?.doc
+    const first = { api_key: 'sk_hush_1', webhook_secret: 'whsec_hush', publishable_key: 'pk_open' }
+    await world.operator.post(path, { default: first })
+    await world.operator.post(path, { default: { api_key: '***', publishable_key: 'pk_new' } })
+    const second = { ...first, publishable_key: 'pk_new' }
+    expect(await kept()).toEqual({ default: second })
+    await world.operator.patch(path, { default: { webhook_secret: '***', timeout_ms: 900 } })
+    expect(await kept()).toEqual({ default: { ...second, timeout_ms: 900 } })
+    await world.operator.post(`${path}/default`, { ...second, api_key: 'sk_hush_2', webhook_secret: '***' })
+    expect(await kept()).toEqual({ default: { ...second, api_key: 'sk_hush_2' } })
+    await world.operator.patch(path, { default: { webhook_secret: null } })
+    expect(await kept()).toEqual({ default: { api_key: 'sk_hush_2', publishable_key: 'pk_new' } })
+    await world.operator.post(path, { default: { api_key: '', publishable_key: 'pk_new' } })
+    expect(await kept()).toEqual({ default: { publishable_key: 'pk_new' } })
     await world.operator.delete(path)
+  })
+
+  it('masks what is called like a secret in documents that it does not know', async () => {
+    const path = `${all}/unknown`
+    await world.operator.put(path, {
+      default: { list: [{ password: 'hush' }], private_key: 'hush', open: 1 },
+    })
+    expect((await world.operator.get(path)).data).toEqual({
+      id: 'unknown',
+      default: { list: [{ password: '***' }], private_key: '***', open: 1 },
+    })
+    await world.operator.delete(path)
+  })
+
+  it('goes on telling the operator the secret of the ingest', async () => {
+    const { data } = await world.operator.get(`${all}/ingest`)
+    expect(data.default.freeswitch_secret).toMatch(/^[\w-]{32}$/)
   })
 
   it('lists names as CSV too', async () => {

@@ -251,6 +251,15 @@ describeEngines('tasks of the category rates', (engine) => {
       const exported = await run('export', undefined, world.ross, below)
       await world.configure('rates', { default_ratedeck: 'ratedeck' })
       expect(rowsOf(exported.output)).toMatchObject([{ account_id: below.id }])
+      const member = await world.admin(below)
+      const imported = await run('import', csv, world.ross, below)
+      for (const [path, part] of [
+        [exported.path, 'output'],
+        [imported.path, 'input'],
+        [imported.path, 'output'],
+      ])
+        expect(await member.get(`${path}/${part}`)).toFailWith(403, 'forbidden')
+      expect(await member.get(exported.path)).toSucceed()
       await run('delete', `prefix,ratedeck_id\n1,${deck}\n`, world.ross, below)
       expect(await ofDeck()).toEqual([{ rate_cost: 0.5, account_id: undefined }])
     })

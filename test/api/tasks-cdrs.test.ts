@@ -85,6 +85,10 @@ describeEngines('tasks on call detail records', (engine) => {
     expect(own.header).not.toContain('reseller_cost')
     const above = await run(await make('category=cdrs&action=export', world.operator), world.operator)
     expect(above.header).toContain('reseller_cost')
+    const { id } = above.task
+    const read = (who: Person) => who.get(`${account.path}/tasks/${id}/output`)
+    expect((await read(admin)).text.split('\r\n')[0]).not.toContain('reseller')
+    expect((await read(world.operator)).text.split('\r\n')[0]).toContain('reseller_cost')
   })
 
   it.each([

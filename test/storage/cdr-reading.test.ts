@@ -288,13 +288,13 @@ describeEngines('Reading call detail records', (engine) => {
           const rows = await stored(made)
           const asked = askedOf(questionsOf(query))
           const judge = filterOf(asked)
-          const wantedRows = rows.filter((row) => judge?.(filterableOf(row)) ?? true)
+          const wantedRows = rows.filter((row) => judge?.(filterableOf(row, { forReseller: true })) ?? true)
           const store = legs()
           const inStore = asked.filter(store.isCondition)
           const left = filterOf(asked.filter((one) => !store.isCondition(one)))
           const scope = { accountId, ...whole, questions: inStore }
           const found = await pagesOf(store.batch, scope, how)
-          const kept = found.filter((row) => left?.(filterableOf(row)) ?? true)
+          const kept = found.filter((row) => left?.(filterableOf(row, { forReseller: true })) ?? true)
           expect(idsOf(kept)).toEqual(idsOf(inOrder(wantedRows, how.descending)))
         },
       ),

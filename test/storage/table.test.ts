@@ -2,7 +2,7 @@ import { expect, expectTypeOf, it } from 'vitest'
 import { type AccountRecord, accountKind } from '../../src/auth/identity.ts'
 import { conflict } from '../../src/storage/change-set.ts'
 import type { Row } from '../../src/storage/db.ts'
-import { kind, recordColumns, type StoredRecord, toRecords } from '../../src/storage/records.ts'
+import { kind, recordColumns, type StoredRecord } from '../../src/storage/records.ts'
 import {
   flag,
   integer,
@@ -198,7 +198,7 @@ describeEngines('a described table', (engine) => {
     const rows = await world.store.all(`SELECT ${recordColumns('r')} FROM records r WHERE account_id = $1`, [
       accountId,
     ])
-    for (const records of [page, toRecords(noteKind, rows)])
+    for (const records of [page, world.store.records.of(noteKind, rows)])
       expect(records.map(({ id, revision, doc }) => ({ id, revision, title: doc.title }))).toEqual([
         { id: 'a', revision: note.revision, title: 'one' },
       ])

@@ -1,4 +1,5 @@
 // A kind of record for tests of the store: it belongs to no area.
+import { createKeyring } from '../../src/auth/keyring.ts'
 import type { Clock } from '../../src/lib/clock.ts'
 import { invalid } from '../../src/lib/failure.ts'
 import type { Author } from '../../src/storage/change-set.ts'
@@ -38,6 +39,7 @@ export interface FeedEntry {
 /** The store of notes on an open database. */
 export const openNotes = (db: Database, clock: Clock) => {
   const store = createStore(db, clock)
+  store.sealing.use(createKeyring(Buffer.alloc(32, 7)))
   const notes = createCollection<NoteDoc, { mark?: string }>(store, {
     kind: 'note',
     sortKey: (doc) => doc.title,

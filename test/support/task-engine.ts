@@ -252,10 +252,10 @@ export const operate = ({ tasks, store }: Process, account: AccountRecord) => {
       return tasks.view(await get(id))
     },
     async output(id: string) {
-      return textOf(await tasks.read(await get(id), 'out.csv'))
+      return textOf(await tasks.read(await get(id), 'out.csv', { actor: actorOf(account), account }))
     },
     async input(id: string) {
-      return textOf(await tasks.read(await get(id), 'in.csv'))
+      return textOf(await tasks.read(await get(id), 'in.csv', { actor: actorOf(account), account }))
     },
     ended(id: string) {
       return eventually(

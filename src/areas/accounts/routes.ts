@@ -72,8 +72,19 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     }
   }
 
-  const change = async (call: Call<string, Json>) =>
-    view(await accounts.replace(call.author, call.account, call.data, privilegesIn(call)), call.actor)
+  /** Who borrows the bookkeepers of an account is said by admins: others leave it as it is. */
+  const lendingIn = ({ account, actor, data }: Call<string, Json>): Json => {
+    const { lends_bookkeepers_to: had } = account.doc
+    const { lends_bookkeepers_to: wanted = had, ...rest } = data
+    if (privLevelOf(actor) === 'admin') return data
+    if (JSON.stringify(wanted) !== JSON.stringify(had)) throw failure('forbidden', {})
+    return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
+  }
+
+  const change = async (call: Call<string, Json>) => {
+    const { author, account, actor } = call
+    return view(await accounts.replace(author, account, lendingIn(call), privilegesIn(call)), actor)
+  }
 
   const create = async (call: Call<string, Json>, parent: AccountRecord) => {
     const { id } = sentKeys(call)

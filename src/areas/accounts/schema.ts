@@ -47,6 +47,10 @@ const fields = {
   call_recording: AccountCallRecording,
   enabled: flag({ default: true, description: 'Only accounts above may change it' }),
   language: anyText({ description: 'Such as en-us' }),
+  lends_bookkeepers_to: uniqueList(id(), {
+    maxItems: 1000,
+    description: 'Accounts below whose service plans may name the bookkeepers of this one',
+  }),
   music_on_hold: musicOnHold(2048),
   notifications: Notifications,
   org: anyText({ description: 'Full legal name' }),

@@ -3,7 +3,7 @@ import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { deleteRecord, recordColumns, sortKeyOf, toRecords } from '../../storage/records.ts'
+import { deleteRecord, recordColumns, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { keyset } from '../../storage/table.ts'
 import { accountMoved } from './signals.ts'
@@ -105,7 +105,7 @@ export const createAccountStore = (store: Store) => {
   const readTree = async (page: TreePage) => {
     const params = [page.ancestorId, page.limit, ...(page.after ?? [])]
     const rows = await (page.long ? store.scan(treeSql(page), params) : store.all(treeSql(page), params))
-    return toRecords(accountKind, rows)
+    return store.records.of(accountKind, rows)
   }
 
   return {

@@ -30,6 +30,7 @@ export const cdrsArea = area({
   settings: cdrSettings,
   create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
     const { store } = tools
+    const { resellerOf } = accounts
     const { classOf } = phoneNumbers.planning
     const cdrs = createCdrs(tools)
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
@@ -38,11 +39,14 @@ export const cdrsArea = area({
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake })
     return {
       offers: { intake, months },
-      routes: [...cdrIntakeRoutes(intake), ...cdrRoutes({ cdrs, stats: createCallStats(tools), store })],
+      routes: [
+        ...cdrIntakeRoutes(intake),
+        ...cdrRoutes({ cdrs, stats: createCallStats(tools), store, resellerOf }),
+      ],
       posted: [freeswitchPage(freeswitch)],
       prepare: freeswitch.prepare,
       rounds: [months.retention],
-      taskActions: createCdrTasks({ cdrs, clock: store.clock }),
+      taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),
       migrations: {
         rebuild_cdr_months: {
           description:

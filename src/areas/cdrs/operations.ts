@@ -4,10 +4,14 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
 import type { CdrRow } from './columns.ts'
 import { createInteractionStore } from './interactions/store.ts'
-import { byChannelTime, documentOf, interactionOf, isCdrId } from './rules.ts'
+import { byChannelTime, interactionOf, isCdrId, shownDocumentOf } from './rules.ts'
+import type { RowView } from './sheet/columns.ts'
 import { createCdrStore, type Scope } from './store.ts'
 import { addGroup, emptySummary, type Summary } from './summary/rules.ts'
 import { createSummaryStore } from './summary/store.ts'
+
+/** Whether a caller sees what calls cost those above the account. */
+type CostView = Pick<RowView, 'forReseller'>
 
 export type Cdrs = ReturnType<typeof createCdrs>
 
@@ -45,21 +49,21 @@ export const createCdrs = ({ store, settings }: { store: Store; settings: Settin
       }
     },
 
-    async document(accountId: string, id: string): Promise<Json> {
+    async document(accountId: string, id: string, view: CostView): Promise<Json> {
       if (!isCdrId(id)) throw notFound('could not find cdr with supplied id')
       const leg = await legs.find(accountId, id)
       if (!leg) throw failure('bad_identifier', { cause: id })
-      return documentOf(leg)
+      return shownDocumentOf(leg, view)
     },
 
     /** The documents of all legs of an interaction, which is named by its id or by one of its legs. */
     async legDocuments(
       accountId: string,
       id: string,
-      order: 'newest first' | 'oldest first',
+      { order, ...view }: CostView & { order: 'newest first' | 'oldest first' },
     ): Promise<Json[]> {
       const found = (await legsNamed(accountId, id)).sort(byChannelTime)
-      return (order === 'newest first' ? found.reverse() : found).map(documentOf)
+      return (order === 'newest first' ? found.reverse() : found).map((leg) => shownDocumentOf(leg, view))
     },
 
     async summary(scope: Omit<Scope, 'questions'>): Promise<Summary> {

@@ -1,5 +1,5 @@
 import { userKind } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountMember, type ResellerOf, seesCosts } from '../../auth/policies.ts'
 import { ListAnswer } from '../../http/answer/answers.ts'
 import { lenientTimeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
@@ -88,16 +88,14 @@ const quarterOffsetIn = (query: URLSearchParams) => {
 
 type Asked = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
 
-/** Resellers see what calls cost them; the account above all of them is one. */
-const isReseller = ({ account: { hidden } }: Call['actor']) => hidden.isReseller || hidden.tree.length === 0
-
 interface Tools {
   cdrs: Cdrs
   stats: CallStats
   store: Store
+  resellerOf: ResellerOf
 }
 
-export const cdrRoutes = ({ cdrs, stats, store }: Tools): Route[] => {
+export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] => {
   const now = () => gregorianNow(store.clock)
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
@@ -112,9 +110,13 @@ export const cdrRoutes = ({ cdrs, stats, store }: Tools): Route[] => {
     return { accountId: account.id, ...window, questions: [], ...(ownerId === undefined ? {} : { ownerId }) }
   }
 
-  const viewOf = async ({ actor, query }: Asked): Promise<RowView> => {
+  const costViewOf = async ({ actor, account }: Pick<Call, 'actor' | 'account'>) => ({
+    forReseller: await seesCosts(actor, account, resellerOf),
+  })
+
+  const viewOf = async (call: Asked): Promise<RowView> => {
     const { omitsEmpty } = await cdrs.rules()
-    return { utcOffset: offsetIn(query), forReseller: isReseller(actor), omitsEmpty }
+    return { utcOffset: offsetIn(call.query), ...(await costViewOf(call)), omitsEmpty }
   }
 
   const listed = async (listing: typeof legListing, call: Asked, ownerId?: string) => {
@@ -198,19 +200,18 @@ export const cdrRoutes = ({ cdrs, stats, store }: Tools): Route[] => {
       allow: accountMember,
       answers: list(Cdr),
       fails: ['missing_parameter'],
-      run: (call) =>
-        cdrs.legDocuments(
-          call.account.id,
-          call.path.interaction_id,
-          isOldestFirst(call) ? 'oldest first' : 'newest first',
-        ),
+      run: async (call) =>
+        cdrs.legDocuments(call.account.id, call.path.interaction_id, {
+          order: isOldestFirst(call) ? 'oldest first' : 'newest first',
+          ...(await costViewOf(call)),
+        }),
     }),
     get(`${onAccount}/{cdr_id}`, {
       summary: 'Read a call detail record',
       allow: accountMember,
       answers: Cdr,
       fails: ['missing_parameter'],
-      run: ({ account, path }) => cdrs.document(account.id, path.cdr_id),
+      run: async (call) => cdrs.document(call.account.id, call.path.cdr_id, await costViewOf(call)),
     }),
     get(onDevice, {
       summary: 'Refused: a device is selected with filter_custom_channel_vars.authorizing_id',

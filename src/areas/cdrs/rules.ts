@@ -1,7 +1,8 @@
 import { csvLine, isFormula, needsQuotes } from '../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../lib/gregorian.ts'
-import type { Json } from '../../lib/json.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { type CdrRow, callIdOf, columns, interactionIdOf, startOf } from './columns.ts'
+import { costBeginnings, isPricedForReseller, tellsCost, tellsPrice } from './costs.ts'
 import { splitObject } from './json-text.ts'
 import type { Place } from './reading/rules.ts'
 import {
@@ -60,6 +61,28 @@ const isPrivate = (key: string) => key.startsWith('_') || key.startsWith('pvt_')
 const withoutPrivate = (record: Json): Json =>
   Object.fromEntries(Object.entries(record).filter(([key]) => !isPrivate(key)))
 
+/** Whether a name may stand in the answer to an account that pays for its calls, and to nobody above it. */
+const customersView = (leg: Leg) => {
+  const hidesPrice = isPricedForReseller(leg)
+  return (key: string) => !tellsCost(key) && !(hidesPrice && tellsPrice(key))
+}
+
+const holdersOfCosts = ['custom_channel_vars', 'custom_application_vars']
+
+const only = (isVisible: (key: string) => boolean, record: Json): Json =>
+  Object.fromEntries(Object.entries(record).filter(([key]) => isVisible(key)))
+
+/** The document as the account sees it, and those below its reseller. */
+const customersDocument = (leg: Leg, document: Json): Json => {
+  const isVisible = customersView(leg)
+  const shown = only(isVisible, document)
+  for (const name of holdersOfCosts) {
+    const held = shown[name]
+    if (isObject(held)) shown[name] = only(isVisible, held)
+  }
+  return shown
+}
+
 const variablesPrefix = 'custom_channel_vars.'
 const fields = columns.map(({ path, sql, type }) => {
   const inVariables = path.startsWith(variablesPrefix)
@@ -84,9 +107,13 @@ export const documentOf = (leg: Leg): Json => {
   return { ...document, ...withoutPrivate(rest), custom_channel_vars: variables }
 }
 
+/** The document as a caller sees it. */
+export const shownDocumentOf = (leg: Leg, { forReseller }: Pick<RowView, 'forReseller'>): Json =>
+  forReseller ? documentOf(leg) : customersDocument(leg, documentOf(leg))
+
 /** What filters look at. A leg is never changed, so it was modified when it was created. */
-export const filterableOf = (leg: Leg): Json => ({
-  ...documentOf(leg),
+export const filterableOf = (leg: Leg, view: Pick<RowView, 'forReseller'>): Json => ({
+  ...shownDocumentOf(leg, view),
   created: leg.created,
   modified: leg.created,
 })
@@ -117,6 +144,13 @@ const fieldMembers = (ofRow: typeof fields) =>
 
 const inRows = fieldMembers(fields.filter(({ name, inVariables }) => !inVariables && !shownByName.has(name)))
 const variableFields = fieldMembers(fields.filter(({ inVariables }) => inVariables))
+const customersVariables = variableFields.filter(({ name }) => !tellsCost(name))
+const unpricedVariables = customersVariables.filter(({ name }) => !tellsPrice(name))
+
+const variablesFor = (leg: Leg, { forReseller }: RowView) => {
+  if (forReseller) return variableFields
+  return isPricedForReseller(leg) ? unpricedVariables : customersVariables
+}
 
 const isShown = (name: string) => !isPrivate(name) && !tooLongForRows.has(name) && !shownByName.has(name)
 
@@ -144,16 +178,23 @@ const fieldsText = (leg: Leg, ofRow: typeof inRows) => {
 const channelVars = 'custom_channel_vars'
 
 // Where one of these begins a key or a text, it is looked at what a row would show.
-const needsCare = new RegExp(`"(?:_|pvt_|(?:${[...tooLongForRows, ...shownByName].join('|')})")`)
+const careful = `_|pvt_|(?:${[...tooLongForRows, ...shownByName].join('|')})"`
+const needsCare = new RegExp(`"(?:${careful})`)
+const needsCustomersCare = new RegExp(`"(?:${careful}|${costBeginnings})`)
 
 const membersText = (members: string) => members && `,${members}`
 
 /** What `rest` adds to a row, and to its variables: taken over as it stands, most often. */
-const restTexts = (rest: string | null) => {
+const restTexts = (leg: Leg, { forReseller }: RowView) => {
+  const { rest } = leg
   if (rest === null) return { others: '', variables: '' }
-  const split = needsCare.test(rest) ? undefined : splitObject(rest, channelVars)
+  const isPlain = forReseller
+    ? !needsCare.test(rest)
+    : !needsCustomersCare.test(rest) && !isPricedForReseller(leg)
+  const split = isPlain ? splitObject(rest, channelVars) : undefined
   if (split) return { others: membersText(split.others), variables: membersText(split.inner) }
-  const { [channelVars]: vars = {}, ...others }: Json = JSON.parse(rest)
+  const whole: Json = JSON.parse(rest)
+  const { [channelVars]: vars = {}, ...others } = forReseller ? whole : customersDocument(leg, whole)
   let text = ''
   for (const name in others) if (isShown(name)) text += member(name, others[name])
   let variables = ''
@@ -167,15 +208,15 @@ const restTexts = (rest: string | null) => {
  * description. It is put together as a text because a page is fifty of them.
  */
 export const rowTextOf = (leg: Leg, view: RowView): string => {
-  const { others, variables } = restTexts(leg.rest)
+  const { others, variables } = restTexts(leg, view)
   const account = `"account_id":${jsonText(leg.account_id)}`
   const text = sheetText(leg, view) + fieldsText(leg, inRows) + others
-  return `{${text.slice(1)},"${channelVars}":{${account}${fieldsText(leg, variableFields)}${variables}}}`
+  return `{${text.slice(1)},"${channelVars}":{${account}${fieldsText(leg, variablesFor(leg, view))}${variables}}}`
 }
 
 /** What `fields` picks from: the columns, and the whole document behind them. */
 export const pickableOf = (leg: Leg, view: RowView): Json => ({
-  ...documentOf(leg),
+  ...shownDocumentOf(leg, view),
   ...JSON.parse(rowTextOf(leg, view)),
 })
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { readableSecret } from '../../lib/secrets.ts'
 import { flag, section } from '../../settings/keys.ts'
 
 const callRecords = section({
@@ -31,6 +32,7 @@ const ingest = section({
     Type.String({
       minLength: 16,
       maxLength: 200,
+      ...readableSecret,
       pattern: '^[A-Za-z0-9._~-]*$',
       description:
         'The last part of the address that FreeSWITCH posts call records to; absent: none is taken',

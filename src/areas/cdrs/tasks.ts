@@ -1,11 +1,12 @@
 // What tasks can do with call detail records.
-import type { Actor } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountMember, type ResellerOf, seesCosts } from '../../auth/policies.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { invalid } from '../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix, unixOfGregorian } from '../../lib/gregorian.ts'
 import type { Json } from '../../lib/json.ts'
 import type { OutputAction, TaskContext } from '../tasks/operations.ts'
+import type { CdrRow } from './columns.ts'
+import { isPricedForReseller, tellsCost } from './costs.ts'
 import type { Cdrs } from './operations.ts'
 import type { Place, TimeWindow } from './reading/rules.ts'
 import { sheetRowOf } from './rules.ts'
@@ -14,14 +15,12 @@ import { columnsFor } from './sheet/columns.ts'
 interface Tools {
   cdrs: Cdrs
   clock: Clock
+  resellerOf: ResellerOf
 }
 
 const rowsOfAPart = 500
 /** The position behind the last record. */
 const atEnd = 'end'
-
-/** Resellers see what calls cost them; the account above all of them is one. */
-const isReseller = ({ account: { hidden } }: Actor) => hidden.isReseller || hidden.tree.length === 0
 
 const wholeIn = (given: Json, name: string, form: RegExp): number | undefined => {
   const value = given[name]
@@ -54,16 +53,21 @@ async function* partsOf(
   }
   const scope = { accountId: account.id, ...window, questions: [] }
   const view = { utcOffset: Number(parameters.utc_offset ?? 0), forReseller }
+  // The account reads what its tasks wrote, whoever made them: its reseller's price does not stand there.
+  const rowOf = (leg: CdrRow): Json =>
+    isPricedForReseller(leg)
+      ? { ...sheetRowOf(leg, view), ...sheetRowOf(leg, { ...view, forReseller: false }) }
+      : sheetRowOf(leg, view)
   let after: Place | undefined = position === undefined ? undefined : JSON.parse(position)
   for (;;) {
     const { items, next } = await legs.batch(scope, { after, limit: rowsOfAPart, descending, long: true })
-    yield { rows: items.map((leg) => sheetRowOf(leg, view)), position: next ? JSON.stringify(next) : atEnd }
+    yield { rows: items.map(rowOf), position: next ? JSON.stringify(next) : atEnd }
     if (!next) return
     after = next
   }
 }
 
-const createExport = ({ cdrs, clock }: Tools): OutputAction => ({
+const createExport = ({ cdrs, clock, resellerOf }: Tools): OutputAction => ({
   category: 'cdrs',
   action: 'export',
   description: 'Export call detail records of any range',
@@ -74,6 +78,8 @@ const createExport = ({ cdrs, clock }: Tools): OutputAction => ({
   allow: accountMember,
   input: 'none',
   columns: columnsFor(true),
+  hides: async ({ actor, account }) =>
+    (await seesCosts(actor, account, resellerOf)) ? [] : columnsFor(true).filter(tellsCost),
   parameters: {
     created_from: 'Gregorian seconds; as far before created_to as a list may reach unless given',
     created_to: 'Gregorian seconds; when the task is made unless given',
@@ -98,7 +104,7 @@ const createExport = ({ cdrs, clock }: Tools): OutputAction => ({
 
   async *parts(context, position) {
     if (position === atEnd) return
-    const forReseller = isReseller(context.actor)
+    const forReseller = await seesCosts(context.actor, context.account, resellerOf)
     yield* partsOf(cdrs, context, { descending: false, forReseller }, position)
   },
 })

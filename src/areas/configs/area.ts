@@ -3,10 +3,12 @@ import { area } from '../area.ts'
 import { systemConfigsArea } from '../system-configs/area.ts'
 import { createAccountConfigs } from './operations.ts'
 import { accountConfigRoutes } from './routes.ts'
+import { configsSettings } from './settings.ts'
 
 /** Settings of accounts, over those of their resellers and of the system. */
 export const configsArea = area({
   name: 'configs',
+  settings: configsSettings,
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   create(tools, needs) {
     const configs = createAccountConfigs({ ...tools, ...needs })

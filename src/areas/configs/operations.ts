@@ -1,19 +1,22 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections } from '../../settings/sections.ts'
+import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Declarations, Validate } from '../area.ts'
-import type { SystemConfigs } from '../system-configs/operations.ts'
+import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
 import { belowAccount, difference, effective } from './rules.ts'
 import { type AccountConfigStored, createAccountConfigStore } from './store.ts'
 
 interface Tools {
   declared: Declarations
   store: Store
+  settings: Settings
   node: string
   accounts: Accounts
   systemConfigs: SystemConfigs
@@ -31,7 +34,10 @@ export interface AccountConfigSubject {
   doc: Json
 }
 
-const idOf = (name: string) => `configs_${name}`
+const prefix = 'configs_'
+
+const idOf = (name: string) => `${prefix}${name}`
+const nameOf = (id: string) => id.slice(prefix.length)
 
 export type AccountConfigs = ReturnType<typeof createAccountConfigs>
 
@@ -39,13 +45,17 @@ export type AccountConfigs = ReturnType<typeof createAccountConfigs>
  * Settings documents with values per account, for clients and areas that ask for them. Those that this server follows
  * as a whole (listeners, throttling, sign-in) have no account level and are not shown to accounts.
  */
-export const createAccountConfigs = ({ declared, store, node, accounts, systemConfigs, validate }: Tools) => {
+export const createAccountConfigs = (tools: Tools) => {
+  const { declared, store, settings, node, accounts, systemConfigs, validate } = tools
   const { settings: documents, accountSettings: accountLevels } = declared
-  const collection = createAccountConfigStore(store)
+  const hasAccountLevel = (name: string) => Object.hasOwn(accountLevels, name)
+  const schemaOf = (id: string) => (hasAccountLevel(nameOf(id)) ? accountLevels[nameOf(id)] : undefined)
+  const documentSchemaOf = (name: string) => (Object.hasOwn(documents, name) ? documents[name] : undefined)
+  const collection = createAccountConfigStore(store, schemaOf)
 
   const assertHasAccountLevel = (name: string) => {
     if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
-    if (!Object.hasOwn(documents, name) || Object.hasOwn(accountLevels, name)) return
+    if (!Object.hasOwn(documents, name) || hasAccountLevel(name)) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
   }
 
@@ -57,7 +67,12 @@ export const createAccountConfigs = ({ declared, store, node, accounts, systemCo
   const ownValues = async (accountId: string, name: string): Promise<Json> =>
     (await collection.find(accountId, idOf(name)))?.doc ?? {}
 
+  /** Nobody knows what a document of another name is for, until the operator says that accounts may read it. */
+  const isReadableBelow = async (name: string) =>
+    hasAccountLevel(name) || (await settings.of('crossbar.configs')).readable_documents.includes(name)
+
   const layersBelow = async (account: AccountRecord, name: string) => {
+    if (!(await isReadableBelow(name))) return []
     const resellerId = await accounts.resellerOf(account)
     const system = await systemValues(name)
     return resellerId === account.id ? [system] : [system, await ownValues(resellerId, name)]
@@ -81,6 +96,9 @@ export const createAccountConfigs = ({ declared, store, node, accounts, systemCo
     return after
   }
 
+  const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: Sent) =>
+    withKeptSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
+
   return {
     async subject(account: AccountRecord, name: string): Promise<AccountConfigSubject> {
       assertHasAccountLevel(name)
@@ -89,7 +107,7 @@ export const createAccountConfigs = ({ declared, store, node, accounts, systemCo
         id: idOf(name),
         accountId: account.id,
         record,
-        below: belowAccount(await layersBelow(account, name)),
+        below: belowAccount(documentSchemaOf(name), await layersBelow(account, name)),
         ...(record ? { revision: record.revision } : {}),
         doc: record?.doc ?? {},
       }
@@ -99,21 +117,25 @@ export const createAccountConfigs = ({ declared, store, node, accounts, systemCo
     own: ownValues,
 
     /** What is wrong with values that an area follows. Documents that only clients read are kept as they are given. */
-    async judge({ id }: AccountConfigSubject, values: object): Promise<Problems> {
-      const schema = Object.entries(accountLevels).find(([name]) => idOf(name) === id)?.[1]
-      return schema ? (await validate(schema, values)).problems : {}
+    async judge(subject: AccountConfigSubject, values: Json, sent: Sent): Promise<Problems> {
+      const schema = schemaOf(subject.id)
+      return schema ? (await validate(schema, wholeOf(subject, values, sent))).problems : {}
     },
 
     /** The values as they hold for the account. */
-    read: ({ below, record }: AccountConfigSubject) => effective(below, record?.doc ?? {}),
+    read: ({ id, below, record }: AccountConfigSubject) =>
+      asAnswered(schemaOf(id), effective(below, record?.doc ?? {})),
+
+    /** Values of the account alone, as answers show them. */
+    shown: ({ id }: AccountConfigSubject, values: Json) => asAnswered(schemaOf(id), values),
 
     /** Keeps what differs from above; when nothing does, the account has no values of its own any more. */
     async replace(
       author: Author,
       subject: AccountConfigSubject,
-      values: Json,
+      { values, sent }: { values: Json; sent: Sent },
     ): Promise<AccountConfigSubject> {
-      const doc = difference(values, subject.below)
+      const doc = difference(wholeOf(subject, values, sent), subject.below)
       if (Object.keys(doc).length > 0) {
         const record = await save(author, subject, doc)
         return { ...subject, record, revision: record.revision }

@@ -3,6 +3,7 @@ import { accountAdmin, accountMember } from '../../auth/policies.ts'
 import { answer } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import type { Json } from '../../lib/json.ts'
+import type { Sent } from '../system-configs/operations.ts'
 import type { AccountConfigSubject, AccountConfigs } from './operations.ts'
 import { AccountConfig, AccountConfigRecord } from './schema.ts'
 import type { AccountConfigStored } from './store.ts'
@@ -31,19 +32,17 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
       metadata: metadataOf(config.id, config.record),
     })
 
-  const replace = async ({ author, subject: config, data }: Call<string, Json, AccountConfigSubject>) =>
-    view(await configs.replace(author, config, data))
-
-  const writing = {
+  const writing = (sent: Sent) => ({
     allow: accountAdmin,
     subject,
     prepare,
     body: AccountConfig,
     answers: AccountConfigRecord,
     judge: ({ subject: config, data }: { subject: AccountConfigSubject; data: object }) =>
-      configs.judge(config, data),
-    run: (call: Call<typeof one, Json, AccountConfigSubject>) => replace(call),
-  }
+      configs.judge(config, { ...data }, sent),
+    run: async ({ author, subject: config, data }: Call<typeof one, Json, AccountConfigSubject>) =>
+      view(await configs.replace(author, config, { values: data, sent })),
+  })
 
   return [
     get(all, {
@@ -59,9 +58,9 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
       answers: AccountConfigRecord,
       run: ({ subject: config }) => view(config),
     }),
-    put(one, { summary: 'Create the values of an account', ...writing }),
-    post(one, { summary: 'Replace the values of an account', ...writing }),
-    patch(one, { summary: 'Change values of an account', ...writing }),
+    put(one, { summary: 'Create the values of an account', ...writing('whole') }),
+    post(one, { summary: 'Replace the values of an account', ...writing('whole') }),
+    patch(one, { summary: 'Change values of an account', ...writing('changed') }),
     del(one, {
       summary: 'Delete the values of an account: those from above hold again',
       allow: accountAdmin,
@@ -70,7 +69,7 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
       run: async ({ author, subject: config }) => {
         const record = await configs.remove(author, config)
         return answer({
-          data: { ...record.doc, id: config.id },
+          data: { ...configs.shown(config, record.doc), id: config.id },
           metadata: { ...metadataOf(config.id, record), deleted: true },
         })
       },

@@ -17,6 +17,7 @@ import {
   timezone,
   typed,
 } from '../../lib/schema.ts'
+import { readableSecret } from '../../lib/secrets.ts'
 
 const headerValue = typed(['string', 'boolean', 'integer'])
 const headers = keyedBy('^[a-zA-Z0-9_-]+$', headerValue)
@@ -35,7 +36,7 @@ const Sip = open(
   {
     method: choice(['password', 'ip', 'authorization'], { default: 'password' }),
     username: text(2, 32),
-    password: text(5, 32),
+    password: text(5, 32, readableSecret),
     realm: text(4, 253, { description: "Only where it is not the account's" }),
     ip: anyText({ description: 'IPv4 address, for method ip' }),
     expire_seconds: integer({ default: 300, description: 'How long a registration lasts' }),

@@ -6,6 +6,7 @@ import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { type DeviceDoc, featuresOf, sipAddressOf, sipIdentityOf, standardType } from './rules.ts'
+import { Device } from './schema.ts'
 
 export type DeviceRecord = StoredRecord<DeviceDoc, object>
 
@@ -87,6 +88,7 @@ const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
 export const createDeviceStore = (store: Store) => {
   const collection = createCollection<DeviceDoc, object>(store, {
     kind: 'device',
+    secrets: () => Device,
     sortKey: (doc) => sortKeyOf(doc.name),
     ownerId: (doc) => doc.owner_id ?? '',
     row: (doc) => ({

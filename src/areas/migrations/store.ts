@@ -2,7 +2,7 @@ import { type AccountRecord, accountKind } from '../../auth/identity.ts'
 import { createRunStore, type Run as LongRun } from '../../jobs/long-work/store.ts'
 import { createCsvParser } from '../../lib/csv-parse.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
-import { recordColumns, toRecords } from '../../storage/records.ts'
+import { recordColumns } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, json, type RowOf, table, text } from '../../storage/table.ts'
 import type { Performer, Reach } from './rules.ts'
@@ -108,7 +108,7 @@ export const createMigrationStore = (store: Store) => {
           WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id LIMIT $3`,
         [rootId, place, limit],
       )
-      return toRecords(accountKind, rows)
+      return store.records.of(accountKind, rows)
     },
 
     placeOf: (rootId: string, accountId: string) => (accountId === rootId ? behindRoot : accountId),

@@ -148,6 +148,9 @@ interface NumberPage {
   long?: boolean
 }
 
+// Whoever owns it, now and later.
+const sealedAt = ({ id }: Pick<NumberFields, 'id'>) => ({ accountId: '', kind: numberKind, id })
+
 /** Where a number stands in a list that is ordered by owners. */
 interface ListedAt {
   accountId: string
@@ -158,10 +161,21 @@ export type NumberStore = ReturnType<typeof createNumberStore>
 
 /** The inventory. What it writes goes into the caller's change set. */
 export const createNumberStore = (store: Store) => {
+  const { sealing } = store
+
+  const toNumber = (fields: NumberFields) => {
+    fields.docText = sealing.open(sealedAt(fields), fields.docText)
+    return new NumberRecord(fields)
+  }
+
+  /** A number's columns as the database may see them. */
+  const stored = (number: NumberRecord): NumberFields => {
+    const docText = sealing.shut(sealedAt(number), number.docText)
+    return docText === number.docText ? number : { ...number, docText }
+  }
+
   const read = async (sql: string, params: readonly Value[], long = false) =>
-    rows
-      .list(await (long ? store.scan(sql, params) : store.all(sql, params)))
-      .map((fields) => new NumberRecord(fields))
+    rows.list(await (long ? store.scan(sql, params) : store.all(sql, params))).map(toNumber)
 
   /** System-wide, for the state machine, search and identify: everybody else asks with an account. */
   const findAnywhere = async (number: string): Promise<NumberRecord | undefined> => {
@@ -253,14 +267,14 @@ export const createNumberStore = (store: Store) => {
 
     insert(set: ChangeSet, number: NumberRecord) {
       set
-        .add(insertNumber(number, decided))
+        .add(insertNumber(stored(number), decided))
         .keep(number, { isNew: number.accountId !== '' })
         .record({ ...subject(number), action: 'created', after: audited(number) })
     },
 
     /** Both accounts are told when a number changes hands. */
     replace(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
-      const { sql, params } = updateNumber(after)
+      const { sql, params } = updateNumber(stored(after))
       set.run(sql, [...params, before.revision], decided)
       set.keep(after, { isNew: after.accountId !== '' && before.accountId !== after.accountId })
       if (before.accountId === after.accountId) {

@@ -1,5 +1,6 @@
 import type { Errand, ErrandKind, Queue } from '../../jobs/queue.ts'
 import type { Json } from '../../lib/json.ts'
+import { withoutEchoes } from '../../lib/secrets.ts'
 import type { Outgoing } from '../../outgoing/client.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
@@ -60,7 +61,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
     const { authorization_header: authorization, timeout_ms: timeoutMs } = await settings.of('provisioner')
     const headers = authorization === undefined ? {} : { authorization }
     try {
-      const { status, text } = await outgoing.send({
+      const { status, text: reply } = await outgoing.send({
         method: 'POST',
         url,
         json: body,
@@ -69,6 +70,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
         maxBytes: mostReplyBytes,
         isOperators: true,
       })
+      const text = withoutEchoes(reply, { ...body, authorization_header: authorization })
       return { isTaken: status >= 200 && status < 300, status, text }
     } catch (error) {
       return { isTaken: false, text: error instanceof Error ? error.message : String(error) }

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { secret } from '../../lib/secrets.ts'
 import { section } from '../../settings/keys.ts'
 
 const provisioner = section({
@@ -10,7 +11,7 @@ const provisioner = section({
     }),
   ),
   authorization_header: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 4096, description: 'Sent as it is' }),
+    Type.String({ minLength: 1, maxLength: 4096, ...secret, description: 'Sent as it is' }),
   ),
   timeout_ms: Type.Integer({ minimum: 1, maximum: 60_000, default: 10_000 }),
 })

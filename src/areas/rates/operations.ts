@@ -23,7 +23,7 @@ import { createRateStore, type RateStored } from './store.ts'
 interface Tools {
   store: Store
   settings: Settings
-  accounts: Pick<Accounts, 'resellerOf'>
+  accounts: Pick<Accounts, 'find' | 'resellerOf'>
   /** The deck that an account's services name; undefined: the standard one. */
   ratedeckOf(account: AccountRecord): Promise<string | undefined>
 }
@@ -150,6 +150,13 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
     remove: (author: Author, rate: RateStored) => save(author, (set) => rates.remove(set, rate)),
 
     ratedeckOf,
+
+    /** The decks that price the calls of an account, and of those above it, nearest first. */
+    async decksUpFrom(account: AccountRecord): Promise<string[]> {
+      const above = await Promise.all(account.hidden.tree.toReversed().map((id) => accounts.find(id)))
+      const all = [account, ...above.filter((one) => one !== undefined)]
+      return Promise.all(all.map(async (one) => deckOr(await ratedeckOf(one))))
+    },
 
     /** The rate of each of these calls, undefined where there is none: one read of the store for all of them. */
     async lookUpMany(calls: readonly CallQuestion[]): Promise<(RateStored | undefined)[]> {

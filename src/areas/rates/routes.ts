@@ -1,8 +1,9 @@
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, isSuperduper } from '../../auth/identity.ts'
 import { accountMember, anyToken, superduperAdmin } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { collectionListing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
+import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import type { RateStored, Rates } from './operations.ts'
@@ -53,6 +54,15 @@ export const rateRoutes = (rates: Rates): Route[] => {
     deck?: string,
   ) => rates.lookUp(account, { ...questionOf(call), ratedeckId: deck })
 
+  /** The deck that a caller names, else its own; not one that says what calls cost those above it. */
+  const deckFor = async ({ actor, query }: Pick<Call, 'actor' | 'query'>) => {
+    const asked = textIn(query, 'ratedeck_id')
+    if (isSuperduper(actor)) return asked
+    const [own, ...above] = await rates.decksUpFrom(actor.account)
+    if (asked !== undefined && asked !== own && above.includes(asked)) throw failure('forbidden', {})
+    return asked ?? own
+  }
+
   const admin = { allow: superduperAdmin }
   const judge = ({ data }: { data: Partial<Rate> }) => Promise.resolve(rates.judge(data))
   const writing = { ...admin, subject, body: Rate, answers: RateRecord, query: placeQuery, judge }
@@ -88,7 +98,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
       allow: anyToken,
       query: { ...deckQuery, ...questionQuery },
       ...asking,
-      run: (call) => lookUp(call.actor.account, call, textIn(call.query, 'ratedeck_id')),
+      run: async (call) => lookUp(call.actor.account, call, await deckFor(call)),
     }),
     get(`/v2/accounts/{account_id}/${ofNumber}`, {
       summary: 'Tell what calls of an account to a number cost',

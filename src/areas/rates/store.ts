@@ -1,6 +1,6 @@
 import { systemScope } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
-import { kind, type RecordOf, recordColumns, toRecords } from '../../storage/records.ts'
+import { kind, type RecordOf, recordColumns } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { placeholders } from '../../storage/table.ts'
 import { leadingParts } from './rules.ts'
@@ -61,7 +61,9 @@ export const createRateStore = (store: Store) => {
     const found: RateStored[] = []
     for (let from = 0; from < prefixes.length; from += partsAtOnce) {
       const some = padded(prefixes.slice(from, from + partsAtOnce), partsAtOnce)
-      found.push(...toRecords(rateKind, await store.all(byPrefixes, [systemScope, ratedeckId, ...some])))
+      found.push(
+        ...store.records.of(rateKind, await store.all(byPrefixes, [systemScope, ratedeckId, ...some])),
+      )
     }
     return found
   }
@@ -78,7 +80,9 @@ export const createRateStore = (store: Store) => {
       const pairs = [...new Map(wanted.map((pair) => [keyOf(...pair), pair])).values()]
       const rows =
         pairs.length > 0 ? await store.scan(byPairs(store), [JSON.stringify(pairs), systemScope]) : []
-      const found = Map.groupBy(toRecords(rateKind, rows), ({ ownerId, sortKey }) => keyOf(ownerId, sortKey))
+      const found = Map.groupBy(store.records.of(rateKind, rows), ({ ownerId, sortKey }) =>
+        keyOf(ownerId, sortKey),
+      )
       return (deck: string, prefix: string) => found.get(keyOf(deck, prefix)) ?? []
     },
 
@@ -90,7 +94,7 @@ export const createRateStore = (store: Store) => {
       const found = new Map<string, RateStored>()
       for (let from = 0; from < ids.length; from += idsAtOnce) {
         const some = padded(ids.slice(from, from + idsAtOnce), idsAtOnce)
-        for (const rate of toRecords(rateKind, await store.all(byIds, [systemScope, ...some])))
+        for (const rate of store.records.of(rateKind, await store.all(byIds, [systemScope, ...some])))
           found.set(rate.id, rate)
       }
       return found

@@ -30,7 +30,8 @@ const ownFields = (fields: Partial<Rate>, owner: string | undefined): Partial<Ra
 
 const foreign: RowResult<never> = { outcome: 'failed', error: 'bad field(s) account_id' }
 
-const definition = { category: 'rates', allow: rateKeeper } as const
+// They hold what carriers ask.
+const definition = { category: 'rates', allow: rateKeeper, readers: rateKeeper } as const
 
 interface Imported {
   rate: RateStored

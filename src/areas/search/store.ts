@@ -1,5 +1,6 @@
 import type { Json } from '../../lib/json.ts'
-import { recordColumns, type StoredRecord, toRecord } from '../../storage/records.ts'
+import { zip } from '../../lib/list.ts'
+import { kind, recordColumns, type StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { shape, text } from '../../storage/table.ts'
 
@@ -20,6 +21,9 @@ export interface Hit {
 }
 
 const found = shape({ foundBy: text() })
+
+// Accounts, users and devices alike.
+const anyKind = kind('any')
 
 /** The end of everything that begins with `prefix`: no character comes after this one. */
 const endOf = (prefix: string) => `${prefix}\u{10ffff}`
@@ -77,7 +81,8 @@ const claimQuery = (claim: string, page: SearchPage): Query => {
 export const createSearchStore = (store: Store) => {
   const read = async ({ sql, params }: Query, long: boolean | undefined): Promise<Hit[]> => {
     const rows = await (long ? store.scan(sql, params) : store.all(sql, params))
-    return rows.map((row) => ({ key: found.read(row).foundBy, record: toRecord(row) }))
+    const records = zip(found.list(rows), store.records.of(anyKind, rows))
+    return Array.from(records, ([{ foundBy: key }, record]) => ({ key, record }))
   }
 
   return {

@@ -23,9 +23,11 @@ import { createQuantityBook } from './quantities/operations.ts'
 import { servicesRoutes } from './routes.ts'
 import { servicesSettings } from './settings.ts'
 import { createStandings } from './standing.ts'
+import { createServicesStore } from './store.ts'
 import { createSynchronization, createTelling } from './synchronization/operations.ts'
 import { synchronizationRoutes } from './synchronization/routes.ts'
 import { createServiceTasks } from './tasks.ts'
+import { createVendors } from './vendors.ts'
 
 export { dueMonthly } from './pricing/due.ts'
 export { invoiceJson } from './pricing/invoices.ts'
@@ -41,11 +43,12 @@ export const servicesArea = area({
   create(tools, { accounts }) {
     const { store, settings } = tools
     const quantities = createQuantityBook(tools)
-    const plans = createPlans(tools)
+    const vendors = createVendors({ store, accounts, services: createServicesStore(store) })
+    const plans = createPlans({ store, vendors })
     const priceBook = createPriceBook({ plans, accounts, settings })
     const books = createBooks({ store, priceBook, quantities })
     const gateways = createGateways({ ...tools, clock: store.clock })
-    const bookkeepers = createBookkeepers({ store, books, priceBook, gateways })
+    const bookkeepers = createBookkeepers({ store, books, priceBook, gateways, vendors })
     const standings = createStandings({ books, settings, bookkeepers })
     const charged = createCharged(store)
     const tell = createTelling(tools)
@@ -56,6 +59,7 @@ export const servicesArea = area({
       store,
       accounts,
       plans,
+      vendors,
       books,
       priceBook,
       quantities,

@@ -11,12 +11,14 @@ import type { Invoice } from './pricing/invoices.ts'
 import type { Bookkeeper } from './pricing/plan.ts'
 import { type DelinquencyReason, standingAfter } from './rules.ts'
 import type { BookkeeperStandings, Standing } from './standing.ts'
+import type { Vendors } from './vendors.ts'
 
 interface Tools {
   store: Store
   books: Books
   priceBook: PriceBook
   gateways: Gateways
+  vendors: Vendors
 }
 
 const good: Standing = { acceptable: true }
@@ -31,7 +33,7 @@ interface ChargedMeans extends PaymentMeans {
 export type Bookkeepers = ReturnType<typeof createBookkeepers>
 
 /** Who keeps the books of accounts, and what they say. */
-export const createBookkeepers = ({ store, books, priceBook, gateways }: Tools) => {
+export const createBookkeepers = ({ store, books, priceBook, gateways, vendors }: Tools) => {
   const docOf = async (accountId: string) => (await books.services.find(accountId))?.doc ?? {}
 
   const canCharge = ({ type }: Bookkeeper) => gateways.of(type)?.capabilities.charges === true
@@ -39,12 +41,16 @@ export const createBookkeepers = ({ store, books, priceBook, gateways }: Tools) 
   const tokenFor = async (accountId: string, bookkeeper: Bookkeeper): Promise<PaymentToken | undefined> =>
     defaultToken((await docOf(accountId)).payment_tokens ?? {}, bookkeeper)
 
+  /** Whether a gateway is set up for a bookkeeper that the account may be charged by. */
+  const isReady = async (account: AccountRecord, gateway: Gateway, bookkeeper: Bookkeeper) =>
+    (await gateway.isReady(bookkeeper.vendor_id)) && (await vendors.mayCharge(account, bookkeeper))
+
   const standingAt = async (
     account: AccountRecord,
     gateway: Gateway,
     bookkeeper: Bookkeeper,
   ): Promise<Standing> => {
-    if (!(await gateway.isReady(bookkeeper.vendor_id)))
+    if (!(await isReady(account, gateway, bookkeeper)))
       return refused('bookkeeper_fault', `bookkeeper ${bookkeeper.type} is not set up`)
     if (!gateway.capabilities.tokens) return good
     const token = await tokenFor(account.id, bookkeeper)
@@ -68,6 +74,11 @@ export const createBookkeepers = ({ store, books, priceBook, gateways }: Tools) 
     ...standings,
 
     gateway: ({ type }: Bookkeeper) => gateways.of(type),
+
+    isReady,
+
+    /** Whether the account may still be charged by a bookkeeper that it was once to be charged by. */
+    mayCharge: vendors.mayCharge,
 
     /** Who takes an account's money: the first bookkeeper of its plans that can, else the account's own. */
     async of(account: AccountRecord): Promise<Bookkeeper> {

@@ -28,6 +28,7 @@ import {
 import type { PlanAssignment, ServicesChange, StandingChange } from './schema.ts'
 import type { Standings } from './standing.ts'
 import type { ServicesRecord } from './store.ts'
+import type { Vendors } from './vendors.ts'
 
 /** How overrides or counts given in a request meet those that are there. */
 export type Manner = 'replace' | 'merge'
@@ -36,6 +37,7 @@ interface Tools {
   store: Store
   accounts: Accounts
   plans: Plans
+  vendors: Vendors
   books: Books
   priceBook: PriceBook
   quantities: QuantityBook
@@ -57,7 +59,7 @@ export type Services = ReturnType<typeof createServices>
 
 /** What accounts are sold, what they have of it, and what it costs them. */
 export const createServices = (tools: Tools) => {
-  const { store, accounts, plans, books, priceBook, quantities, standings, audit, isDirty } = tools
+  const { store, accounts, plans, vendors, books, priceBook, quantities, standings, audit, isDirty } = tools
   const { services } = books
 
   const docOf = async (account: AccountRecord): Promise<ServicesDoc> =>
@@ -117,6 +119,7 @@ export const createServices = (tools: Tools) => {
       const assignment = typeof added === 'string' ? { id: added } : added
       const plan = await planFor(account, assignment.id, assignment.vendor_id)
       after[plan.id] = assignmentOf(plan, assignment)
+      await vendors.assertMaySell(account, plan.doc, assignment.overrides)
       held.push(plan)
     }
     return { plans: after, held }
@@ -204,6 +207,7 @@ export const createServices = (tools: Tools) => {
       const before = await services.find(account.id)
       const doc = before?.doc ?? {}
       if (change.billing_id !== undefined) assertBillable(account, change.billing_id)
+      await vendors.assertMaySell(account, change, change.overrides)
       const { plans: assigned, held } = await changedPlans(account, doc, change)
       const after: ServicesDoc = { ...doc, plans: assigned }
       if (change.overrides) after.overrides = combined(doc.overrides, change.overrides, manner)
@@ -224,6 +228,7 @@ export const createServices = (tools: Tools) => {
     ) {
       const before = await services.find(account.id)
       const plan = await planFor(account, planId, data.vendor_id)
+      await vendors.assertMaySell(account, plan.doc, data.overrides)
       const assignment = assignmentOf(plan, data)
       const known = before?.doc.plans?.[planId]
       if (known) assignment.overrides = combined(known.overrides, assignment.overrides, manner)
@@ -250,6 +255,7 @@ export const createServices = (tools: Tools) => {
     },
 
     async setOverrides(author: Author, account: AccountRecord, overrides: PlanDoc, manner: Manner) {
+      await vendors.assertMaySell(account, overrides)
       const before = await services.find(account.id)
       const after = { ...before?.doc, overrides: combined(before?.doc.overrides, overrides, manner) }
       return (await save(author, account, before, after)).overrides

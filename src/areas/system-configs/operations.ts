@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { defaultsOf } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
@@ -9,6 +10,7 @@ import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Declarations, Validate } from '../area.ts'
 import {
+  documentShape,
   effectiveSection,
   nameProblems,
   partialOf,
@@ -43,12 +45,20 @@ export interface SystemConfigSubject {
   doc: Json
 }
 
+/** Whether a request carries everything anew, or what it changes merged into what is stored. */
+export type Sent = 'whole' | 'changed'
+
+interface SentSection {
+  values: Json
+  sent: Sent
+}
+
 const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 'ssl_password']
 
 export type SystemConfigs = ReturnType<typeof createSystemConfigs>
 
 export const createSystemConfigs = ({ declared, store, node, validate, tlsProblems }: Tools) => {
-  const collection = createSystemConfigStore(store)
+  const collection = createSystemConfigStore(store, (name) => documentShape(schemaOf(name)))
   const partials = new Map<string, TSchema>()
 
   const schemaOf = (name: string) =>
@@ -121,6 +131,15 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     return after
   }
 
+  const wholeOf = ({ name, sections }: SystemConfigSubject, given: SettingsDoc, sent: Sent) =>
+    withKeptSecrets(documentShape(schemaOf(name)), given, sections, sent) as SettingsDoc
+
+  const sectionOf = (
+    { name, sections }: SystemConfigSubject,
+    section: string,
+    { values, sent }: SentSection,
+  ) => withKeptSecrets(schemaOf(name), values, sectionIn(sections, section) ?? {}, sent)
+
   const assertKnown = ({ name, record }: SystemConfigSubject) => {
     if (!record && !schemaOf(name)) throw failure('bad_identifier', { cause: name })
   }
@@ -167,8 +186,15 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       return effectiveSection(subject.sections, section, subject.defaults)
     },
 
+    /** Sections, or the document, as answers show them. */
+    shown: (name: string, sections: SettingsDoc) =>
+      asAnswered(documentShape(schemaOf(name)), sections) as SettingsDoc,
+
+    shownSection: (name: string, values: Json) => asAnswered(schemaOf(name), values),
+
     /** What is wrong with a document that shall replace the stored one. */
-    async judge(subject: SystemConfigSubject, sections: SettingsDoc): Promise<Problems> {
+    async judge(subject: SystemConfigSubject, given: SettingsDoc, sent: Sent): Promise<Problems> {
+      const sections = wholeOf(subject, given, sent)
       const found: Problems[] = [nameProblems(sections)]
       for (const [section, values] of Object.entries(sections)) {
         found.push(underPath(sectionPath(section), await judgeSection(subject, section, values)))
@@ -176,12 +202,14 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       return joinProblems(...found)
     },
 
-    judgeSection,
+    judgeSection: (subject: SystemConfigSubject, section: string, { values, sent }: SentSection) =>
+      judgeSection(subject, section, sectionOf(subject, section, { values, sent })),
 
-    replace: (author: Author, subject: SystemConfigSubject, sections: SettingsDoc) =>
-      save(author, subject, sections),
+    replace: (author: Author, subject: SystemConfigSubject, given: SettingsDoc, sent: Sent) =>
+      save(author, subject, wholeOf(subject, given, sent)),
 
-    async replaceSection(author: Author, subject: SystemConfigSubject, section: string, values: Json) {
+    async replaceSection(author: Author, subject: SystemConfigSubject, section: string, given: SentSection) {
+      const values = sectionOf(subject, section, given)
       const saved = await save(author, subject, { ...subject.sections, [section]: values })
       return { record: saved, values: sectionIn(saved.doc, section) ?? {} }
     },

@@ -7,7 +7,7 @@ import type { Json } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
 import { systemScope } from '../../storage/change-set.ts'
-import type { SystemConfigSubject, SystemConfigs } from './operations.ts'
+import type { Sent, SystemConfigSubject, SystemConfigs } from './operations.ts'
 import {
   SystemConfig,
   SystemConfigName,
@@ -48,42 +48,54 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     page: (request) => configs.page({ ...request, accountId: systemScope }),
     cursor: (record) => [record.sortKey, record.id],
     row: (record) => JSON.stringify(record.id),
-    record: (record) => ({ ...record.doc, id: record.id }),
+    record: (record) => ({ ...configs.shown(record.id, record.doc), id: record.id }),
   }
 
-  const judge = ({ subject: config, data }: { subject: SystemConfigSubject; data: Json }) =>
-    configs.judge(config, data as SettingsDoc)
+  const shownWhole = ({ name }: SystemConfigSubject, record: SystemConfigStored, extra?: Json) =>
+    shown(name, record, configs.shown(name, record.doc), extra)
 
-  const replace = async ({ author, subject: config, data }: Call<string, Json, SystemConfigSubject>) => {
-    const record = await configs.replace(author, config, data as SettingsDoc)
-    return shown(config.name, record, record.doc)
-  }
-
-  const judgeSection = ({
-    subject: config,
-    path,
-    data,
-  }: {
-    subject: SystemConfigSubject
-    path: { section: string }
-    data: Json
-  }) => configs.judgeSection(config, path.section, data)
-
-  const replaceSection = async (call: Call<typeof section, Json, SystemConfigSubject>) => {
-    const { author, subject: config, path, data } = call
-    const { record, values } = await configs.replaceSection(author, config, path.section, data)
-    return shown(`${config.name}/${path.section}`, record, values)
-  }
+  const shownPart = (
+    { name }: SystemConfigSubject,
+    part: string,
+    { record, values, extra }: { record: SystemConfigStored | undefined; values: Json; extra?: Json },
+  ) => shown(`${name}/${part}`, record, configs.shownSection(name, values), extra)
 
   const common = { allow: superduperAdmin, answers: SystemConfigRecord }
-  const writing = { ...common, subject, prepare, judge }
-  const writingSection = {
+
+  const writing = (sent: Sent) => ({
+    ...common,
+    subject,
+    prepare,
+    judge: ({ subject: config, data }: { subject: SystemConfigSubject; data: Json }) =>
+      configs.judge(config, data as SettingsDoc, sent),
+    async run({ author, subject: config, data }: Call<typeof one, Json, SystemConfigSubject>) {
+      return shownWhole(config, await configs.replace(author, config, data as SettingsDoc, sent))
+    },
+  })
+
+  const writingSection = (sent: Sent) => ({
     ...common,
     subject: sectionSubject,
     prepare,
     body: SystemConfigSection,
-    judge: judgeSection,
-  }
+    judge: ({
+      subject: config,
+      path,
+      data,
+    }: {
+      subject: SystemConfigSubject
+      path: { section: string }
+      data: Json
+    }) => configs.judgeSection(config, path.section, { values: data, sent }),
+    async run({ author, subject: config, path, data }: Call<typeof section, Json, SystemConfigSubject>) {
+      const given = { values: data, sent }
+      return shownPart(
+        config,
+        path.section,
+        await configs.replaceSection(author, config, path.section, given),
+      )
+    },
+  })
 
   return [
     get(all, {
@@ -101,27 +113,24 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       run: (call) => {
         const { name, record } = call.subject
         const view = wantsAll(call) ? 'all' : 'default'
-        const { fields } = shown(name, record, configs.read(call.subject, view))
+        const { fields } = shown(name, record, configs.shown(name, configs.read(call.subject, view)))
         return answer({ ...fields, ...(record ? { etag: `${record.revision}-${view}` } : {}) })
       },
     }),
     put(one, {
       summary: 'Create a settings document',
-      ...writing,
+      ...writing('whole'),
       body: SystemConfig,
-      run: (call) => replace(call),
     }),
     post(one, {
       summary: 'Replace a settings document',
-      ...writing,
+      ...writing('whole'),
       body: SystemConfig,
-      run: (call) => replace(call),
     }),
     patch(one, {
       summary: 'Change values of a settings document',
-      ...writing,
+      ...writing('changed'),
       body: SystemConfigSections,
-      run: (call) => replace(call),
     }),
     del(one, {
       summary: 'Delete a settings document: its defaults hold again',
@@ -129,7 +138,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       subject,
       run: async ({ author, subject: config }) => {
         const record = await configs.remove(author, config)
-        return shown(config.name, record, record.doc, { deleted: true })
+        return shownWhole(config, record, { deleted: true })
       },
     }),
     get(section, {
@@ -137,23 +146,18 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       ...common,
       subject: sectionSubject,
       run: ({ subject: config, path }) => {
-        const { fields } = shown(
-          `${config.name}/${path.section}`,
-          config.record,
-          configs.readSection(config, path.section),
-        )
+        const values = configs.readSection(config, path.section)
+        const { fields } = shownPart(config, path.section, { record: config.record, values })
         return answer(fields)
       },
     }),
     post(section, {
       summary: 'Replace a section of a settings document',
-      ...writingSection,
-      run: (call) => replaceSection(call),
+      ...writingSection('whole'),
     }),
     patch(section, {
       summary: 'Change values of a section of a settings document',
-      ...writingSection,
-      run: (call) => replaceSection(call),
+      ...writingSection('changed'),
     }),
     del(section, {
       summary: 'Delete a section of a settings document',
@@ -161,8 +165,8 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       subject: sectionSubject,
       fails: ['bad_identifier_list'],
       run: async ({ author, subject: config, path }) => {
-        const { record, values } = await configs.removeSection(author, config, path.section)
-        return shown(`${config.name}/${path.section}`, record, values, { deleted: true })
+        const removed = await configs.removeSection(author, config, path.section)
+        return shownPart(config, path.section, { ...removed, extra: { deleted: true } })
       },
     }),
     ...belowAnAccount,

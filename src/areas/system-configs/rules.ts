@@ -29,6 +29,10 @@ export const storedHalf = (doc: SettingsDoc, defaults: Json): SettingsDoc =>
     ]),
   )
 
+/** The shape of a whole document whose sections have this one. */
+export const documentShape = (section: object | undefined) =>
+  section && { type: 'object', additionalProperties: section }
+
 /** A settings schema that asks only about the keys that are given. */
 export const partialOf = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(partialOf)

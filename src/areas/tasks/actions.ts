@@ -82,6 +82,8 @@ interface Definition {
   doc: string
   /** Who may make such a task: others get a 403, and the task ends when its maker loses the right. */
   allow: PlainPolicy
+  /** Who may read what such a task takes and writes; absent: the members of its account, and those above. */
+  readers?: PlainPolicy
 }
 
 /** An action that does something for each row of a CSV (or of JSON records). */
@@ -126,11 +128,19 @@ export interface OutputPart {
   position: string
 }
 
+/** Who reads what a task of an account wrote. */
+export interface TaskReader {
+  actor: Actor
+  account: AccountRecord
+}
+
 /** An action without input: it writes rows. */
 export interface OutputAction extends Definition {
   input: 'none'
   /** The header. Columns that never hold a value are left out when the output is read. */
   columns: readonly string[]
+  /** Columns that are left out for a reader of the account's tasks, whoever made them. */
+  hides?(reader: TaskReader): Promise<readonly string[]>
   /** Parameters that the action takes from the query or from `data`: name -> description. */
   parameters?: Readonly<Record<string, string>>
   /** Judges and completes the parameters when the task is made; throws `invalid(...)`. */

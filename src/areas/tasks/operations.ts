@@ -10,7 +10,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Quotas } from '../quotas/operations.ts'
-import type { TaskAction } from './actions.ts'
+import type { TaskAction, TaskReader } from './actions.ts'
 import { csvOf } from './intake.ts'
 import { createMaker, type TaskOrder } from './making.ts'
 import { inputBytes, outputText, shownColumns } from './output.ts'
@@ -106,14 +106,24 @@ export const createTasks = (tools: Tools) => {
     for await (const { content } of runs.parts.read(task, 'failed')) yield content
   }
 
-  const read = async (task: TaskRecord, name: string) => {
+  const actionOf = ({ doc: { category, action } }: TaskRecord) =>
+    actions.find((one) => one.category === category && one.action === action)
+
+  const hiddenFrom = async (task: TaskRecord, reader: TaskReader) => {
+    const known = actionOf(task)
+    return known?.input === 'none' && known.hides ? known.hides(reader) : []
+  }
+
+  const read = async (task: TaskRecord, name: string, reader: TaskReader) => {
     const missing = failure('bad_identifier', { cause: task.id })
     if (!task.doc.csvs.includes(name)) throw missing
+    if (actionOf(task)?.readers?.allows(reader.actor, reader.account, {}) === false)
+      throw failure('forbidden', {})
     if (name === 'in.csv') return inputBytes(runs.parts.read(task, 'in.csv'))
     const run = await runs.run(task)
     if (!run) throw missing
     const isWhole = task.doc.status !== 'stopped' && !task.hidden.brokenOff
-    const shown = shownColumns(task.hidden.columns, isWhole ? run.held : '')
+    const shown = shownColumns(task.hidden.columns, isWhole ? run.held : '', await hiddenFrom(task, reader))
     return outputText(shown, runs.parts.read(task, 'out'))
   }
 

@@ -10,10 +10,17 @@ interface Shown {
   kept: readonly number[] | undefined
 }
 
-/** For each column `1` or `0`: whether it ever held a value. When none did, all are shown. */
-export const shownColumns = (columns: readonly string[], held: string): Shown => {
-  const kept = columns.flatMap((_, index) => (held[index] === '1' ? [index] : []))
-  return { columns, kept: kept.length === 0 || kept.length === columns.length ? undefined : kept }
+/** For each column `1` or `0`: whether it ever held a value. When none did, all are shown. Hidden ones never are. */
+export const shownColumns = (
+  columns: readonly string[],
+  held: string,
+  hidden: readonly string[] = [],
+): Shown => {
+  const holds = held.includes('1')
+  const isShown = (column: string, index: number) =>
+    !hidden.includes(column) && (!holds || held[index] === '1')
+  const kept = columns.flatMap((column, index) => (isShown(column, index) ? [index] : []))
+  return { columns, kept: kept.length === columns.length ? undefined : kept }
 }
 
 /** Pieces of the output as a client gets it. */

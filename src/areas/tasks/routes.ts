@@ -77,6 +77,13 @@ const collectionRoutes = (tasks: Tasks): Route[] => [
   }),
 ]
 
+interface Reading {
+  path: object
+  account: AccountRecord
+  actor: Actor
+  subject: TaskRecord
+}
+
 /** The same below an account and, for the account of the token, without one. */
 const routesBelow = <const Root extends string>(
   root: Root,
@@ -88,12 +95,14 @@ const routesBelow = <const Root extends string>(
   const subject = (call: { path: object; account: AccountRecord; actor: Actor }) =>
     tasks.get(accountOf(call).id, (call.path as { task_id: string }).task_id)
 
-  const csvOf = async (task: TaskRecord, name: string) =>
-    new StreamAnswer({
+  const csvOf = async (call: Reading, name: string) => {
+    const { subject: task, actor } = call
+    return new StreamAnswer({
       contentType: 'text/csv',
       headers: { 'content-disposition': `attachment; filename="${fileName(task, name)}"` },
-      chunks: await tasks.read(task, name),
+      chunks: await tasks.read(task, name, { actor, account: accountOf(call) }),
     })
+  }
 
   const made = (view: TaskView, account: AccountRecord) =>
     new Answer({
@@ -144,10 +153,11 @@ const routesBelow = <const Root extends string>(
       produces: csvTypes,
       acceptsAnything: true,
       fails: ['bad_identifier_list'],
-      run: async ({ subject: task, request, query }) => {
+      run: async (call) => {
+        const { subject: task, request, query } = call
         const name = query.get('csv_name') || undefined
         const isOpen = [undefined, '*/*'].includes(request.header('accept')) && !query.get('accept')
-        if (request.accepts !== 'application/json' || (name && isOpen)) return csvOf(task, name ?? 'out.csv')
+        if (request.accepts !== 'application/json' || (name && isOpen)) return csvOf(call, name ?? 'out.csv')
         return told(await tasks.view(task), task)
       },
     }),
@@ -192,7 +202,7 @@ const routesBelow = <const Root extends string>(
       produces: csvTypes,
       acceptsAnything: true,
       fails: ['bad_identifier_list'],
-      run: ({ subject: task }) => csvOf(task, 'in.csv'),
+      run: (call) => csvOf(call, 'in.csv'),
     }),
     get(`${oneTask}/output`, {
       summary: 'Read the output of a task',
@@ -200,7 +210,7 @@ const routesBelow = <const Root extends string>(
       produces: csvTypes,
       acceptsAnything: true,
       fails: ['bad_identifier_list'],
-      run: ({ subject: task }) => csvOf(task, 'out.csv'),
+      run: (call) => csvOf(call, 'out.csv'),
     }),
   ]
 }

@@ -13,6 +13,7 @@ import {
   text,
   timezone,
 } from '../../lib/schema.ts'
+import { readableSecret, secret } from '../../lib/secrets.ts'
 
 const Profile = open({
   addresses: list(open({ address: anyText(), types: list(anyText()) })),
@@ -29,7 +30,7 @@ const Hotdesk = open(
   {
     enabled: flag({ default: false }),
     id: text(0, 15, { description: 'What the user dials, unique in the account' }),
-    pin: text(4, 15),
+    pin: text(4, 15, readableSecret),
     require_pin: flag({ default: false }),
     keep_logged_in_elsewhere: flag({ default: false }),
   },
@@ -67,8 +68,12 @@ const fields = {
 }
 
 const secretFields = {
-  password: anyText({ writeOnly: true }),
-  credentials: anyText({ writeOnly: true, description: 'MD5 of `username:password`, instead of a password' }),
+  password: anyText({ writeOnly: true, ...secret }),
+  credentials: anyText({
+    writeOnly: true,
+    ...secret,
+    description: 'MD5 of `username:password`, instead of a password',
+  }),
 }
 
 const served = { readOnly: true }

@@ -14,6 +14,7 @@ import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { featuresOf } from './rules.ts'
+import { User } from './schema.ts'
 
 export const usernameTaken = (username: unknown) => ({
   username: { unique: { message: 'Username must be unique within account', cause: username } },
@@ -70,6 +71,7 @@ const claims = ({ accountId, id, doc, hidden }: UserRecord): HeldClaim[] => {
 export const createUserStore = (store: Store) =>
   createCollection<UserDoc, UserHidden>(store, {
     kind: userKind,
+    secrets: () => User,
     ownerId: ({ priv_level }) => (priv_level === 'admin' ? adminsAmongUsers : ''),
     sortKey: (doc) => sortKeyOf(doc.last_name, doc.first_name),
     row: (doc) => ({

@@ -2,6 +2,7 @@ import type { Cursor, Listing } from '../../../http/answer/listing.ts'
 import type { Question } from '../../../lib/question.ts'
 import { timeKey } from '../../../lib/time-key.ts'
 import type { CdrRow } from '../columns.ts'
+import { tellsCost, tellsPrice } from '../costs.ts'
 import { askedOf, ownerAskedFor } from '../filters/rules.ts'
 import type { Cdrs } from '../operations.ts'
 import type { Place } from '../reading/rules.ts'
@@ -34,7 +35,7 @@ const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow>
   },
   cursor: (leg) => cursorOf(source.placeOf(leg)),
   row: (leg) => rowTextOf(leg, view),
-  record: filterableOf,
+  record: (leg) => filterableOf(leg, view),
   pickable: (leg) => pickableOf(leg, view),
   narrowed(questions) {
     const { scope: narrower, left } = source.narrow(scope, askedOf(questions))
@@ -47,11 +48,19 @@ const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow>
   },
 })
 
+const isHiddenAtTimes = (path: string) => {
+  const key = path.slice(path.lastIndexOf('.') + 1)
+  return tellsCost(key) || tellsPrice(key)
+}
+
 /** Filters on columns are left to the store; one that names a single owner becomes a walk along the owner's index. */
-const narrowLegs = ({ legs }: Cdrs): Source['narrow'] => {
+const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] => {
+  // Of what a caller does not always see the store knows too much: such questions are asked of the document.
+  const isTaken = (question: Question) =>
+    legs.isCondition(question) && (forReseller || !isHiddenAtTimes(question.key))
   return (scope, questions) => {
-    const taken = questions.filter(legs.isCondition)
-    const left = questions.filter((question) => !legs.isCondition(question))
+    const taken = questions.filter(isTaken)
+    const left = questions.filter((question) => !isTaken(question))
     const ownerId = scope.ownerId ?? ownerAskedFor(taken)
     const narrower = { ...scope, questions: taken, ...(ownerId === undefined ? {} : { ownerId }) }
     return { scope: narrower, left }
@@ -63,7 +72,7 @@ export const legListing = (cdrs: Cdrs, scope: Scope, view: RowView) =>
     {
       ...cdrs.legs,
       placeOf: (leg) => ({ time: leg.created, mark: leg.id }),
-      narrow: narrowLegs(cdrs),
+      narrow: narrowLegs(cdrs, view),
     },
     scope,
     view,

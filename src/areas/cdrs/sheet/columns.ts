@@ -3,6 +3,7 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
 import { type CdrRow, callIdOf, interactionIdOf, startOf } from '../columns.ts'
+import { isPricedForReseller, isPricedForResellerSql, tellsPrice } from '../costs.ts'
 
 export type Leg = Omit<CdrRow, 'csv_quoted' | 'csv_guarded'>
 export type CellValue = string | number | readonly unknown[] | null
@@ -127,7 +128,7 @@ const callingFromSql = ({ before }: SqlWords) => byDirection('caller_id_number',
 const startTimeSql = ({ dateAndTime }: SqlWords, utcOffset: string) =>
   writable(`(${unixStart} + ${utcOffset})`, dateAndTime(`(${unixStart} + ${utcOffset})`))
 
-const customerSheet = [
+const accountSheet = [
   { name: 'id', of: (leg) => leg.id, sql: 'id' },
   { name: 'call_id', of: (leg) => callIdOf(leg.id), sql: 'substr(id, 8)' },
   { name: 'caller_id_number', of: (leg) => leg.caller_id_number, sql: 'caller_id_number' },
@@ -190,7 +191,7 @@ const customerSheet = [
 ] as const satisfies readonly SheetLine[]
 
 const resellerSheet = [
-  ...customerSheet,
+  ...accountSheet,
   { name: 'reseller_cost', of: (leg) => String(leg.reseller_cost), sql: 'reseller_cost' },
   { name: 'reseller_call_type', of: (leg) => leg.reseller_billing, sql: 'reseller_billing' },
 ] as const satisfies readonly SheetLine[]
@@ -200,6 +201,22 @@ export type SheetColumn = (typeof resellerSheet)[number]['name']
 export interface SheetCell extends SheetLine {
   name: SheetColumn
 }
+
+/** How the store makes a cell. */
+export const sqlOf = ({ sql }: SheetCell, words: SqlWords, utcOffset: string) =>
+  typeof sql === 'string' ? sql : sql(words, utcOffset)
+
+/** The same cell, empty where the account does not pay for minutes but its reseller does. */
+const ownPriceAlone = ({ name, of, sql }: SheetCell): SheetCell => ({
+  name,
+  of: (leg, view) => (isPricedForReseller(leg) ? null : of(leg, view)),
+  sql: (words, utcOffset) =>
+    `CASE WHEN NOT ${isPricedForResellerSql} THEN ${sqlOf({ name, of, sql }, words, utcOffset)} END`,
+})
+
+const customerSheet = accountSheet.map(
+  (cell): SheetCell => (tellsPrice(cell.name) ? ownPriceAlone(cell) : cell),
+)
 
 const sheets: Readonly<Record<'customer' | 'reseller', readonly SheetCell[]>> = {
   customer: customerSheet,
@@ -211,10 +228,6 @@ export const sheetFor = (forReseller: boolean) => (forReseller ? sheets.reseller
 
 export const columnsFor = (forReseller: boolean): readonly SheetColumn[] =>
   sheetFor(forReseller).map(({ name }) => name)
-
-/** How the store makes a cell. */
-export const sqlOf = ({ sql }: SheetCell, words: SqlWords, utcOffset: string) =>
-  typeof sql === 'string' ? sql : sql(words, utcOffset)
 
 /**
  * The cells that can hold any text. The position of a name is its bit in `csv_quoted` and `csv_guarded`, which are

@@ -169,9 +169,9 @@ export const createInvoices = (tools: Tools) => {
     }
   }
 
-  const canCharge = async ({ doc: { bookkeeper } }: Invoice) => {
+  const canCharge = async (account: AccountRecord, { doc: { bookkeeper } }: Invoice) => {
     const gateway = bookkeepers.gateway(bookkeeper)
-    return gateway?.capabilities.charges === true && gateway.isReady(bookkeeper.vendor_id)
+    return gateway?.capabilities.charges === true && bookkeepers.isReady(account, gateway, bookkeeper)
   }
 
   const payFromBalance = async (author: Author, account: AccountRecord, invoice: Issued): Promise<Paying> => {
@@ -256,7 +256,7 @@ export const createInvoices = (tools: Tools) => {
         if (transaction.status !== 'failed') return { invoice: await rows.get(account.id, id), transaction }
         return this.pay(author, account, id)
       }
-      if (!(await canCharge(invoice))) return payFromBalance(author, account, invoice)
+      if (!(await canCharge(account, invoice))) return payFromBalance(author, account, invoice)
       const transaction = await transactions.carryOut(
         author,
         account,

@@ -101,7 +101,7 @@ export const createTopups = (tools: Tools) => {
     const bookkeeper = await bookkeepers.of(account)
     const gateway = bookkeepers.gateway(bookkeeper)
     const isCreditOff = gateway?.capabilities.charges === false && !(await isOwnCreditOn())
-    if (!gateway || isCreditOff || !(await gateway.isReady(bookkeeper.vendor_id))) {
+    if (!gateway || isCreditOff || !(await bookkeepers.isReady(account, gateway, bookkeeper))) {
       log.write('warn', 'an account cannot be topped up', { account_id: account.id, type: bookkeeper.type })
       return { ...tomorrow, outcome: `the bookkeeper ${bookkeeper.type} is not set up` }
     }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { AccountRecord } from '../../../auth/identity.ts'
+import { type AccountRecord, accountKind } from '../../../auth/identity.ts'
 import type { ErrandKind, Queue } from '../../../jobs/queue.ts'
 import { failure, hasProblems, invalid } from '../../../lib/failure.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
@@ -151,11 +151,18 @@ export const createTransactions = (tools: Tools) => {
     }
   }
 
-  const send = (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
+  const mayCharge = async ({ accountId, doc }: Transaction) => {
+    const account = await store.records.find(accountId, accountKind, accountId)
+    return account !== undefined && (await bookkeepers.mayCharge(account, doc.bookkeeper))
+  }
+
+  const send = async (gateway: Gateway, transaction: Transaction): Promise<Outcome> => {
     const order = orderOf(transaction)
     if (order.kind === 'refund') return safely(() => gateway.refund(order))
     if (gateway.capabilities.tokens && !order.means)
-      return Promise.resolve(declined('no_payment_token', 'no payment method available'))
+      return declined('no_payment_token', 'no payment method available')
+    if (!(await mayCharge(transaction)))
+      return declined('invalid_bookkeeper', 'the bookkeeper is not lent to whoever sells to the account')
     return safely(() => gateway.charge(order))
   }
 
@@ -201,6 +208,9 @@ export const createTransactions = (tools: Tools) => {
     alongside?: (set: ChangeSet, transaction: Transaction) => void,
   ): Promise<Transaction> => {
     const gateway = await gatewayOf(wanted.bookkeeper)
+    // Money goes back the way it came, whoever sells to the account by now.
+    if (wanted.type === 'sale' && !(await bookkeepers.mayCharge(account, wanted.bookkeeper)))
+      throw failure('invalid_bookkeeper', {})
     const { capabilities, smallestUnits } = gateway
     const problems = coinProblems(wanted.amount, smallestUnits(await currencyOf(wanted)))
     if (hasProblems(problems)) throw invalid(problems)

@@ -39,7 +39,8 @@ export const createPaymentTokens = ({ store, books, bookkeepers }: Tools) => {
   const placeFor = async (account: AccountRecord): Promise<Bookkeeper> => {
     const bookkeeper = await bookkeepers.of(account)
     vaultOf(bookkeeper)
-    if (!(await bookkeepers.gateway(bookkeeper)?.isReady(bookkeeper.vendor_id)))
+    const gateway = bookkeepers.gateway(bookkeeper)
+    if (!gateway || !(await bookkeepers.isReady(account, gateway, bookkeeper)))
       throw failure('not_configured', { message: `bookkeeper ${bookkeeper.type} is not set up` })
     return bookkeeper
   }

@@ -4,13 +4,19 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
+import type { Vendors } from '../vendors.ts'
 import { repricingOf } from './repricing.ts'
 import { createPlanStore, type PlanRecord } from './store.ts'
+
+interface Replacement {
+  before: PlanRecord
+  doc: PlanDoc
+}
 
 export type Plans = ReturnType<typeof createPlans>
 
 /** The price lists that resellers sell by. */
-export const createPlans = ({ store }: { store: Store }) => {
+export const createPlans = ({ store, vendors }: { store: Store; vendors: Vendors }) => {
   const plans = createPlanStore(store)
 
   return {
@@ -22,6 +28,7 @@ export const createPlans = ({ store }: { store: Store }) => {
     async create(author: Author, account: AccountRecord, doc: PlanDoc): Promise<PlanRecord> {
       if (!account.hidden.isReseller)
         throw failure('forbidden', { message: 'only resellers have service plans of their own' })
+      await vendors.assertMayUse(account, doc)
       const plan = plans.draft(account.id, { doc, hidden: {} })
       const set = new ChangeSet(author)
       plans.insert(set, plan)
@@ -29,7 +36,8 @@ export const createPlans = ({ store }: { store: Store }) => {
       return plan
     },
 
-    async replace(author: Author, before: PlanRecord, doc: PlanDoc): Promise<PlanRecord> {
+    async replace(author: Author, owner: AccountRecord, { before, doc }: Replacement): Promise<PlanRecord> {
+      await vendors.assertMayUse(owner, doc)
       const after = plans.revise(before, { doc })
       const set = new ChangeSet(author)
       plans.replace(set, before, after)

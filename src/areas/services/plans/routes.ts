@@ -49,12 +49,14 @@ export const planRoutes = (plans: Plans): Route[] => {
     post(onePlan, {
       summary: 'Replace a service plan: the next bill of every account that has it follows',
       ...changing,
-      run: async ({ author, subject: plan, data }) => one(await plans.replace(author, plan, data)),
+      run: async ({ author, account, subject: before, data: doc }) =>
+        one(await plans.replace(author, account, { before, doc })),
     }),
     patch(onePlan, {
       summary: 'Change parts of a service plan',
       ...changing,
-      run: async ({ author, subject: plan, data }) => one(await plans.replace(author, plan, data)),
+      run: async ({ author, account, subject: before, data: doc }) =>
+        one(await plans.replace(author, account, { before, doc })),
     }),
     del(onePlan, {
       summary: 'Remove a service plan that no account has',

@@ -87,6 +87,11 @@ export const createSynchronization = ({ store, tell: tellLater, books, bookkeepe
       return { status: 'failed', reason: 'bookkeeper_fault', message }
     }
     const { accountId } = waiting
+    const account = await books.account(accountId)
+    if (account && !(await bookkeepers.mayCharge(account, bookkeeper))) {
+      const message = 'the bookkeeper is not lent to whoever sells to the account'
+      return { status: 'failed', reason: 'bookkeeper_fault', message }
+    }
     const items = await itemsOf(waiting)
     return gateway.syncInvoice({ accountId, vendorId: bookkeeper.vendor_id, syncId, items })
   }

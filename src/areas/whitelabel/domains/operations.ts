@@ -186,7 +186,7 @@ export const createWhitelabelDomains = (tools: Tools) => {
       }
       const subject = await systemConfigs.subject('whitelabel')
       const values = { ...subject.sections.default, domains }
-      await systemConfigs.replaceSection(author, subject, 'default', values)
+      await systemConfigs.replaceSection(author, subject, 'default', { values, sent: 'changed' })
       return domains
     },
 
