@@ -1,5 +1,5 @@
 import { findCredential } from '../auth/authenticate.ts'
-import { type AccountRecord, accountKind } from '../auth/identity.ts'
+import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
 import { type Cidr, parseNetwork } from '../lib/cidr.ts'
 import { Failure, failure } from '../lib/failure.ts'
@@ -183,13 +183,24 @@ const authorize: Step = async (exchange) => {
 
 const mayBeKeyed = new Set(['PUT', 'POST'])
 
+/** Whose Idempotency-Keys these are: answers are for the person or key that asked, signed in the same way. */
+const askerOf = ({ method, user, claims }: Actor) =>
+  [method, user?.id, claims?.original_account_id, claims?.original_owner_id]
+    .map((part) => part ?? '')
+    .join('/')
+
 /** A request with an Idempotency-Key is carried out once, and answered again as it was the first time. */
 const claimKey: Step = async (exchange) => {
   const { actor, route, method, body, request, frame } = exchange
   const key = exchange.header('idempotency-key')
-  if (key === undefined || !actor || !route || !mayBeKeyed.has(method)) return
+  if (key === undefined || !actor || !route || !mayBeKeyed.has(method) || route.spec.tellsOnce) return
   const parts = [method, request.url ?? '', body.digest ?? '']
-  const verdict = await frame.idempotency.judge({ accountId: actor.accountId, key, parts })
+  const verdict = await frame.idempotency.judge({
+    accountId: actor.accountId,
+    asker: askerOf(actor),
+    key,
+    parts,
+  })
   if ('kept' in verdict) return sendKept(exchange, verdict.kept)
   exchange.claim = verdict.claim
   exchange.lost = verdict.lost

@@ -127,6 +127,11 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   acceptsAnything?: boolean
   /** Failures beyond those that any route may answer with. */
   fails?: readonly FailureKind[]
+  /**
+   * The answer holds a token or another secret that is told once, to whoever asks here and now. It is never kept: a
+   * request is carried out each time it is sent, whatever its Idempotency-Key.
+   */
+  tellsOnce?: boolean
   /** The price in throttling tokens, when it is not the ordinary one. */
   price?: Price
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown

@@ -228,6 +228,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: 'Make a new API key',
       resource: 'accounts',
       allow: accountAdminPerson,
+      tellsOnce: true,
       answers: ApiKey,
       run: async ({ author, account }) => ({
         api_key: accounts.apiKeyOf(await accounts.resetApiKey(author, account)),

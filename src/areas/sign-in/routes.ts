@@ -55,6 +55,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
+    tellsOnce: true,
     answers: LoginResult,
     fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
     run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
@@ -64,6 +65,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
+    tellsOnce: true,
     answers: Enrolment,
     produces: ['image/png'],
     fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
@@ -76,6 +78,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     summary: 'Act as a user',
     allow: impersonator,
     subject: ({ path }) => users.get(path.account_id, path.user_id),
+    tellsOnce: true,
     answers: LoginResult,
     fails: ['action_required', 'invalid_action', 'bad_identifier', 'validation_error'],
     run: async (call) => {
@@ -97,6 +100,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     price: { is: 'signIn', setting: 'api_auth_tokens' },
     body: ApiAuth,
+    tellsOnce: true,
     answers: LoginResult,
     fails: ['bad_identifier_list', 'validation_error'],
     run: async (call) => opened(await login.byApiKey(visitOf(call), call.data.api_key)),
@@ -136,6 +140,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/auth', {
     summary: 'Renew the token of this request, or end all sessions of the system',
     allow: anyToken,
+    tellsOnce: true,
     answers: anyObject(),
     fails: ['action_required', 'invalid_action', 'forbidden', 'not_renewable', 'precondition_failed'],
     run: async (call) => {
