@@ -1,3 +1,4 @@
+import { type ApiKeyRecord, isFromAllowedNetwork, isInScope } from '../auth/api-keys.ts'
 import { findCredential } from '../auth/authenticate.ts'
 import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
@@ -13,7 +14,7 @@ import type { Exchange } from './exchange.ts'
 import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method } from './route.ts'
+import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, hasBody, readBody, streamBody } from './wire/bodies.ts'
 import { clientAddress } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
@@ -91,6 +92,11 @@ const takeVerb: Step = (exchange) => {
   if (method) exchange.method = method
 }
 
+const admitKey = ({ frame, clientAddress }: Exchange, key: ApiKeyRecord) => {
+  if (!isFromAllowedNetwork(key, clientAddress)) throw invalidCredentials()
+  frame.noteKeyUse(key)
+}
+
 /** The credential is judged early; a bad one only counts where one is needed. */
 const authenticate: Step = async (exchange) => {
   const { envelope } = exchange.body
@@ -98,9 +104,11 @@ const authenticate: Step = async (exchange) => {
   exchange.credential = credential
   if (!credential) return
   try {
-    exchange.actor = await exchange.frame.authenticate(credential, () =>
+    const actor = await exchange.frame.authenticate(credential, () =>
       exchange.frame.throttle.pledgeSignIn(exchange.clientAddress, exchange.crossbar),
     )
+    if (actor.key) admitKey(exchange, actor.key)
+    exchange.actor = actor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     exchange.refusal = error
@@ -170,10 +178,17 @@ const requireActor: Step = (exchange) => {
   if (asserted !== undefined && asserted !== exchange.actor.accountId) throw invalidCredentials()
 }
 
+const assertInScope = (key: ApiKeyRecord, { method }: Exchange, { spec }: Route, area: string) => {
+  const reads = (method === 'GET' || method === 'HEAD') && !spec.acts
+  if (isInScope(key, { area, access: reads ? 'read' : 'write', rule: spec.namedKeys })) return
+  throw failure('forbidden', { cause: 'access denied by the scope of the API key' })
+}
+
 const authorize: Step = async (exchange) => {
   const { actor, route, account, variables, frame, method } = exchange
   if (!actor || !route || route.spec.allow === anyone) return
   const question = { actor, account, method: method === 'HEAD' ? 'GET' : method, ...resourceOf(exchange) }
+  if (actor.key) assertInScope(actor.key, exchange, route, question.endpoint)
   if (!(await frame.isUnrestricted(question))) {
     throw failure('forbidden', { cause: 'access denied by token restrictions' })
   }
@@ -184,8 +199,8 @@ const authorize: Step = async (exchange) => {
 const mayBeKeyed = new Set(['PUT', 'POST'])
 
 /** Whose Idempotency-Keys these are: answers are for the person or key that asked, signed in the same way. */
-const askerOf = ({ method, user, claims }: Actor) =>
-  [method, user?.id, claims?.original_account_id, claims?.original_owner_id]
+const askerOf = ({ method, user, key, claims }: Actor) =>
+  [method, user?.id, key?.id, claims?.original_account_id, claims?.original_owner_id]
     .map((part) => part ?? '')
     .join('/')
 
@@ -246,6 +261,7 @@ const authorOf = (exchange: Exchange): Author => {
   author.authAccountId = actor.accountId
   author.authMethod = actor.method
   if (actor.user) author.authUserId = actor.user.id
+  if (actor.key) author.authKeyId = actor.key.id
   if (actor.claims?.original_account_id) author.originalAuthAccountId = actor.claims.original_account_id
   if (actor.claims?.original_owner_id) author.originalAuthUserId = actor.claims.original_owner_id
   return author

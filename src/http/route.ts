@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { KeyRule } from '../auth/api-keys.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { Policy } from '../auth/policies.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
@@ -89,6 +90,13 @@ type QueryDescription = Readonly<Record<string, string>>
 interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
   allow: Policy
+  /**
+   * What named API keys may do here whatever their scope: `any` may call it, only an `unlimited` one, or `none` of them.
+   * Without it: those whose scope names the resource.
+   */
+  namedKeys?: KeyRule
+  /** A GET that does more than read: an API key that may only read may not call it. */
+  acts?: boolean
   /**
    * The word of the path that token restrictions and prices know the route by, and what stands behind it is its
    * arguments. Without it: the last word that follows a variable, or the first of the path.

@@ -21,7 +21,7 @@ import { workMoved } from './upgrades/0018-work-moved.ts'
 import { agreements } from './upgrades/0019-agreements.ts'
 import { invoices } from './upgrades/0020-invoices.ts'
 import { longRuns } from './upgrades/0021-long-runs.ts'
-import { askers } from './upgrades/0025-askers.ts'
+import { credentials } from './upgrades/0025-credentials.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -65,7 +65,7 @@ export const upgrades: readonly Upgrade[] = [
   agreements,
   invoices,
   longRuns,
-  askers,
+  credentials,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

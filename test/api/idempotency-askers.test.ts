@@ -2,13 +2,7 @@
 import { expect, it } from 'vitest'
 import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
 import type { Json } from '../../src/lib/json.ts'
-import {
-  basicHeader,
-  Client,
-  clientWithToken,
-  createTransport,
-  type RequestOptions,
-} from '../support/client.ts'
+import { basicHeader, type Client, type RequestOptions } from '../support/client.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
@@ -39,10 +33,7 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
   it('so that one user has different requests by token and by Basic credentials', async () => {
     const { path } = await customer()
     const key = freshKey()
-    const basic = new Client(
-      createTransport(world.server.port).send,
-      basicHeader(world.reseller.id, credentialsOf('ross', 'ross-secret')),
-    )
+    const basic = world.anonymous.with(basicHeader(world.reseller.id, credentialsOf('ross', 'ross-secret')))
     const first = await world.ross.put(`${path}/users`, named, keyed(key))
     const second = await basic.put(`${path}/users`, named, keyed(key))
     const third = await basic.put(`${path}/users`, named, keyed(key))
@@ -54,10 +45,7 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
   it('and the answer given again tells the token of the request, not of the first one', async () => {
     const { path } = await customer()
     const key = freshKey()
-    const other = clientWithToken(
-      createTransport(world.server.port).send,
-      await world.tokenOf(world.reseller, world.ross.id),
-    )
+    const other = world.anonymous.with({ 'x-auth-token': await world.tokenOf(world.reseller, world.ross.id) })
     const first = await world.ross.put(`${path}/users`, named, keyed(key))
     const again = await other.put(`${path}/users`, named, keyed(key))
     expect(first.body.auth_token).toBe(world.ross.token)
@@ -97,13 +85,14 @@ describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
       [world.ross, '/v2/auth', { action: 'refresh_token' }],
       [world.operator, `${path}/users/${user}/user_auth`, { action: 'impersonate_user' }],
       [world.ross, `${path}/api_key`, {}],
+      [world.ross, `${path}/api_keys`, { name: 'A key', scopes: ['*'] }],
     ]
     for (const [client, where, data] of asked) {
       const options = keyed(freshKey())
       const [one, other] = [await client.put(where, data, options), await client.put(where, data, options)]
       expect([one.status, other.status]).toEqual([201, 201])
       expect(other.headers['idempotent-replayed']).toBeUndefined()
-      const told = [one, other].map(({ data, body }) => data.api_key ?? body.auth_token)
+      const told = [one, other].map(({ data, body }) => data.api_key ?? data.key ?? body.auth_token)
       expect(told[0]).not.toBe(told[1])
     }
   })

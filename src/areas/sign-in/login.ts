@@ -199,7 +199,7 @@ export const createLogin = (tools: Tools) => {
 
     /** Signs in with an API key. */
     async byApiKey(visit: Visit, key: string): Promise<Session> {
-      const { account, ...session } = await signIn.byApiKey(key)
+      const { account, ...session } = await signIn.byApiKey(key, visit.clientAddress)
       const { log_successful_attempts: isLogged } = await security.policyOf(account, 'cb_api_auth')
       const facts = { account, user: undefined, type: 'api_auth', module: 'cb_api_auth' } as const
       if (isLogged) attempts.note(visit, { ...facts, succeeded: true, message: 'signed in' })

@@ -77,6 +77,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
     summary: 'Act as a user',
     allow: impersonator,
+    namedKeys: 'none',
     subject: ({ path }) => users.get(path.account_id, path.user_id),
     tellsOnce: true,
     answers: LoginResult,
@@ -89,6 +90,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   get('/v2/user_auth/{auth_token}', {
     summary: 'Read the token of this request',
     allow: anyToken,
+    namedKeys: 'any',
     answers: LoginResult,
     run: ({ actor, path }) => {
       if (path.auth_token !== actor.token) throw failure('invalid_credentials', {})
@@ -108,12 +110,14 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   get('/v2/token_auth', {
     summary: 'Read the token of this request',
     allow: anyToken,
+    namedKeys: 'any',
     answers: LoginResult,
     run: ({ actor }) => signIn.tokenInfo(actor),
   }),
   del('/v2/token_auth', {
     summary: 'Log out: the token of this request ends',
     allow: anyToken,
+    namedKeys: 'any',
     answers: anyObject(),
     run: async ({ author, actor }) => {
       await tokens.revoke(author, actor)
@@ -140,6 +144,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/auth', {
     summary: 'Renew the token of this request, or end all sessions of the system',
     allow: anyToken,
+    namedKeys: 'none',
     tellsOnce: true,
     answers: anyObject(),
     fails: ['action_required', 'invalid_action', 'forbidden', 'not_renewable', 'precondition_failed'],
