@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Route } from '../src/http/route.ts'
+import { createAuthenticator } from './support/authenticator.ts'
 import type { Client } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { nameOf, pathWith, requestFor, type Samples } from './support/route-samples.ts'
@@ -66,6 +67,11 @@ const idsOf = async () => {
     ({ data }) => data.length > 0,
   )
   const [key] = (await world.operator.get('/v2/auth/keys')).data
+  const apiKey = await world.operator.put(`${world.acme.path}/api_keys`, { name: 'A key', scopes: ['*'] })
+  const here = { headers: { host: 'localhost' } }
+  const making = (await world.uli.put(`${world.uli.path}/passkeys/options`, {}, here)).data
+  const credential = createAuthenticator().create(making)
+  const passkey = await world.uli.put(`${world.uli.path}/passkeys`, { name: 'A passkey', credential }, here)
   for (const place of ['/v2', world.acme.path])
     await world.operator.post(`${place}/notifications/password_recovery`, { subject: 'A way back in' })
   await world.user(world.acme, { email: 'una@acme.test' })
@@ -107,6 +113,8 @@ const idsOf = async () => {
   const shared = {
     attempt_id: attempts.data[0].id,
     key_id: key.id,
+    api_key_id: apiKey.data.id as string,
+    passkey_id: passkey.data.id as string,
     phone_number: number,
     rate_id: 'sample-rate',
     domain: 'brand.acme.test',

@@ -96,6 +96,7 @@ const samples: Samples = {
       [`POST ${place}/welcome`, { upload: { type: 'text/html', body: '<p>Welcome</p>' } }],
     ]),
   ),
+  [`PUT ${onAccount}/api_keys`]: { data: { name: 'A key', scopes: ['devices:read'] } },
   'PUT /v2/tasks': listingTask,
   [`PUT ${onAccount}/tasks`]: listingTask,
   'GET /v2/whitelabel/domains': branded,

@@ -37,11 +37,11 @@ export const signInArea = area({
     tools,
     { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, apiKeys, attempts },
   ) {
-    const { store, tokens } = tools
+    const { tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity
     const resets = createResets(tools)
     const signIn = createSignIn({ ...tools, accounts, security, apiKeys, accountOfNumber })
-    const login = createLogin({ ...multiFactor, store, users, signIn, security, lock, attempts })
+    const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts })
     const impersonation = createImpersonation({ signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts })
     return {

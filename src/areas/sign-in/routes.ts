@@ -13,6 +13,7 @@ import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import { PasskeyOptions, PasskeySignIn } from '../multi-factor/passkeys/schema.ts'
 import type { Users } from '../users/operations.ts'
 import { assertAction } from './actions.ts'
 import type { Impersonation } from './impersonation.ts'
@@ -39,8 +40,10 @@ const opened = ({ token, result }: Session) =>
 const credentialsIn = ({
   data,
   envelope,
-}: Pick<Call<string, UserAuth>, 'data' | 'envelope'>): Credentials => ({
+  request,
+}: Pick<Call<string, UserAuth>, 'data' | 'envelope' | 'request'>): Credentials => ({
   ...data,
+  host: request.header('host'),
   method: typeof envelope.method === 'string' ? envelope.method : data.method,
 })
 
@@ -73,6 +76,29 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
       const enrolment = await login.enrol(visitOf(call), credentialsIn(call))
       return 'url' in enrolment ? qrCode(enrolment.url, call.request.accepts) : opened(enrolment)
     },
+  }),
+  put('/v2/multi_factor/passkeys/options', {
+    summary: 'What a browser asks for a passkey with, whosever it is',
+    allow: anyone,
+    answers: PasskeyOptions,
+    fails: ['not_configured'],
+    run: async ({ request }) =>
+      answer({
+        data: await login.passkeyOptions(request.header('host')),
+        status: 200,
+        headers: { 'cache-control': 'no-store' },
+      }),
+  }),
+  put('/v2/multi_factor/passkeys', {
+    summary: 'Sign in with a passkey alone',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    body: PasskeySignIn,
+    tellsOnce: true,
+    answers: LoginResult,
+    fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
+    run: async (call) =>
+      opened(await login.byPasskey(visitOf(call), call.request.header('host'), call.data.credential)),
   }),
   put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
     summary: 'Act as a user',
