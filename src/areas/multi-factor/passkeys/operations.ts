@@ -9,10 +9,11 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { readsOf } from '../../../storage/collection.ts'
 import { holderOf, requireRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import { readAssertion } from './assertion.ts'
 import { contextOf, type Party, type Purpose, partyAt, userHandleOf } from './rules.ts'
 import type { Assertion, NewCredential } from './schema.ts'
 import { createPasskeyStore, credentialClaim, type Passkey } from './store.ts'
-import { assertionOptions, readAssertion, readNew, registrationOptions } from './webauthn.ts'
+import { assertionOptions, readNew, registrationOptions } from './webauthn.ts'
 
 interface Tools {
   store: Store
@@ -117,8 +118,8 @@ export const createPasskeys = ({ store, settings, keyring, log }: Tools) => {
     const opened = openedBy(purpose, at)
     const { isChallenge } = opened
     const isVerifying = purpose.kind === 'sign_in'
-    const reading = readAssertion(at, assertion, { passkey, isChallenge, isVerifying })
-    const { counter, isBackedUp } = await refusingOthers(reading, unusable)
+    const reading = async () => readAssertion(at, assertion, passkey.hidden, { isChallenge, isVerifying })
+    const { counter, isBackedUp } = await refusingOthers(reading(), unusable)
     const set = new ChangeSet(author)
     const doc = { ...passkey.doc, backed_up: isBackedUp, last_used: gregorianNow(clock) }
     passkeys.replace(set, passkey, passkeys.revise(passkey, { doc, hidden: { ...passkey.hidden, counter } }))

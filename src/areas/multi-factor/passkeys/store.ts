@@ -1,3 +1,4 @@
+import type { JsonWebKey } from 'node:crypto'
 import type { UserRecord } from '../../../auth/identity.ts'
 import type { Failure } from '../../../lib/failure.ts'
 import { invalid } from '../../../lib/failure.ts'
@@ -18,8 +19,7 @@ export interface PasskeyDoc {
 export interface PasskeyHidden {
   /** Base64url, as the browser says it. */
   credentialId: string
-  /** COSE, base64url. */
-  publicKey: string
+  publicKey: JsonWebKey
   /** How often the authenticator says that it has signed; 0 when it does not count. */
   counter: number
   transports?: readonly string[]
