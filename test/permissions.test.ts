@@ -7,7 +7,7 @@ import type { Client } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { nameOf, pathWith, requestFor, type Samples } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
-import { useWorld } from './support/world.ts'
+import { credentialsOf, useWorld } from './support/world.ts'
 
 // Every route, really called by every persona on the account Acme and its records. What came of it stands in
 // expected/permissions.txt, which is reviewed as a diff. UPDATE_EXPECTED=1 writes it anew.
@@ -68,10 +68,10 @@ const idsOf = async () => {
   )
   const [key] = (await world.operator.get('/v2/auth/keys')).data
   const apiKey = await world.operator.put(`${world.acme.path}/api_keys`, { name: 'A key', scopes: ['*'] })
-  const here = { headers: { host: 'localhost' } }
-  const making = (await world.uli.put(`${world.uli.path}/passkeys/options`, {}, here)).data
+  await world.configure('passkeys', { rp_id: 'localhost', origins: ['http://localhost'] })
+  const making = (await world.uli.put(`${world.uli.path}/passkeys/options`, {})).data
   const credential = createAuthenticator().create(making)
-  const passkey = await world.uli.put(`${world.uli.path}/passkeys`, { name: 'A passkey', credential }, here)
+  const passkey = await world.uli.put(`${world.uli.path}/passkeys`, { name: 'A passkey', credential })
   for (const place of ['/v2', world.acme.path])
     await world.operator.post(`${place}/notifications/password_recovery`, { subject: 'A way back in' })
   await world.user(world.acme, { email: 'una@acme.test' })
@@ -152,6 +152,10 @@ const samples = async (): Promise<Samples> => {
   return {
     'POST /v2/accounts/{account_id}/move': { data: { to: target.id } },
     'PUT /v2/api_auth': { data: apiKey },
+    // A user with a passkey enrols no other factor by the password alone.
+    'PUT /v2/multi_factor/qrcode': {
+      data: { credentials: credentialsOf('ada', 'ada-secret'), account_name: 'Acme' },
+    },
     'GET /v2/auth/tokeninfo': { query: inspected },
     'POST /v2/auth/tokeninfo': { data: inspected },
   }

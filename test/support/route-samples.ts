@@ -97,6 +97,7 @@ const samples: Samples = {
     ]),
   ),
   [`PUT ${onAccount}/api_keys`]: { data: { name: 'A key', scopes: ['devices:read'] } },
+  [`PATCH ${onAccount}/api_keys/{api_key_id}`]: { data: { name: 'Another name' } },
   'PUT /v2/tasks': listingTask,
   [`PUT ${onAccount}/tasks`]: listingTask,
   'GET /v2/whitelabel/domains': branded,
