@@ -2,11 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Route } from '../src/http/route.ts'
+import { createAuthenticator } from './support/authenticator.ts'
 import type { Client } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { nameOf, pathWith, requestFor, type Samples } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
-import { useWorld } from './support/world.ts'
+import { credentialsOf, useWorld } from './support/world.ts'
 
 // Every route, really called by every persona on the account Acme and its records. What came of it stands in
 // expected/permissions.txt, which is reviewed as a diff. UPDATE_EXPECTED=1 writes it anew.
@@ -66,6 +67,11 @@ const idsOf = async () => {
     ({ data }) => data.length > 0,
   )
   const [key] = (await world.operator.get('/v2/auth/keys')).data
+  const apiKey = await world.operator.put(`${world.acme.path}/api_keys`, { name: 'A key', scopes: ['*'] })
+  await world.configure('passkeys', { rp_id: 'localhost', origins: ['http://localhost'] })
+  const making = (await world.uli.put(`${world.uli.path}/passkeys/options`, {})).data
+  const credential = createAuthenticator().create(making)
+  const passkey = await world.uli.put(`${world.uli.path}/passkeys`, { name: 'A passkey', credential })
   for (const place of ['/v2', world.acme.path])
     await world.operator.post(`${place}/notifications/password_recovery`, { subject: 'A way back in' })
   await world.user(world.acme, { email: 'una@acme.test' })
@@ -107,6 +113,8 @@ const idsOf = async () => {
   const shared = {
     attempt_id: attempts.data[0].id,
     key_id: key.id,
+    api_key_id: apiKey.data.id as string,
+    passkey_id: passkey.data.id as string,
     phone_number: number,
     rate_id: 'sample-rate',
     domain: 'brand.acme.test',
@@ -144,6 +152,10 @@ const samples = async (): Promise<Samples> => {
   return {
     'POST /v2/accounts/{account_id}/move': { data: { to: target.id } },
     'PUT /v2/api_auth': { data: apiKey },
+    // A user with a passkey enrols no other factor by the password alone.
+    'PUT /v2/multi_factor/qrcode': {
+      data: { credentials: credentialsOf('ada', 'ada-secret'), account_name: 'Acme' },
+    },
     'GET /v2/auth/tokeninfo': { query: inspected },
     'POST /v2/auth/tokeninfo': { data: inspected },
   }

@@ -2,6 +2,7 @@ import { aboutArea } from './about/area.ts'
 import { accessListsArea } from './access-lists/area.ts'
 import { accountsArea } from './accounts/area.ts'
 import { alertsArea } from './alerts/area.ts'
+import { apiKeysArea } from './api-keys/area.ts'
 import type { OffersOf } from './area.ts'
 import { cdrsArea } from './cdrs/area.ts'
 import { configsArea } from './configs/area.ts'
@@ -51,6 +52,7 @@ export const areas = [
   loginAttemptsArea,
   multiFactorArea,
   securityArea,
+  apiKeysArea,
   signInArea,
   tokenRestrictionsArea,
   whitelabelArea,

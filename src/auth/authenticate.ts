@@ -17,7 +17,10 @@ import { sha256Hex } from './keyring.ts'
 import type { Tokens } from './tokens.ts'
 
 /** What a request brought to prove who sends it. */
-export type Credential = { kind: 'token'; token: string } | { kind: 'basic'; value: string }
+export type Credential =
+  | { kind: 'token'; token: string }
+  | { kind: 'basic'; value: string }
+  | { kind: 'bearer'; value: string }
 
 interface Places {
   headers: Readonly<Record<string, string | string[] | undefined>>
@@ -30,7 +33,7 @@ const text = (value: unknown) => (typeof value === 'string' && value !== '' ? va
 const fromAuthorization = (header: string): Credential => {
   const [scheme = '', value = ''] = header.trim().split(/\s+/, 2)
   if (/^basic$/i.test(scheme)) return { kind: 'basic', value }
-  return { kind: 'token', token: /^bearer$/i.test(scheme) ? value : header }
+  return /^bearer$/i.test(scheme) ? { kind: 'bearer', value } : { kind: 'token', token: header }
 }
 
 /** The first credential that is found counts, in this order. A browser that holds no token sends the text `undefined`. */
@@ -59,12 +62,14 @@ interface Tools {
   store: Store
   tokens: Tokens
   settings: Settings
+  /** Named API keys, which are sent like tokens. */
+  apiKeys: { isKey(text: string): boolean; actorOf(key: string): Promise<Actor> }
   /** Whether a password alone will do for this user. */
   admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean>
 }
 
 /** From a credential to the actor behind it, or 401. */
-export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: Tools) => {
+export const createAuthenticate = ({ store, tokens, settings, apiKeys, admitsPassword }: Tools) => {
   // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
   const known = new Map<string, BasicEntry>()
 
@@ -123,6 +128,10 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
     }
   }
 
-  return (credential: Credential, pledge: Pledge) =>
-    credential.kind === 'basic' ? basic(credential.value, pledge) : tokens.verify(credential.token)
+  const bearer = (value: string) => (apiKeys.isKey(value) ? apiKeys.actorOf(value) : tokens.verify(value))
+
+  return (credential: Credential, pledge: Pledge) => {
+    if (credential.kind === 'token') return tokens.verify(credential.token)
+    return credential.kind === 'basic' ? basic(credential.value, pledge) : bearer(credential.value)
+  }
 }

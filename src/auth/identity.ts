@@ -1,5 +1,6 @@
 import { failure } from '../lib/failure.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
+import { type ApiKeyRecord, isUnlimited } from './api-keys.ts'
 
 /** What every area may know of an account. The whole shape of `doc` is the accounts area's affair. */
 export interface AccountDoc {
@@ -82,6 +83,8 @@ export interface TokenClaims {
   original_owner_id?: string
   jti: string
   mfa_resp?: boolean
+  /** The named API key that opened the session: it ends with the key, and may do what the key may. */
+  api_key_id?: string
 }
 
 /** Who calls: an account, and the user who signed in unless an API key did. */
@@ -90,9 +93,11 @@ export interface Actor {
   account: AccountRecord
   user: UserRecord | undefined
   method: AuthMethod
-  /** Absent with Basic credentials. */
+  /** The named API key that was sent, or that opened the session. Absent with the account's one key. */
+  key?: ApiKeyRecord
+  /** Absent with Basic credentials and named API keys. */
   claims: TokenClaims | undefined
-  /** The token as it was sent. Absent with Basic credentials. */
+  /** The token as it was sent. Absent where there are no claims. */
   token: string | undefined
 }
 
@@ -100,6 +105,9 @@ export const isSuperduper = (actor: Actor) => actor.account.hidden.isSuperduper
 
 /** An API key carries the rights of an admin, except where a person is asked for. */
 export const privLevelOf = (actor: Actor) => (actor.user ? (actor.user.doc.priv_level ?? 'user') : 'admin')
+
+/** Whether the actor is a named API key that may do less than the account's one key. */
+export const isLimited = ({ key }: Actor) => key !== undefined && !isUnlimited(key)
 
 export const isAccountAdmin = (actor: Actor) => actor.user?.doc.priv_level === 'admin'
 

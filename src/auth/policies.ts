@@ -139,3 +139,12 @@ export const impersonator = withToken('admin or API key of another, superduper a
   if (account?.id !== actor.accountId) return isKey || isAccountAdmin(actor)
   return isKey && actor.account.hidden.tree.length === 0
 })
+
+/** The very user in the path, in a session of the own: nobody who acts as that user. */
+export const userItself = withToken(
+  'the user itself',
+  (actor, account, path) =>
+    actor.accountId === account?.id &&
+    actor.user?.id === path.user_id &&
+    actor.claims?.original_account_id === undefined,
+)

@@ -10,6 +10,7 @@ import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
 import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
 import type { StoredRecord } from '../storage/records.ts'
 import type { Store } from '../storage/store.ts'
+import { type ApiKeyRecord, apiKeyKind, isKeyAlive, keyEnd } from './api-keys.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -44,6 +45,7 @@ interface Verified {
   hash: string
   account: AccountRecord
   user: UserRecord | undefined
+  key: ApiKeyRecord | undefined
   system: SystemRecord
 }
 
@@ -57,6 +59,8 @@ export interface TokenSubject {
   account: AccountRecord
   user: UserRecord | undefined
   method: AuthMethod
+  /** The named API key that opens the session. */
+  key?: ApiKeyRecord
   /** Who acts as the user, when somebody does. */
   original?: { accountId: string; userId?: string }
   multiFactor?: boolean
@@ -101,6 +105,18 @@ const signatureOf = (system: SystemRecord, account: AccountRecord, user: UserRec
       `${account.hidden.signatureSecret}.${user?.hidden.signatureSecret ?? ''}.${account.id}.${user?.id ?? ''}`,
     )
     .digest('base64url')
+
+type Subjects = Pick<Verified, 'system' | 'account' | 'user' | 'key'>
+
+const isSame = (a: Subjects, b: Subjects) =>
+  a.system === b.system && a.account === b.account && a.user === b.user && a.key === b.key
+
+/** A session that a named key opens does not outlive it. */
+const expiryOf = (issued: number, lifetime: number, key: ApiKeyRecord | undefined) => {
+  const end = key && keyEnd(key)
+  const ends = [lifetime > 0 ? [issued + lifetime] : [], end === undefined ? [] : [end / 1000]].flat()
+  return ends.length > 0 ? { exp: Math.min(...ends) } : {}
+}
 
 export type Tokens = ReturnType<typeof createTokens>
 
@@ -164,17 +180,22 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
   }
 
   const subjects = async (claims: TokenClaims) => {
-    const [identity, account, user] = await Promise.all([
+    const [identity, account, user, key] = await Promise.all([
       system(),
       store.records.find(claims.account_id, accountKind, claims.account_id),
       claims.owner_id ? store.records.find(claims.account_id, userKind, claims.owner_id) : undefined,
+      claims.api_key_id ? store.records.find(claims.account_id, apiKeyKind, claims.api_key_id) : undefined,
     ])
-    if (!account || (claims.owner_id && !user)) throw refused()
-    return { system: identity, account, user }
+    if (!account || (claims.owner_id && !user) || (claims.api_key_id && !key)) throw refused()
+    return { system: identity, account, user, key }
   }
 
   const isAlive = (claims: TokenClaims | undefined) =>
     claims?.exp === undefined || claims.exp * 1000 > clock.now()
+
+  // A key's end may have come nearer since the token was made.
+  const isOpen = ({ claims, key }: Pick<Actor, 'claims' | 'key'>) =>
+    isAlive(claims) && (key === undefined || isKeyAlive(key, clock.now()))
 
   /** The token's entry, its identity checked against the records as they are now. */
   const current = async (token: string): Promise<Verified> => {
@@ -182,8 +203,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     const claims = known?.claims ?? (await decode(token))
     if (!isAlive(claims)) throw refused()
     const now = await subjects(claims)
-    if (known && known.system === now.system && known.account === now.account && known.user === now.user)
-      return known
+    if (known && isSame(known, now)) return known
     if (claims.identity_sig !== signatureOf(now.system, now.account, now.user)) throw refused()
     const entry = { claims, hash: known?.hash ?? sha256Hex(token).slice(0, 32), ...now }
     remember(verified, token, entry)
@@ -191,19 +211,20 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
   }
 
   const judge = async (token: string): Promise<Actor> => {
-    const { claims, hash, account, user } = await current(token)
+    const { claims, hash, account, user, key } = await current(token)
     if (await revocations.find(account.id, hash)) throw refused()
     if (user?.doc.enabled === false) throw refused()
+    if (key && !isKeyAlive(key, clock.now())) throw refused()
     assertEnabled(account)
-    return { accountId: account.id, account, user, method: claims.method, claims, token }
+    const actor = { accountId: account.id, account, user, method: claims.method, claims, token }
+    return key ? { ...actor, key } : actor
   }
 
   return {
     /** The actor behind a token, or 401; 400 when the account is disabled. */
     async verify(token: string): Promise<Actor> {
       const session = sessions.get(token)
-      if (session && session.era === store.records.era() && isAlive(session.actor.claims))
-        return session.actor
+      if (session && session.era === store.records.era() && isOpen(session.actor)) return session.actor
       const era = store.records.era()
       const actor = await judge(token)
       remember(sessions, token, { era, actor })
@@ -214,6 +235,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       account,
       user,
       method,
+      key: apiKey,
       original,
       multiFactor,
       lifetimeSeconds,
@@ -230,7 +252,8 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
         account_id: account.id,
         method,
         identity_sig: signatureOf(identity, account, user),
-        ...(lifetime > 0 ? { exp: issued + lifetime } : {}),
+        ...expiryOf(issued, lifetime, apiKey),
+        ...(apiKey ? { api_key_id: apiKey.id } : {}),
         ...(user ? { owner_id: user.id } : {}),
         ...(original ? { original_account_id: original.accountId } : {}),
         ...(original?.userId ? { original_owner_id: original.userId } : {}),

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ApiKeyRecord } from '../auth/api-keys.ts'
 import type { Authenticate, Credential } from '../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { ResellerOf } from '../auth/policies.ts'
@@ -50,6 +51,8 @@ export interface Frame {
   life: Life
   places: Places
   authenticate: Authenticate
+  /** Notes that a named API key was used. Nothing waits for it. */
+  noteKeyUse(key: ApiKeyRecord): void
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
   resellerOf: ResellerOf

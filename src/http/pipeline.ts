@@ -1,5 +1,6 @@
+import { type ApiKeyRecord, isFromAllowedNetwork, isInScope } from '../auth/api-keys.ts'
 import { findCredential } from '../auth/authenticate.ts'
-import { type AccountRecord, accountKind } from '../auth/identity.ts'
+import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
@@ -12,7 +13,7 @@ import type { Exchange } from './exchange.ts'
 import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method } from './route.ts'
+import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
 import { hasBody, readSmallBody } from './wire/body-bytes.ts'
 import { clientAddress, trustedProxies } from './wire/client-address.ts'
@@ -101,6 +102,11 @@ const takeVerb: Step = (exchange) => {
   if (method) exchange.method = method
 }
 
+const admitKey = ({ frame, clientAddress }: Exchange, key: ApiKeyRecord) => {
+  if (!isFromAllowedNetwork(key, clientAddress)) throw invalidCredentials()
+  frame.noteKeyUse(key)
+}
+
 /** The credential is judged early; a bad one only counts where one is needed. */
 const authenticate: Step = async (exchange) => {
   const { envelope } = exchange.body
@@ -108,9 +114,11 @@ const authenticate: Step = async (exchange) => {
   exchange.credential = credential
   if (!credential) return
   try {
-    exchange.actor = await exchange.frame.authenticate(credential, () =>
+    const actor = await exchange.frame.authenticate(credential, () =>
       exchange.frame.throttle.pledgeSignIn(exchange.clientAddress, exchange.crossbar),
     )
+    if (actor.key) admitKey(exchange, actor.key)
+    exchange.actor = actor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     exchange.refusal = error
@@ -186,10 +194,17 @@ const requireActor: Step = (exchange) => {
   if (asserted !== undefined && asserted !== exchange.actor.accountId) throw invalidCredentials()
 }
 
+const assertInScope = (key: ApiKeyRecord, { method }: Exchange, { spec }: Route, area: string) => {
+  const reads = (method === 'GET' || method === 'HEAD') && !spec.acts
+  if (isInScope(key, { area, access: reads ? 'read' : 'write', rule: spec.namedKeys })) return
+  throw failure('forbidden', { cause: 'access denied by the scope of the API key' })
+}
+
 const authorize: Step = async (exchange) => {
   const { actor, route, account, variables, frame, method } = exchange
   if (!actor || !route || route.spec.allow === anyone) return
   const question = { actor, account, method: method === 'HEAD' ? 'GET' : method, ...resourceOf(exchange) }
+  if (actor.key) assertInScope(actor.key, exchange, route, question.endpoint)
   if (!(await frame.isUnrestricted(question))) {
     throw failure('forbidden', { cause: 'access denied by token restrictions' })
   }
@@ -222,13 +237,24 @@ const openWaitingBody: Step = async (exchange) => {
 
 const mayBeKeyed = new Set(['PUT', 'POST'])
 
+/** Whose Idempotency-Keys these are: answers are for the person or key that asked, signed in the same way. */
+const askerOf = ({ method, user, key, claims }: Actor) =>
+  [method, user?.id, key?.id, claims?.original_account_id, claims?.original_owner_id]
+    .map((part) => part ?? '')
+    .join('/')
+
 /** A request with an Idempotency-Key is carried out once, and answered again as it was the first time. */
 const claimKey: Step = async (exchange) => {
   const { actor, route, method, body, request, frame } = exchange
   const key = exchange.header('idempotency-key')
-  if (key === undefined || !actor || !route || !mayBeKeyed.has(method)) return
+  if (key === undefined || !actor || !route || !mayBeKeyed.has(method) || route.spec.tellsOnce) return
   const parts = [method, request.url ?? '', body.digest ?? '']
-  const verdict = await frame.idempotency.judge({ accountId: actor.accountId, key, parts })
+  const verdict = await frame.idempotency.judge({
+    accountId: actor.accountId,
+    asker: askerOf(actor),
+    key,
+    parts,
+  })
   if ('kept' in verdict) return sendKept(exchange, verdict.kept)
   exchange.claim = verdict.claim
   exchange.lost = verdict.lost
@@ -274,6 +300,7 @@ const authorOf = (exchange: Exchange): Author => {
   author.authAccountId = actor.accountId
   author.authMethod = actor.method
   if (actor.user) author.authUserId = actor.user.id
+  if (actor.key) author.authKeyId = actor.key.id
   if (actor.claims?.original_account_id) author.originalAuthAccountId = actor.claims.original_account_id
   if (actor.claims?.original_owner_id) author.originalAuthUserId = actor.claims.original_owner_id
   return author

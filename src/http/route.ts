@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { KeyRule } from '../auth/api-keys.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { Policy } from '../auth/policies.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
@@ -90,6 +91,13 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
   allow: Policy
   /**
+   * What named API keys may do here whatever their scope: `any` may call it, only an `unlimited` one, or `none` of them.
+   * Without it: those whose scope names the resource.
+   */
+  namedKeys?: KeyRule
+  /** A GET that does more than read: an API key that may only read may not call it. */
+  acts?: boolean
+  /**
    * The word of the path that token restrictions and prices know the route by, and what stands behind it is its
    * arguments. Without it: the last word that follows a variable, or the first of the path.
    */
@@ -127,6 +135,11 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   acceptsAnything?: boolean
   /** Failures beyond those that any route may answer with. */
   fails?: readonly FailureKind[]
+  /**
+   * The answer holds a token or another secret that is told once, to whoever asks here and now. It is never kept: a
+   * request is carried out each time it is sent, whatever its Idempotency-Key.
+   */
+  tellsOnce?: boolean
   /** The price in throttling tokens, when it is not the ordinary one. */
   price?: Price
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown

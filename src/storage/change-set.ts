@@ -16,6 +16,8 @@ export interface Author {
   authAccountId?: string
   authUserId?: string
   authMethod?: string
+  /** The named API key, where one was used. */
+  authKeyId?: string
   /** Set while somebody acts as another user. */
   originalAuthAccountId?: string
   originalAuthUserId?: string

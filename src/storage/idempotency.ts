@@ -7,6 +7,8 @@ import type { Store } from './store.ts'
 /** A request's hold on its key: what is committed under it says so, in the same transaction. */
 export interface KeyClaim {
   accountId: string
+  /** Who of the account asks, and how: nobody else knows the key. */
+  asker: string
   key: string
   /** Another one for every try. */
   token: string
@@ -35,6 +37,8 @@ export interface KeyHolder extends Holder {
 }
 
 export interface KeyRow {
+  /** Empty: of a time when keys were the account's. */
+  asker: string
   token: string
   fingerprint: string
   holder: KeyHolder
@@ -54,55 +58,57 @@ const mostChangesLength = 100_000
 
 /** Says under the key of a request what is committed for it; fails when another try has taken the key over. */
 export const markCommitted = (
-  { accountId, key, token }: KeyClaim,
+  { accountId, asker, key, token }: KeyClaim,
   changes: readonly CommittedChange[],
   orElse: OrElse,
 ): Statement => ({
   sql: `UPDATE idempotency_keys
       SET changes = CASE WHEN changes IS NULL THEN $4
         WHEN length(changes) > ${mostChangesLength} THEN changes ELSE changes || $5 END
-    WHERE account_id = $1 AND idem_key = $2 AND token = $3`,
-  params: [accountId, key, token, JSON.stringify(changes), `\n${JSON.stringify(changes)}`],
+    WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND asker = $6`,
+  params: [accountId, key, token, JSON.stringify(changes), `\n${JSON.stringify(changes)}`, asker],
   expect: { rows: 1, orElse },
 })
 
 const holderText = (holder: KeyHolder) => JSON.stringify(holder)
 
-const holdBy = ({ accountId, key, token }: KeyClaim, holder: KeyHolder): Statement => ({
-  sql: 'UPDATE idempotency_keys SET holder = $4 WHERE account_id = $1 AND idem_key = $2 AND token = $3',
-  params: [accountId, key, token, holderText(holder)],
+const holdBy = ({ accountId, asker, key, token }: KeyClaim, holder: KeyHolder): Statement => ({
+  sql: `UPDATE idempotency_keys SET holder = $5
+    WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4`,
+  params: [accountId, asker, key, token, holderText(holder)],
 })
 
 /** The rows behind http/judge/idempotency.ts. */
 export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
-  async find(accountId: string, key: string): Promise<KeyRow | undefined> {
+  /** What the asker's key stands for; else what it stood for when keys were the account's. */
+  async find({ accountId, asker, key }: Pick<KeyClaim, 'accountId' | 'asker' | 'key'>) {
     const [row] = await all(
-      `SELECT token, fingerprint, holder, changes, answer FROM idempotency_keys
-        WHERE account_id = $1 AND idem_key = $2`,
-      [accountId, key],
+      `SELECT asker, token, fingerprint, holder, changes, answer FROM idempotency_keys
+        WHERE account_id = $1 AND asker IN ($2, '') AND idem_key = $3 ORDER BY asker DESC LIMIT 1`,
+      [accountId, asker, key],
     )
-    return (
-      row && {
-        token: row.token as string,
-        fingerprint: row.fingerprint as string,
-        holder: JSON.parse(row.holder as string) as KeyHolder,
-        changes: row.changes === null ? undefined : changesOf(row.changes as string),
-        answer: (row.answer as string | null) ?? undefined,
-      }
-    )
+    const found: KeyRow | undefined = row && {
+      asker: row.asker as string,
+      token: row.token as string,
+      fingerprint: row.fingerprint as string,
+      holder: JSON.parse(row.holder as string) as KeyHolder,
+      changes: row.changes === null ? undefined : changesOf(row.changes as string),
+      answer: (row.answer as string | null) ?? undefined,
+    }
+    return found
   },
 
   /** The first request with a key; whoever comes second fails. */
   begin: (
-    { accountId, key, token, fingerprint }: KeyClaim,
+    { accountId, asker, key, token, fingerprint }: KeyClaim,
     { holder, begunAt }: { holder: KeyHolder; begunAt: number },
     orElse: OrElse,
   ) =>
     writeUnrecorded([
       {
-        sql: `INSERT INTO idempotency_keys (account_id, idem_key, token, fingerprint, holder, begun_at)
-          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
-        params: [accountId, key, token, fingerprint, holderText(holder), begunAt],
+        sql: `INSERT INTO idempotency_keys (account_id, asker, idem_key, token, fingerprint, holder, begun_at)
+          VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+        params: [accountId, asker, key, token, fingerprint, holderText(holder), begunAt],
         expect: { rows: 1, orElse },
       },
     ]),
@@ -111,12 +117,12 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
    * Goes on where an abandoned request stood. Whatever it would still commit fails from now on, so what it did commit
    * is to be read after this.
    */
-  takeOver: ({ accountId, key, token }: KeyClaim, before: string, holder: KeyHolder, orElse: OrElse) =>
+  takeOver: ({ accountId, asker, key, token }: KeyClaim, before: string, holder: KeyHolder, orElse: OrElse) =>
     writeUnrecorded([
       {
-        sql: `UPDATE idempotency_keys SET token = $4, holder = $5
-          WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND answer IS NULL`,
-        params: [accountId, key, before, token, holderText(holder)],
+        sql: `UPDATE idempotency_keys SET token = $5, holder = $6
+          WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4 AND answer IS NULL`,
+        params: [accountId, asker, key, before, token, holderText(holder)],
         expect: { rows: 1, orElse },
       },
     ]),
@@ -125,11 +131,12 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
   renew: (claims: readonly KeyClaim[], holder: KeyHolder) =>
     writeUnrecorded(claims.map((claim) => holdBy(claim, holder))),
 
-  keep: ({ accountId, key, token }: KeyClaim, answer: string) =>
+  keep: ({ accountId, asker, key, token }: KeyClaim, answer: string) =>
     writeUnrecorded([
       {
-        sql: 'UPDATE idempotency_keys SET answer = $4 WHERE account_id = $1 AND idem_key = $2 AND token = $3',
-        params: [accountId, key, token, answer],
+        sql: `UPDATE idempotency_keys SET answer = $5
+          WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4`,
+        params: [accountId, asker, key, token, answer],
       },
     ]),
 
@@ -138,8 +145,8 @@ export const createKeyRows = ({ all, writeUnrecorded }: Store) => ({
     writeUnrecorded([
       {
         sql: `DELETE FROM idempotency_keys
-          WHERE account_id = $1 AND idem_key = $2 AND token = $3 AND changes IS NULL`,
-        params: [claim.accountId, claim.key, claim.token],
+          WHERE account_id = $1 AND asker = $2 AND idem_key = $3 AND token = $4 AND changes IS NULL`,
+        params: [claim.accountId, claim.asker, claim.key, claim.token],
       },
       holdBy(claim, { ...holder, until: 0 }),
     ]),

@@ -21,6 +21,7 @@ import { workMoved } from './upgrades/0018-work-moved.ts'
 import { agreements } from './upgrades/0019-agreements.ts'
 import { invoices } from './upgrades/0020-invoices.ts'
 import { longRuns } from './upgrades/0021-long-runs.ts'
+import { credentials } from './upgrades/0025-credentials.ts'
 import { sealing } from './upgrades/0026-sealing.ts'
 import { auditDifferences } from './upgrades/0027-audit-differences.ts'
 import { retention } from './upgrades/0028-retention.ts'
@@ -67,6 +68,7 @@ export const upgrades: readonly Upgrade[] = [
   agreements,
   invoices,
   longRuns,
+  credentials,
   sealing,
   auditDifferences,
   retention,

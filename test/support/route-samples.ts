@@ -96,6 +96,8 @@ const samples: Samples = {
       [`POST ${place}/welcome`, { upload: { type: 'text/html', body: '<p>Welcome</p>' } }],
     ]),
   ),
+  [`PUT ${onAccount}/api_keys`]: { data: { name: 'A key', scopes: ['devices:read'] } },
+  [`PATCH ${onAccount}/api_keys/{api_key_id}`]: { data: { name: 'Another name' } },
   'PUT /v2/tasks': listingTask,
   [`PUT ${onAccount}/tasks`]: listingTask,
   'GET /v2/whitelabel/domains': branded,

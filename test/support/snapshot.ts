@@ -12,6 +12,7 @@ const logTables = new Set([
   'billing_progress',
   'balance_watch',
   'idempotency_keys',
+  'api_key_uses',
 ])
 // Counts are folded in the background: only what they come to says something.
 const countTables = new Set(['quantities', 'quantity_moves', 'quantity_days'])

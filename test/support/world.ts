@@ -162,7 +162,7 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) =>
     /** A caller with the account's API key. */
     async keyHolder(account: TestAccount): Promise<Client> {
       const key = areas.accounts.apiKeyOf(await areas.accounts.get(account.id))
-      return clientWithToken(send, (await areas.signIn.byApiKey(key)).token)
+      return clientWithToken(send, (await areas.signIn.byApiKey(key, '127.0.0.1')).token)
     },
   }
 }

@@ -1,4 +1,4 @@
-import { type AccountRecord, type Actor, accountKind, privLevelOf } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, accountKind, isLimited, privLevelOf } from '../../auth/identity.ts'
 import {
   accountAdmin,
   accountAdminPerson,
@@ -140,7 +140,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       answers: AccountAnswer,
       run: async ({ account, actor, request }) => {
         const asked = String(request.value('include_api_key')) === 'true'
-        if (!asked || privLevelOf(actor) !== 'admin') return view(account, actor)
+        if (!asked || privLevelOf(actor) !== 'admin' || isLimited(actor)) return view(account, actor)
         const { etag, ...extras } = await shown(account, actor)
         const metadata = { ...extras.metadata, api_key: accounts.apiKeyOf(account) }
         return one(account, { ...extras, metadata, etag: `${etag}-key` })
@@ -230,8 +230,9 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     get(`${anAccount}/api_key`, {
       summary: 'Read the API key',
       resource: 'accounts',
-      // Whoever holds the key acts as an admin: an ordinary user must not learn it.
+      // Whoever holds the key acts as an admin without limits: nobody with less may learn it.
       allow: accountAdmin,
+      namedKeys: 'unlimited',
       answers: ApiKey,
       run: ({ account }) => ({ api_key: accounts.apiKeyOf(account) }),
     }),
@@ -239,6 +240,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       summary: 'Make a new API key',
       resource: 'accounts',
       allow: accountAdminPerson,
+      tellsOnce: true,
       answers: ApiKey,
       run: async ({ author, account }) => ({
         api_key: accounts.apiKeyOf(await accounts.resetApiKey(author, account)),

@@ -4,19 +4,24 @@ import { usersArea } from '../users/area.ts'
 import { userLeaving } from '../users/signals.ts'
 import { createFactors } from './factors.ts'
 import { createProviders } from './operations.ts'
+import { createPasskeys } from './passkeys/operations.ts'
+import { passkeyRoutes } from './passkeys/routes.ts'
 import { multiFactorRoutes } from './routes.ts'
+import { multiFactorSettings } from './settings.ts'
 
 /** Second factors of users, and who provides them. */
 export const multiFactorArea = area({
   name: 'multiFactor',
   needs: { users: usersArea },
+  settings: multiFactorSettings,
   create(tools, { users }) {
     const factors = createFactors(tools)
     const providers = createProviders(tools)
+    const passkeys = createPasskeys(tools)
     return {
-      offers: { factors, providers },
-      routes: multiFactorRoutes({ providers, factors, users }),
-      hears: [on(userLeaving, factors.removeWith)],
+      offers: { factors, providers, passkeys },
+      routes: [...multiFactorRoutes({ providers, factors, users }), ...passkeyRoutes(passkeys, users)],
+      hears: [on(userLeaving, factors.removeWith), on(userLeaving, passkeys.removeWith)],
     }
   },
 })

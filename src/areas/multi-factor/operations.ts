@@ -7,6 +7,7 @@ import type { Store } from '../../storage/store.ts'
 import { createProviderStore, type ProviderDoc, type ProviderRecord } from './store.ts'
 
 export type { Factors } from './factors.ts'
+export type { Passkeys } from './passkeys/operations.ts'
 
 type MultiFactorSetting = NonNullable<AuthModule['multi_factor']>
 

@@ -69,7 +69,7 @@ export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, record
   const startAndWait = async (call: Calling) => (await start(call)).ended
 
   const fails = ['quickcall_failed', 'no_media_switch'] as const
-  const starting = { allow: accountMemberOrInvited, query, answers: open({}), fails, price }
+  const starting = { allow: accountMemberOrInvited, acts: true, query, answers: open({}), fails, price }
   const waiting = { allow: accountMember, query, answers: anyObject(), fails, price }
 
   return [

@@ -1,5 +1,6 @@
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
+import { apiKeysArea } from '../api-keys/area.ts'
 import { area } from '../area.ts'
 import { loginAttemptsArea } from '../login-attempts/area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
@@ -27,16 +28,20 @@ export const signInArea = area({
     users: usersArea,
     multiFactor: multiFactorArea,
     security: securityArea,
+    apiKeys: apiKeysArea,
     attempts: loginAttemptsArea,
   },
   failures: signInFailures,
   notices: signInNotices,
-  create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts }) {
-    const { store, tokens } = tools
+  create(
+    tools,
+    { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, apiKeys, attempts },
+  ) {
+    const { tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity
     const resets = createResets(tools)
-    const signIn = createSignIn({ ...tools, accounts, security, accountOfNumber })
-    const login = createLogin({ ...multiFactor, store, users, signIn, security, lock, attempts })
+    const signIn = createSignIn({ ...tools, accounts, security, apiKeys, accountOfNumber })
+    const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts })
     const impersonation = createImpersonation({ signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts })
     return {

@@ -1,11 +1,13 @@
 import { type DigestMethod, isDigest } from '../../auth/credentials.ts'
 import { type AccountRecord, assertEnabled, type UserRecord } from '../../auth/identity.ts'
 import { type KeyPlace, keyHolder } from '../../auth/key-holder.ts'
-import { type Failure, failure } from '../../lib/failure.ts'
+import { type Failure, failure, hasProblems } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Store } from '../../storage/store.ts'
+import type { Validate } from '../area.ts'
 import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
-import type { Factors, Providers } from '../multi-factor/operations.ts'
+import type { Factors, Passkeys, Providers } from '../multi-factor/operations.ts'
+import { Assertion } from '../multi-factor/passkeys/schema.ts'
 import type { LoginLock, ModulePolicy, Security } from '../security/operations.ts'
 import type { Users } from '../users/operations.ts'
 import type { AccountNames, Session, SignIn } from './operations.ts'
@@ -18,18 +20,23 @@ interface Tools {
   lock: LoginLock
   providers: Providers
   factors: Factors
+  passkeys: Passkeys
   attempts: LoginAttempts
+  validate: Validate
 }
 
 export interface Credentials extends AccountNames {
+  /** The host that was asked: passkeys belong to one. */
+  host: string | undefined
   credentials: string
   method?: string | undefined
-  /** A code of the second factor, or a recovery code. */
+  /** A code of the second factor, a recovery code, or what a passkey answered, as JSON. */
   multi_factor_response?: string
 }
 
 /** Somebody whose first factor was right. */
 interface Known {
+  host: string | undefined
   account: AccountRecord
   user: UserRecord
   policy: ModulePolicy
@@ -39,13 +46,21 @@ interface Known {
 type SecondFactor = { recoveryCodes: string[] | undefined } | undefined
 
 const module = 'cb_user_auth'
+const jsonIn = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 const noCredentials = () => failure('invalid_credentials', {})
 
 export type Login = ReturnType<typeof createLogin>
 
 /** Signing in with the digest of a user name and password, and a second factor where one is asked for. */
 export const createLogin = (tools: Tools) => {
-  const { store, users, signIn, security, lock, providers, factors, attempts } = tools
+  const { store, users, signIn, security, lock, providers, factors, passkeys, attempts, validate } = tools
   // Where no account is found the same work is done for nobody, so that the time tells nothing.
   const nobody: KeyPlace = { accountId: '0'.repeat(32), salt: randomHex(16) }
 
@@ -68,7 +83,12 @@ export const createLogin = (tools: Tools) => {
   }
 
   /** Throws whatever keeps a user with the right password out. */
-  const admit = async (visit: Visit, account: AccountRecord, user: UserRecord): Promise<Known> => {
+  const admit = async (
+    visit: Visit,
+    host: string | undefined,
+    account: AccountRecord,
+    user: UserRecord,
+  ): Promise<Known> => {
     const policy = await security.policyOf(account, module)
     const deny = async (reason: string, refusal: Failure) => {
       await refuse(visit, account, user, reason)
@@ -82,7 +102,7 @@ export const createLogin = (tools: Tools) => {
         failure('invalid_credentials', { data: { message: 'password expired' } }),
       )
     }
-    return { account, user, policy }
+    return { host, account, user, policy }
   }
 
   /** The user whom a digest belongs to, in the first account that knows it. */
@@ -96,7 +116,7 @@ export const createLogin = (tools: Tools) => {
       await lock.assertUnlocked(account)
       const place = { accountId: account.id, salt: account.hidden.signInSalt }
       const user = await holderOf(place, method, digest)
-      if (user && user.doc.enabled !== false) return admit(visit, account, user)
+      if (user && user.doc.enabled !== false) return admit(visit, login.host, account, user)
     }
     for (const account of candidates) await refuse(visit, account, undefined, 'invalid credentials')
     throw noCredentials()
@@ -104,7 +124,7 @@ export const createLogin = (tools: Tools) => {
 
   const noteFactor = (
     visit: Visit,
-    { account, user, policy }: Known,
+    { account, user, policy }: Pick<Known, 'account' | 'user' | 'policy'>,
     succeeded: boolean,
     message: string,
   ) => {
@@ -114,20 +134,32 @@ export const createLogin = (tools: Tools) => {
   }
 
   /** The 401 that asks for the second factor. */
-  const challenge = async ({ account, user }: Known) =>
-    failure('invalid_credentials', {
+  const challenge = async ({ host, account, user }: Known) => {
+    const passkey = await passkeys.secondFactorOptions(host, { account, user })
+    return failure('invalid_credentials', {
       data: {
         message: 'invalid credentials',
         multi_factor_request: {
           provider_name: 'otp',
           enrolled: await factors.isVerified({ account, user }),
+          ...(passkey ? { passkey } : {}),
         },
         user_id: user.id,
       },
     })
+  }
+
+  /** A code, or what a passkey answered. */
+  const holdAgainst = async (visit: Visit, known: Known, response: string) => {
+    if (!response.startsWith('{')) return factors.pass(visit.author, known, response)
+    const { value, problems } = await validate(Assertion, jsonIn(response))
+    if (hasProblems(problems)) return undefined
+    const isGood = await passkeys.pass(visit.author, known.host, known, value)
+    return isGood ? { recoveryCodes: undefined } : undefined
+  }
 
   const passSecondFactor = async (visit: Visit, known: Known, response: string) => {
-    const passed = await factors.pass(visit.author, known, response)
+    const passed = await holdAgainst(visit, known, response)
     noteFactor(visit, known, passed !== undefined, passed ? 'second factor passed' : 'wrong second factor')
     if (passed) return passed
     await lock.countFailure(visit.author, known.account)
@@ -143,7 +175,7 @@ export const createLogin = (tools: Tools) => {
     const setting = known.policy.multi_factor
     if (!setting?.enabled) return undefined
     const provider = await providers.meantBy(known.account, setting)
-    if (!provider) {
+    if (!provider && !(await passkeys.hasAny(known.user))) {
       noteFactor(visit, known, false, 'no multi factor authentication provider is configured')
       return undefined
     }
@@ -153,8 +185,9 @@ export const createLogin = (tools: Tools) => {
 
   const open = async (
     visit: Visit,
-    { account, user, policy }: Known,
+    { account, user, policy }: Pick<Known, 'account' | 'user' | 'policy'>,
     factor: SecondFactor,
+    message = 'signed in',
   ): Promise<Session> => {
     const session = await signIn.openSession(account, user, factor ? { multiFactor: true } : {})
     await lock.unlock(visit.author, account)
@@ -165,7 +198,7 @@ export const createLogin = (tools: Tools) => {
         type: 'user_auth',
         module,
         succeeded: true,
-        message: 'signed in',
+        message,
       })
     }
     const codes = factor?.recoveryCodes
@@ -177,7 +210,8 @@ export const createLogin = (tools: Tools) => {
     async admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean> {
       const { enabled, multi_factor: factor } = await security.policyOf(account, module)
       if (!enabled || (await users.isPasswordExpired(user))) return false
-      return !factor?.enabled || (await providers.meantBy(account, factor)) === undefined
+      if (!factor?.enabled) return true
+      return (await providers.meantBy(account, factor)) === undefined && !(await passkeys.hasAny(user))
     },
 
     async logIn(visit: Visit, login: Credentials): Promise<Session> {
@@ -192,14 +226,39 @@ export const createLogin = (tools: Tools) => {
         throw failure('not_configured', { message: 'no second-factor provider is configured' })
       }
       const response = login.multi_factor_response
-      const url = await factors.enrolmentUrl(visit.author, known)
+      // Who knows the password alone must not choose another factor than the user's passkey.
+      const hasPasskey = await passkeys.hasAny(known.user)
+      if (hasPasskey && response === undefined) throw await challenge(known)
+      const url = hasPasskey ? '' : await factors.enrolmentUrl(visit.author, known)
       if (response === undefined) return { url }
       return open(visit, known, await passSecondFactor(visit, known, response))
     },
 
+    passkeyOptions: (host: string | undefined) => passkeys.signInOptions(host),
+
+    /** Signs in with a passkey alone, which has recognised its user: that is both factors. */
+    async byPasskey(visit: Visit, host: string | undefined, assertion: Assertion): Promise<Session> {
+      const passkey = await passkeys.claimedBy(assertion)
+      const user = passkey && (await users.find(passkey.accountId, passkey.doc.owner_id))
+      if (!user || user.doc.enabled === false) throw noCredentials()
+      const account = await signIn.accountOf(user)
+      await lock.assertUnlocked(account)
+      const policy = await security.policyOf(account, module)
+      if (!policy.enabled) throw noCredentials()
+      assertEnabled(account)
+      try {
+        await passkeys.signIn(visit.author, host, passkey, assertion)
+      } catch (error) {
+        noteFactor(visit, { account, user, policy }, false, 'wrong passkey')
+        throw error
+      }
+      const both = { recoveryCodes: undefined }
+      return open(visit, { account, user, policy }, both, 'signed in with a passkey')
+    },
+
     /** Signs in with an API key. */
     async byApiKey(visit: Visit, key: string): Promise<Session> {
-      const { account, ...session } = await signIn.byApiKey(key)
+      const { account, ...session } = await signIn.byApiKey(key, visit.clientAddress)
       const { log_successful_attempts: isLogged } = await security.policyOf(account, 'cb_api_auth')
       const facts = { account, user: undefined, type: 'api_auth', module: 'cb_api_auth' } as const
       if (isLogged) attempts.note(visit, { ...facts, succeeded: true, message: 'signed in' })

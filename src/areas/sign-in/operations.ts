@@ -11,6 +11,7 @@ import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import type { ApiKeys } from '../api-keys/operations.ts'
 import type { Security } from '../security/operations.ts'
 
 interface Tools {
@@ -18,6 +19,7 @@ interface Tools {
   tokens: Tokens
   accounts: Accounts
   security: Security
+  apiKeys: ApiKeys
   /** The account that has a phone number. */
   accountOfNumber(number: string): Promise<AccountRecord | undefined>
 }
@@ -41,7 +43,7 @@ type Proof = Pick<TokenSubject, 'original' | 'multiFactor'>
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-export const createSignIn = ({ settings, tokens, accounts, security, accountOfNumber }: Tools) => {
+export const createSignIn = ({ settings, tokens, accounts, security, apiKeys, accountOfNumber }: Tools) => {
   /** Phone number, realm, name, id: the first that finds an account decides; what finds nothing falls through. */
   const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {
     const realm = names.account_realm ?? names.realm
@@ -105,8 +107,9 @@ export const createSignIn = ({ settings, tokens, accounts, security, accountOfNu
     },
 
     /** An API key's session: the account's rights, nobody's name. */
-    async byApiKey(key: string): Promise<Session & { account: AccountRecord }> {
-      const account = await accounts.byApiKey(key)
+    async byApiKey(key: string, clientAddress: string): Promise<Session & { account: AccountRecord }> {
+      const named = await apiKeys.opening(key, clientAddress)
+      const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
       if (!account) throw failure('bad_identifier_list', { values: [key] })
       const { enabled, token_auth_expiry_s: lifetimeSeconds } = await security.policyOf(
         account,
@@ -114,7 +117,8 @@ export const createSignIn = ({ settings, tokens, accounts, security, accountOfNu
       )
       if (!enabled) throw failure('invalid_credentials', {})
       assertEnabled(account)
-      const token = await tokens.issue({ account, user: undefined, method: 'cb_api_auth', lifetimeSeconds })
+      const subject = { account, user: undefined, method: 'cb_api_auth' as const, lifetimeSeconds }
+      const token = await tokens.issue(named ? { ...subject, key: named } : subject)
       return { account, token, result: await loginResult(account, undefined) }
     },
 

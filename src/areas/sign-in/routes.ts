@@ -13,6 +13,7 @@ import { type Call, del, get, post, put, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import { PasskeyOptions, PasskeySignIn } from '../multi-factor/passkeys/schema.ts'
 import type { Users } from '../users/operations.ts'
 import { assertAction } from './actions.ts'
 import type { Impersonation } from './impersonation.ts'
@@ -39,8 +40,10 @@ const opened = ({ token, result }: Session) =>
 const credentialsIn = ({
   data,
   envelope,
-}: Pick<Call<string, UserAuth>, 'data' | 'envelope'>): Credentials => ({
+  request,
+}: Pick<Call<string, UserAuth>, 'data' | 'envelope' | 'request'>): Credentials => ({
   ...data,
+  host: request.header('host'),
   method: typeof envelope.method === 'string' ? envelope.method : data.method,
 })
 
@@ -55,6 +58,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
+    tellsOnce: true,
     answers: LoginResult,
     fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
     run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
@@ -64,6 +68,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: UserAuth,
+    tellsOnce: true,
     answers: Enrolment,
     produces: ['image/png'],
     fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
@@ -72,10 +77,35 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
       return 'url' in enrolment ? qrCode(enrolment.url, call.request.accepts) : opened(enrolment)
     },
   }),
+  put('/v2/multi_factor/passkeys/options', {
+    summary: 'What a browser asks for a passkey with, whosever it is',
+    allow: anyone,
+    answers: PasskeyOptions,
+    fails: ['not_configured'],
+    run: async ({ request }) =>
+      answer({
+        data: await login.passkeyOptions(request.header('host')),
+        status: 200,
+        headers: { 'cache-control': 'no-store' },
+      }),
+  }),
+  put('/v2/multi_factor/passkeys', {
+    summary: 'Sign in with a passkey alone',
+    allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
+    body: PasskeySignIn,
+    tellsOnce: true,
+    answers: LoginResult,
+    fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
+    run: async (call) =>
+      opened(await login.byPasskey(visitOf(call), call.request.header('host'), call.data.credential)),
+  }),
   put('/v2/accounts/{account_id}/users/{user_id}/user_auth', {
     summary: 'Act as a user',
     allow: impersonator,
+    namedKeys: 'none',
     subject: ({ path }) => users.get(path.account_id, path.user_id),
+    tellsOnce: true,
     answers: LoginResult,
     fails: ['action_required', 'invalid_action', 'bad_identifier', 'validation_error'],
     run: async (call) => {
@@ -86,6 +116,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   get('/v2/user_auth/{auth_token}', {
     summary: 'Read the token of this request',
     allow: anyToken,
+    namedKeys: 'any',
     answers: LoginResult,
     run: ({ actor, path }) => {
       if (path.auth_token !== actor.token) throw failure('invalid_credentials', {})
@@ -97,6 +128,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     allow: anyone,
     price: { is: 'signIn', setting: 'api_auth_tokens' },
     body: ApiAuth,
+    tellsOnce: true,
     answers: LoginResult,
     fails: ['bad_identifier_list', 'validation_error'],
     run: async (call) => opened(await login.byApiKey(visitOf(call), call.data.api_key)),
@@ -104,12 +136,14 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   get('/v2/token_auth', {
     summary: 'Read the token of this request',
     allow: anyToken,
+    namedKeys: 'any',
     answers: LoginResult,
     run: ({ actor }) => signIn.tokenInfo(actor),
   }),
   del('/v2/token_auth', {
     summary: 'Log out: the token of this request ends',
     allow: anyToken,
+    namedKeys: 'any',
     answers: anyObject(),
     run: async ({ author, actor }) => {
       await tokens.revoke(author, actor)
@@ -136,6 +170,8 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
   put('/v2/auth', {
     summary: 'Renew the token of this request, or end all sessions of the system',
     allow: anyToken,
+    namedKeys: 'none',
+    tellsOnce: true,
     answers: anyObject(),
     fails: ['action_required', 'invalid_action', 'forbidden', 'not_renewable', 'precondition_failed'],
     run: async (call) => {

@@ -13,7 +13,9 @@ export const UserAuth = open(
     realm: text(4, 253, { pattern: '^[.\\w_-]+$', description: 'Another name of account_realm' }),
     phone_number: text(1, 64),
     account_id: text(32, 32),
-    multi_factor_response: anyText({ description: 'The code of the second factor, or a recovery code' }),
+    multi_factor_response: anyText({
+      description: 'The code of the second factor, a recovery code, or what a passkey answered, as JSON text',
+    }),
   },
   { title: 'User sign-in' },
 )

@@ -1,4 +1,4 @@
-import { type Actor, isSuperduper, privLevelOf, type UserDoc } from '../../auth/identity.ts'
+import { type Actor, isLimited, isSuperduper, privLevelOf, type UserDoc } from '../../auth/identity.ts'
 import { invalid, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
@@ -46,13 +46,13 @@ export const passwordProblems = (
   }
 }
 
-/** An ordinary user must not make an admin of anybody, nor change one. */
+/** An ordinary user must not make an admin of anybody, nor change one; and neither an API key with limits. */
 export const privilegeProblems = (
   actor: Actor,
   privLevel: unknown,
   before: UserDoc | undefined,
 ): Problems => {
-  if (privLevelOf(actor) === 'admin' || isSuperduper(actor)) return {}
+  if (!isLimited(actor) && (privLevelOf(actor) === 'admin' || isSuperduper(actor))) return {}
   if (privLevel !== 'admin' && before?.priv_level !== 'admin') return {}
   return {
     priv_level: { forbidden: { message: 'Only an admin may create or change an admin', cause: privLevel } },

@@ -20,6 +20,18 @@ export interface EnvelopeParts {
 
 const dataText = (value: unknown) => (value instanceof RawJson ? value.text : JSON.stringify(value ?? {}))
 
+const tokenMember = (token: string) => `,"auth_token":${JSON.stringify(token)}`
+
+/** The text of an envelope without the token that it tells, and where that stood. Nothing behind it looks like it. */
+export const withoutToken = (text: string, token: string | undefined) => {
+  const member = token === undefined ? '' : tokenMember(token)
+  const at = member === '' ? -1 : text.lastIndexOf(member)
+  return at < 0 ? { body: text } : { body: text.slice(0, at) + text.slice(at + member.length), tokenAt: at }
+}
+
+export const withToken = (text: string, at: number, token: string) =>
+  text.slice(0, at) + tokenMember(token) + text.slice(at)
+
 /** Everything after `data`: written last, so that a list can be streamed before its paging keys are known. */
 export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
   const { metadata, revision, extra, status, requestId, node, now, version, authToken, tokens } = parts
@@ -28,7 +40,7 @@ export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
     for (const key in extra) if (extra[key] !== undefined) tail += `,"${key}":${JSON.stringify(extra[key])}`
   if (revision !== undefined) tail += `,"revision":${JSON.stringify(revision)}`
   if (tokens) tail += `,"tokens":{"consumed":${tokens.consumed},"remaining":${tokens.remaining}}`
-  if (authToken !== undefined) tail += `,"auth_token":${JSON.stringify(authToken)}`
+  if (authToken !== undefined) tail += tokenMember(authToken)
   if (version !== undefined) tail += `,"version":"${version}"`
   return `${tail},"timestamp":"${isoTime(now)}","node":${JSON.stringify(node)},"request_id":${JSON.stringify(requestId)},"status":"${status}"}`
 }

@@ -10,7 +10,14 @@ import { corsHeaders } from '../wire/cors.ts'
 import { handOver } from '../wire/hand-over.ts'
 import { outlastsAnswer } from '../wire/refused-body.ts'
 import { Answer, FileAnswer, ListAnswer, RawJson, StreamAnswer } from './answers.ts'
-import { type EnvelopeParts, envelopeOf, envelopeTail, prettyPrinted } from './envelope.ts'
+import {
+  type EnvelopeParts,
+  envelopeOf,
+  envelopeTail,
+  prettyPrinted,
+  withoutToken,
+  withToken,
+} from './envelope.ts'
 import { failureAnswer, unexpected } from './failures.ts'
 import {
   bracketsOf,
@@ -72,6 +79,11 @@ const wantsPretty = (exchange: Exchange) =>
 const isProvisional = ({ route }: Exchange, { status }: KeptAnswer) =>
   status === 202 && route?.again !== undefined
 
+const shaped = (exchange: Exchange, text: string) => (wantsPretty(exchange) ? prettyPrinted(text) : text)
+
+/** The caller's own token, where answers tell it. */
+const toldToken = ({ crossbar, actor }: Exchange) => (crossbar?.include_auth_token ? actor?.token : undefined)
+
 /** Ends what was done under the request's key. Without an answer to keep, whoever asks again gets one that is made anew. */
 export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
   const { claim, frame } = exchange
@@ -82,14 +94,17 @@ export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
 
 const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
   headers['content-type'] = 'application/json'
-  const body = wantsPretty(exchange) ? prettyPrinted(text) : text
-  if (exchange.claim) await settleKey(exchange, { status, headers, body })
-  send(exchange, status, body, headers)
+  if (exchange.claim)
+    await settleKey(exchange, { status, headers, ...withoutToken(text, exchange.actor?.token) })
+  send(exchange, status, shaped(exchange, text), headers)
 }
 
-/** The answer that a request got the first time. */
-export const sendKept = (exchange: Exchange, { status, headers, body }: KeptAnswer) =>
-  send(exchange, status, body, { ...headers, 'idempotent-replayed': 'true' })
+/** The answer that a request got the first time. The only token in it is the one that was sent along just now. */
+export const sendKept = (exchange: Exchange, { status, headers, body, tokenAt }: KeptAnswer) => {
+  const token = toldToken(exchange)
+  const text = tokenAt === undefined || token === undefined ? body : withToken(body, tokenAt, token)
+  send(exchange, status, shaped(exchange, text), { ...headers, 'idempotent-replayed': 'true' })
+}
 
 /** The envelope fields that do not depend on the answer. */
 const common = (exchange: Exchange, status: 'success' | 'error'): Omit<EnvelopeParts, 'data'> => ({
@@ -98,7 +113,7 @@ const common = (exchange: Exchange, status: 'success' | 'error'): Omit<EnvelopeP
   node: exchange.frame.node,
   now: exchange.frame.clock.now(),
   version: exchange.actor ? exchange.frame.version : undefined,
-  authToken: exchange.crossbar?.include_auth_token ? exchange.actor?.token : undefined,
+  authToken: toldToken(exchange),
   tokens: exchange.tokens,
 })
 
@@ -130,6 +145,8 @@ const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
   if (etag) wire.etag = etag
   if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, wire)
   const parts: EnvelopeParts = { ...common(exchange, 'success'), data, metadata, revision }
+  if (authToken !== undefined && !exchange.route?.spec.tellsOnce)
+    throw new Error(`${exchange.path} answers with a token and does not say so`)
   if (authToken !== undefined) parts.authToken = authToken
   if (message !== undefined) parts.extra = { message }
   return sendJson(exchange, status ?? (exchange.method === 'PUT' ? 201 : 200), envelopeOf(parts), wire)

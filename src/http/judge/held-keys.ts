@@ -10,7 +10,10 @@ import type { createKeyRows, KeyClaim, KeyHolder, KeyRow } from '../../storage/i
 export interface KeptAnswer {
   status: number
   headers: Record<string, string>
+  /** JSON, without a token. */
   body: string
+  /** Where the token stood of whoever asked, if one was told: whoever asks again is told the own. */
+  tokenAt?: number
 }
 
 /** What became of a request: the answer to keep, or none when its key is let go. */
@@ -42,9 +45,11 @@ const newsAtOnce = 64
 const shortestPauseMs = 50
 const longestPauseMs = 1000
 
-const placeOf = ({ accountId, key }: Pick<KeyClaim, 'accountId' | 'key'>) => `${accountId}/${key}`
+type Place = Pick<KeyClaim, 'accountId' | 'asker' | 'key'>
 
-const contextOf = (claim: Pick<KeyClaim, 'accountId' | 'key'>) => `idempotency/${placeOf(claim)}`
+const placeOf = ({ accountId, asker, key }: Place) => `${accountId}/${asker}/${key}`
+
+const contextOf = (claim: Place) => `idempotency/${placeOf(claim)}`
 
 const sizeOf = ({ answer }: News) => bytesOfNews + (answer ? 2 * answer.body.length : 0)
 
@@ -176,7 +181,7 @@ export const createHeldKeys = ({ rows, keyring, clock, log }: Tools) => {
     },
 
     /** The answer under a key, and to what, which is not in the store yet. */
-    untoldAnswer(place: Pick<KeyClaim, 'accountId' | 'key'>) {
+    untoldAnswer(place: Place) {
       const news = untold.get(placeOf(place))
       return news?.answer && { fingerprint: news.claim.fingerprint, answer: news.answer }
     },

@@ -17,6 +17,8 @@ import { createHeldKeys, type KeptAnswer } from './held-keys.ts'
 /** What is asked under a key. */
 interface KeyedRequest {
   accountId: string
+  /** Who of the account asks, and how. */
+  asker: string
   key: string
   /** Method, path with query, and the digest of the body. */
   parts: readonly string[]
@@ -42,6 +44,13 @@ const underWay = () =>
 
 const otherRequest = () =>
   failure('idempotency_conflict', { message: 'this key was used for another request' })
+
+/** Of a request whose key was the account's, nobody knows who of the account made it. */
+const doneBefore = (changes: CommittedChange[] = []) =>
+  failure('idempotency_conflict', {
+    message: 'the request was carried out before the server was upgraded',
+    changes,
+  })
 
 const assertKey = (key: string) => {
   if (key.length <= longestKey && printable.test(key)) return
@@ -70,18 +79,24 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
     return { claim, lost: undefined }
   }
 
+  const beginUnlessDone = (claim: KeyClaim, ofOldTimes: KeyRow | undefined) => {
+    if (ofOldTimes?.fingerprint === claim.fingerprint) throw doneBefore(ofOldTimes.changes)
+    return begin(claim)
+  }
+
   const goOn = async (claim: KeyClaim, before: KeyRow): Promise<KeyVerdict> => {
     if (held.isHeld(before)) throw underWay()
     const row = await held.hold(claim, async (holder) => {
       await rows.takeOver(claim, before.token, holder, conflict)
-      return rows.find(claim.accountId, claim.key)
+      return rows.find(claim)
     })
     claim.hasCommitted = row?.changes !== undefined
     return { claim, lost: row?.changes }
   }
 
-  const claimOf = ({ accountId, key, parts }: KeyedRequest): KeyClaim => ({
+  const claimOf = ({ accountId, asker, key, parts }: KeyedRequest): KeyClaim => ({
     accountId,
+    asker,
     key,
     token: randomHex(16),
     fingerprint: hash('sha256', JSON.stringify(parts), 'hex'),
@@ -91,15 +106,15 @@ export const createIdempotency = ({ store, keyring, settings, clock, log }: Tool
 
   const judge = async (request: KeyedRequest): Promise<KeyVerdict> => {
     const claim = claimOf(request)
-    const { accountId, key, fingerprint } = claim
+    const { asker, fingerprint } = claim
     const untold = held.untoldAnswer(claim)
-    const row = untold ? undefined : await rows.find(accountId, key)
-    const known = untold ?? row
-    if (!known) return begin(claim)
-    if (known.fingerprint !== fingerprint) throw otherRequest()
+    if (untold && untold.fingerprint !== fingerprint) throw otherRequest()
     if (untold) return { kept: untold.answer }
-    if (row?.answer !== undefined) return { kept: held.open(claim, row.answer) }
-    return goOn(claim, row as KeyRow)
+    const row = await rows.find(claim)
+    if (!row || row.asker !== asker) return beginUnlessDone(claim, row)
+    if (row.fingerprint !== fingerprint) throw otherRequest()
+    if (row.answer !== undefined) return { kept: held.open(claim, row.answer) }
+    return goOn(claim, row)
   }
 
   const round: Round = {

@@ -25,6 +25,7 @@ export const recoveryRoutes = (recovery: Recovery): Route[] => [
     summary: 'Sign in with the reset id of a mail',
     allow: anyone,
     body: Redemption,
+    tellsOnce: true,
     answers: LoginResult,
     run: async (call) => {
       const { token, result } = await recovery.redeem(visitOf(call), call.data.reset_id)

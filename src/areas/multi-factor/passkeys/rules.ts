@@ -1,0 +1,47 @@
+// Which domain passkeys belong to, and what a challenge is good for.
+
+/** The relying party, in the words of WebAuthn: a passkey is good at one domain. */
+export interface Party {
+  id: string
+  name: string
+  /** Where an answer may come from, as browsers say it. */
+  origins: string[]
+}
+
+interface PartySettings {
+  rp_id?: string
+  rp_name: string
+  origins: readonly string[]
+  hosts: readonly string[]
+}
+
+const hostForm = /^([a-z0-9_-]+(?:\.[a-z0-9_-]+)*)(:\d{1,5})?$/
+
+// Browsers take passkeys without TLS on the machine itself alone.
+const originsAt = (host: string, port: string) =>
+  host === 'localhost' ? [`http://${host}${port}`, `https://${host}${port}`] : [`https://${host}${port}`]
+
+/**
+ * What the operator has set; else the host that was asked, when it is one of the operator's, or this very machine.
+ * Who sends a request may choose its Host header: it counts for nothing by itself.
+ */
+export const partyAt = (host: string | undefined, settings: PartySettings): Party | undefined => {
+  const { rp_id: id, rp_name: name, origins, hosts } = settings
+  if (id !== undefined) return { id, name, origins: origins.length > 0 ? [...origins] : [`https://${id}`] }
+  const [, domain, port = ''] = hostForm.exec(host?.toLowerCase() ?? '') ?? []
+  if (domain === undefined || !(domain === 'localhost' || hosts.includes(domain))) return undefined
+  return { id: domain, name, origins: originsAt(domain, port) }
+}
+
+/** What a challenge is for: an answer to one of another kind, or of another user, is none. */
+export type Purpose =
+  | { kind: 'sign_in' }
+  | { kind: 'registration' | 'second_factor'; accountId: string; userId: string }
+
+export const contextOf = (purpose: Purpose, { id }: Party) =>
+  purpose.kind === 'sign_in'
+    ? `passkey/sign_in/${id}`
+    : `passkey/${purpose.kind}/${purpose.accountId}/${purpose.userId}/${id}`
+
+/** What an authenticator knows a user by: nothing that names a person. */
+export const userHandleOf = (accountId: string, userId: string) => Buffer.from(`${accountId}${userId}`, 'hex')

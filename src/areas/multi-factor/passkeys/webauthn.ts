@@ -1,0 +1,132 @@
+import type { JsonWebKey } from 'node:crypto'
+import type { IsChallenge } from './assertion.ts'
+import type { Party } from './rules.ts'
+import type { NewCredential } from './schema.ts'
+import type { Passkey } from './store.ts'
+
+// The library is heavy, and most servers never meet a passkey: it is loaded when the first one is asked for or made.
+// Signatures are held against keys by assertion.ts: the library's own look at ECDSA fails where the packages below it
+// are installed in two versions.
+const library = () => import('@simplewebauthn/server')
+const helpers = () => import('@simplewebauthn/server/helpers')
+
+interface Person {
+  name: string
+  displayName: string
+  handle: Uint8Array<ArrayBuffer>
+}
+
+// EdDSA, ES256, RS256.
+const algorithms = [-8, -7, -257]
+
+const idsOf = (passkeys: readonly Passkey[]) =>
+  passkeys.map(({ hidden: { credentialId: id, transports } }) => ({
+    id,
+    ...(transports ? { transports: [...transports] } : {}),
+  }))
+
+interface Asked {
+  known: readonly Passkey[]
+  challenge: string
+  timeoutMs: number
+}
+
+export const registrationOptions = async (
+  { id: rpID, name: rpName }: Party,
+  { person, known, challenge, timeoutMs }: Asked & { person: Person },
+) =>
+  (await library()).generateRegistrationOptions({
+    rpID,
+    rpName,
+    userName: person.name,
+    userDisplayName: person.displayName,
+    userID: person.handle,
+    challenge,
+    timeout: timeoutMs,
+    attestationType: 'none',
+    excludeCredentials: idsOf(known),
+    supportedAlgorithmIDs: algorithms,
+    // It can stand in the place of user name and password.
+    authenticatorSelection: { residentKey: 'required', userVerification: 'preferred' },
+  })
+
+export const assertionOptions = async ({ id: rpID }: Party, { known, challenge, timeoutMs }: Asked) =>
+  (await library()).generateAuthenticationOptions({
+    rpID,
+    challenge,
+    timeout: timeoutMs,
+    ...(known.length > 0 ? { allowCredentials: idsOf(known) } : {}),
+    userVerification: known.length > 0 ? 'preferred' : 'required',
+  })
+
+const curves: Readonly<Record<number, string>> = { 1: 'P-256', 6: 'Ed25519' }
+const kinds: Readonly<Record<number, string>> = { 1: 'OKP', 2: 'EC', 3: 'RSA' }
+
+/** A key as authenticators say it (COSE, RFC 9052), as JSON. What -1, -2 and -3 mean depends on its kind. */
+const jwkOf = (cose: ReadonlyMap<number, unknown>): JsonWebKey => {
+  const kty = kinds[Number(cose.get(1))]
+  const text = (label: number) => {
+    const value = cose.get(label)
+    if (value instanceof Uint8Array) return Buffer.from(value).toString('base64url')
+    throw new Error('the key lacks a part')
+  }
+  if (kty === 'RSA') return { kty, n: text(-1), e: text(-2) }
+  const crv = curves[Number(cose.get(-1))]
+  if (kty === undefined || crv === undefined) throw new Error('the key is of a kind that was not asked for')
+  return { kty, crv, x: text(-2), ...(kty === 'EC' ? { y: text(-3) } : {}) }
+}
+
+const publicKeyOf = async (bytes: Uint8Array<ArrayBuffer>) => {
+  const { decodeCredentialPublicKey } = await helpers()
+  const decoded: unknown = decodeCredentialPublicKey(bytes)
+  if (!(decoded instanceof Map)) throw new Error('the key is none')
+  return jwkOf(decoded)
+}
+
+// Statements about the maker of an authenticator are not asked for, and looking at them asks servers that they name.
+const assertNoStatement = async (attestationObject: string) => {
+  const { decodeAttestationObject } = await helpers()
+  const format = decodeAttestationObject(Buffer.from(attestationObject, 'base64url')).get('fmt')
+  if (format !== 'none') throw new Error(`an attestation of the form ${format} was not asked for`)
+}
+
+const assertOwnFrame = (clientDataJSON: string) => {
+  const data: unknown = JSON.parse(Buffer.from(clientDataJSON, 'base64url').toString())
+  const isForeign = typeof data === 'object' && data !== null && 'crossOrigin' in data && data.crossOrigin
+  if (isForeign) throw new Error('the page that asked stands in one of somebody else')
+}
+
+/** What is to be kept of a new passkey. Throws when anything about it is wrong. */
+export const readNew = async (party: Party, credential: NewCredential, isChallenge: IsChallenge) => {
+  const { id, rawId, type, response } = credential
+  const { clientDataJSON, attestationObject, transports } = response
+  assertOwnFrame(clientDataJSON)
+  await assertNoStatement(attestationObject)
+  const { verifyRegistrationResponse } = await library()
+  const { verified, registrationInfo } = await verifyRegistrationResponse({
+    response: {
+      id,
+      rawId,
+      type,
+      response: { clientDataJSON, attestationObject },
+      clientExtensionResults: {},
+    },
+    expectedChallenge: isChallenge,
+    expectedOrigin: party.origins,
+    expectedRPID: party.id,
+    requireUserVerification: false,
+    supportedAlgorithmIDs: algorithms,
+  })
+  if (!verified) throw new Error('the attestation is not sound')
+  const { credential: made, credentialBackedUp } = registrationInfo
+  if (made.id !== id) throw new Error('the authenticator names another credential than the browser')
+  return {
+    isBackedUp: credentialBackedUp,
+    hidden: {
+      credentialId: made.id,
+      publicKey: await publicKeyOf(made.publicKey),
+      counter: made.counter,
+      ...(transports ? { transports } : {}),
+    },
+  }
+}
