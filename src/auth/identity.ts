@@ -96,16 +96,25 @@ export interface Actor {
   token: string | undefined
 }
 
-export const isSuperduper = (actor: Actor) => actor.account.hidden.isSuperduper
-
 /** An API key carries the rights of an admin, except where a person is asked for. */
 export const privLevelOf = (actor: Actor) => (actor.user ? (actor.user.doc.priv_level ?? 'user') : 'admin')
 
 export const isAccountAdmin = (actor: Actor) => actor.user?.doc.priv_level === 'admin'
 
-/** Whether `account` is the actor's own or below it. */
-export const isWithin = (actor: Actor, account: AccountRecord) =>
-  account.id === actor.accountId || account.hidden.tree.includes(actor.accountId)
+/** What an account may do beyond itself is done by its admins and its API key: its ordinary users stay within it. */
+export const speaksForAccount = ({ user }: Pick<Actor, 'user'>) =>
+  user === undefined || user.doc.priv_level === 'admin'
+
+export const isSuperduper = (actor: Pick<Actor, 'account' | 'user'>) =>
+  actor.account.hidden.isSuperduper && speaksForAccount(actor)
+
+/** Whether the actor's account stands above this one, and the actor speaks for it. */
+export const isAbove = (actor: Pick<Actor, 'accountId' | 'user'>, account: AccountRecord) =>
+  account.hidden.tree.includes(actor.accountId) && speaksForAccount(actor)
+
+/** Whether `account` is the actor's own, or one below that the actor may deal with. */
+export const isWithin = (actor: Pick<Actor, 'accountId' | 'user'>, account: AccountRecord) =>
+  account.id === actor.accountId || isAbove(actor, account)
 
 /** A token of a disabled account ends with the account, not at its `exp`. */
 export const assertEnabled = (account: AccountRecord) => {

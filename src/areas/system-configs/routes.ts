@@ -1,4 +1,4 @@
-import { accountMember, superduperAdmin } from '../../auth/policies.ts'
+import { accountMember, superduper } from '../../auth/policies.ts'
 import { answer, ListAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
@@ -75,7 +75,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     return shown(`${config.name}/${path.section}`, record, values)
   }
 
-  const common = { allow: superduperAdmin, answers: SystemConfigRecord }
+  const common = { allow: superduper, answers: SystemConfigRecord }
   const writing = { ...common, subject, prepare, judge }
   const writingSection = {
     ...common,
@@ -88,7 +88,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
   return [
     get(all, {
       summary: 'List the names of the settings documents with stored values',
-      allow: superduperAdmin,
+      allow: superduper,
       answers: SystemConfigName,
       list: true,
       run: () => new ListAnswer(names),

@@ -22,6 +22,7 @@ import {
   insecure,
   type ObjectType,
   passwordProblems,
+  powerProblems,
   privilegeProblems,
   type Secrets,
   separate,
@@ -189,13 +190,15 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
 
     /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
     async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
-      const { secrets } = separate(data)
+      const separated = separate(data)
+      const { secrets } = separated
       return joinProblems(
         await uniqueProblems(accountId, data, own),
         passwordProblems(data.username, secrets, own?.doc),
         digestProblems(secrets),
         await strengthProblemsIn(accountId, secrets),
         actor ? privilegeProblems(actor, data.priv_level, own?.doc) : {},
+        actor && own ? powerProblems(actor, separated, own) : {},
       )
     },
 

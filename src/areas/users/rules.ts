@@ -1,4 +1,5 @@
-import { type Actor, isSuperduper, privLevelOf, type UserDoc } from '../../auth/identity.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { type Actor, speaksForAccount, type UserDoc, type UserRecord } from '../../auth/identity.ts'
 import { invalid, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
@@ -52,11 +53,45 @@ export const privilegeProblems = (
   privLevel: unknown,
   before: UserDoc | undefined,
 ): Problems => {
-  if (privLevelOf(actor) === 'admin' || isSuperduper(actor)) return {}
+  if (speaksForAccount(actor)) return {}
   if (privLevel !== 'admin' && before?.priv_level !== 'admin') return {}
   return {
     priv_level: { forbidden: { message: 'Only an admin may create or change an admin', cause: privLevel } },
   }
+}
+
+// What lets a user in, and as whom: with a mail address of one's own choice a password is recovered.
+const fieldsOfPower = ['enabled', 'scope_restrictions'] as const
+const fieldsOfIdentity = ['username', 'email', 'require_password_update'] as const
+const standards: Readonly<Json> = { enabled: true, require_password_update: false }
+
+const isChanged = (field: string, data: Json, before: UserDoc) =>
+  !isDeepStrictEqual(data[field] ?? standards[field], before[field] ?? standards[field])
+
+const secretNames = ({ password, credentials }: Secrets) => [
+  ...(password === undefined ? [] : ['password']),
+  ...(credentials === undefined ? [] : ['credentials']),
+]
+
+/** An ordinary user changes the own password and names, nobody else's, and does not say who may sign in. */
+export const powerProblems = (
+  actor: Actor,
+  { doc, secrets }: { doc: UserDoc; secrets: Secrets },
+  before: UserRecord,
+): Problems => {
+  // Of admins an ordinary user changes nothing at all.
+  if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
+  const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
+  const fields = isOwn ? fieldsOfPower : [...fieldsOfPower, ...fieldsOfIdentity]
+  const changed = fields.filter((field) => isChanged(field, doc, before.doc))
+  const message = 'Only an admin may change this'
+  return Object.fromEntries(
+    [...changed, ...(isOwn ? [] : secretNames(secrets))].map((field) => [
+      field,
+      // What was sent is not repeated: it may be a secret.
+      { forbidden: { message, cause: field } },
+    ]),
+  )
 }
 
 const smartPbx = (doc: UserDoc) =>
