@@ -8,12 +8,12 @@ import {
   type AccountRecord,
   type Actor,
   accountKind,
-  assertEnabled,
   type UserRecord,
   userKind,
 } from './identity.ts'
 import { keyHolder } from './key-holder.ts'
 import { sha256Hex } from './keyring.ts'
+import { assertInService } from './standing.ts'
 import type { Tokens } from './tokens.ts'
 
 /** What a request brought to prove who sends it. */
@@ -86,8 +86,8 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
     return holder && (await store.records.find(account.id, userKind, holder.id))
   }
 
-  const check = async (value: string): Promise<BasicEntry | undefined> => {
-    const [, accountId, digest] = basicText.exec(Buffer.from(value, 'base64').toString('latin1')) ?? []
+  const check = async (text: string): Promise<BasicEntry | undefined> => {
+    const [, accountId, digest] = basicText.exec(text) ?? []
     if (!accountId || !digest || !isId(accountId) || !isDigest(digest.toLowerCase())) return undefined
     const account = await store.records.find(accountId, accountKind, accountId)
     if (!account) return undefined
@@ -97,12 +97,14 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
   }
 
   const basic = async (value: string, pledge: Pledge): Promise<Actor> => {
-    const hash = sha256Hex(value)
+    // Base64 has many spellings of one text.
+    const text = Buffer.from(value, 'base64').toString('latin1')
+    const hash = sha256Hex(text)
     let entry = known.get(hash)
     if (!entry || !(await isCurrent(entry))) {
       known.delete(hash)
       const giveBack = await pledge()
-      entry = await check(value)
+      entry = await check(text)
       if (!entry) throw failure('invalid_credentials', {})
       giveBack()
       known.set(hash, entry)
@@ -110,7 +112,7 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
     }
     const { account, user } = entry
     if (user.doc.enabled === false) throw failure('invalid_credentials', {})
-    assertEnabled(account)
+    await assertInService(store.records, account)
     // Asked each time: the account's settings may have changed since the password was checked.
     if (!(await admitsPassword(account, user))) throw failure('invalid_credentials', {})
     return {

@@ -1,4 +1,3 @@
-import { failure } from '../lib/failure.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
 
 /** What every area may know of an account. The whole shape of `doc` is the accounts area's affair. */
@@ -68,6 +67,9 @@ export const userPhotoKind = 'user_photo'
 
 export type AuthMethod = 'cb_user_auth' | 'cb_api_auth' | 'cb_auth' | 'cb_basic_auth'
 
+/** A token for one thing: `own_password`, a new password of its user. */
+export type TokenPurpose = 'own_password'
+
 /** What a token says. Written and read by tokens.ts alone. */
 export interface TokenClaims {
   iss: string
@@ -82,6 +84,7 @@ export interface TokenClaims {
   original_owner_id?: string
   jti: string
   mfa_resp?: boolean
+  purpose?: TokenPurpose
 }
 
 /** Who calls: an account, and the user who signed in unless an API key did. */
@@ -115,11 +118,3 @@ export const isAbove = (actor: Pick<Actor, 'accountId' | 'user'>, account: Accou
 /** Whether `account` is the actor's own, or one below that the actor may deal with. */
 export const isWithin = (actor: Pick<Actor, 'accountId' | 'user'>, account: AccountRecord) =>
   account.id === actor.accountId || isAbove(actor, account)
-
-/** A token of a disabled account ends with the account, not at its `exp`. */
-export const assertEnabled = (account: AccountRecord) => {
-  if (account.hidden.enabled) return
-  throw failure('validation_error', {
-    problems: { account: { disabled: { message: 'account disabled', cause: account.id } } },
-  })
-}

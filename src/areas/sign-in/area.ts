@@ -37,7 +37,7 @@ export const signInArea = area({
     const resets = createResets(tools)
     const signIn = createSignIn({ ...tools, accounts, security, accountOfNumber })
     const login = createLogin({ ...multiFactor, store, users, signIn, security, lock, attempts })
-    const impersonation = createImpersonation({ signIn, attempts })
+    const impersonation = createImpersonation({ store, signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts })
     return {
       offers: { ...signIn, admitsPassword: login.admitsPassword },

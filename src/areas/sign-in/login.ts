@@ -1,6 +1,7 @@
 import { type DigestMethod, isDigest } from '../../auth/credentials.ts'
-import { type AccountRecord, assertEnabled, type UserRecord } from '../../auth/identity.ts'
+import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import { type KeyPlace, keyHolder } from '../../auth/key-holder.ts'
+import { assertInService } from '../../auth/standing.ts'
 import { type Failure, failure } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Store } from '../../storage/store.ts'
@@ -75,7 +76,7 @@ export const createLogin = (tools: Tools) => {
       return refusal
     }
     if (!policy.enabled) throw await deny('this way to sign in is disabled', noCredentials())
-    assertEnabled(account)
+    await assertInService(store.records, account)
     if (await users.isPasswordExpired(user)) {
       throw await deny(
         'password expired',

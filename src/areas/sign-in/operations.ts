@@ -1,19 +1,16 @@
-import {
-  type AccountRecord,
-  type Actor,
-  type AuthMethod,
-  assertEnabled,
-  type UserRecord,
-} from '../../auth/identity.ts'
+import type { AccountRecord, Actor, AuthMethod, UserRecord } from '../../auth/identity.ts'
+import { assertInService } from '../../auth/standing.ts'
 import type { TokenSubject, Tokens } from '../../auth/tokens.ts'
 import { Failure, failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { Security } from '../security/operations.ts'
 
 interface Tools {
+  store: Store
   settings: Settings
   tokens: Tokens
   accounts: Accounts
@@ -37,11 +34,11 @@ export interface Session {
 }
 
 /** What a session says about how it came to be. */
-type Proof = Pick<TokenSubject, 'original' | 'multiFactor'>
+type Proof = Pick<TokenSubject, 'original' | 'multiFactor' | 'purpose'>
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-export const createSignIn = ({ settings, tokens, accounts, security, accountOfNumber }: Tools) => {
+export const createSignIn = ({ store, settings, tokens, accounts, security, accountOfNumber }: Tools) => {
   /** Phone number, realm, name, id: the first that finds an account decides; what finds nothing falls through. */
   const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {
     const realm = names.account_realm ?? names.realm
@@ -113,7 +110,7 @@ export const createSignIn = ({ settings, tokens, accounts, security, accountOfNu
         'cb_api_auth',
       )
       if (!enabled) throw failure('invalid_credentials', {})
-      assertEnabled(account)
+      await assertInService(store.records, account)
       const token = await tokens.issue({ account, user: undefined, method: 'cb_api_auth', lifetimeSeconds })
       return { account, token, result: await loginResult(account, undefined) }
     },

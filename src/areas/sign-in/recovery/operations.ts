@@ -1,4 +1,5 @@
-import { type AccountRecord, assertEnabled, type UserRecord } from '../../../auth/identity.ts'
+import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
+import { assertInService, disabledOf } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
 import { asksNobody, type Errand, type ErrandKind, type Queue } from '../../../jobs/queue.ts'
 import type { Rounds } from '../../../jobs/rounds.ts'
@@ -67,7 +68,8 @@ export const createRecovery = (tools: Tools) => {
   /** Adds a reset id and the letter that tells it, when the user may be sent one. */
   const invite = async (set: ChangeSet, account: AccountRecord, user: UserRecord, uiUrl: string) => {
     const address = addressOf(user.doc)
-    if (!address || user.doc.enabled === false || !account.hidden.enabled) return
+    if (!address || user.doc.enabled === false) return
+    if ((await disabledOf(store.records, account)) !== undefined) return
     const reset = await resets.addTo(set, user)
     if (!reset) return
     const { resetId, lifetime } = reset
@@ -136,7 +138,7 @@ export const createRecovery = (tools: Tools) => {
         throw failure('forbidden', { reason: 'reset id expired', cause: String(found.expires) })
       }
       const account = await signIn.accountOf(user)
-      assertEnabled(account)
+      await assertInService(store.records, account)
       const { enabled } = await security.policyOf(account, 'cb_user_auth')
       if (!enabled) throw failure('invalid_credentials', {})
       const set = new ChangeSet(visit.author)
