@@ -11,6 +11,7 @@ import {
   type UserRecord,
   userKind,
 } from './identity.ts'
+import type { Deriver } from './deriving/deriver.ts'
 import { keyHolder } from './key-holder.ts'
 import { sha256Hex } from './keyring.ts'
 import { assertInService } from './standing.ts'
@@ -50,21 +51,25 @@ interface BasicEntry {
 const mostBasic = 5_000
 const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
-/** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
-type Pledge = () => Promise<() => void>
+interface Visitor {
+  clientAddress: string
+  /** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
+  pledge(): Promise<() => void>
+}
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
 interface Tools {
   store: Store
   tokens: Tokens
+  deriver: Deriver
   settings: Settings
   /** Whether a password alone will do for this user. */
   admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean>
 }
 
 /** From a credential to the actor behind it, or 401. */
-export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: Tools) => {
+export const createAuthenticate = ({ store, tokens, deriver, settings, admitsPassword }: Tools) => {
   // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
   const known = new Map<string, BasicEntry>()
 
@@ -80,23 +85,30 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
     return account === entry.account && user === entry.user && method === entry.method
   }
 
-  const lookUp = async (account: AccountRecord, method: DigestMethod, digest: string) => {
+  const lookUp = async (
+    account: AccountRecord,
+    proof: { method: DigestMethod; digest: string },
+    clientAddress: string,
+  ) => {
     const place = { accountId: account.id, salt: account.hidden.signInSalt }
-    const holder = await keyHolder(store.records, place, method, digest)
+    const asker = deriver.visitor(account.id, clientAddress)
+    const holder = await keyHolder({ records: store.records, deriver }, asker, place, proof)
     return holder && (await store.records.find(account.id, userKind, holder.id))
   }
 
-  const check = async (text: string): Promise<BasicEntry | undefined> => {
+  const check = async (text: string, clientAddress: string): Promise<BasicEntry | undefined> => {
     const [, accountId, digest] = basicText.exec(text) ?? []
     if (!accountId || !digest || !isId(accountId) || !isDigest(digest.toLowerCase())) return undefined
     const account = await store.records.find(accountId, accountKind, accountId)
     if (!account) return undefined
     const { basic_auth_type: method } = await settings.of('crossbar')
-    const user = await lookUp(account, method, digest)
+    await deriver.guesses.assertFew(account.id, clientAddress)
+    const user = await lookUp(account, { method, digest }, clientAddress)
+    if (!user) await deriver.guesses.countWrong(account.id, clientAddress)
     return user && { account, user, method }
   }
 
-  const basic = async (value: string, pledge: Pledge): Promise<Actor> => {
+  const basic = async (value: string, { clientAddress, pledge }: Visitor): Promise<Actor> => {
     // Base64 has many spellings of one text.
     const text = Buffer.from(value, 'base64').toString('latin1')
     const hash = sha256Hex(text)
@@ -104,9 +116,10 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
     if (!entry || !(await isCurrent(entry))) {
       known.delete(hash)
       const giveBack = await pledge()
-      entry = await check(text)
+      entry = await check(text, clientAddress)
       if (!entry) throw failure('invalid_credentials', {})
       giveBack()
+      deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)
       forgetOldest(known, mostBasic)
     }
@@ -125,6 +138,6 @@ export const createAuthenticate = ({ store, tokens, settings, admitsPassword }: 
     }
   }
 
-  return (credential: Credential, pledge: Pledge) =>
-    credential.kind === 'basic' ? basic(credential.value, pledge) : tokens.verify(credential.token)
+  return (credential: Credential, visitor: Visitor) =>
+    credential.kind === 'basic' ? basic(credential.value, visitor) : tokens.verify(credential.token)
 }

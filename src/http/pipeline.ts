@@ -3,6 +3,7 @@ import { type AccountRecord, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
+import { memberOf } from '../lib/member.ts'
 import type { Author } from '../storage/change-set.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answer/answers.ts'
@@ -101,6 +102,11 @@ const takeVerb: Step = (exchange) => {
   if (method) exchange.method = method
 }
 
+const visitorOf = ({ clientAddress, frame, crossbar }: Exchange) => ({
+  clientAddress,
+  pledge: () => frame.throttle.pledgeSignIn(clientAddress, crossbar),
+})
+
 /** The credential is judged early; a bad one only counts where one is needed. */
 const authenticate: Step = async (exchange) => {
   const { envelope } = exchange.body
@@ -108,9 +114,7 @@ const authenticate: Step = async (exchange) => {
   exchange.credential = credential
   if (!credential) return
   try {
-    exchange.actor = await exchange.frame.authenticate(credential, () =>
-      exchange.frame.throttle.pledgeSignIn(exchange.clientAddress, exchange.crossbar),
-    )
+    exchange.actor = await exchange.frame.authenticate(credential, visitorOf(exchange))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     exchange.refusal = error
@@ -153,13 +157,17 @@ const resourceOf = ({ route, segments }: Exchange) => {
   return { endpoint: segments[at] ?? '', endpointArguments }
 }
 
+const isAnyIn = (data: unknown, keys: readonly string[]) => keys.some((key) => memberOf(data, key) !== undefined)
+
 const payTokens: Step = async (exchange) => {
   const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
   const { endpoint } = resourceOf(exchange)
   // Reading what is public is free; writing is not, with or without a token.
   const readsPublic = !actor && (method === 'GET' || method === 'HEAD')
-  const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic }
-  exchange.tokens = await frame.throttle.pay(fare, route?.spec.price, crossbar)
+  const price = route?.spec.price
+  const bringsSecret = price?.is === 'secret' && isAnyIn(exchange.body.data, price.keys)
+  const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
+  exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
 }
 
 const refuseUnknownPaths: Step = (exchange) => {
@@ -184,6 +192,17 @@ const requireActor: Step = (exchange) => {
   if (!exchange.actor) throw lacksCredential(exchange)
   const asserted = exchange.header('x-auth-account-id')
   if (asserted !== undefined && asserted !== exchange.actor.accountId) throw invalidCredentials()
+}
+
+/** With a token that is for one thing nothing else is open: where none is asked for, its holder is nobody. */
+const holdToPurpose: Step = (exchange) => {
+  const { actor, route } = exchange
+  const purpose = actor?.claims?.purpose
+  if (purpose === undefined || !route) return
+  if (isPublic(exchange)) exchange.actor = undefined
+  else if (route.spec.servesPurpose !== purpose) {
+    throw failure('forbidden', { cause: 'the token is good for a new password and nothing else' })
+  }
 }
 
 const authorize: Step = async (exchange) => {
@@ -379,6 +398,7 @@ const steps: readonly Step[] = [
   refuseUnknownPaths,
   requireAccount,
   requireActor,
+  holdToPurpose,
   authorize,
   openWaitingBody,
   claimKey,

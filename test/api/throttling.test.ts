@@ -91,6 +91,31 @@ describeEngines('throttling', (engine) => {
     expect(await stranger.get(users())).toFailWith(401, 'invalid credentials')
   })
 
+  it('counts an IPv6 network as one, and a site of many networks as eight', async () => {
+    const client = (network: number, host: number) =>
+      world.ada.with({ 'x-forwarded-for': `2001:db8:7:${network.toString(16)}::${host.toString(16)}` })
+    let host = 0
+    const inNetwork = (network: number) =>
+      passing(() => {
+        host += 1
+        return client(network, host).get(users())
+      })
+    const each: number[] = []
+    for (let network = 1; network <= 9; network += 1) each.push(await inNetwork(network))
+    expect(each).toEqual([100, 100, 100, 100, 100, 100, 100, 100, 0])
+    expect(await world.ada.with({ 'x-forwarded-for': '2001:db8:8::1' }).get(users())).toSucceed()
+  }, 60_000)
+
+  it('asks more for a password, which has to be derived', async () => {
+    const client = caller()
+    const name = { first_name: 'New', last_name: 'Comer' }
+    expect((await client.put(users(), name)).body.tokens).toEqual({ consumed: 1, remaining: 99 })
+    const withPassword = await client.put(users(), { ...name, password: 'a-secret' })
+    expect(withPassword.body.tokens).toEqual({ consumed: 6, remaining: 93 })
+    const changed = await client.patch(`${users()}/${withPassword.data.id}`, { password: 'another' })
+    expect(changed.body.tokens).toEqual({ consumed: 6, remaining: 87 })
+  })
+
   it('opens no bucket for an account that does not exist', async () => {
     const here = fresh()
     const client = world.ada.with(here)

@@ -7,6 +7,7 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { securityArea } from '../security/area.ts'
 import { usersArea } from '../users/area.ts'
 import { userLeaving } from '../users/signals.ts'
+import { whitelabelArea } from '../whitelabel/area.ts'
 import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
@@ -28,17 +29,18 @@ export const signInArea = area({
     multiFactor: multiFactorArea,
     security: securityArea,
     attempts: loginAttemptsArea,
+    brands: whitelabelArea,
   },
   failures: signInFailures,
   notices: signInNotices,
-  create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts }) {
+  create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts, brands }) {
     const { store, tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity
     const resets = createResets(tools)
     const signIn = createSignIn({ ...tools, accounts, security, accountOfNumber })
-    const login = createLogin({ ...multiFactor, store, users, signIn, security, lock, attempts })
+    const login = createLogin({ ...multiFactor, store, deriver: tools.deriver, users, signIn, security, lock, attempts })
     const impersonation = createImpersonation({ store, signIn, attempts })
-    const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts })
+    const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
     return {
       offers: { ...signIn, admitsPassword: login.admitsPassword },
       routes: [

@@ -1,4 +1,5 @@
 import { type DigestMethod, isDigest } from '../../auth/credentials.ts'
+import type { Deriver } from '../../auth/deriving/deriver.ts'
 import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import { type KeyPlace, keyHolder } from '../../auth/key-holder.ts'
 import { assertInService } from '../../auth/standing.ts'
@@ -13,6 +14,7 @@ import type { AccountNames, Session, SignIn } from './operations.ts'
 
 interface Tools {
   store: Store
+  deriver: Deriver
   users: Users
   signIn: SignIn
   security: Security
@@ -27,6 +29,11 @@ export interface Credentials extends AccountNames {
   method?: string | undefined
   /** A code of the second factor, or a recovery code. */
   multi_factor_response?: string
+}
+
+interface Proof {
+  method: DigestMethod
+  digest: string
 }
 
 /** Somebody whose first factor was right. */
@@ -46,13 +53,24 @@ export type Login = ReturnType<typeof createLogin>
 
 /** Signing in with the digest of a user name and password, and a second factor where one is asked for. */
 export const createLogin = (tools: Tools) => {
-  const { store, users, signIn, security, lock, providers, factors, attempts } = tools
+  const { store, deriver, users, signIn, security, lock, providers, factors, attempts } = tools
+  const { guesses } = deriver
   // Where no account is found the same work is done for nobody, so that the time tells nothing.
   const nobody: KeyPlace = { accountId: '0'.repeat(32), salt: randomHex(16) }
 
-  const holderOf = async (place: KeyPlace, method: DigestMethod, digest: string) => {
-    const holder = await keyHolder(store.records, place, method, digest)
+  const holderOf = async (visit: Visit, place: KeyPlace, proof: Proof) => {
+    const asker = deriver.visitor(place.accountId, visit.clientAddress)
+    const holder = await keyHolder({ records: store.records, deriver }, asker, place, proof)
     return holder && users.find(place.accountId, holder.id)
+  }
+
+  /** Looks as if there were such an account. */
+  const guessAtNobody = async (visit: Visit, login: Credentials, proof: Proof) => {
+    const { phone_number, account_realm, realm, account_name, account_id } = login
+    const called = [phone_number, account_realm, realm, account_name, account_id].join('/').toLowerCase()
+    await guesses.assertFew(called, visit.clientAddress)
+    await holderOf(visit, nobody, proof)
+    await guesses.countWrong(called, visit.clientAddress)
   }
 
   const refuse = async (
@@ -92,11 +110,13 @@ export const createLogin = (tools: Tools) => {
     if (!isDigest(digest)) throw noCredentials()
     const method: DigestMethod = login.method === 'sha' ? 'sha' : 'md5'
     const candidates = await signIn.candidates(login)
-    if (candidates.length === 0) await holderOf(nobody, method, digest)
+    if (candidates.length === 0) await guessAtNobody(visit, login, { method, digest })
     for (const account of candidates) {
       await lock.assertUnlocked(account)
       const place = { accountId: account.id, salt: account.hidden.signInSalt }
-      const user = await holderOf(place, method, digest)
+      await guesses.assertFew(account.id, visit.clientAddress)
+      const user = await holderOf(visit, place, { method, digest })
+      if (!user) await guesses.countWrong(account.id, visit.clientAddress)
       if (user && user.doc.enabled !== false) return admit(visit, account, user)
     }
     for (const account of candidates) await refuse(visit, account, undefined, 'invalid credentials')
@@ -158,6 +178,7 @@ export const createLogin = (tools: Tools) => {
     factor: SecondFactor,
   ): Promise<Session> => {
     const session = await signIn.openSession(account, user, factor ? { multiFactor: true } : {})
+    deriver.acquaintances.note(account.id, visit.clientAddress)
     await lock.unlock(visit.author, account)
     if (policy.log_successful_attempts) {
       attempts.note(visit, {

@@ -34,7 +34,7 @@ export interface Session {
 }
 
 /** What a session says about how it came to be. */
-type Proof = Pick<TokenSubject, 'original' | 'multiFactor' | 'purpose'>
+type Proof = Pick<TokenSubject, 'original' | 'multiFactor' | 'purpose' | 'lifetimeSeconds'>
 
 export type SignIn = ReturnType<typeof createSignIn>
 

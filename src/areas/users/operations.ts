@@ -1,4 +1,5 @@
-import { isDigest, signInKeys, signInKeysOf } from '../../auth/credentials.ts'
+import { isDigest } from '../../auth/credentials.ts'
+import type { Asker, Deriver } from '../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -64,6 +65,7 @@ interface Leaving {
 
 interface Tools {
   store: Store
+  deriver: Deriver
   settings: Settings
   mail: Mail
   /** A type that stands not here is one of which nobody owns anything. */
@@ -73,7 +75,7 @@ interface Tools {
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, settings, mail, owned, configs }: Tools) => {
+export const createUsers = ({ store, deriver, settings, mail, owned, configs }: Tools) => {
   const users = createUserStore(store)
   const { records, clock } = store
 
@@ -127,20 +129,29 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
     throw invalid({ username: { required: { message: 'Field is required but missing', value: 'username' } } })
   }
 
-  const deriveKeys = (account: AccountRecord, username: string | undefined, secrets: Secrets) => {
-    const { signInSalt } = account.hidden
-    if (secrets.password !== undefined && username)
-      return signInKeysOf(signInSalt, username, secrets.password)
-    if (secrets.credentials) return Promise.all([signInKeys(signInSalt, 'md5', secrets.credentials)])
+  const deriveKeys = async (
+    asker: Asker,
+    { hidden: { signInSalt } }: AccountRecord,
+    username: string | undefined,
+    { password, credentials }: Secrets,
+  ) => {
+    if (password !== undefined && username)
+      return deriver.signInKeysOf(asker, signInSalt, username, password)
+    if (credentials) return [await deriver.signInKeys(asker, signInSalt, 'md5', credentials)]
     return undefined
   }
 
   /** What is stored for a request: its secrets derived, the old sessions ended when the password is new. */
-  const compose = async (account: AccountRecord, data: Json, before: UserRecord | undefined) => {
+  const compose = async (
+    author: Author,
+    account: AccountRecord,
+    data: Json,
+    before: UserRecord | undefined,
+  ) => {
     const { doc, secrets } = separate(data)
     const username = await madeUpUsername(doc, secrets)
     const full: UserDoc = username === undefined ? doc : { ...doc, username }
-    const layers = await deriveKeys(account, username, secrets)
+    const layers = await deriveKeys(deriver.member(author, account.id), account, username, secrets)
     // What is stored may be of any layer.
     if (layers && before) await assertNotReused(account, layers.flat(), before)
     const keys = layers?.flatMap((ofDigest) => ofDigest.slice(-1))
@@ -204,7 +215,7 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
 
     /** Adds a user to somebody's change set. */
     async addTo(set: ChangeSet, account: AccountRecord, data: Json): Promise<UserRecord> {
-      const user = users.draft(account.id, await compose(account, data, undefined))
+      const user = users.draft(account.id, await compose(set.author, account, data, undefined))
       users.insert(set, user)
       return user
     },
@@ -224,7 +235,7 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
     },
 
     async replace(author: Author, account: AccountRecord, user: UserRecord, data: Json): Promise<UserRecord> {
-      return save(author, user, users.revise(user, await compose(account, data, user)))
+      return save(author, user, users.revise(user, await compose(author, account, data, user)))
     },
 
     /** Removes a user, and all they own of these types, at once. What they own besides stays, and keeps its owner. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Actor, speaksForAccount, type UserDoc, type UserRecord } from '../../auth/identity.ts'
-import { invalid, type Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { failure, invalid, type Problems } from '../../lib/failure.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
 import { userReadOnly } from './schema.ts'
 
@@ -92,6 +92,18 @@ export const powerProblems = (
       { forbidden: { message, cause: field } },
     ]),
   )
+}
+
+const forOwnPassword: readonly string[] = ['password', 'credentials', 'require_password_update']
+
+/** With the token of a mailed link its user sets a new password, says that it is set, and nothing else. */
+export const assertServesPurpose = ({ claims, user }: Actor, subject: UserRecord, sent: unknown) => {
+  if (claims?.purpose === undefined) return
+  const keys = isObject(sent) ? Object.keys(sent) : []
+  const isPassword = keys.includes('password') || keys.includes('credentials')
+  const isAll = keys.every((key) => forOwnPassword.includes(key))
+  if (user?.id === subject.id && isPassword && isAll) return
+  throw failure('forbidden', { cause: 'the token is good for a new password and nothing else' })
 }
 
 const smartPbx = (doc: UserDoc) =>
