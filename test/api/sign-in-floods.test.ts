@@ -12,7 +12,8 @@ const wrong = (number: number) => number.toString(16).padStart(32, '0')
 const fewOthers = 12
 
 describeEngines('a flood', (engine) => {
-  const world = useWorld(engine)
+  // Few, so that what is left of a flood is soon done with.
+  const world = useWorld(engine, (built) => built.configure('crossbar.auth', { derivations_waiting: 10 }))
 
   /** Requests that are under way together, and what became of them so far. */
   const flood = (requests: readonly Promise<Answer>[]) => {

@@ -114,6 +114,10 @@ describeEngines('throttling', (engine) => {
     expect(withPassword.body.tokens).toEqual({ consumed: 6, remaining: 93 })
     const changed = await client.patch(`${users()}/${withPassword.data.id}`, { password: 'another' })
     expect(changed.body.tokens).toEqual({ consumed: 6, remaining: 87 })
+    await world.configure('crossbar', { derivation_tokens: 20 })
+    const dearer = await client.patch(`${users()}/${withPassword.data.id}`, { password: 'a third' })
+    expect(dearer.body.tokens).toEqual({ consumed: 21, remaining: 66 })
+    await world.configure('crossbar', { derivation_tokens: 5 })
   })
 
   it('opens no bucket for an account that does not exist', async () => {
@@ -343,6 +347,18 @@ describeEngines('bucket sizes', (engine) => {
       expect(await passing(get)).toBe(2)
     })
     expect(await passing(caller())).toBe(100)
+  })
+
+  it('of IPv6 sites are so many times those of their networks', async () => {
+    const from = (address: string) => world.ross.with({ 'x-forwarded-for': address })
+    await sized({ max_bucket_tokens: 4, ipv6_site_factor: 2 }, async () => {
+      for (const [network, most] of [
+        ['2001:db8:9:1::1', 4],
+        ['2001:db8:9:2::1', 4],
+        ['2001:db8:9:3::1', 0],
+      ] as const)
+        expect(await passing(() => from(network).get(world.acme.path))).toBe(most)
+    })
   })
 
   it('can be set for this application alone', async () => {

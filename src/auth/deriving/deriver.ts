@@ -32,7 +32,7 @@ type Thread = ReturnType<typeof startThread>
 const startThread = () => createWorkerLink<Derivation, string[]>(script, {})
 
 // A thread takes some megabytes while it is there, and 32 more while it derives.
-const idleMs = 10_000
+const idleMs = 60_000
 const mostThreads = 4
 /** Places in all, as a multiple of those that a network or an account may take. */
 const placesInAll = 8
