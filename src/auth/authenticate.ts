@@ -4,14 +4,8 @@ import { isId } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { type DigestMethod, isDigest } from './credentials.ts'
-import {
-  type AccountRecord,
-  type Actor,
-  accountKind,
-  type UserRecord,
-  userKind,
-} from './identity.ts'
 import type { Deriver } from './deriving/deriver.ts'
+import { type AccountRecord, type Actor, accountKind, type UserRecord, userKind } from './identity.ts'
 import { keyHolder } from './key-holder.ts'
 import { sha256Hex } from './keyring.ts'
 import { assertInService } from './standing.ts'

@@ -111,8 +111,7 @@ export const superduper = withToken('superduper', isSuperduper)
 /** As superduper, or an admin of an account above a reseller's: who may keep rates for the reseller's customers. */
 export const rateKeeper = withToken(
   'admin of a superduper account, or above a reseller',
-  (actor, account) =>
-    isSuperduper(actor) || (account?.hidden.isReseller === true && isAbove(actor, account)),
+  (actor, account) => isSuperduper(actor) || (account?.hidden.isReseller === true && isAbove(actor, account)),
 )
 
 /** A person with `priv_level` admin, of whatever account. */

@@ -157,7 +157,8 @@ const resourceOf = ({ route, segments }: Exchange) => {
   return { endpoint: segments[at] ?? '', endpointArguments }
 }
 
-const isAnyIn = (data: unknown, keys: readonly string[]) => keys.some((key) => memberOf(data, key) !== undefined)
+const isAnyIn = (data: unknown, keys: readonly string[]) =>
+  keys.some((key) => memberOf(data, key) !== undefined)
 
 const payTokens: Step = async (exchange) => {
   const { frame, crossbar, route, clientAddress, account, actor, method } = exchange

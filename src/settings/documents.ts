@@ -144,7 +144,8 @@ const auth = section({
   guesses_at_once: Type.Integer({
     minimum: 1,
     default: 100,
-    description: 'Wrong passwords for one account, of all networks that nobody signed in from, that are looked at in a burst',
+    description:
+      'Wrong passwords for one account, of all networks that nobody signed in from, that are looked at in a burst',
   }),
   guesses_of_network: Type.Integer({
     minimum: 1,

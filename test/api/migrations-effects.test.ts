@@ -68,7 +68,8 @@ describeEngines('Sign-in keys derived anew', (engine) => {
       ['sha', credentialsOf(user.username, password, 'sha1')],
     ] as const
     const keys: string[] = []
-    for (const [method, digest] of digests) keys.push(derive(digestDerivation(signInSalt, method, digest))[0] ?? '')
+    for (const [method, digest] of digests)
+      keys.push(derive(digestDerivation(signInSalt, method, digest))[0] ?? '')
     expect(keys).toEqual([expect.stringMatching(/^md5:/), expect.stringMatching(/^sha:/)])
     await rekey(user, keys)
     return user

@@ -95,7 +95,10 @@ describeEngines('ordinary users', (engine) => {
   }
 
   it('do not say who may sign in, and do not take the way in of somebody else', async () => {
-    const [one, other] = [await world.user(world.acme), await world.user(world.acme, { email: 'o@acme.test' })]
+    const [one, other] = [
+      await world.user(world.acme),
+      await world.user(world.acme, { email: 'o@acme.test' }),
+    ]
     for (const data of [
       { password: 'another-one' },
       { credentials: credentialsOf('x', 'y') },
@@ -114,7 +117,9 @@ describeEngines('ordinary users', (engine) => {
   it('change their own password, name and address', async () => {
     const one = await world.user(world.acme)
     const username = `${one.username}-new`
-    expect(await one.patch(one.path, { username, email: 'one@acme.test', password: 'one-secret' })).toSucceed()
+    expect(
+      await one.patch(one.path, { username, email: 'one@acme.test', password: 'one-secret' }),
+    ).toSucceed()
     const login = { credentials: credentialsOf(username, 'one-secret'), account_realm: world.acme.realm }
     expect(await world.anonymous.put('/v2/user_auth', login)).toSucceed(201)
   })

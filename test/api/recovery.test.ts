@@ -304,10 +304,14 @@ describeEngines('the link of a recovery mail', (engine) => {
   it('is not for ordinary users to choose, by the domain of the brand', async () => {
     const { reseller } = await branded('third.test')
     const rita = await world.user(reseller)
-    const answer = await world.unchanged(() => rita.post(`${reseller.path}/whitelabel`, { domain: 'evil.test' }))
+    const answer = await world.unchanged(() =>
+      rita.post(`${reseller.path}/whitelabel`, { domain: 'evil.test' }),
+    )
     expect(answer).toFailWith(400, 'validation error', {
       domain: { forbidden: { message: 'Only an admin may change this', cause: 'domain' } },
     })
-    expect(await rita.post(`${reseller.path}/whitelabel`, { domain: 'third.test', company_name: 'T' })).toSucceed()
+    expect(
+      await rita.post(`${reseller.path}/whitelabel`, { domain: 'third.test', company_name: 'T' }),
+    ).toSucceed()
   })
 })

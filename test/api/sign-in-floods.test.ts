@@ -51,7 +51,9 @@ describeEngines('a flood', (engine) => {
 
   it('of password changes of one tenant stops nobody of another one', async () => {
     const people = await Promise.all(Array.from({ length: 60 }, () => world.user(world.rival)))
-    const changes = people.map(({ path }, index) => world.rex.patch(path, { password: `Secret number ${index}` }))
+    const changes = people.map(({ path }, index) =>
+      world.rex.patch(path, { password: `Secret number ${index}` }),
+    )
     const others = flood(changes)
     await eventually(
       async () => others.served(),

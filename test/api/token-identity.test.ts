@@ -96,8 +96,7 @@ describeEngines('a disabled account', (engine) => {
       () => key.get(customer.path),
       () => basic.get(customer.path),
       () => world.anonymous.put('/v2/user_auth', login),
-      () =>
-        world.operator.put(`${person.path}/user_auth`, {}, { envelope: { action: 'impersonate_user' } }),
+      () => world.operator.put(`${person.path}/user_auth`, {}, { envelope: { action: 'impersonate_user' } }),
     ]
     for (const attempt of attempts) {
       expect(await world.unchanged(attempt)).toFailWith(400, 'validation error', disabled(reseller.id))

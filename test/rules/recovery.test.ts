@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { isLinkedTo, linkHost, recoveryLink, recoveryProblems } from '../../src/areas/sign-in/recovery/rules.ts'
+import {
+  isLinkedTo,
+  linkHost,
+  recoveryLink,
+  recoveryProblems,
+} from '../../src/areas/sign-in/recovery/rules.ts'
 
 describe('the address in a recovery mail', () => {
   it('carries the reset id in its query, before its fragment', () => {
@@ -12,7 +17,8 @@ describe('the address in a recovery mail', () => {
   it('is a web address of a host that may be linked to', () => {
     const broken = (url: string, hosts: string[] = []) =>
       Object.keys(
-        recoveryProblems({ ui_url: url, account_id: 'x' }, isLinkedTo(linkHost(url) ?? '', hosts)).ui_url ?? {},
+        recoveryProblems({ ui_url: url, account_id: 'x' }, isLinkedTo(linkHost(url) ?? '', hosts)).ui_url ??
+          {},
       )
     expect(broken('https://ui.test/')).toEqual(['forbidden'])
     expect(broken('https://ui.test/', ['*'])).toEqual([])

@@ -1,4 +1,11 @@
-import { type AccountRecord, type Actor, isAbove, isAccountAdmin, isSuperduper, isWithin } from '../../auth/identity.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  isAbove,
+  isAccountAdmin,
+  isSuperduper,
+  isWithin,
+} from '../../auth/identity.ts'
 import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'

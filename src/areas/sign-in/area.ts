@@ -33,12 +33,24 @@ export const signInArea = area({
   },
   failures: signInFailures,
   notices: signInNotices,
-  create(tools, { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts, brands }) {
+  create(
+    tools,
+    { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, attempts, brands },
+  ) {
     const { store, tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity
     const resets = createResets(tools)
     const signIn = createSignIn({ ...tools, accounts, security, accountOfNumber })
-    const login = createLogin({ ...multiFactor, store, deriver: tools.deriver, users, signIn, security, lock, attempts })
+    const login = createLogin({
+      ...multiFactor,
+      store,
+      deriver: tools.deriver,
+      users,
+      signIn,
+      security,
+      lock,
+      attempts,
+    })
     const impersonation = createImpersonation({ store, signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
     return {

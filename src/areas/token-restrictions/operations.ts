@@ -1,4 +1,10 @@
-import { type AccountRecord, type Actor, type AuthMethod, isSuperduper, privLevelOf } from '../../auth/identity.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  type AuthMethod,
+  isSuperduper,
+  privLevelOf,
+} from '../../auth/identity.ts'
 import { memberOf } from '../../lib/member.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'

@@ -135,8 +135,7 @@ export const createUsers = ({ store, deriver, settings, mail, owned, configs }: 
     username: string | undefined,
     { password, credentials }: Secrets,
   ) => {
-    if (password !== undefined && username)
-      return deriver.signInKeysOf(asker, signInSalt, username, password)
+    if (password !== undefined && username) return deriver.signInKeysOf(asker, signInSalt, username, password)
     if (credentials) return [await deriver.signInKeys(asker, signInSalt, 'md5', credentials)]
     return undefined
   }

@@ -1,11 +1,11 @@
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
 import { assertInService, disabledOf } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
-import type { Log } from '../../../lib/log.ts'
 import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import type { Rounds } from '../../../jobs/rounds.ts'
 import { failure, invalid } from '../../../lib/failure.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
+import type { Log } from '../../../lib/log.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
@@ -80,8 +80,20 @@ export type Recovery = ReturnType<typeof createRecovery>
 
 /** A way back in for who forgot the password: an id by mail, good once and for a while. */
 export const createRecovery = (tools: Tools) => {
-  const { store, settings, mail, afterwards, rounds, queue, resets, users, signIn, security, attempts, brands } =
-    tools
+  const {
+    store,
+    settings,
+    mail,
+    afterwards,
+    rounds,
+    queue,
+    resets,
+    users,
+    signIn,
+    security,
+    attempts,
+    brands,
+  } = tools
 
   /** Mails link where the operator allows it, and to a brand's own host those of the accounts that it is the brand of. */
   const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
@@ -92,7 +104,9 @@ export const createRecovery = (tools: Tools) => {
     const brand = await brands.brandAt(host)
     const isGood = brand?.doc.domain !== undefined && (await brands.isSetUp(brand.doc.domain, host))
     if (brand && isGood) return { for: 'below', accountId: brand.accountId }
-    tools.log.write('warn', 'no recovery mail was sent: its link leads to a host that is not set up', { host })
+    tools.log.write('warn', 'no recovery mail was sent: its link leads to a host that is not set up', {
+      host,
+    })
     return { for: 'nobody' }
   }
 
