@@ -59,6 +59,14 @@ it('comes to strangers as well while those who were there before ask much', () =
   expect(turnOf('mine')).toBeLessThanOrEqual(2)
 })
 
+it('comes to a tenant that asks once, whatever another one asks for from everywhere with its token', () => {
+  const { turns, add, turnOf } = begin()
+  each(60, (index) => add(caller(`network ${index}`, 'theirs', 'member'), 'flood'))
+  each(5, () => turns.next())
+  add(caller('home', 'mine', 'member'), 'mine')
+  expect(turnOf('mine')).toBeLessThanOrEqual(2)
+})
+
 it('comes to the background, too, while others wait', () => {
   const { add, turnOf } = begin()
   each(60, (index) => add(caller(`network ${index}`, 'theirs'), 'flood'))

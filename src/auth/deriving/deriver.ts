@@ -38,8 +38,7 @@ const mostThreads = 4
 const placesInAll = 8
 const secondsEach = 0.1
 
-/** One core is for everything else. */
-const threadsByCores = () => Math.max(1, Math.min(mostThreads, availableParallelism() - 1))
+const threadsByCores = () => Math.min(mostThreads, availableParallelism())
 
 export type Deriver = ReturnType<typeof createDeriver>
 
@@ -118,7 +117,7 @@ export const createDeriver = ({ settings, clock }: { settings: Settings; clock: 
     member: ({ authAccountId, clientAddress }: Author, accountId: string): Asker => ({
       accountId: authAccountId ?? accountId,
       clientAddress,
-      lane: 'known',
+      lane: 'member',
     }),
 
     /**

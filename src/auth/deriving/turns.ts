@@ -4,8 +4,15 @@
 import type { Clock } from '../../lib/clock.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 
-/** Callers that are known to be good, others, and work that nobody waits for. */
-export type Lane = 'known' | 'stranger' | 'background'
+/**
+ * Who is signed in, who signed in well before from the same network, others, and work that nobody waits for. The first
+ * two are trusted.
+ */
+export type Lane = 'member' | 'known' | 'stranger' | 'background'
+
+type Group = 'trusted' | 'stranger' | 'background'
+
+const groupOf = (lane: Lane): Group => (lane === 'member' || lane === 'known' ? 'trusted' : lane)
 
 export interface Caller {
   network: string
@@ -65,17 +72,17 @@ export const createTurns = <Job>(clock: Clock) => {
   const networkKey = ({ network }: Caller) => `network ${network}`
   const accountKey = ({ accountId }: Caller) => `account ${accountId}`
 
-  /** What the known are served by is their network: strangers who ask for an account do not hold its people up. */
+  /** The known are served by their network: strangers who ask for an account do not hold its people up. */
   const rankOf = (caller: Caller) => {
     const [network, account] = [loadOf(networkKey(caller)), loadOf(accountKey(caller))]
     if (caller.lane === 'known') return [network, account]
     return [Math.max(network, account), Math.min(network, account)]
   }
 
-  const first = (lane: Lane): Waiting<Job> | undefined => {
+  const first = (group: Group): Waiting<Job> | undefined => {
     let best: { entry: Waiting<Job>; rank: number[] } | undefined
     for (const entry of waiting) {
-      if (entry.lane !== lane) continue
+      if (groupOf(entry.lane) !== group) continue
       const rank = rankOf(entry)
       if (!best || smallerFirst(rank, best.rank) < 0) best = { entry, rank }
     }
@@ -87,7 +94,7 @@ export const createTurns = <Job>(clock: Clock) => {
     const counts = new Map<string, number>()
     for (const { network } of entries) counts.set(network, (counts.get(network) ?? 0) + 1)
     const weightOf = (entry: Waiting<Job>) => [
-      entry.lane === 'known' ? 0 : 1,
+      groupOf(entry.lane) === 'trusted' ? 0 : 1,
       counts.get(entry.network) ?? 0,
       loadOf(networkKey(entry)),
     ]
@@ -100,7 +107,7 @@ export const createTurns = <Job>(clock: Clock) => {
   }
 
   const overflow = (caller: Caller, { mostOfEach, most }: Bounds) => {
-    const peers = waiting.filter(({ lane }) => lane === caller.lane)
+    const peers = waiting.filter(({ lane }) => groupOf(lane) === groupOf(caller.lane))
     const ofNetwork = peers.filter(({ network }) => network === caller.network)
     if (ofNetwork.length > mostOfEach) return ofNetwork
     const ofAccount = peers.filter(({ accountId }) => accountId === caller.accountId)
@@ -128,11 +135,11 @@ export const createTurns = <Job>(clock: Clock) => {
     /** Takes the next job. */
     next(): Job | undefined {
       taken += 1
-      const order: Lane[] = taken % 2 === 0 ? ['known', 'stranger'] : ['stranger', 'known']
+      const order: Group[] = taken % 2 === 0 ? ['trusted', 'stranger'] : ['stranger', 'trusted']
       if (taken % backgroundEvery === 0) order.unshift('background')
       else order.push('background')
-      for (const lane of order) {
-        const entry = first(lane)
+      for (const group of order) {
+        const entry = first(group)
         if (!entry) continue
         waiting = waiting.filter((other) => other !== entry)
         countServed(networkKey(entry))
