@@ -78,7 +78,7 @@ export const userOrAdmin = withToken(
 
 /** Who speaks for a proper ancestor of the account in the path, or for a superduper account. */
 export const ancestorOnly = withToken(
-  'ancestor',
+  'admin of an ancestor',
   (actor, account) => isSuperduper(actor) || (account !== undefined && isAbove(actor, account)),
 )
 
@@ -106,7 +106,7 @@ export const resellerAdmin = withToken(
 )
 
 /** An admin of the master account, or of one that it declared its equal. An API key counts as one. */
-export const superduper = withToken('superduper', isSuperduper)
+export const superduper = withToken('admin of a superduper account', isSuperduper)
 
 /** As superduper, or an admin of an account above a reseller's: who may keep rates for the reseller's customers. */
 export const rateKeeper = withToken(
