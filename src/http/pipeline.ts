@@ -166,7 +166,10 @@ const payTokens: Step = async (exchange) => {
   // Reading what is public is free; writing is not, with or without a token.
   const readsPublic = !actor && (method === 'GET' || method === 'HEAD')
   const price = route?.spec.price
-  const bringsSecret = price?.is === 'secret' && isAnyIn(exchange.body.data, price.keys)
+  // What a body brings that is still to be read is not known: it pays as if it were there.
+  const bringsSecret =
+    price?.is === 'secret' &&
+    (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
   const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
   exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
 }
