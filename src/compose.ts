@@ -5,6 +5,7 @@ import type { Area } from './areas/area.ts'
 import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
+import { createDeriver } from './auth/deriving/deriver.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
 import { createKeyring } from './auth/keyring.ts'
 import { createTokens } from './auth/tokens.ts'
@@ -146,6 +147,7 @@ const putTogether = async (
   store.sealing.use(keyring)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
+  const deriver = createDeriver({ settings, clock })
   const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts })
   const outgoing = createOutgoing({ log, allowedPrivateHosts })
@@ -165,6 +167,7 @@ const putTogether = async (
     settings,
     keyring,
     tokens,
+    deriver,
     node,
     validate: createValidate(settings),
     tlsProblems: async (section) =>
@@ -203,6 +206,7 @@ const putTogether = async (
     authenticate: createAuthenticate({
       store,
       tokens,
+      deriver,
       settings,
       apiKeys: areas.apiKeys,
       admitsPassword: areas.signIn.admitsPassword,
@@ -267,6 +271,7 @@ const putTogether = async (
       await assembled.stop()
       await afterwards.settle()
       await leases.stop()
+      await deriver.stop()
       post.close()
       outgoing.close()
       await db.close()

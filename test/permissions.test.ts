@@ -16,25 +16,35 @@ const file = new URL('expected/permissions.txt', import.meta.url)
 
 const world = useWorld('sqlite')
 
-const personas = (wes: Client) => ({
+interface Others {
+  wes: Client
+  rita: Client
+  olaf: Client
+}
+
+const personas = ({ wes, rita, olaf }: Others) => ({
   nobody: world.anonymous,
   'api key': world.acmeKey,
   uli: world.uli,
   ada: world.ada,
   rex: world.rex,
+  rita,
   ross: world.ross,
   wes,
+  olaf,
   operator: world.operator,
 })
 
 const head = [
   'Who may call what: every route, called on the account Acme and its records.',
   '',
-  'nobody    without credentials          rex       admin of Rival, an account beside Acme',
+  'nobody    without credentials          rita      user of the reseller of both',
   'api key   the API key of Acme          ross      admin of the reseller of both',
   'uli       user of Acme, the one in     wes       admin of the reseller above that one',
-  '          the path                     operator  admin of the master account',
-  'ada       admin of Acme',
+  '          the path                     olaf      user of the master account',
+  'ada       admin of Acme                operator  admin of the master account',
+  'rex       admin of Rival, an account',
+  '          beside Acme',
   '',
   'yes: it was done. (404) and the like: allowed, but refused for another reason. 401, 403: not allowed.',
   '',
@@ -187,7 +197,11 @@ const inOrder = (routes: readonly Route[]) => {
 it('is who may call what, as reviewed', async () => {
   const ids = await idsOf()
   const own = await samples()
-  const callers = personas(await wholesaler())
+  const callers = personas({
+    wes: await wholesaler(),
+    rita: await world.user(world.reseller, { username: 'rita' }),
+    olaf: await world.user(world.master, { username: 'olaf' }),
+  })
   const store = createRewind(join(world.place.dataDir, 'crosspoint.db'))
   const columns = Object.keys(callers)
   const lines: string[] = []

@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { Deriver } from '../auth/deriving/deriver.ts'
 import type { Keyring } from '../auth/keyring.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Dns } from '../dns/dns.ts'
@@ -50,6 +51,7 @@ export interface AreaTools {
   store: Store
   settings: Settings
   keyring: Keyring
+  deriver: Deriver
   tokens: Tokens
   mediaSwitch: MediaSwitch
   /** The name of this process: the settings section that holds for it alone. */

@@ -4,16 +4,11 @@ import { isId } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { type DigestMethod, isDigest } from './credentials.ts'
-import {
-  type AccountRecord,
-  type Actor,
-  accountKind,
-  assertEnabled,
-  type UserRecord,
-  userKind,
-} from './identity.ts'
+import type { Deriver } from './deriving/deriver.ts'
+import { type AccountRecord, type Actor, accountKind, type UserRecord, userKind } from './identity.ts'
 import { keyHolder } from './key-holder.ts'
 import { sha256Hex } from './keyring.ts'
+import { assertInService } from './standing.ts'
 import type { Tokens } from './tokens.ts'
 
 /** What a request brought to prove who sends it. */
@@ -53,14 +48,18 @@ interface BasicEntry {
 const mostBasic = 5_000
 const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 
-/** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
-type Pledge = () => Promise<() => void>
+interface Visitor {
+  clientAddress: string
+  /** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
+  pledge(): Promise<() => void>
+}
 
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
 interface Tools {
   store: Store
   tokens: Tokens
+  deriver: Deriver
   settings: Settings
   /** Named API keys, which are sent like tokens. */
   apiKeys: { isKey(text: string): boolean; actorOf(key: string): Promise<Actor> }
@@ -69,7 +68,8 @@ interface Tools {
 }
 
 /** From a credential to the actor behind it, or 401. */
-export const createAuthenticate = ({ store, tokens, settings, apiKeys, admitsPassword }: Tools) => {
+export const createAuthenticate = (tools: Tools) => {
+  const { store, tokens, deriver, settings, apiKeys, admitsPassword } = tools
   // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
   const known = new Map<string, BasicEntry>()
 
@@ -85,37 +85,47 @@ export const createAuthenticate = ({ store, tokens, settings, apiKeys, admitsPas
     return account === entry.account && user === entry.user && method === entry.method
   }
 
-  const lookUp = async (account: AccountRecord, method: DigestMethod, digest: string) => {
+  const lookUp = async (
+    account: AccountRecord,
+    proof: { method: DigestMethod; digest: string },
+    clientAddress: string,
+  ) => {
     const place = { accountId: account.id, salt: account.hidden.signInSalt }
-    const holder = await keyHolder(store.records, place, method, digest)
+    const asker = deriver.visitor(account.id, clientAddress)
+    const holder = await keyHolder({ records: store.records, deriver }, asker, place, proof)
     return holder && (await store.records.find(account.id, userKind, holder.id))
   }
 
-  const check = async (value: string): Promise<BasicEntry | undefined> => {
-    const [, accountId, digest] = basicText.exec(Buffer.from(value, 'base64').toString('latin1')) ?? []
+  const check = async (text: string, clientAddress: string): Promise<BasicEntry | undefined> => {
+    const [, accountId, digest] = basicText.exec(text) ?? []
     if (!accountId || !digest || !isId(accountId) || !isDigest(digest.toLowerCase())) return undefined
     const account = await store.records.find(accountId, accountKind, accountId)
     if (!account) return undefined
     const { basic_auth_type: method } = await settings.of('crossbar')
-    const user = await lookUp(account, method, digest)
+    await deriver.guesses.assertFew(account.id, clientAddress)
+    const user = await lookUp(account, { method, digest }, clientAddress)
+    if (!user) await deriver.guesses.countWrong(account.id, clientAddress)
     return user && { account, user, method }
   }
 
-  const basic = async (value: string, pledge: Pledge): Promise<Actor> => {
-    const hash = sha256Hex(value)
+  const basic = async (value: string, { clientAddress, pledge }: Visitor): Promise<Actor> => {
+    // Base64 has many spellings of one text.
+    const text = Buffer.from(value, 'base64').toString('latin1')
+    const hash = sha256Hex(text)
     let entry = known.get(hash)
     if (!entry || !(await isCurrent(entry))) {
       known.delete(hash)
       const giveBack = await pledge()
-      entry = await check(value)
+      entry = await check(text, clientAddress)
       if (!entry) throw failure('invalid_credentials', {})
       giveBack()
+      deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)
       forgetOldest(known, mostBasic)
     }
     const { account, user } = entry
     if (user.doc.enabled === false) throw failure('invalid_credentials', {})
-    assertEnabled(account)
+    await assertInService(store.records, account)
     // Asked each time: the account's settings may have changed since the password was checked.
     if (!(await admitsPassword(account, user))) throw failure('invalid_credentials', {})
     return {
@@ -130,8 +140,8 @@ export const createAuthenticate = ({ store, tokens, settings, apiKeys, admitsPas
 
   const bearer = (value: string) => (apiKeys.isKey(value) ? apiKeys.actorOf(value) : tokens.verify(value))
 
-  return (credential: Credential, pledge: Pledge) => {
+  return (credential: Credential, visitor: Visitor) => {
     if (credential.kind === 'token') return tokens.verify(credential.token)
-    return credential.kind === 'basic' ? basic(credential.value, pledge) : bearer(credential.value)
+    return credential.kind === 'basic' ? basic(credential.value, visitor) : bearer(credential.value)
   }
 }

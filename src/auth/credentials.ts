@@ -1,6 +1,4 @@
-import { createHash, scrypt } from 'node:crypto'
-import { promisify } from 'node:util'
-import { failure } from '../lib/failure.ts'
+import { createHash, scryptSync } from 'node:crypto'
 
 // A client signs in with md5(username:password): that digest is itself the password, so it is never stored.
 // What is stored is scrypt(digest) under a salt of the account, which makes it findable within the account
@@ -9,10 +7,6 @@ import { failure } from '../lib/failure.ts'
 // What was found strong enough grows with the years, and nobody knows the passwords: so derivations are layered. A key
 // of the second layer is scrypt of the key of the first, and the migration `derive_sign_in_secrets` puts the missing
 // layers on keys that are stored. A key says which layer it is of.
-
-const derive = promisify<string, Buffer, number, { N: number; r: number; p: number; maxmem: number }, Buffer>(
-  scrypt,
-)
 
 /**
  * The layers, the first one innermost. To make keys stronger, add one at the end: new keys have it at once, those that
@@ -28,17 +22,13 @@ export const keyLayers = [
 const mostMemory = 64 * 1024 * 1024
 export const keyLength = 24
 
-// Each derivation holds a thread of the pool and its memory: more than this many waiting callers are sent away.
-const mostWaiting = 64
-let waiting = 0
-
 const digestMethods = ['md5', 'sha'] as const
 export type DigestMethod = (typeof digestMethods)[number]
 
 export const isDigest = (text: string) => /^[0-9a-f]{32}$|^[0-9a-f]{40}$/.test(text)
 
 /** The digest that people sign in with: of the lower-cased user name, a colon and the password. */
-const digestOf = (method: DigestMethod, username: string, password: string) =>
+export const digestOf = (method: DigestMethod, username: string, password: string) =>
   createHash(method === 'md5' ? 'md5' : 'sha1')
     .update(`${username.toLowerCase()}:${password}`)
     .digest('hex')
@@ -62,53 +52,45 @@ const placeOf = (key: string) => {
 }
 
 /** The key of the next layer. The salt (hex) is the account's. */
-const wrap = async (salt: string, method: DigestMethod, layer: number, secret: string) => {
+const wrap = (salt: string, method: DigestMethod, layer: number, secret: string) => {
   const parameters = keyLayers[layer - 1]
   if (!parameters) throw new Error(`there is no layer ${layer}`)
   const mark = markOf(method, layer)
-  const key = await derive(secret, Buffer.from(`${mark}${salt}`), keyLength, {
+  const key = scryptSync(secret, Buffer.from(`${mark}${salt}`), keyLength, {
     ...parameters,
     maxmem: mostMemory,
   })
   return `${mark}${key.toString('base64url')}`
 }
 
-/** The keys of every layer behind `first`, which is the secret within them. */
-const wrapAll = async (
-  salt: string,
-  method: DigestMethod,
-  from: number,
-  first: string,
-): Promise<string[]> => {
+/** What is to be derived: the layers of a secret, from this one on. */
+export interface Derivation {
+  /** Hex; the account's. */
+  salt: string
+  method: DigestMethod
+  fromLayer: number
+  /** What the first of the layers is made of. */
+  secret: string
+}
+
+/** The keys of every layer, one by one. It holds its thread for as long as it takes: see deriving/. */
+export const derive = ({ salt, method, fromLayer, secret }: Derivation): string[] => {
   const keys: string[] = []
-  for (let layer = from; layer <= keyLayers.length; layer += 1)
-    keys.push(await wrap(salt, method, layer, keys.at(-1) ?? first))
+  for (let layer = fromLayer; layer <= keyLayers.length; layer += 1)
+    keys.push(wrap(salt, method, layer, keys.at(-1) ?? secret))
   return keys
 }
 
-/**
- * The values under which a digest's owner may be found within the account that `salt` (hex) belongs to, one of each
- * layer, the strongest last. It always takes the same time, whatever is stored.
- */
-export const signInKeys = async (salt: string, method: DigestMethod, digest: string) => {
-  if (waiting >= mostWaiting) throw failure('too_many_requests', { retryAfterSeconds: 2 })
-  waiting += 1
-  try {
-    return await wrapAll(salt, method, 1, digest.toLowerCase())
-  } finally {
-    waiting -= 1
-  }
-}
+/** All layers of a digest. */
+export const digestDerivation = (salt: string, method: DigestMethod, digest: string): Derivation => ({
+  salt,
+  method,
+  fromLayer: 1,
+  secret: digest.toLowerCase(),
+})
 
-/** A stored key with the layers that it lacks. */
-export const strongestKey = async (salt: string, key: string): Promise<string> => {
+/** The layers that a stored key lacks. */
+export const renewal = (salt: string, key: string): Derivation => {
   const { method, layer } = placeOf(key)
-  return (await wrapAll(salt, method, layer + 1, key)).at(-1) ?? key
+  return { salt, method, fromLayer: layer + 1, secret: key }
 }
-
-/** The keys of a user, of each layer: one list for each digest that clients may send. */
-export const signInKeysOf = (salt: string, username: string, password: string) =>
-  Promise.all([
-    signInKeys(salt, 'md5', digestOf('md5', username, password)),
-    signInKeys(salt, 'sha', digestOf('sha', username, password)),
-  ])

@@ -1,4 +1,3 @@
-import { failure } from '../lib/failure.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
 import { type ApiKeyRecord, isUnlimited } from './api-keys.ts'
 
@@ -69,6 +68,9 @@ export const userPhotoKind = 'user_photo'
 
 export type AuthMethod = 'cb_user_auth' | 'cb_api_auth' | 'cb_auth' | 'cb_basic_auth'
 
+/** A token for one thing: `own_password`, a new password of its user. */
+export type TokenPurpose = 'own_password'
+
 /** What a token says. Written and read by tokens.ts alone. */
 export interface TokenClaims {
   iss: string
@@ -85,6 +87,7 @@ export interface TokenClaims {
   mfa_resp?: boolean
   /** The named API key that opened the session: it ends with the key, and may do what the key may. */
   api_key_id?: string
+  purpose?: TokenPurpose
 }
 
 /** Who calls: an account, and the user who signed in unless an API key did. */
@@ -101,8 +104,6 @@ export interface Actor {
   token: string | undefined
 }
 
-export const isSuperduper = (actor: Actor) => actor.account.hidden.isSuperduper
-
 /** An API key carries the rights of an admin, except where a person is asked for. */
 export const privLevelOf = (actor: Actor) => (actor.user ? (actor.user.doc.priv_level ?? 'user') : 'admin')
 
@@ -111,14 +112,17 @@ export const isLimited = ({ key }: Actor) => key !== undefined && !isUnlimited(k
 
 export const isAccountAdmin = (actor: Actor) => actor.user?.doc.priv_level === 'admin'
 
-/** Whether `account` is the actor's own or below it. */
-export const isWithin = (actor: Actor, account: AccountRecord) =>
-  account.id === actor.accountId || account.hidden.tree.includes(actor.accountId)
+/** What an account may do beyond itself is done by its admins and its API key: its ordinary users stay within it. */
+export const speaksForAccount = ({ user }: Pick<Actor, 'user'>) =>
+  user === undefined || user.doc.priv_level === 'admin'
 
-/** A token of a disabled account ends with the account, not at its `exp`. */
-export const assertEnabled = (account: AccountRecord) => {
-  if (account.hidden.enabled) return
-  throw failure('validation_error', {
-    problems: { account: { disabled: { message: 'account disabled', cause: account.id } } },
-  })
-}
+export const isSuperduper = (actor: Pick<Actor, 'account' | 'user'>) =>
+  actor.account.hidden.isSuperduper && speaksForAccount(actor)
+
+/** Whether the actor's account stands above this one, and the actor speaks for it. */
+export const isAbove = (actor: Pick<Actor, 'accountId' | 'user'>, account: AccountRecord) =>
+  account.hidden.tree.includes(actor.accountId) && speaksForAccount(actor)
+
+/** Whether `account` is the actor's own, or one below that the actor may deal with. */
+export const isWithin = (actor: Pick<Actor, 'accountId' | 'user'>, account: AccountRecord) =>
+  account.id === actor.accountId || isAbove(actor, account)

@@ -1,6 +1,7 @@
 import type { ClaimHolder } from '../storage/change-set.ts'
 import type { Records } from '../storage/records.ts'
-import { type DigestMethod, signInKeys } from './credentials.ts'
+import type { DigestMethod } from './credentials.ts'
+import type { Asker, Deriver } from './deriving/deriver.ts'
 
 /** Where sign-in keys are looked for: an account, or nobody's place, where none is found in the same time. */
 export interface KeyPlace {
@@ -14,13 +15,13 @@ export interface KeyPlace {
  * first: a key that gets another layer meanwhile is found where it went.
  */
 export const keyHolder = async (
-  records: Records,
+  { records, deriver }: { records: Records; deriver: Deriver },
+  asker: Asker,
   { accountId, salt }: KeyPlace,
-  method: DigestMethod,
-  digest: string,
+  { method, digest }: { method: DigestMethod; digest: string },
 ): Promise<ClaimHolder | undefined> => {
   let holder: ClaimHolder | undefined
-  for (const value of await signInKeys(salt, method, digest)) {
+  for (const value of await deriver.signInKeys(asker, salt, method, digest)) {
     const found = await records.claimant({ scope: accountId, name: 'sign_in', value })
     holder ??= found
   }

@@ -1,4 +1,12 @@
-import { type AccountRecord, type Actor, isAccountAdmin, isSuperduper, isWithin } from './identity.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  isAbove,
+  isAccountAdmin,
+  isSuperduper,
+  isWithin,
+  speaksForAccount,
+} from './identity.ts'
 
 /** Whose customer an account is: the id of the nearest reseller above it, else of the master account. */
 export type ResellerOf = (account: AccountRecord) => Promise<string>
@@ -49,7 +57,7 @@ export const anyone: PlainPolicy = { name: 'anyone', needsToken: false, allows: 
 /** Any valid token, whatever its account. */
 export const anyToken = withToken('any token', () => true)
 
-/** The account in the path, one of its ancestors, or a superduper account. */
+/** Anybody of the account in the path, or who speaks for one of its ancestors or a superduper account. */
 export const accountMember = withToken('account or ancestor', sees)
 
 /** As accountMember; somebody without credentials may, where the record in the path says so. */
@@ -62,7 +70,7 @@ export const accountMemberOrInvited: PlainPolicy = {
 /** As accountMember, and a user with `priv_level` admin (an API key of the account counts as one). */
 export const accountAdmin = withToken(
   'admin of account or ancestor',
-  (actor, account) => sees(actor, account) && (actor.user === undefined || isAccountAdmin(actor)),
+  (actor, account) => sees(actor, account) && speaksForAccount(actor),
 )
 
 /** As accountMember, and a person with `priv_level` admin: API keys do not do. */
@@ -79,14 +87,14 @@ export const userOrAdmin = withToken(
     (isAccountAdmin(actor) || (actor.accountId === account?.id && actor.user?.id === path.user_id)),
 )
 
-/** A proper ancestor of the account in the path, or a superduper account. */
+/** Who speaks for a proper ancestor of the account in the path, or for a superduper account. */
 export const ancestorOnly = withToken(
-  'ancestor',
-  (actor, account) => isSuperduper(actor) || account?.hidden.tree.includes(actor.accountId) === true,
+  'admin of an ancestor',
+  (actor, account) => isSuperduper(actor) || (account !== undefined && isAbove(actor, account)),
 )
 
 /**
- * The account's own reseller, the nearest one above it, or a superduper account. A reseller further up deals with the
+ * Who speaks for the account's own reseller, the nearest one above it, or a superduper account. A reseller further up deals with the
  * reseller below it, not with that one's customers.
  */
 export const ownReseller: Policy = {
@@ -94,8 +102,8 @@ export const ownReseller: Policy = {
   needsToken: true,
   allows: async (actor, account, _path, resellerOf) => {
     if (isSuperduper(actor)) return true
-    const isAbove = account?.hidden.tree.includes(actor.accountId) === true
-    return isAbove && (await resellerOf(account)) === actor.accountId
+    if (!account || !isAbove(actor, account)) return false
+    return (await resellerOf(account)) === actor.accountId
   },
 }
 
@@ -103,27 +111,18 @@ export const ownReseller: Policy = {
 export const resellerAdmin = withToken(
   'admin of a reseller: the account itself or above',
   (actor, account) =>
-    (actor.user === undefined || isAccountAdmin(actor)) &&
+    speaksForAccount(actor) &&
     (isSuperduper(actor) ||
       (account !== undefined && actor.account.hidden.isReseller && isWithin(actor, account))),
 )
 
-/** The master account and accounts it declared its equals. */
-export const superduper = withToken('superduper', (actor) => isSuperduper(actor))
+/** An admin of the master account, or of one that it declared its equal. An API key counts as one. */
+export const superduper = withToken('admin of a superduper account', isSuperduper)
 
-/** An admin of a superduper account (its API key counts as one): settings of the system hold secrets. */
-export const superduperAdmin = withToken(
-  'admin of a superduper account',
-  (actor) => isSuperduper(actor) && (actor.user === undefined || isAccountAdmin(actor)),
-)
-
-/** As superduperAdmin, or an admin of an account above a reseller's: who may keep rates for the reseller's customers. */
+/** As superduper, or an admin of an account above a reseller's: who may keep rates for the reseller's customers. */
 export const rateKeeper = withToken(
   'admin of a superduper account, or above a reseller',
-  (actor, account) =>
-    (actor.user === undefined || isAccountAdmin(actor)) &&
-    (isSuperduper(actor) ||
-      (account?.hidden.isReseller === true && account.hidden.tree.includes(actor.accountId))),
+  (actor, account) => isSuperduper(actor) || (account?.hidden.isReseller === true && isAbove(actor, account)),
 )
 
 /** A person with `priv_level` admin, of whatever account. */

@@ -16,12 +16,13 @@ import {
   type Actor,
   type AuthMethod,
   accountKind,
-  assertEnabled,
   type TokenClaims,
+  type TokenPurpose,
   type UserRecord,
   userKind,
 } from './identity.ts'
 import { type Keyring, sha256Hex } from './keyring.ts'
+import { assertInService } from './standing.ts'
 
 interface SystemHidden {
   /** Part of every token's identity signature: a new one ends all sessions. */
@@ -66,6 +67,8 @@ export interface TokenSubject {
   multiFactor?: boolean
   /** Not positive: the token does not expire. Undefined: as the system's settings say. */
   lifetimeSeconds?: number
+  /** The one thing that the token is good for; absent: everything that its user may do. */
+  purpose?: TokenPurpose
 }
 
 const issuer = 'kazoo'
@@ -98,6 +101,19 @@ const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
 
 const refused = (reason?: unknown) =>
   failure('invalid_credentials', { message: 'invalid credentials', data: {} }, reason)
+
+/**
+ * The one spelling of a token: what its parts decode to, encoded again. Decoders also take padding, the other alphabet
+ * and unused bits that are set, so that the same bytes have many spellings; only this one is taken.
+ */
+const canonical = (token: string) =>
+  token
+    .split('.')
+    .map((part) => Buffer.from(part, 'base64url').toString('base64url'))
+    .join('.')
+
+/** What a token is ended by: a digest of its bytes. */
+const identityOf = (token: string) => sha256Hex(canonical(token)).slice(0, 32)
 
 const signatureOf = (system: SystemRecord, account: AccountRecord, user: UserRecord | undefined) =>
   createHmac('sha256', system.hidden.signatureSecret)
@@ -171,6 +187,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
   }
 
   const decode = async (token: string) => {
+    if (canonical(token) !== token) throw refused()
     try {
       return await checkSignature(token)
     } catch (error) {
@@ -205,7 +222,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     const now = await subjects(claims)
     if (known && isSame(known, now)) return known
     if (claims.identity_sig !== signatureOf(now.system, now.account, now.user)) throw refused()
-    const entry = { claims, hash: known?.hash ?? sha256Hex(token).slice(0, 32), ...now }
+    const entry = { claims, hash: known?.hash ?? identityOf(token), ...now }
     remember(verified, token, entry)
     return entry
   }
@@ -215,7 +232,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     if (await revocations.find(account.id, hash)) throw refused()
     if (user?.doc.enabled === false) throw refused()
     if (key && !isKeyAlive(key, clock.now())) throw refused()
-    assertEnabled(account)
+    await assertInService(store.records, account)
     const actor = { accountId: account.id, account, user, method: claims.method, claims, token }
     return key ? { ...actor, key } : actor
   }
@@ -239,6 +256,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       original,
       multiFactor,
       lifetimeSeconds,
+      purpose,
     }: TokenSubject): Promise<string> {
       const identity = await system()
       const key = await keys.get(systemScope, identity.hidden.currentKeyId)
@@ -258,6 +276,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
         ...(original ? { original_account_id: original.accountId } : {}),
         ...(original?.userId ? { original_owner_id: original.userId } : {}),
         ...(multiFactor ? { mfa_resp: true } : {}),
+        ...(purpose ? { purpose } : {}),
       }
       const pem = keyring.open(key.hidden.sealedPrivateKey, `signing_key/${key.id}`)
       return new SignJWT({ ...claims })
@@ -269,7 +288,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     async revoke(author: Author, { claims, token, accountId }: Actor) {
       if (!claims || !token) return
       const set = new ChangeSet(author)
-      const hash = sha256Hex(token).slice(0, 32)
+      const hash = identityOf(token)
       const exp = claims.exp
       revocations.insert(
         set,

@@ -13,6 +13,7 @@ const nothing: AreaTools = {
   store: unused,
   settings: unused,
   keyring: unused,
+  deriver: unused,
   tokens: unused,
   node: '',
   validate: unused,

@@ -4,6 +4,7 @@ import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts
 import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
+import { memberOf } from '../lib/member.ts'
 import type { Author } from '../storage/change-set.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answer/answers.ts'
@@ -107,6 +108,11 @@ const admitKey = ({ frame, clientAddress }: Exchange, key: ApiKeyRecord) => {
   frame.noteKeyUse(key)
 }
 
+const visitorOf = ({ clientAddress, frame, crossbar }: Exchange) => ({
+  clientAddress,
+  pledge: () => frame.throttle.pledgeSignIn(clientAddress, crossbar),
+})
+
 /** The credential is judged early; a bad one only counts where one is needed. */
 const authenticate: Step = async (exchange) => {
   const { envelope } = exchange.body
@@ -114,9 +120,7 @@ const authenticate: Step = async (exchange) => {
   exchange.credential = credential
   if (!credential) return
   try {
-    const actor = await exchange.frame.authenticate(credential, () =>
-      exchange.frame.throttle.pledgeSignIn(exchange.clientAddress, exchange.crossbar),
-    )
+    const actor = await exchange.frame.authenticate(credential, visitorOf(exchange))
     if (actor.key) admitKey(exchange, actor.key)
     exchange.actor = actor
   } catch (error) {
@@ -161,13 +165,20 @@ const resourceOf = ({ route, segments }: Exchange) => {
   return { endpoint: segments[at] ?? '', endpointArguments }
 }
 
+const isAnyIn = (data: unknown, keys: readonly string[]) =>
+  keys.some((key) => memberOf(data, key) !== undefined)
+
 const payTokens: Step = async (exchange) => {
   const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
   const { endpoint } = resourceOf(exchange)
   // Reading what is public is free; writing is not, with or without a token.
   const readsPublic = !actor && (method === 'GET' || method === 'HEAD')
-  const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic }
-  exchange.tokens = await frame.throttle.pay(fare, route?.spec.price, crossbar)
+  const price = route?.spec.price
+  // What a body brings that is still to be read is not known: it pays as if it were there.
+  const bringsSecret =
+    price?.is === 'secret' && (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
+  const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
+  exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
 }
 
 const refuseUnknownPaths: Step = (exchange) => {
@@ -198,6 +209,17 @@ const assertInScope = (key: ApiKeyRecord, { method }: Exchange, { spec }: Route,
   const reads = (method === 'GET' || method === 'HEAD') && !spec.acts
   if (isInScope(key, { area, access: reads ? 'read' : 'write', rule: spec.namedKeys })) return
   throw failure('forbidden', { cause: 'access denied by the scope of the API key' })
+}
+
+/** With a token that is for one thing nothing else is open: where none is asked for, its holder is nobody. */
+const holdToPurpose: Step = (exchange) => {
+  const { actor, route } = exchange
+  const purpose = actor?.claims?.purpose
+  if (purpose === undefined || !route) return
+  if (isPublic(exchange)) exchange.actor = undefined
+  else if (route.spec.servesPurpose !== purpose) {
+    throw failure('forbidden', { cause: 'the token is good for a new password and nothing else' })
+  }
 }
 
 const authorize: Step = async (exchange) => {
@@ -406,6 +428,7 @@ const steps: readonly Step[] = [
   refuseUnknownPaths,
   requireAccount,
   requireActor,
+  holdToPurpose,
   authorize,
   openWaitingBody,
   claimKey,

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { KeyRule } from '../auth/api-keys.ts'
-import type { AccountRecord, Actor } from '../auth/identity.ts'
+import type { AccountRecord, Actor, TokenPurpose } from '../auth/identity.ts'
 import type { Policy } from '../auth/policies.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
@@ -140,6 +140,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
    * request is carried out each time it is sent, whatever its Idempotency-Key.
    */
   tellsOnce?: boolean
+  /** What tokens that are for one thing may call it for; other routes are closed to them. */
+  servesPurpose?: TokenPurpose
   /** The price in throttling tokens, when it is not the ordinary one. */
   price?: Price
   run(call: Call<Path, Static<Body>, Found>): Promise<unknown> | unknown

@@ -67,6 +67,7 @@ const crossbar = section({
   }),
   user_auth_tokens: tokens(35),
   api_auth_tokens: tokens(35),
+  derivation_tokens: tokens(5),
   default_language: Type.String({ default: 'en-US' }),
   include_auth_token: flag(true, 'Echo the token in every answer'),
   allow_fetch_full_docs: flag(false, 'Let lists answer with whole records'),
@@ -82,7 +83,8 @@ const crossbar = section({
   reset_id_expiry_s: Type.Integer({ minimum: 1, default: 3600 }),
   recovery_ui_hosts: Type.Array(Type.String(), {
     default: [],
-    description: 'Hosts that a recovery mail may link to; empty: any, and whoever asks chooses',
+    description:
+      'Hosts that recovery mails may link to beside those of brands whose DNS is set up; `*`: whatever whoever asks says',
   }),
   mail_from: Type.String({
     default: 'crosspoint@localhost',
@@ -140,6 +142,35 @@ const auth = section({
   lock_account_on_failed_attempts: flag(false, 'Refuse sign-in after too many failures'),
   failed_attempts_until_lock: Type.Integer({ minimum: 1, default: 10 }),
   lock_s: Type.Integer({ minimum: 1, default: 600 }),
+  guesses_at_once: Type.Integer({
+    minimum: 1,
+    default: 100,
+    description:
+      'Wrong passwords for one account, of all networks that nobody signed in from, that are looked at in a burst',
+  }),
+  guesses_of_network: Type.Integer({
+    minimum: 1,
+    default: 20,
+    description: 'Those of them that one network may have',
+  }),
+  guesses_per_minute: Type.Integer({
+    minimum: 1,
+    default: 20,
+    description: 'Wrong passwords for one account that are looked at in the long run',
+  }),
+  derivation_threads: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 64,
+      description: 'Threads that check passwords, 32 MiB each while they do; absent: by cores, 4 at most',
+    }),
+  ),
+  derivations_waiting: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 64,
+    description: 'Passwords of one network, or for one account, that may wait to be checked; more get 429',
+  }),
   auth_modules: AuthModules,
 })
 
@@ -156,6 +187,11 @@ const bucketKeys = {
   tokens_fill_rate: Type.Integer({ minimum: 1, default: 10 }),
   tokens_fill_time: choice(['second', 'minute', 'hour', 'day'], { default: 'second' }),
   inactivity_timeout_s: Type.Integer({ minimum: 1, default: 600 }),
+  ipv6_site_factor: Type.Integer({
+    minimum: 1,
+    default: 8,
+    description: 'How many times the bucket of one IPv6 network (/64) the one of its whole site (/48) holds',
+  }),
 }
 
 const tokenBuckets = Type.Object(bucketKeys, {

@@ -321,8 +321,11 @@ describeEngines('changing an account', (engine) => {
   it('lets no ordinary user of the master account set them', async () => {
     const account = await world.account(world.acme)
     const clerk = await world.user(world.master)
-    const answer = await clerk.patch(account.path, { superduper_admin: true })
-    expect(answer.data).toMatchObject({ superduper_admin: false })
+    const answer = await world.unchanged(() => clerk.patch(account.path, { superduper_admin: true }))
+    expect(answer).toFailWith(403, 'forbidden', { message: 'forbidden' })
+    expect((await clerk.patch(world.master.path, { wnm_allow_additions: false })).data).toMatchObject({
+      wnm_allow_additions: true,
+    })
   })
 
   it('tells how the account is billed, as the caller sees it', async () => {

@@ -394,7 +394,7 @@ describeEngines('notifications', (engine) => {
     await world.anonymous.put('/v2/user_auth/recovery', {
       username: 'zoe',
       account_realm: customer.realm,
-      ui_url: 'https://ui.acme.test/',
+      ui_url: 'https://localhost/',
     })
     await world.deliverMail()
     expect(zoe.username).toBe('zoe')

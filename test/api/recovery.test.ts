@@ -1,5 +1,6 @@
 // A way back in by mail.
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { mailsIn, mailsTo, textOf } from '../support/outbox.ts'
 import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world.ts'
 
@@ -8,10 +9,17 @@ const uiUrl = 'https://ui.acme.test/login'
 const sentence =
   'Request for password recovery handled: if the user exists and has a mail address, a mail is on its way'
 
+const forAPassword = {
+  message: 'forbidden',
+  cause: 'the token is good for a new password and nothing else',
+}
+
 const resetIdIn = (mail: string | undefined) => /recovery=([0-9a-f]+)/.exec(textOf(mail ?? ''))?.[1] ?? ''
 
 describeEngines('password recovery', (engine) => {
-  const world = useWorld(engine)
+  const world = useWorld(engine, ({ configure }) =>
+    configure('crossbar', { recovery_ui_hosts: ['ui.acme.test'] }),
+  )
 
   /** Somebody with a mail address, and how they ask. */
   const forgetful = async (fields: Record<string, unknown> = {}) => {
@@ -65,7 +73,7 @@ describeEngines('password recovery', (engine) => {
       },
     })
     const session = world.clientWithToken(answer.body.auth_token ?? '')
-    expect(await session.get(zoe.person.path)).toSucceed()
+    expect(await session.get(zoe.person.path)).toFailWith(403, 'forbidden', forAPassword)
     expect(await userOf(zoe.person)).toMatchObject({ require_password_update: true })
     const again = await world.unchanged(() => world.anonymous.post(path, { reset_id: resetId }))
     expect(again).toFailWith(400, 'validation error', {
@@ -175,11 +183,57 @@ describeEngines('password recovery', (engine) => {
   })
 
   it('links only to the hosts that the operator names', async () => {
-    await world.configure('crossbar', { recovery_ui_hosts: ['ui.acme.test'] })
     const zoe = await forgetful()
-    expect(await zoe.ask({ ui_url: 'https://ui.acme.test.evil.test/' })).toBreak({ ui_url: ['forbidden'] })
+    const refused = await world.unchanged(() => zoe.ask({ ui_url: 'https://ui.acme.test.evil.test/' }))
+    expect(refused).toBreak({ ui_url: ['forbidden'] })
     expect(await zoe.ask()).toSucceedWith(sentence)
     await world.configure('crossbar', { recovery_ui_hosts: [] })
+    expect(await zoe.ask()).toBreak({ ui_url: ['forbidden'] })
+    await world.configure('crossbar', { recovery_ui_hosts: ['*'] })
+    expect(await zoe.ask({ ui_url: 'https://anywhere.test/' })).toSucceedWith(sentence)
+    await world.configure('crossbar', { recovery_ui_hosts: ['ui.acme.test'] })
+  })
+
+  it('opens a session that is good for a new password of its user and for nothing else', async () => {
+    const zoe = await forgetful({ priv_level: 'admin' })
+    const other = await world.user(zoe.account)
+    const answer = await world.anonymous.post(path, { reset_id: await resetIdFor(zoe) })
+    const session = world.clientWithToken(answer.body.auth_token ?? '')
+    const { path: own } = zoe.person
+    const attempts = [
+      () => session.get(zoe.account.path),
+      () => session.get(own),
+      () => session.get('/v2/token_auth'),
+      () => session.put('/v2/auth', {}, { envelope: { action: 'refresh_token' } }),
+      () => session.get(`${zoe.account.path}/api_key`),
+      () => session.patch(own, { first_name: 'Other' }),
+      () => session.patch(own, { password: 'Fresh-secret-1', email: 'mine@evil.test' }),
+      () => session.patch(own, { require_password_update: false }),
+      () => session.patch(other.path, { password: 'Fresh-secret-1' }),
+      () => session.post(own, { first_name: 'Z', last_name: 'Z', password: 'Fresh-secret-1' }),
+      () => session.delete(own),
+    ]
+    for (const attempt of attempts) {
+      expect(await world.unchanged(attempt)).toFailWith(403, 'forbidden', forAPassword)
+    }
+    expect(await session.patch(own, { password: 'Fresh-secret-1' })).toSucceed()
+  })
+
+  it('leaves the second factor to the next sign-in', async () => {
+    const zoe = await forgetful()
+    const provider = { name: 'Codes', provider_name: 'otp', enabled: true }
+    await world.operator.put(`${zoe.account.path}/multi_factor`, provider)
+    const factor = { cb_user_auth: { multi_factor: { enabled: true } } }
+    await world.operator.post(`${zoe.account.path}/security`, { auth_modules: factor })
+    const answer = await world.anonymous.post(path, { reset_id: await resetIdFor(zoe) })
+    const session = world.clientWithToken(answer.body.auth_token ?? '')
+    expect(await session.patch(zoe.person.path, { password: 'Fresh-secret-1' })).toSucceed()
+    const login = { credentials: credentialsOf('zoe', 'Fresh-secret-1'), account_realm: zoe.account.realm }
+    expect(await world.anonymous.put('/v2/user_auth', login)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+      multi_factor_request: { provider_name: 'otp', enrolled: false },
+      user_id: zoe.person.id,
+    })
   })
 
   it('forgets the reset ids of a user who is deleted', async () => {
@@ -202,5 +256,62 @@ describeEngines('password recovery', (engine) => {
       account_realm: zoe.account.realm,
     })
     expect(login).toSucceed()
+  })
+})
+
+describeEngines('the link of a recovery mail', (engine) => {
+  let dns: DnsServer
+  const world = useWorld(engine, undefined, async () => {
+    dns = await startDnsServer()
+    return { dnsServers: [dns.text] }
+  })
+
+  afterAll(() => dns.close())
+
+  /** A customer of a reseller whose brand lives at this domain. */
+  const branded = async (domain: string) => {
+    const reseller = await world.account(world.master)
+    await world.operator.put(`${reseller.path}/reseller`, {})
+    await world.operator.put(`${reseller.path}/whitelabel`, { domain })
+    const customer = await world.account(reseller)
+    const email = `zoe@${customer.realm}`
+    await world.user(customer, { username: 'zoe', email, send_email_on_creation: false })
+    const ask = (host: string, realm = customer.realm) =>
+      world.anonymous.put(path, { username: 'zoe', account_realm: realm, ui_url: `https://${host}/login` })
+    const mails = async () => {
+      await world.deliverMail()
+      return mailsTo(world.place.dataDir, email)
+    }
+    return { reseller, customer, ask, mails }
+  }
+
+  const setUp = (domain: string) =>
+    dns.set({ type: 'CNAME', name: `portal.${domain}`, data: 'portal.example.com' })
+
+  it("leads to a brand's host once its DNS is set up, for those below the brand", async () => {
+    const brand = await branded('brand.test')
+    expect(await brand.ask('portal.brand.test')).toSucceedWith(sentence)
+    expect(await brand.mails()).toEqual([])
+    setUp('brand.test')
+    expect(await brand.ask('portal.brand.test')).toSucceedWith(sentence)
+    expect(await brand.mails()).toHaveLength(1)
+    expect(await brand.ask('evil.test')).toBreak({ ui_url: ['forbidden'] })
+    const other = await branded('other.test')
+    expect(await other.ask('portal.brand.test')).toSucceedWith(sentence)
+    expect(await other.mails()).toEqual([])
+  })
+
+  it('is not for ordinary users to choose, by the domain of the brand', async () => {
+    const { reseller } = await branded('third.test')
+    const rita = await world.user(reseller)
+    const answer = await world.unchanged(() =>
+      rita.post(`${reseller.path}/whitelabel`, { domain: 'evil.test' }),
+    )
+    expect(answer).toFailWith(400, 'validation error', {
+      domain: { forbidden: { message: 'Only an admin may change this', cause: 'domain' } },
+    })
+    expect(
+      await rita.post(`${reseller.path}/whitelabel`, { domain: 'third.test', company_name: 'T' }),
+    ).toSucceed()
   })
 })

@@ -91,6 +91,35 @@ describeEngines('throttling', (engine) => {
     expect(await stranger.get(users())).toFailWith(401, 'invalid credentials')
   })
 
+  it('counts an IPv6 network as one, and a site of many networks as eight', async () => {
+    const client = (network: number, host: number) =>
+      world.ada.with({ 'x-forwarded-for': `2001:db8:7:${network.toString(16)}::${host.toString(16)}` })
+    let host = 0
+    const inNetwork = (network: number) =>
+      passing(() => {
+        host += 1
+        return client(network, host).get(users())
+      })
+    const each: number[] = []
+    for (let network = 1; network <= 9; network += 1) each.push(await inNetwork(network))
+    expect(each).toEqual([100, 100, 100, 100, 100, 100, 100, 100, 0])
+    expect(await world.ada.with({ 'x-forwarded-for': '2001:db8:8::1' }).get(users())).toSucceed()
+  }, 60_000)
+
+  it('asks more for a password, which has to be derived', async () => {
+    const client = caller()
+    const name = { first_name: 'New', last_name: 'Comer' }
+    expect((await client.put(users(), name)).body.tokens).toEqual({ consumed: 1, remaining: 99 })
+    const withPassword = await client.put(users(), { ...name, password: 'a-secret' })
+    expect(withPassword.body.tokens).toEqual({ consumed: 6, remaining: 93 })
+    const changed = await client.patch(`${users()}/${withPassword.data.id}`, { password: 'another' })
+    expect(changed.body.tokens).toEqual({ consumed: 6, remaining: 87 })
+    await world.configure('crossbar', { derivation_tokens: 20 })
+    const dearer = await client.patch(`${users()}/${withPassword.data.id}`, { password: 'a third' })
+    expect(dearer.body.tokens).toEqual({ consumed: 21, remaining: 66 })
+    await world.configure('crossbar', { derivation_tokens: 5 })
+  })
+
   it('opens no bucket for an account that does not exist', async () => {
     const here = fresh()
     const client = world.ada.with(here)
@@ -318,6 +347,18 @@ describeEngines('bucket sizes', (engine) => {
       expect(await passing(get)).toBe(2)
     })
     expect(await passing(caller())).toBe(100)
+  })
+
+  it('of IPv6 sites are so many times those of their networks', async () => {
+    const from = (address: string) => world.ross.with({ 'x-forwarded-for': address })
+    await sized({ max_bucket_tokens: 4, ipv6_site_factor: 2 }, async () => {
+      for (const [network, most] of [
+        ['2001:db8:9:1::1', 4],
+        ['2001:db8:9:2::1', 4],
+        ['2001:db8:9:3::1', 0],
+      ] as const)
+        expect(await passing(() => from(network).get(world.acme.path))).toBe(most)
+    })
   })
 
   it('can be set for this application alone', async () => {

@@ -67,12 +67,12 @@ describeEngines('token restrictions', (engine) => {
     expect(await key.get(account.path)).toFailWith(403, 'forbidden', denied)
   })
 
-  it('of the system hold where an account has none of its own, and never for the operator', async () => {
+  it('of the system hold where an account has none of its own, and never for an operator', async () => {
     const { account, user, restrict } = await place()
     await world.configure('crossbar.token_restrictions', {
       cb_user_auth: { user: { users: [{ rules: { '/': ['GET'] } }] } },
     })
-    const clerk = await world.user(world.master)
+    const clerk = await world.admin(world.master)
     expect(await user.get(`${account.path}/users`)).toSucceed()
     expect(await user.get(account.path)).toFailWith(403, 'forbidden', denied)
     expect(await clerk.get(account.path)).toSucceed()

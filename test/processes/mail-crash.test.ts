@@ -72,7 +72,7 @@ describeEngines('a server that sends mail', (engine) => {
     // It takes mails without ever saying so: none counts as delivered, and no attempt ends before the kill.
     smtp.fallSilent()
     expect(await welcomeAll(session)).toBeLessThan(soonMs)
-    const recovery = { username: people[0], account_name: 'master', ui_url: 'https://ui.test/login' }
+    const recovery = { username: people[0], account_name: 'master', ui_url: 'https://localhost/login' }
     expect((await session.admin.put('/v2/user_auth/recovery', recovery)).status).toBe(201)
     server.process.kill('SIGKILL')
     await once(server.process, 'exit')

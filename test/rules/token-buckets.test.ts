@@ -273,6 +273,7 @@ describe('bucket settings', () => {
       fillTokens: 10,
       fillMilliseconds: 1000,
       inactivityMilliseconds: 600_000,
+      siteFactor: 8,
     }
     for (const document of [
       undefined,
@@ -302,6 +303,7 @@ describe('bucket settings', () => {
       fillTokens: 5,
       fillMilliseconds: 3_600_000,
       inactivityMilliseconds: 60_000,
+      siteFactor: 8,
     })
     expect(of({ default: { max_bucket_tokens: 50, default: { max_bucket_tokens: 60 } } }).maxTokens).toBe(60)
   })
@@ -314,6 +316,7 @@ describe('bucket settings', () => {
       fillTokens: 5,
       fillMilliseconds: 60_000,
       inactivityMilliseconds: 600_000,
+      siteFactor: 8,
     }
     expect(of({ default: { ...general, crossbar: override } })).toEqual(expected)
     expect(of({ default: general, crossbar: override })).toEqual(expected)

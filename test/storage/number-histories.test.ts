@@ -133,7 +133,12 @@ describeEngines('any history of a few numbers', (engine) => {
       const caller = await areas.accounts.get(ids[by])
       const account = await areas.accounts.get(ids[at])
       const view = numbers.view()
-      const request = { by: { accountId: caller.id, account: caller }, author, account, number }
+      const request = {
+        by: { accountId: caller.id, account: caller, user: undefined },
+        author,
+        account,
+        number,
+      }
       const before = await view.get(number)
       const plan = await (async (): Promise<NumberPlan | undefined> => {
         if (one.what === 'create') {
@@ -183,7 +188,11 @@ describeEngines('any history of a few numbers', (engine) => {
         await checkAll(texts)
         const view = numbers.view()
         const left = [...(await numbers.store.findSeveral(texts)).keys()]
-        const request = { by: { accountId: master.id, account: master }, author, reach: 'tree' as const }
+        const request = {
+          by: { accountId: master.id, account: master, user: undefined },
+          author,
+          reach: 'tree' as const,
+        }
         for (const number of left) {
           await numbers.commit(await numbers.plan.remove(view, { ...request, account: master, number }))
         }

@@ -34,7 +34,7 @@ describeEngines('a write that relies on an account', (engine) => {
     const owner = await world.account(world.reseller)
     const asItWas = await accounts.get(owner.id)
     const plan = await numbers.plan.create(numbers.view(), {
-      by: { accountId: master.id, account: master },
+      by: { accountId: master.id, account: master, user: undefined },
       author,
       account: asItWas,
       number: '+14155559901',

@@ -113,7 +113,7 @@ const samples: Samples = {
   [`PUT ${onAccount}/auth`]: ending,
   [`PUT ${onAccount}/users/{user_id}/auth`]: ending,
   'PUT /v2/user_auth/recovery': {
-    data: { username: 'uli', account_name: 'Acme', ui_url: 'https://example.test/' },
+    data: { username: 'uli', account_name: 'Acme', ui_url: 'https://localhost/' },
   },
   'GET /v2/auth/tokeninfo': { query: { token: 'sample' } },
   'PUT /v2/auth/keys/{key_id}': { data: {}, envelope: { action: 'reset_private_key' } },

@@ -1,4 +1,11 @@
-import { type AccountRecord, type Actor, isAccountAdmin, isSuperduper } from '../../auth/identity.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  isAbove,
+  isAccountAdmin,
+  isSuperduper,
+  isWithin,
+} from '../../auth/identity.ts'
 import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
@@ -269,9 +276,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     async assertMayMove(actor: Actor, account: AccountRecord, target: AccountRecord) {
       if (isSuperduper(actor)) return
       const { allow_move: rule } = await settings.of('crossbar.accounts')
-      const isAbove = (other: AccountRecord) =>
-        other.hidden.tree.includes(actor.accountId) || other.id === actor.accountId
-      const isCommon = account.hidden.tree.includes(actor.accountId) && isAbove(target)
+      const isCommon = isAbove(actor, account) && isWithin(actor, target)
       if (rule !== 'tree' || !isCommon) throw failure('forbidden', {})
     },
 

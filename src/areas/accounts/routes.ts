@@ -55,11 +55,11 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
   const subject = ({ account }: { account: AccountRecord }) =>
     Promise.resolve({ revision: account.revision, doc: { ...account.doc, enabled: account.hidden.enabled } })
 
-  /** `enabled` is an ancestor's to change; the operator's flags only the operator's, with PATCH. */
+  /** `enabled` is an ancestor's to change, so nobody's for the master account; the operator's flags only the operator's, with PATCH. */
   const privilegesIn = (call: Call<string, Json>): Privileged => {
     const { account, actor, data } = call
     const sent = sentKeys(call)
-    const above = account.id !== actor.accountId
+    const above = account.id !== actor.accountId && account.hidden.tree.length > 0
     const operator = call.request.method === 'PATCH' && accounts.isOperator(actor)
     return {
       ...(above && 'enabled' in sent ? { enabled: data.enabled === true } : {}),

@@ -36,8 +36,6 @@ const readerOf = (actor: Actor, account: AccountRecord): Reader => ({
   userId: actor.user?.id,
 })
 
-const isOperator = (actor: Actor) => isSuperduper(actor) && privLevelOf(actor) === 'admin'
-
 export type Alerts = ReturnType<typeof createAlerts>
 
 /** What people are to be told: by somebody, or because something of their account is not as it should be. */
@@ -73,7 +71,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
   const visible = async (actor: Actor, account: AccountRecord, id: string) => {
     const alert = await alerts.find(systemScope, id)
     if (!alert || isExpired(alert.doc, now())) return undefined
-    if (isOperator(actor)) return alert
+    if (isSuperduper(actor)) return alert
     const isFor = keyFor(alert.doc, new Set(textsFor(readerOf(actor, account))))
     return isFor && !(await hiddenBy(actor)).includes(id) ? alert : undefined
   }
@@ -102,7 +100,7 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
   }
 
   const mayRemove = (actor: Actor, account: AccountRecord, alert: AlertStored) =>
-    isOperator(actor) || (privLevelOf(actor) === 'admin' && isOnlyFor(alert.doc, account.id))
+    isSuperduper(actor) || (privLevelOf(actor) === 'admin' && isOnlyFor(alert.doc, account.id))
 
   const removeEnded = async () => {
     const first = await alerts.firstToEnd(perRound)

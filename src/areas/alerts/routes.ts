@@ -1,4 +1,4 @@
-import { accountMember, superduperAdmin } from '../../auth/policies.ts'
+import { accountMember, superduper } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { shortListing } from '../../http/answer/listing.ts'
 import { del, get, put, type Route } from '../../http/route.ts'
@@ -25,7 +25,7 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
   }),
   put(all, {
     summary: 'Tell people something, of this account or of others',
-    allow: superduperAdmin,
+    allow: superduper,
     subject: () => alerts.assertEnabled(),
     body: Alert,
     prepare: knownKeys,

@@ -1,7 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 import { type ApiKeyDoc, type ApiKeyRecord, isFromAllowedNetwork, isKeyAlive } from '../../auth/api-keys.ts'
-import { type AccountRecord, type Actor, accountKind, assertEnabled } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, accountKind } from '../../auth/identity.ts'
 import { sha256Hex } from '../../auth/keyring.ts'
+import { assertInService } from '../../auth/standing.ts'
 import type { Afterwards } from '../../jobs/afterwards.ts'
 import { failure, hasProblems, invalid, type Problems } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
@@ -61,7 +62,7 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
     if (!account || !isAlive(key)) throw refused()
     const { enabled } = await security.policyOf(account, 'cb_api_auth')
     if (!enabled) throw refused()
-    assertEnabled(account)
+    await assertInService(records, account)
     const unsigned = { user: undefined, claims: undefined, token: undefined }
     return { accountId: account.id, account, key, method: 'cb_api_auth', ...unsigned }
   }

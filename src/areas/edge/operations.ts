@@ -1,4 +1,4 @@
-import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, isAbove, isSuperduper } from '../../auth/identity.ts'
 import type { AccessLists } from '../access-lists/operations.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
@@ -19,8 +19,7 @@ interface Sender {
   device: DeviceRecord | undefined
 }
 
-const isAbove = (actor: Actor, { hidden }: AccountRecord) =>
-  isSuperduper(actor) || hidden.tree.includes(actor.accountId)
+const mayAsk = (actor: Actor, account: AccountRecord) => isSuperduper(actor) || isAbove(actor, account)
 
 const isInRealm = ({ doc }: DeviceRecord, realm: string) =>
   (doc.sip?.realm ?? realm).toLowerCase() === realm.toLowerCase()
@@ -63,7 +62,7 @@ export const createEdge = ({ accounts, devices, accessLists, rateLimits }: Tools
     async decide(actor: Actor, question: EdgeQuestion): Promise<EdgeAnswer> {
       const { address, userAgent } = question
       const sender = await senderOf(question)
-      if (!sender || !isAbove(actor, sender.account)) return stranger(question)
+      if (!sender || !mayAsk(actor, sender.account)) return stranger(question)
       const { account, device } = sender
       const { realm: realmList, device: deviceList } = await listsOf(sender)
       return {

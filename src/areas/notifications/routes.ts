@@ -1,4 +1,4 @@
-import { accountAdmin, resellerAdmin, superduperAdmin } from '../../auth/policies.ts'
+import { accountAdmin, resellerAdmin, superduper } from '../../auth/policies.ts'
 import { Answer, FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { shortListing } from '../../http/answer/listing.ts'
 import { timeWindow } from '../../http/answer/time-window.ts'
@@ -46,8 +46,8 @@ const levelRoutes = (
   place: '/v2' | '/v2/accounts/{account_id}',
 ): Route[] => {
   const isAccount = place !== '/v2'
-  const reads = isAccount ? accountAdmin : superduperAdmin
-  const writes = isAccount ? resellerAdmin : superduperAdmin
+  const reads = isAccount ? accountAdmin : superduper
+  const writes = isAccount ? resellerAdmin : superduper
   const all = `${place}/notifications`
   const one = `${all}/{notification_id}` as '/v2/notifications/{notification_id}'
   const log = `${all}/smtplog` as const

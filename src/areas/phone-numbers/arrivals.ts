@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, isSuperduper } from '../../auth/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import { newId } from '../../lib/ids.ts'
@@ -18,7 +18,6 @@ import {
   type Creation,
   type Found,
   foundRecord,
-  isOperator,
   type NumberPlan,
   type NumberRequest,
   noFacts,
@@ -132,7 +131,7 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
     const dressed = await features.apply(set, found.number, facts, {
       before: found.stored,
       asked: fields !== undefined && carrier === placed.carrier,
-      isOperator: isOperator(by),
+      isOperator: isSuperduper(by),
     })
     return { ...(await settle(view, set, found, dressed)), ...order }
   }
@@ -164,7 +163,7 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
     const dressed = await features.apply(set, number, withFields(ported, fields, by), {
       before: undefined,
       asked: true,
-      isOperator: isOperator(by),
+      isOperator: isSuperduper(by),
     })
     return settle(view, set, { number, stored: undefined }, dressed)
   }

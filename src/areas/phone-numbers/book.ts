@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, isSuperduper } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -8,12 +8,11 @@ import type { NumberPlanning } from './numbering/operations.ts'
 import {
   type Existing,
   type Found,
-  isAt,
-  isOperator,
   type NumberCaller,
   type NumberPlan,
   type NumberRequest,
   noFacts,
+  reaches,
 } from './requests.ts'
 import { mayMove, type Standing } from './rules.ts'
 import { createNumberStore, type NumberRecord } from './store.ts'
@@ -46,10 +45,10 @@ export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
   const numbers = createNumberStore(store)
 
   const standingOf = async (by: NumberCaller, ownerId: string, target: AccountRecord): Promise<Standing> => ({
-    isOperator: isOperator(by),
-    isAboveOwner: ownerId !== '' && isAt(by.accountId, await findAccount(ownerId)),
+    isOperator: isSuperduper(by),
+    isAboveOwner: ownerId !== '' && reaches(by, await findAccount(ownerId)),
     isBelowOwner: ownerId !== '' && by.account.hidden.tree.includes(ownerId),
-    isAboveTarget: isAt(by.accountId, target),
+    isAboveTarget: reaches(by, target),
   })
 
   const draft = async (number: string, stored: NumberRecord | undefined, facts: NumberFacts) =>
@@ -102,12 +101,13 @@ export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
     const missing = failure('number_not_found', { number })
     if (!stored) throw missing
     if (stored.accountId === '') {
-      if (isOperator(request.by)) return stored
+      if (isSuperduper(request.by)) return stored
       throw missing
     }
     if (stored.accountId === request.account.id) return stored
     const owner = request.reach === 'tree' ? await findAccount(stored.accountId) : undefined
-    if (!isAt(request.account.id, owner)) throw missing
+    const isBelow = owner?.hidden.tree.includes(request.account.id) === true
+    if (!isBelow || !(isSuperduper(request.by) || reaches(request.by, owner))) throw missing
     return stored
   }
 

@@ -1,3 +1,4 @@
+import { isSuperduper } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import { mergeObject } from '../../lib/json-merge.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -7,7 +8,7 @@ import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
 import { carrierIn, withFields } from './fields.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
-import { foundRecord, isOperator, type NumberPlan, noFacts, type Update, type Use } from './requests.ts'
+import { foundRecord, type NumberPlan, noFacts, type Update, type Use } from './requests.ts'
 import { mobileCarrier } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 import { createNumberView, type NumberView } from './view.ts'
@@ -123,7 +124,7 @@ export const createChanges = ({ features, book, planning }: Tools) => {
       const dressed = await features.apply(set, stored.id, written, {
         before: stored,
         asked: carrier === stored.carrier,
-        isOperator: isOperator(by),
+        isOperator: isSuperduper(by),
       })
       return settle(view, set, foundRecord(stored.id, stored), dressed)
     },

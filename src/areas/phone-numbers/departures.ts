@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, isSuperduper } from '../../auth/identity.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import { newId } from '../../lib/ids.ts'
@@ -9,7 +9,7 @@ import type { NumberFacts } from './draft.ts'
 import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
 import { addReturn, awaiting } from './orders.ts'
-import { type CarrierDesk, type Existing, foundRecord, isOperator, type NumberPlan } from './requests.ts'
+import { type CarrierDesk, type Existing, foundRecord, type NumberPlan } from './requests.ts'
 import { earlierHolders, isLocal, isReleasable, type NumberState, releaseOf } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 import type { NumberView } from './view.ts'
@@ -125,7 +125,7 @@ export const createDepartures = ({ clock, settings, features, desk, book, findAc
     /** Out of the inventory, whatever its state: the operator's right. */
     async remove(view: NumberView, request: Existing): Promise<NumberPlan> {
       const stored = await own(view, request)
-      if (!isOperator(request.by)) throw failure('number_forbidden', {})
+      if (!isSuperduper(request.by)) throw failure('number_forbidden', {})
       assertFree(stored)
       const set = setOf(request)
       features.strip(set, stored)

@@ -1,11 +1,12 @@
 // What of a request becomes part of a number.
 
+import { isSuperduper } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { moduleOf, numberModules } from './carriers/names.ts'
 import type { NumberFacts } from './draft.ts'
 import { tidyFields } from './features/rules.ts'
-import { isOperator, type NumberCaller } from './requests.ts'
+import type { NumberCaller } from './requests.ts'
 import { publicFields } from './rules.ts'
 
 const isListOfTexts = (value: unknown): value is string[] =>
@@ -32,7 +33,7 @@ export const carrierIn = (
   const name = fields.carrier_name
   if (typeof name !== 'string') return current
   const module = moduleOf(name)
-  if (!isOperator(by)) {
+  if (!isSuperduper(by)) {
     if (repeating === 'allowed' && module === current) return current
     throw failure('number_forbidden', { cause: 'feature carrier_name is not available' })
   }
@@ -43,5 +44,5 @@ export const carrierIn = (
 export const withFields = (facts: NumberFacts, fields: Json, by: NumberCaller): NumberFacts => ({
   ...facts,
   doc: tidyFields(publicFields(fields, facts.hidden.deviceId ? facts.doc : {})),
-  hidden: { ...facts.hidden, ...ownLists(fields, isOperator(by)) },
+  hidden: { ...facts.hidden, ...ownLists(fields, isSuperduper(by)) },
 })

@@ -1,4 +1,4 @@
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, isSuperduper, isWithin } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import type { NumberCaller, Numbers } from './operations.ts'
 import type { NumberState } from './rules.ts'
@@ -20,16 +20,14 @@ export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
 
   return {
     /** The owner of a number, told to the owner and those above. Others do not learn whose it is. */
-    async identify({ account, accountId }: NumberCaller, text: string) {
+    async identify(by: NumberCaller, text: string) {
       const number = await numbers.reconcile(text)
       const found = await numbers.findAnywhere(number)
       if (!found) throw failure('number_not_found', { number })
       if (found.accountId === '')
         throw failure('number_unassigned', { data: { cause: 'unassigned', number } })
       const owner = await findAccount(found.accountId)
-      const isAbove =
-        account.hidden.isSuperduper || owner?.id === accountId || owner?.hidden.tree.includes(accountId)
-      if (!owner || !isAbove) throw failure('number_not_found', { number })
+      if (!owner || !(isSuperduper(by) || isWithin(by, owner))) throw failure('number_not_found', { number })
       if (!serving.has(found.state)) throw unassigned('not_in_service', owner.id, number)
       if (!owner.hidden.enabled) throw unassigned('account_disabled', owner.id, number)
       return { account_id: owner.id, number }

@@ -1,5 +1,5 @@
 // What is asked for of numbers, and what is planned then.
-import type { AccountRecord } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, isSuperduper, isWithin } from '../../auth/identity.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Carrier, Offer } from './carriers/carrier.ts'
@@ -8,10 +8,7 @@ import type { StateBefore } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 
 /** With whose rights something is done. An actor is one. */
-export interface NumberCaller {
-  accountId: string
-  account: AccountRecord
-}
+export type NumberCaller = Pick<Actor, 'accountId' | 'account' | 'user'>
 
 export interface NumberRequest {
   by: NumberCaller
@@ -97,12 +94,11 @@ export const foundRecord = (number: string, stored: NumberRecord): Found => ({
   state: stored.state,
 })
 
-export const isOperator = ({ account }: NumberCaller) => account.hidden.isSuperduper
-
 export const rightsOf = (by: NumberCaller) => ({
-  isOperator: isOperator(by),
+  isOperator: isSuperduper(by),
   allowsAdditions: by.account.hidden.allowsNumberAdditions,
 })
 
-export const isAt = (accountId: string, account: AccountRecord | undefined) =>
-  account !== undefined && (account.id === accountId || account.hidden.tree.includes(accountId))
+/** Whether the caller may deal with the account that owns a number. */
+export const reaches = (by: NumberCaller, owner: AccountRecord | undefined) =>
+  owner !== undefined && isWithin(by, owner)

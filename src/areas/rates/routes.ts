@@ -1,5 +1,5 @@
 import { type AccountRecord, isSuperduper } from '../../auth/identity.ts'
-import { accountMember, anyToken, superduperAdmin } from '../../auth/policies.ts'
+import { accountMember, anyToken, superduper } from '../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { collectionListing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
@@ -63,7 +63,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
     return asked ?? own
   }
 
-  const admin = { allow: superduperAdmin }
+  const admin = { allow: superduper }
   const judge = ({ data }: { data: Partial<Rate> }) => Promise.resolve(rates.judge(data))
   const writing = { ...admin, subject, body: Rate, answers: RateRecord, query: placeQuery, judge }
   const asking = { answers: NumberRate, fails: ['no_rate'] as const }

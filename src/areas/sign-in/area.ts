@@ -8,6 +8,7 @@ import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { securityArea } from '../security/area.ts'
 import { usersArea } from '../users/area.ts'
 import { userLeaving } from '../users/signals.ts'
+import { whitelabelArea } from '../whitelabel/area.ts'
 import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
@@ -30,20 +31,21 @@ export const signInArea = area({
     security: securityArea,
     apiKeys: apiKeysArea,
     attempts: loginAttemptsArea,
+    brands: whitelabelArea,
   },
   failures: signInFailures,
   notices: signInNotices,
   create(
     tools,
-    { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, apiKeys, attempts },
+    { accounts, phoneNumbers, users, multiFactor, security: { security, lock }, apiKeys, attempts, brands },
   ) {
-    const { tokens } = tools
+    const { store, tokens } = tools
     const { accountOf: accountOfNumber } = phoneNumbers.identity
     const resets = createResets(tools)
     const signIn = createSignIn({ ...tools, accounts, security, apiKeys, accountOfNumber })
     const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts })
-    const impersonation = createImpersonation({ signIn, attempts })
-    const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts })
+    const impersonation = createImpersonation({ store, signIn, attempts })
+    const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
     return {
       offers: { ...signIn, admitsPassword: login.admitsPassword },
       routes: [

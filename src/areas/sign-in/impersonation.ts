@@ -1,9 +1,12 @@
-import { type AccountRecord, type Actor, assertEnabled, type UserRecord } from '../../auth/identity.ts'
+import type { AccountRecord, Actor, UserRecord } from '../../auth/identity.ts'
+import { assertInService } from '../../auth/standing.ts'
 import { invalid } from '../../lib/failure.ts'
+import type { Store } from '../../storage/store.ts'
 import type { LoginAttempts, Visit } from '../login-attempts/operations.ts'
 import type { Session, SignIn } from './operations.ts'
 
 interface Tools {
+  store: Store
   signIn: SignIn
   attempts: LoginAttempts
 }
@@ -17,10 +20,10 @@ const originalOf = ({ accountId, user, claims }: Actor) => {
 export type Impersonation = ReturnType<typeof createImpersonation>
 
 /** Acting as another user, in that user's name and with that user's rights. */
-export const createImpersonation = ({ signIn, attempts }: Tools) => ({
+export const createImpersonation = ({ store, signIn, attempts }: Tools) => ({
   /** No second factor is asked for. It is always kept who did it. */
   async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
-    assertEnabled(account)
+    await assertInService(store.records, account)
     if (user.doc.enabled === false) {
       throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
     }

@@ -1,6 +1,8 @@
 import { type DigestMethod, isDigest } from '../../auth/credentials.ts'
-import { type AccountRecord, assertEnabled, type UserRecord } from '../../auth/identity.ts'
+import type { Deriver } from '../../auth/deriving/deriver.ts'
+import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import { type KeyPlace, keyHolder } from '../../auth/key-holder.ts'
+import { assertInService } from '../../auth/standing.ts'
 import { type Failure, failure, hasProblems } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Store } from '../../storage/store.ts'
@@ -14,6 +16,7 @@ import type { AccountNames, Session, SignIn } from './operations.ts'
 
 interface Tools {
   store: Store
+  deriver: Deriver
   users: Users
   signIn: SignIn
   security: Security
@@ -32,6 +35,11 @@ export interface Credentials extends AccountNames {
   method?: string | undefined
   /** A code of the second factor, a recovery code, or what a passkey answered, as JSON. */
   multi_factor_response?: string
+}
+
+interface Proof {
+  method: DigestMethod
+  digest: string
 }
 
 /** Somebody whose first factor was right. */
@@ -60,13 +68,25 @@ export type Login = ReturnType<typeof createLogin>
 
 /** Signing in with the digest of a user name and password, and a second factor where one is asked for. */
 export const createLogin = (tools: Tools) => {
-  const { store, users, signIn, security, lock, providers, factors, passkeys, attempts, validate } = tools
+  const { store, deriver, users, signIn, security, lock, providers, factors, passkeys, attempts, validate } =
+    tools
+  const { guesses } = deriver
   // Where no account is found the same work is done for nobody, so that the time tells nothing.
   const nobody: KeyPlace = { accountId: '0'.repeat(32), salt: randomHex(16) }
 
-  const holderOf = async (place: KeyPlace, method: DigestMethod, digest: string) => {
-    const holder = await keyHolder(store.records, place, method, digest)
+  const holderOf = async (visit: Visit, place: KeyPlace, proof: Proof) => {
+    const asker = deriver.visitor(place.accountId, visit.clientAddress)
+    const holder = await keyHolder({ records: store.records, deriver }, asker, place, proof)
     return holder && users.find(place.accountId, holder.id)
+  }
+
+  /** Looks as if there were such an account. */
+  const guessAtNobody = async (visit: Visit, login: Credentials, proof: Proof) => {
+    const { phone_number, account_realm, realm, account_name, account_id } = login
+    const called = [phone_number, account_realm, realm, account_name, account_id].join('/').toLowerCase()
+    await guesses.assertFew(called, visit.clientAddress)
+    await holderOf(visit, nobody, proof)
+    await guesses.countWrong(called, visit.clientAddress)
   }
 
   const refuse = async (
@@ -95,7 +115,7 @@ export const createLogin = (tools: Tools) => {
       return refusal
     }
     if (!policy.enabled) throw await deny('this way to sign in is disabled', noCredentials())
-    assertEnabled(account)
+    await assertInService(store.records, account)
     if (await users.isPasswordExpired(user)) {
       throw await deny(
         'password expired',
@@ -111,11 +131,13 @@ export const createLogin = (tools: Tools) => {
     if (!isDigest(digest)) throw noCredentials()
     const method: DigestMethod = login.method === 'sha' ? 'sha' : 'md5'
     const candidates = await signIn.candidates(login)
-    if (candidates.length === 0) await holderOf(nobody, method, digest)
+    if (candidates.length === 0) await guessAtNobody(visit, login, { method, digest })
     for (const account of candidates) {
       await lock.assertUnlocked(account)
       const place = { accountId: account.id, salt: account.hidden.signInSalt }
-      const user = await holderOf(place, method, digest)
+      await guesses.assertFew(account.id, visit.clientAddress)
+      const user = await holderOf(visit, place, { method, digest })
+      if (!user) await guesses.countWrong(account.id, visit.clientAddress)
       if (user && user.doc.enabled !== false) return admit(visit, login.host, account, user)
     }
     for (const account of candidates) await refuse(visit, account, undefined, 'invalid credentials')
@@ -190,6 +212,7 @@ export const createLogin = (tools: Tools) => {
     message = 'signed in',
   ): Promise<Session> => {
     const session = await signIn.openSession(account, user, factor ? { multiFactor: true } : {})
+    deriver.acquaintances.note(account.id, visit.clientAddress)
     await lock.unlock(visit.author, account)
     if (policy.log_successful_attempts) {
       attempts.note(visit, {
@@ -245,7 +268,7 @@ export const createLogin = (tools: Tools) => {
       await lock.assertUnlocked(account)
       const policy = await security.policyOf(account, module)
       if (!policy.enabled) throw noCredentials()
-      assertEnabled(account)
+      await assertInService(store.records, account)
       try {
         await passkeys.signIn(visit.author, host, passkey, assertion)
       } catch (error) {

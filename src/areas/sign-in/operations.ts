@@ -1,20 +1,17 @@
-import {
-  type AccountRecord,
-  type Actor,
-  type AuthMethod,
-  assertEnabled,
-  type UserRecord,
-} from '../../auth/identity.ts'
+import type { AccountRecord, Actor, AuthMethod, UserRecord } from '../../auth/identity.ts'
+import { assertInService } from '../../auth/standing.ts'
 import type { TokenSubject, Tokens } from '../../auth/tokens.ts'
 import { Failure, failure } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ApiKeys } from '../api-keys/operations.ts'
 import type { Security } from '../security/operations.ts'
 
 interface Tools {
+  store: Store
   settings: Settings
   tokens: Tokens
   accounts: Accounts
@@ -39,11 +36,12 @@ export interface Session {
 }
 
 /** What a session says about how it came to be. */
-type Proof = Pick<TokenSubject, 'original' | 'multiFactor'>
+type Proof = Pick<TokenSubject, 'original' | 'multiFactor' | 'purpose' | 'lifetimeSeconds'>
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-export const createSignIn = ({ settings, tokens, accounts, security, apiKeys, accountOfNumber }: Tools) => {
+export const createSignIn = (tools: Tools) => {
+  const { store, settings, tokens, accounts, security, apiKeys, accountOfNumber } = tools
   /** Phone number, realm, name, id: the first that finds an account decides; what finds nothing falls through. */
   const candidates = async (names: AccountNames): Promise<AccountRecord[]> => {
     const realm = names.account_realm ?? names.realm
@@ -116,7 +114,7 @@ export const createSignIn = ({ settings, tokens, accounts, security, apiKeys, ac
         'cb_api_auth',
       )
       if (!enabled) throw failure('invalid_credentials', {})
-      assertEnabled(account)
+      await assertInService(store.records, account)
       const subject = { account, user: undefined, method: 'cb_api_auth' as const, lifetimeSeconds }
       const token = await tokens.issue(named ? { ...subject, key: named } : subject)
       return { account, token, result: await loginResult(account, undefined) }

@@ -1,4 +1,4 @@
-import { accountMember, superduperAdmin } from '../../auth/policies.ts'
+import { accountMember, superduper } from '../../auth/policies.ts'
 import { answer, ListAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
@@ -60,7 +60,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     { record, values, extra }: { record: SystemConfigStored | undefined; values: Json; extra?: Json },
   ) => shown(`${name}/${part}`, record, configs.shownSection(name, values), extra)
 
-  const common = { allow: superduperAdmin, answers: SystemConfigRecord }
+  const common = { allow: superduper, answers: SystemConfigRecord }
 
   const writing = (sent: Sent) => ({
     ...common,
@@ -100,7 +100,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
   return [
     get(all, {
       summary: 'List the names of the settings documents with stored values',
-      allow: superduperAdmin,
+      allow: superduper,
       answers: SystemConfigName,
       list: true,
       run: () => new ListAnswer(names),

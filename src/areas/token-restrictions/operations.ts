@@ -1,4 +1,10 @@
-import { type AccountRecord, type Actor, isSuperduper, privLevelOf } from '../../auth/identity.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  type AuthMethod,
+  isSuperduper,
+  privLevelOf,
+} from '../../auth/identity.ts'
 import { memberOf } from '../../lib/member.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -18,6 +24,16 @@ interface Question {
   endpoint: string
   endpointArguments: readonly string[]
   method: string
+}
+
+/**
+ * The ways to sign in whose rules hold. Basic credentials are the user's password: what binds the user's tokens binds
+ * them too, and rules of their own only narrow that.
+ */
+const boundAs = (method: AuthMethod, restrictions: unknown): readonly AuthMethod[] => {
+  if (method !== 'cb_basic_auth') return [method]
+  const ownRules = memberOf(restrictions, method)
+  return ownRules === undefined ? ['cb_user_auth'] : ['cb_user_auth', method]
 }
 
 export type TokenRestrictions = ReturnType<typeof createTokenRestrictions>
@@ -41,9 +57,9 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
     /** Asked for each request: it reads cached records only. */
     async isUnrestricted({ actor, account, endpoint, endpointArguments, method }: Question) {
       if (isSuperduper(actor)) return true
-      return isAllowedByRestrictions({
-        restrictions: await restrictionsOf(actor.accountId),
-        authMethod: actor.method,
+      const restrictions = await restrictionsOf(actor.accountId)
+      const request = {
+        restrictions,
         privLevel: privLevelOf(actor),
         endpoint,
         endpointArguments,
@@ -51,7 +67,10 @@ export const createTokenRestrictions = ({ store, settings }: { store: Store; set
         accountId: account?.id,
         authAccountId: actor.accountId,
         isDescendant: account?.hidden.tree.includes(actor.accountId) ?? false,
-      })
+      }
+      return boundAs(actor.method, restrictions).every((authMethod) =>
+        isAllowedByRestrictions({ ...request, authMethod }),
+      )
     },
 
     async replace(

@@ -28,7 +28,7 @@ export const usersArea = area({
         derive_sign_in_secrets: {
           description:
             'Derives the stored sign-in keys of users anew with the strongest parameters; passwords stay as they are',
-          plan: createKeyRenewal(tools.store),
+          plan: createKeyRenewal(tools.store, tools.deriver),
           // Users who sign in need the same few threads.
           accountsAtOnce: 1,
         },

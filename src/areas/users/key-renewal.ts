@@ -1,4 +1,5 @@
-import { strongestKey, weakKeyMarks } from '../../auth/credentials.ts'
+import { weakKeyMarks } from '../../auth/credentials.ts'
+import type { Deriver } from '../../auth/deriving/deriver.ts'
 import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import type { StepwiseWork } from '../../jobs/steps.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
@@ -9,7 +10,7 @@ import { createUserStore } from './store.ts'
 const usersPerStep = 10
 
 /** Puts the missing layers on the stored sign-in keys of an account's users: nobody has to know a password for it. */
-export const createKeyRenewal = (store: Store): StepwiseWork => {
+export const createKeyRenewal = (store: Store, deriver: Deriver): StepwiseWork => {
   const users = createUserStore(store)
 
   // Found by the keys themselves: whoever comes, goes or is renamed meanwhile, in the end no weak key is left.
@@ -21,9 +22,10 @@ export const createKeyRenewal = (store: Store): StepwiseWork => {
     return [...ids]
   }
 
-  const renew = async (author: Author, { hidden }: AccountRecord, user: UserRecord) => {
+  const renew = async (author: Author, { id, hidden }: AccountRecord, user: UserRecord) => {
     const signInKeys: string[] = []
-    for (const key of user.hidden.signInKeys) signInKeys.push(await strongestKey(hidden.signInSalt, key))
+    for (const key of user.hidden.signInKeys)
+      signInKeys.push(await deriver.strongestKey(id, hidden.signInSalt, key))
     const set = new ChangeSet(author)
     users.replace(set, user, users.revise(user, { hidden: { ...user.hidden, signInKeys } }))
     return set

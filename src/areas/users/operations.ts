@@ -1,4 +1,5 @@
-import { isDigest, signInKeys, signInKeysOf } from '../../auth/credentials.ts'
+import { isDigest } from '../../auth/credentials.ts'
+import type { Asker, Deriver } from '../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -22,6 +23,7 @@ import {
   insecure,
   type ObjectType,
   passwordProblems,
+  powerProblems,
   privilegeProblems,
   type Secrets,
   separate,
@@ -63,6 +65,7 @@ interface Leaving {
 
 interface Tools {
   store: Store
+  deriver: Deriver
   settings: Settings
   mail: Mail
   /** A type that stands not here is one of which nobody owns anything. */
@@ -72,7 +75,7 @@ interface Tools {
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, settings, mail, owned, configs }: Tools) => {
+export const createUsers = ({ store, deriver, settings, mail, owned, configs }: Tools) => {
   const users = createUserStore(store)
   const { records, clock } = store
 
@@ -126,20 +129,28 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
     throw invalid({ username: { required: { message: 'Field is required but missing', value: 'username' } } })
   }
 
-  const deriveKeys = (account: AccountRecord, username: string | undefined, secrets: Secrets) => {
-    const { signInSalt } = account.hidden
-    if (secrets.password !== undefined && username)
-      return signInKeysOf(signInSalt, username, secrets.password)
-    if (secrets.credentials) return Promise.all([signInKeys(signInSalt, 'md5', secrets.credentials)])
+  const deriveKeys = async (
+    asker: Asker,
+    { hidden: { signInSalt } }: AccountRecord,
+    username: string | undefined,
+    { password, credentials }: Secrets,
+  ) => {
+    if (password !== undefined && username) return deriver.signInKeysOf(asker, signInSalt, username, password)
+    if (credentials) return [await deriver.signInKeys(asker, signInSalt, 'md5', credentials)]
     return undefined
   }
 
   /** What is stored for a request: its secrets derived, the old sessions ended when the password is new. */
-  const compose = async (account: AccountRecord, data: Json, before: UserRecord | undefined) => {
+  const compose = async (
+    author: Author,
+    account: AccountRecord,
+    data: Json,
+    before: UserRecord | undefined,
+  ) => {
     const { doc, secrets } = separate(data)
     const username = await madeUpUsername(doc, secrets)
     const full: UserDoc = username === undefined ? doc : { ...doc, username }
-    const layers = await deriveKeys(account, username, secrets)
+    const layers = await deriveKeys(deriver.member(author, account.id), account, username, secrets)
     // What is stored may be of any layer.
     if (layers && before) await assertNotReused(account, layers.flat(), before)
     const keys = layers?.flatMap((ofDigest) => ofDigest.slice(-1))
@@ -189,19 +200,21 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
 
     /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
     async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
-      const { secrets } = separate(data)
+      const separated = separate(data)
+      const { secrets } = separated
       return joinProblems(
         await uniqueProblems(accountId, data, own),
         passwordProblems(data.username, secrets, own?.doc),
         digestProblems(secrets),
         await strengthProblemsIn(accountId, secrets),
         actor ? privilegeProblems(actor, data.priv_level, own?.doc) : {},
+        actor && own ? powerProblems(actor, separated, own) : {},
       )
     },
 
     /** Adds a user to somebody's change set. */
     async addTo(set: ChangeSet, account: AccountRecord, data: Json): Promise<UserRecord> {
-      const user = users.draft(account.id, await compose(account, data, undefined))
+      const user = users.draft(account.id, await compose(set.author, account, data, undefined))
       users.insert(set, user)
       return user
     },
@@ -221,7 +234,7 @@ export const createUsers = ({ store, settings, mail, owned, configs }: Tools) =>
     },
 
     async replace(author: Author, account: AccountRecord, user: UserRecord, data: Json): Promise<UserRecord> {
-      return save(author, user, users.revise(user, await compose(account, data, user)))
+      return save(author, user, users.revise(user, await compose(author, account, data, user)))
     },
 
     /** Removes a user, and all they own of these types, at once. What they own besides stays, and keeps its owner. */

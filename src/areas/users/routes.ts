@@ -7,7 +7,7 @@ import { isTrue, type Json } from '../../lib/json.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Devices } from '../devices/operations.ts'
 import type { Users } from './operations.ts'
-import { objectTypesIn } from './rules.ts'
+import { assertServesPurpose, objectTypesIn } from './rules.ts'
 import { DeletedUser, User, UserRecord as UserAnswer, UserRow } from './schema.ts'
 
 const onAccount = '/v2/accounts/{account_id}/users'
@@ -51,6 +51,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     put(onAccount, {
       summary: 'Create a user',
       allow: accountMember,
+      price: { is: 'secret', keys: ['password', 'credentials'] },
       body: User,
       answers: UserAnswer,
       fails: ['validation_error'],
@@ -71,6 +72,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     post(oneUser, {
       summary: 'Replace a user',
       allow: accountMember,
+      price: { is: 'secret', keys: ['password', 'credentials'] },
       subject,
       body: User,
       answers: UserAnswer,
@@ -79,11 +81,16 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     }),
     patch(oneUser, {
       summary: 'Change fields of a user',
+      servesPurpose: 'own_password',
       allow: accountMember,
+      price: { is: 'secret', keys: ['password', 'credentials'] },
       subject,
       body: User,
       answers: UserAnswer,
-      judge: ({ path, data, subject: user, actor }) => users.judge(path.account_id, data, user, actor),
+      judge: ({ path, data, subject: user, actor, sent }) => {
+        assertServesPurpose(actor, user, sent)
+        return users.judge(path.account_id, data, user, actor)
+      },
       run: (call) => change(call),
     }),
     del(oneUser, {

@@ -1,6 +1,13 @@
-import { type Actor, isLimited, isSuperduper, privLevelOf, type UserDoc } from '../../auth/identity.ts'
-import { invalid, type Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  type Actor,
+  isLimited,
+  speaksForAccount,
+  type UserDoc,
+  type UserRecord,
+} from '../../auth/identity.ts'
+import { failure, invalid, type Problems } from '../../lib/failure.ts'
+import { isObject, type Json } from '../../lib/json.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
 import { userReadOnly } from './schema.ts'
 
@@ -52,11 +59,57 @@ export const privilegeProblems = (
   privLevel: unknown,
   before: UserDoc | undefined,
 ): Problems => {
-  if (!isLimited(actor) && (privLevelOf(actor) === 'admin' || isSuperduper(actor))) return {}
+  if (!isLimited(actor) && speaksForAccount(actor)) return {}
   if (privLevel !== 'admin' && before?.priv_level !== 'admin') return {}
   return {
     priv_level: { forbidden: { message: 'Only an admin may create or change an admin', cause: privLevel } },
   }
+}
+
+// What lets a user in, and as whom: with a mail address of one's own choice a password is recovered.
+const fieldsOfPower = ['enabled', 'scope_restrictions'] as const
+const fieldsOfIdentity = ['username', 'email', 'require_password_update'] as const
+const standards: Readonly<Json> = { enabled: true, require_password_update: false }
+
+const isChanged = (field: string, data: Json, before: UserDoc) =>
+  !isDeepStrictEqual(data[field] ?? standards[field], before[field] ?? standards[field])
+
+const secretNames = ({ password, credentials }: Secrets) => [
+  ...(password === undefined ? [] : ['password']),
+  ...(credentials === undefined ? [] : ['credentials']),
+]
+
+/** An ordinary user changes the own password and names, nobody else's, and does not say who may sign in. */
+export const powerProblems = (
+  actor: Actor,
+  { doc, secrets }: { doc: UserDoc; secrets: Secrets },
+  before: UserRecord,
+): Problems => {
+  // Of admins an ordinary user changes nothing at all.
+  if (speaksForAccount(actor) || before.doc.priv_level === 'admin') return {}
+  const isOwn = actor.user?.id === before.id && actor.accountId === before.accountId
+  const fields = isOwn ? fieldsOfPower : [...fieldsOfPower, ...fieldsOfIdentity]
+  const changed = fields.filter((field) => isChanged(field, doc, before.doc))
+  const message = 'Only an admin may change this'
+  return Object.fromEntries(
+    [...changed, ...(isOwn ? [] : secretNames(secrets))].map((field) => [
+      field,
+      // What was sent is not repeated: it may be a secret.
+      { forbidden: { message, cause: field } },
+    ]),
+  )
+}
+
+const forOwnPassword: readonly string[] = ['password', 'credentials', 'require_password_update']
+
+/** With the token of a mailed link its user sets a new password, says that it is set, and nothing else. */
+export const assertServesPurpose = ({ claims, user }: Actor, subject: UserRecord, sent: unknown) => {
+  if (claims?.purpose === undefined) return
+  const keys = isObject(sent) ? Object.keys(sent) : []
+  const isPassword = keys.includes('password') || keys.includes('credentials')
+  const isAll = keys.every((key) => forOwnPassword.includes(key))
+  if (user?.id === subject.id && isPassword && isAll) return
+  throw failure('forbidden', { cause: 'the token is good for a new password and nothing else' })
 }
 
 const smartPbx = (doc: UserDoc) =>

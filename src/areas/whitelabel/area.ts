@@ -31,7 +31,12 @@ export const whitelabelArea = area({
     const senders = createBrandSenders({ store, whitelabels, emails })
     const domains = createWhitelabelDomains({ ...tools, systemConfigs, whitelabels, senders })
     return {
-      offers: { senders, brandOf: createBrands({ store, whitelabels, files }) },
+      offers: {
+        senders,
+        brandOf: createBrands({ store, whitelabels, files }),
+        brandAt: whitelabels.ofHost,
+        isSetUp: domains.isSetUp,
+      },
       routes: [
         ...whitelabelRoutes(whitelabels),
         ...whitelabelDomainRoutes(domains),

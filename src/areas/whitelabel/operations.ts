@@ -1,11 +1,11 @@
-import { accountKind } from '../../auth/identity.ts'
+import { type Actor, accountKind } from '../../auth/identity.ts'
 import { failure, type Problems } from '../../lib/failure.ts'
 import type { Attached } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { hostNameOf } from './host-name.ts'
-import { domainOf, whitelabelProblems } from './rules.ts'
+import { domainOf, domainPowerProblems, whitelabelProblems } from './rules.ts'
 import type { Whitelabel } from './schema.ts'
 import {
   conferenceClaimName,
@@ -21,6 +21,9 @@ interface Tools {
   /** What goes with the settings. */
   attached: readonly Attached[]
 }
+
+// A host may stand a few names below its brand's domain.
+const mostLabels = 8
 
 /** What services count of an account that has a brand. */
 const counted = ['branding', 'whitelabel'] as const
@@ -68,8 +71,25 @@ export const createWhitelabels = ({ store, attached }: Tools) => {
       return found
     },
 
-    async judge(accountId: string, data: Partial<Whitelabel>): Promise<Problems> {
-      return { ...(await uniqueProblems(accountId, data)), ...whitelabelProblems(data) }
+    /** The brand that a host belongs to: its own, or that of a domain above it. */
+    async ofHost(host: string): Promise<WhitelabelStored | undefined> {
+      const labels = hostNameOf(host)?.split('.').slice(-mostLabels) ?? []
+      for (const at of labels.keys()) {
+        const found = await whitelabels.holder(domainClaim(labels.slice(at).join('.')))
+        if (found) return found
+      }
+      return undefined
+    },
+
+    async judge(
+      { path, data, actor }: { path: { account_id: string }; data: Partial<Whitelabel>; actor: Actor },
+      before?: WhitelabelStored,
+    ): Promise<Problems> {
+      return {
+        ...(await uniqueProblems(path.account_id, data)),
+        ...whitelabelProblems(data),
+        ...domainPowerProblems(actor, data, before?.doc),
+      }
     },
 
     async create(author: Author, accountId: string, doc: Whitelabel): Promise<WhitelabelStored> {

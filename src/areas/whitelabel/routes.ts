@@ -34,14 +34,14 @@ export const whitelabelRoutes = (whitelabels: Whitelabels): Route[] => {
     put(onAccount, {
       summary: 'Create the whitelabel settings of an account',
       ...writing,
-      judge: ({ path, data }) => whitelabels.judge(path.account_id, data),
+      judge: (call) => whitelabels.judge(call),
       run: async ({ author, path, data }) => one(await whitelabels.create(author, path.account_id, data)),
     }),
     post(onAccount, {
       summary: 'Replace the whitelabel settings of an account',
       ...writing,
       subject,
-      judge: ({ path, data }) => whitelabels.judge(path.account_id, data),
+      judge: (call) => whitelabels.judge(call, call.subject),
       run: async ({ author, subject: record, data }) => one(await whitelabels.replace(author, record, data)),
     }),
     del(onAccount, {

@@ -1,3 +1,4 @@
+import { type Actor, speaksForAccount } from '../../auth/identity.ts'
 import { invalid, type Problems } from '../../lib/failure.ts'
 import { memberOf } from '../../lib/member.ts'
 import { hostNameOf } from './host-name.ts'
@@ -42,6 +43,17 @@ export const whitelabelProblems = (data: Partial<Whitelabel>): Problems => ({
   ...problemsAt(data, hostPaths, isHost),
   ...problemsAt(data, linkPaths, isLink),
 })
+
+/** Mails with a way in may link to the domain of a brand: an admin says which one it is. */
+export const domainPowerProblems = (
+  actor: Pick<Actor, 'user'>,
+  data: Partial<Whitelabel>,
+  before: Partial<Whitelabel> | undefined,
+): Problems => {
+  const { domain } = data
+  if (speaksForAccount(actor) || !domain || domain === before?.domain) return {}
+  return { domain: { forbidden: { message: 'Only an admin may change this', cause: 'domain' } } }
+}
 
 /** The host that the brand lives at, if any. */
 export const domainOf = ({ domain }: Partial<Whitelabel>) => (domain ? hostNameOf(domain) : undefined)

@@ -1,4 +1,4 @@
-import { superduperAdmin } from '../../auth/policies.ts'
+import { superduper } from '../../auth/policies.ts'
 import { ListAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
 import { type Call, get, post, type Route } from '../../http/route.ts'
@@ -43,7 +43,7 @@ export const workRoutes = (desk: WorkDesk): Route[] => {
   return [
     get('/v2/work', {
       summary: 'List what the server has to do after commits, and how it ended',
-      allow: superduperAdmin,
+      allow: superduper,
       query,
       answers: WorkRecord,
       list: true,
@@ -51,13 +51,13 @@ export const workRoutes = (desk: WorkDesk): Route[] => {
     }),
     get(one, {
       summary: 'Read how an errand stands',
-      allow: superduperAdmin,
+      allow: superduper,
       answers: WorkRecord,
       run: async ({ path }) => workJson(await desk.get(path.kind, path.id)),
     }),
     post(`${one}/retry`, {
       summary: 'Try an errand that waits at once; 404 when it does not wait',
-      allow: superduperAdmin,
+      allow: superduper,
       answers: WorkRecord,
       run: async ({ author, path }) => workJson(await desk.retry(author, path.kind, path.id)),
     }),

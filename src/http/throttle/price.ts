@@ -6,6 +6,8 @@ export type Price =
   | { is: 'signIn'; setting: 'user_auth_tokens' | 'api_auth_tokens' }
   /** Paid a second time, from the bucket that the account has for this application of `token_buckets`. */
   | { is: 'twice'; bucket: string }
+  /** Has a password derived when one of these keys is in the data: `derivation_tokens` beside the ordinary price. */
+  | { is: 'secret'; keys: readonly string[] }
   /** Starts a call, which is paid beside the request; HEAD does not do it. */
   | { is: 'call'; extra: ExtraCost }
 

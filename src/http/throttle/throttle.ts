@@ -1,5 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
+import { forgetOldest } from '../../lib/forget-oldest.ts'
+import { ipv6Network } from '../../lib/network.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
 import type { Price } from './price.ts'
@@ -22,6 +24,8 @@ interface Fare {
   accountId: string | undefined
   endpoint: string
   method: string
+  /** The request brings a secret that has to be derived. */
+  bringsSecret: boolean
   /** What is public is read for nothing. */
   readsPublic: boolean
 }
@@ -38,11 +42,50 @@ interface Payment {
   remaining: number
 }
 
+interface Networks {
+  /** What an address is counted under: itself, or its /64. */
+  network: string
+  /** The /48 of an IPv6 address. */
+  site: string | undefined
+}
+
+const mostKnown = 20_000
+
+/** Cut once for each address: a request asks for it several times. */
+const createNetworks = () => {
+  const known = new Map<string, Networks>()
+  return (address: string): Networks => {
+    const found = known.get(address)
+    if (found) return found
+    const networks = { network: ipv6Network(address, 64) ?? address, site: ipv6Network(address, 48) }
+    known.set(address, networks)
+    forgetOldest(known, mostKnown)
+    return networks
+  }
+}
+
+const siteSizes = new WeakMap<BucketSettings, BucketSettings>()
+
+const siteSizeOf = (size: BucketSettings) => {
+  const { siteFactor: factor } = size
+  const wide = siteSizes.get(size) ?? {
+    ...size,
+    maxTokens: factor * size.maxTokens,
+    fillTokens: factor * size.fillTokens,
+  }
+  siteSizes.set(size, wide)
+  return wide
+}
+
 export type Throttle = ReturnType<typeof createThrottle>
 
-/** Request throttling: one bucket for each client address and account, in this process's memory. */
+/** Request throttling: one bucket for each client network and account, in this process's memory. */
 export const createThrottle = (settings: Settings, clock: Clock) => {
   const buckets = createTokenBuckets({ clock })
+  const networksOf = createNetworks()
+  const isIPv6 = (address: string) => address.includes(':')
+  const networkOf = (address: string) => (isIPv6(address) ? networksOf(address).network : address)
+  const siteOf = (address: string) => (isIPv6(address) ? networksOf(address).site : undefined)
   const resolved = new WeakMap<SettingsDoc, Map<string, BucketSettings>>()
 
   const bucketSettings = async (name = application) => {
@@ -61,6 +104,24 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
   const fromBucket = async (key: string, tokens: number, name?: string) =>
     assertPaid(buckets.consume(key, tokens, await bucketSettings(name)))
 
+  /** The bucket of an IPv6 site is charged with those of its networks: it is bigger, and holds for all of them. */
+  const fromSite = (address: string, accountId: string | undefined, tokens: number, size: BucketSettings) => {
+    const site = siteOf(address)
+    if (site === undefined) return undefined
+    const charge = buckets.consume(bucketKey(site, accountId), tokens, siteSizeOf(size))
+    return charge.allowed ? undefined : charge
+  }
+
+  const fromNetwork = async (address: string, accountId: string | undefined, tokens: number) => {
+    const size = await bucketSettings()
+    const key = bucketKey(networkOf(address), accountId)
+    const paid = assertPaid(buckets.consume(key, tokens, size))
+    const refusal = fromSite(address, accountId, tokens, size)
+    if (!refusal) return paid
+    buckets.giveBack(key, tokens, size)
+    return assertPaid(refusal)
+  }
+
   const chargeSignIn = async (
     clientAddress: string,
     endpoint: string,
@@ -68,22 +129,28 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
     crossbar: SettingsOf<'crossbar'>,
   ) => {
     const cost = costOf({ endpoint, method: 'PUT', tokenCosts: crossbar.token_costs, fallback })
-    return assertPaid(buckets.consumeUntil(bucketKey(clientAddress, undefined), cost, await bucketSettings()))
+    const size = await bucketSettings()
+    const key = bucketKey(networkOf(clientAddress), undefined)
+    const paid = assertPaid(buckets.consumeUntil(key, cost, size))
+    const refusal = fromSite(clientAddress, undefined, cost, size)
+    return refusal ? assertPaid(refusal) : paid
   }
 
   return {
     /** Takes the price of a request, or 429. A sign-in that cannot pay leaves an empty bucket. */
     async pay(fare: Fare, price: Price | undefined, crossbar: SettingsOf<'crossbar'>) {
-      const { clientAddress, accountId, endpoint, method, readsPublic } = fare
+      const { clientAddress, accountId, endpoint, method, readsPublic, bringsSecret } = fare
       if (price?.is === 'signIn') {
         return chargeSignIn(clientAddress, endpoint, crossbar[price.setting], crossbar)
       }
       const question = { accountId, endpoint, method, tokenCosts: crossbar.token_costs, fallback: 1 }
-      const key = bucketKey(clientAddress, accountId)
       const ordinary = costOf(price?.is === 'free' ? { ...question, fallback: 0 } : question)
-      const paid = readsPublic ? undefined : await fromBucket(key, ordinary)
+      const secret = bringsSecret ? costOf({ ...question, fallback: crossbar.derivation_tokens }) : 0
+      const paid = readsPublic ? undefined : await fromNetwork(clientAddress, accountId, ordinary + secret)
       // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
-      if (price?.is === 'call') return fromBucket(key, costOf({ ...question, extra: price.extra }))
+      if (price?.is === 'call') {
+        return fromNetwork(clientAddress, accountId, costOf({ ...question, extra: price.extra }))
+      }
       if (price?.is === 'twice') {
         return fromBucket(`${accountId}/${price.bucket}`, costOf(question), price.bucket)
       }
@@ -103,8 +170,7 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
       const { maxTokens } = await bucketSettings()
       const beyond = Math.max(0, bytes - crossbar.unjudged_body_size)
       const price = Math.ceil(beyond / crossbar.body_bytes_per_token)
-      const key = bucketKey(clientAddress, accountId)
-      const paid = await fromBucket(key, Math.min(price, Math.floor(maxTokens / 2)))
+      const paid = await fromNetwork(clientAddress, accountId, Math.min(price, Math.floor(maxTokens / 2)))
       return { ...paid, consumed: paid.consumed + (before?.consumed ?? 0) }
     },
 
@@ -115,7 +181,11 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
     async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<'crossbar'>) {
       const { consumed } = await chargeSignIn(clientAddress, 'user_auth', crossbar.user_auth_tokens, crossbar)
       const size = await bucketSettings()
-      return () => buckets.giveBack(bucketKey(clientAddress, undefined), consumed, size)
+      return () => {
+        buckets.giveBack(bucketKey(networkOf(clientAddress), undefined), consumed, size)
+        const site = siteOf(clientAddress)
+        if (site !== undefined) buckets.giveBack(bucketKey(site, undefined), consumed, siteSizeOf(size))
+      }
     },
   }
 }

@@ -10,6 +10,8 @@ export interface BucketSettings {
   readonly fillTokens: number
   readonly fillMilliseconds: number
   readonly inactivityMilliseconds: number
+  /** How many times as much the bucket of an IPv6 site (/48) holds as that of one network in it (/64). */
+  readonly siteFactor: number
 }
 
 export interface Charge {
@@ -37,7 +39,7 @@ interface Bucket {
   usedAt: number
 }
 
-/** `<client address>/<account id>`. Only resolved account ids: else each invented one opens a full bucket. */
+/** `<client address or network>/<account id>`. Only resolved account ids: else each invented one opens a full bucket. */
 export const bucketKey = (address: string | undefined, accountId: string | undefined) =>
   `${address ?? 'no_ip'}/${accountId ?? 'no_account'}`
 
@@ -220,5 +222,6 @@ export const bucketSettingsOf = (document: unknown, application: string): Bucket
     fillTokens: firstOf('tokens_fill_rate', isPositive, 10),
     fillMilliseconds: fillMilliseconds[firstOf('tokens_fill_time', isFillTime, 'second')],
     inactivityMilliseconds: firstOf('inactivity_timeout_s', isPositive, 600) * 1000,
+    siteFactor: firstOf('ipv6_site_factor', isPositive, 8),
   }
 }

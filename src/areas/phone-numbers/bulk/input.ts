@@ -1,5 +1,5 @@
 // The actions that do something for each number of a CSV.
-import { type AccountRecord, isSuperduper } from '../../../auth/identity.ts'
+import { type AccountRecord, isSuperduper, isWithin } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { Failure, failure, hasProblems, invalid, isOutage } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
@@ -91,9 +91,6 @@ const agreed = (context: TaskContext): TaskContext => ({
   author: { ...context.author, acceptsCharges: true },
 })
 
-const isWithin = (accountId: string, { id, hidden }: AccountRecord) =>
-  id === accountId || hidden.tree.includes(accountId)
-
 const withoutFacts = numberColumns.filter((column) => column !== 'e164')
 
 const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTools) => {
@@ -105,7 +102,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     const { account, actor } = context
     if (!cells.account_id) return account
     const named = await findAccount(cells.account_id)
-    if (named && (isSuperduper(actor) || isWithin(actor.accountId, named))) return named
+    if (named && (isSuperduper(actor) || isWithin(actor, named))) return named
     throw failure('assign_failure', { cause: cells.account_id })
   }
 

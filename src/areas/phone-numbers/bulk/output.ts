@@ -1,6 +1,6 @@
 // The actions that list numbers.
 
-import { isSuperduper } from '../../../auth/identity.ts'
+import { isSuperduper, speaksForAccount } from '../../../auth/identity.ts'
 import { accountMember } from '../../../auth/policies.ts'
 import { elementAt } from '../../../lib/list.ts'
 import type { OutputAction, OutputPart, TaskContext } from '../../tasks/operations.ts'
@@ -70,11 +70,14 @@ export const createNumberOutputActions = (tools: NumberTaskTools): OutputAction[
       return store.page(after ? { ...page, after } : page)
     })
 
-  const ofTree: Pages = ({ account }, position) =>
-    keyset((last) => {
+  const ofTree: Pages = (context, position) => {
+    const { account, actor } = context
+    if (!speaksForAccount(actor)) return own(context, position)
+    return keyset((last) => {
       const place = position ? { accountId: ownerIn(position), id: numberIn(position) } : undefined
       return store.pageOfTree(account.id, last ?? place, rowsOfAPart)
     })
+  }
 
   const ofSystem = (state: NumberState | undefined): Pages =>
     async function* ({ actor }, position) {

@@ -1,3 +1,4 @@
+import { isSuperduper } from '../../../auth/identity.ts'
 import { Failure } from '../../../lib/failure.ts'
 import type { Json } from '../../../lib/json.ts'
 import { retrying } from '../../../storage/store.ts'
@@ -99,7 +100,7 @@ export const createNumberCollections = (numbers: Numbers) => {
   return {
     async apply(texts: readonly string[], plan: Plan, request: Collective): Promise<Outcome> {
       const outcome: Outcome = { success: {}, error: {} }
-      const isOperator = request.by.account.hidden.isSuperduper
+      const isOperator = isSuperduper(request.by)
       for (let at = 0; at < texts.length; at += numbersAtOnce) {
         const verdicts = await perform(texts.slice(at, at + numbersAtOnce), plan, request)
         for (const verdict of verdicts) await addVerdict(outcome, verdict, isOperator)

@@ -1,9 +1,11 @@
-import { type AccountRecord, assertEnabled, type UserRecord } from '../../../auth/identity.ts'
+import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
+import { assertInService, disabledOf } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
-import { asksNobody, type Errand, type ErrandKind, type Queue } from '../../../jobs/queue.ts'
+import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import type { Rounds } from '../../../jobs/rounds.ts'
 import { failure, invalid } from '../../../lib/failure.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
+import type { Log } from '../../../lib/log.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
@@ -14,7 +16,7 @@ import type { Security } from '../../security/operations.ts'
 import type { Users } from '../../users/operations.ts'
 import type { AccountNames, Session, SignIn } from '../operations.ts'
 import type { Resets } from './resets.ts'
-import { accountKeys, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
+import { accountKeys, isLinkedTo, linkHost, recoveryLink, recoveryProblems, recoveryValues } from './rules.ts'
 
 interface Tools {
   store: Store
@@ -28,6 +30,13 @@ interface Tools {
   signIn: SignIn
   security: Security
   attempts: LoginAttempts
+  log: Log
+  brands: {
+    /** The brand that a host belongs to. */
+    brandAt(host: string): Promise<{ accountId: string; doc: { domain?: string } } | undefined>
+    /** Whether the host is set up as the operator said that it has to be, for a brand's domain. */
+    isSetUp(domain: string, host: string): Promise<boolean>
+  }
 }
 
 interface Request extends AccountNames {
@@ -54,6 +63,16 @@ interface Asked {
   author: Author
 }
 
+/** Whose mails may link to where the request says. */
+type LinkVerdict = { for: 'everybody' } | { for: 'nobody' } | { for: 'below'; accountId: string }
+
+const isFor = (verdict: LinkVerdict, { id, hidden }: AccountRecord) =>
+  verdict.for === 'everybody' ||
+  (verdict.for === 'below' && (verdict.accountId === id || hidden.tree.includes(verdict.accountId)))
+
+// The session of a mailed link is for one thing that is done at once.
+const sessionSeconds = 900
+
 const kindName = 'password_recovery'
 const pauseMs = 10_000
 
@@ -61,13 +80,41 @@ export type Recovery = ReturnType<typeof createRecovery>
 
 /** A way back in for who forgot the password: an id by mail, good once and for a while. */
 export const createRecovery = (tools: Tools) => {
-  const { store, settings, mail, afterwards, rounds, queue, resets, users, signIn, security, attempts } =
-    tools
+  const {
+    store,
+    settings,
+    mail,
+    afterwards,
+    rounds,
+    queue,
+    resets,
+    users,
+    signIn,
+    security,
+    attempts,
+    brands,
+  } = tools
+
+  /** Mails link where the operator allows it, and to a brand's own host those of the accounts that it is the brand of. */
+  const judgeLink = async (uiUrl: string): Promise<LinkVerdict> => {
+    const { recovery_ui_hosts: hosts } = await settings.of('crossbar')
+    const host = linkHost(uiUrl)
+    if (host === undefined) return { for: 'nobody' }
+    if (isLinkedTo(host, hosts)) return { for: 'everybody' }
+    const brand = await brands.brandAt(host)
+    const isGood = brand?.doc.domain !== undefined && (await brands.isSetUp(brand.doc.domain, host))
+    if (brand && isGood) return { for: 'below', accountId: brand.accountId }
+    tools.log.write('warn', 'no recovery mail was sent: its link leads to a host that is not set up', {
+      host,
+    })
+    return { for: 'nobody' }
+  }
 
   /** Adds a reset id and the letter that tells it, when the user may be sent one. */
   const invite = async (set: ChangeSet, account: AccountRecord, user: UserRecord, uiUrl: string) => {
     const address = addressOf(user.doc)
-    if (!address || user.doc.enabled === false || !account.hidden.enabled) return
+    if (!address || user.doc.enabled === false) return
+    if ((await disabledOf(store.records, account)) !== undefined) return
     const reset = await resets.addTo(set, user)
     if (!reset) return
     const { resetId, lifetime } = reset
@@ -81,25 +128,25 @@ export const createRecovery = (tools: Tools) => {
   }
 
   /** Accounts that share a name are all meant: nobody is shut out by a namesake. */
-  const answer = async ({ payload }: Errand<Asked>) => {
+  const answer = async ({ payload }: Errand<Asked>, verdict: LinkVerdict) => {
     const { username, ui_url: uiUrl, ...names } = payload.request
     const set = new ChangeSet(payload.author)
     for (const account of await signIn.candidates(names)) {
       const user = await users.byUsername(account.id, username)
-      if (user) await invite(set, account, user, uiUrl)
+      if (user && isFor(verdict, account)) await invite(set, account, user, uiUrl)
     }
     return set
   }
 
-  const kind: ErrandKind<Asked, undefined> = {
+  const kind: ErrandKind<Asked, LinkVerdict> = {
     kind: kindName,
     everySeconds: 10,
     atOnce: 1,
     mostAttempts: 5,
     pauseMs: () => pauseMs,
-    ask: asksNobody,
-    async conclude(errand) {
-      const set = await answer(errand)
+    ask: ({ payload }) => judgeLink(payload.request.ui_url),
+    async conclude(errand, verdict) {
+      const set = await answer(errand, verdict)
       return { state: 'forgotten', sets: set.changes.length === 0 ? [] : [set] }
     },
   }
@@ -108,7 +155,10 @@ export const createRecovery = (tools: Tools) => {
     /** Problems of the request that say nothing about who exists. */
     async judge(data: Record<string, unknown>) {
       const { recovery_ui_hosts: hosts } = await settings.of('crossbar')
-      return recoveryProblems(data, hosts)
+      const host = linkHost(data.ui_url)
+      const isAllowed =
+        host !== undefined && (isLinkedTo(host, hosts) || (await brands.brandAt(host)) !== undefined)
+      return recoveryProblems(data, isAllowed)
     },
 
     /**
@@ -127,7 +177,10 @@ export const createRecovery = (tools: Tools) => {
 
     round: queue.round(kind),
 
-    /** A session for the reset id of a mail. The user has to choose a password; every other reset id ends with this. */
+    /**
+     * A session for the reset id of a mail: good for a new password and nothing else, so that a second factor is asked for
+     * at the next sign-in. Every other reset id ends with this.
+     */
     async redeem(visit: Visit, resetId: string): Promise<Session> {
       const found = await resets.find(resetId)
       const user = found && (await users.find(found.record.accountId, found.record.id))
@@ -136,7 +189,7 @@ export const createRecovery = (tools: Tools) => {
         throw failure('forbidden', { reason: 'reset id expired', cause: String(found.expires) })
       }
       const account = await signIn.accountOf(user)
-      assertEnabled(account)
+      await assertInService(store.records, account)
       const { enabled } = await security.policyOf(account, 'cb_user_auth')
       if (!enabled) throw failure('invalid_credentials', {})
       const set = new ChangeSet(visit.author)
@@ -145,7 +198,7 @@ export const createRecovery = (tools: Tools) => {
       await store.commit(set)
       const facts = { account, user, type: 'recovery', module: 'cb_user_auth' } as const
       attempts.note(visit, { ...facts, succeeded: true, message: 'signed in with a mailed reset id' })
-      return signIn.openSession(account, after)
+      return signIn.openSession(account, after, { purpose: 'own_password', lifetimeSeconds: sessionSeconds })
     },
   }
 }

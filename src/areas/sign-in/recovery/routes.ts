@@ -13,6 +13,7 @@ export const recoveryRoutes = (recovery: Recovery): Route[] => [
   put(path, {
     summary: 'Ask for a mail that leads to a new password',
     allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: RecoveryRequest,
     answers: RecoveryAnswer,
     judge: ({ data }) => recovery.judge(data),
@@ -24,6 +25,7 @@ export const recoveryRoutes = (recovery: Recovery): Route[] => [
   post(path, {
     summary: 'Sign in with the reset id of a mail',
     allow: anyone,
+    price: { is: 'signIn', setting: 'user_auth_tokens' },
     body: Redemption,
     tellsOnce: true,
     answers: LoginResult,

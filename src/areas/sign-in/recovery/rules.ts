@@ -13,22 +13,40 @@ export const accountKeys = ['account_name', 'account_realm', 'realm', 'phone_num
 
 const isWebAddress = (url: string) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)
 
-const linkProblems = (url: string, hosts: readonly string[]): Problems => {
-  if (!isWebAddress(url)) {
+/** The host of a link; undefined for what is none. */
+export const linkHost = (url: unknown) =>
+  typeof url === 'string' && isWebAddress(url) ? new URL(url).hostname : undefined
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** Whether a mail may link to a host whoever asks: the operator named it, or it is the machine of who opens it. */
+export const isLinkedTo = (host: string, hosts: readonly string[]) =>
+  hosts.includes('*') || hosts.includes(host) || loopback.test(host)
+
+const linkProblems = (url: string, isAllowed: boolean): Problems => {
+  if (linkHost(url) === undefined) {
     return {
       ui_url: { wrong_format: { message: 'Must be a http or https address', value: url, format: 'uri' } },
     }
   }
-  if (hosts.length === 0 || hosts.includes(new URL(url).hostname)) return {}
-  return { ui_url: { forbidden: { message: 'Recovery mails may not link to this host', cause: url } } }
+  if (isAllowed) return {}
+  return {
+    ui_url: {
+      forbidden: {
+        message:
+          'Recovery mails may not link to this host: it has to stand in recovery_ui_hosts of the settings, or to belong to a brand',
+        cause: url,
+      },
+    },
+  }
 }
 
 /** What a schema cannot say; none of it depends on who exists. */
-export const recoveryProblems = (data: Record<string, unknown>, hosts: readonly string[]): Problems => ({
+export const recoveryProblems = (data: Record<string, unknown>, isAllowedHost: boolean): Problems => ({
   ...(accountKeys.some((key) => data[key] !== undefined)
     ? {}
     : { account_name: { required: { message: 'Field is required but missing', value: 'account_name' } } }),
-  ...(typeof data.ui_url === 'string' ? linkProblems(data.ui_url, hosts) : {}),
+  ...(typeof data.ui_url === 'string' ? linkProblems(data.ui_url, isAllowedHost) : {}),
 })
 
 /** The address with the reset id in its query, before its fragment. */

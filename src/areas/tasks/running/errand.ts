@@ -1,5 +1,6 @@
 // For whom a task works, and whether it still may.
 import { type Actor, accountKind, userKind } from '../../../auth/identity.ts'
+import { disabledOf } from '../../../auth/standing.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { TaskAction, TaskContext } from '../actions.ts'
@@ -8,7 +9,7 @@ import type { TaskRecord } from '../store.ts'
 const makerOf = async (records: Records, { doc, hidden }: TaskRecord): Promise<Actor | undefined> => {
   const accountId = doc.auth_account_id
   const account = await records.find(accountId, accountKind, accountId)
-  if (!account?.hidden.enabled) return undefined
+  if (!account || (await disabledOf(records, account)) !== undefined) return undefined
   const user = hidden.authUserId ? await records.find(accountId, userKind, hidden.authUserId) : undefined
   if (hidden.authUserId && (!user || user.doc.enabled === false)) return undefined
   return { accountId, account, user, method: hidden.authMethod, claims: undefined, token: undefined }

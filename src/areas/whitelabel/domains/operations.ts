@@ -32,6 +32,9 @@ interface Tools {
   senders: { addressesOf(accountId: string): Promise<SenderAddress[]> }
 }
 
+// What leads a browser to a host.
+const addressTypes: ReadonlySet<string> = new Set(['A', 'AAAA', 'CNAME', 'CNAM'])
+
 // A web page waits for the answer.
 const checkMs = 5000
 const authorityMs = 1500
@@ -188,6 +191,18 @@ export const createWhitelabelDomains = (tools: Tools) => {
       const values = { ...subject.sections.default, domains }
       await systemConfigs.replaceSection(author, subject, 'default', { values, sent: 'changed' })
       return domains
+    },
+
+    /** Whether the names of this host stand in the world as the operator said that they have to, for this brand. */
+    async isSetUp(brand: string, host: string): Promise<boolean> {
+      const domain = hostNameOf(brand)
+      if (domain === undefined) return false
+      const entries = entriesOf(expand(await template(), domain)).filter(
+        ({ host: name, type }) => name.toLowerCase() === host && addressTypes.has(type),
+      )
+      const inquiry = await begin(domain, false)
+      const found = await Promise.all(entries.map((entry) => checkEntry(entry, inquiry)))
+      return found.some(({ matches: isThere }) => isThere)
     },
 
     /** Looks up every record of an account's domain, all at once, and what its sender addresses need. */

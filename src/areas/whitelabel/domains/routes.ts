@@ -1,4 +1,4 @@
-import { accountMember, anyone, superduperAdmin } from '../../../auth/policies.ts'
+import { accountMember, anyone, superduper } from '../../../auth/policies.ts'
 import { answer } from '../../../http/answer/answers.ts'
 import { get, post, type Route } from '../../../http/route.ts'
 import type { WhitelabelDomainChecks } from './operations.ts'
@@ -36,7 +36,7 @@ export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[]
   }),
   post(ofSystem, {
     summary: 'Replace the template of DNS records: {{domain}} stands for the domain of a reseller',
-    allow: superduperAdmin,
+    allow: superduper,
     body: WhitelabelDomains,
     answers: WhitelabelDomains,
     fails: ['invalid_data'],

@@ -1,0 +1,145 @@
+import { availableParallelism } from 'node:os'
+import type { Clock } from '../../lib/clock.ts'
+import { failure } from '../../lib/failure.ts'
+import { networkOf } from '../../lib/network.ts'
+import type { Settings } from '../../settings/settings.ts'
+import type { Author } from '../../storage/change-set.ts'
+import { createWorkerLink } from '../../storage/worker-link.ts'
+import { type Derivation, type DigestMethod, digestDerivation, digestOf, renewal } from '../credentials.ts'
+import { createGuesses } from '../guesses.ts'
+import { createAcquaintances } from './acquaintances.ts'
+import { createTurns, type Lane } from './turns.ts'
+
+/** Who wants something derived. */
+export interface Asker {
+  /** Undefined: the server itself. */
+  clientAddress: string | undefined
+  /** Whose work it is: the account that somebody wants to sign in to, or that is signed in. */
+  accountId: string
+  lane: Lane
+}
+
+interface Job {
+  derivation: Derivation
+  resolve(keys: string[]): void
+  reject(error: unknown): void
+}
+
+const script = new URL('./thread.ts', import.meta.url)
+
+type Thread = ReturnType<typeof startThread>
+
+const startThread = () => createWorkerLink<Derivation, string[]>(script, {})
+
+// A thread takes some megabytes while it is there, and 32 more while it derives.
+const idleMs = 60_000
+const mostThreads = 4
+/** Places in all, as a multiple of those that a network or an account may take. */
+const placesInAll = 8
+const secondsEach = 0.1
+
+const threadsByCores = () => Math.min(mostThreads, availableParallelism())
+
+export type Deriver = ReturnType<typeof createDeriver>
+
+/** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
+export const createDeriver = ({ settings, clock }: { settings: Settings; clock: Clock }) => {
+  const turns = createTurns<Job>(clock)
+  const acquaintances = createAcquaintances()
+  const idle: Thread[] = []
+  let running = 0
+  let wanted = 1
+  let farewell: NodeJS.Timeout | undefined
+
+  const endIdle = async () => {
+    clearTimeout(farewell)
+    const ended = idle.splice(0)
+    await Promise.all(ended.map((thread) => thread.close()))
+  }
+
+  const work = async (thread: Thread, { derivation, resolve, reject }: Job) => {
+    running += 1
+    try {
+      resolve(await thread.call(derivation))
+    } catch (error) {
+      reject(error)
+    } finally {
+      running -= 1
+      idle.push(thread)
+      advance()
+    }
+  }
+
+  const advance = () => {
+    clearTimeout(farewell)
+    while (running < wanted && turns.size > 0) {
+      const job = turns.next()
+      if (job) void work(idle.pop() ?? startThread(), job)
+    }
+    if (running > 0) return
+    farewell = setTimeout(() => void endIdle(), idleMs)
+    farewell.unref()
+  }
+
+  const refusal = () =>
+    failure('too_many_requests', {
+      retryAfterSeconds: Math.max(1, Math.ceil((turns.size * secondsEach) / wanted)),
+    })
+
+  const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
+    const rules = await settings.of('crossbar.auth')
+    wanted = rules.derivation_threads ?? threadsByCores()
+    const mostOfEach = rules.derivations_waiting
+    const network = clientAddress === undefined ? '' : networkOf(clientAddress)
+    return new Promise<string[]>((resolve, reject) => {
+      const job = { derivation, resolve, reject }
+      const bounds = { mostOfEach, most: placesInAll * mostOfEach }
+      turns.add({ network, accountId, lane }, job, bounds)?.reject(refusal())
+      advance()
+    })
+  }
+
+  const signInKeys = (asker: Asker, salt: string, method: DigestMethod, digest: string) =>
+    ask(asker, digestDerivation(salt, method, digest))
+
+  return {
+    acquaintances,
+    guesses: createGuesses({ settings, clock, acquaintances }),
+
+    /** Who wants to sign in to an account. */
+    visitor: (accountId: string, clientAddress: string | undefined): Asker => ({
+      accountId,
+      clientAddress,
+      lane: acquaintances.isKnown(accountId, clientAddress) ? 'known' : 'stranger',
+    }),
+
+    /** Who is signed in, and changes something of this account. */
+    member: ({ authAccountId, clientAddress }: Author, accountId: string): Asker => ({
+      accountId: authAccountId ?? accountId,
+      clientAddress,
+      lane: 'member',
+    }),
+
+    /**
+     * The values under which a digest's owner may be found within the account that `salt` (hex) belongs to, one of each
+     * layer, the strongest last. It is the same work whatever is stored. Throws 429 while too many wait.
+     */
+    signInKeys,
+
+    /** The keys of a user, of each layer: one list for each digest that clients may send. */
+    async signInKeysOf(asker: Asker, salt: string, username: string, password: string) {
+      const lists: string[][] = []
+      for (const method of ['md5', 'sha'] as const)
+        lists.push(await signInKeys(asker, salt, method, digestOf(method, username, password)))
+      return lists
+    },
+
+    /** A stored key with the layers that it lacks. */
+    async strongestKey(accountId: string, salt: string, key: string): Promise<string> {
+      const asker = { accountId, clientAddress: undefined, lane: 'background' } as const
+      return (await ask(asker, renewal(salt, key))).at(-1) ?? key
+    },
+
+    stop: endIdle,
+  }
+}

@@ -1,0 +1,152 @@
+// Whose turn it is. Work that strangers may ask for is done in an order in which nobody gains by asking often: first
+// comes who was served least of late, by network and by account. Whoever signed in well before has every second turn,
+// however many strangers wait.
+import type { Clock } from '../../lib/clock.ts'
+import { forgetOldest } from '../../lib/forget-oldest.ts'
+
+/**
+ * Who is signed in, who signed in well before from the same network, others, and work that nobody waits for. The first
+ * two are trusted.
+ */
+export type Lane = 'member' | 'known' | 'stranger' | 'background'
+
+type Group = 'trusted' | 'stranger' | 'background'
+
+const groupOf = (lane: Lane): Group => (lane === 'member' || lane === 'known' ? 'trusted' : lane)
+
+export interface Caller {
+  network: string
+  accountId: string
+  lane: Lane
+}
+
+interface Bounds {
+  /** Waiting at once, of a network or for an account. */
+  mostOfEach: number
+  /** Waiting at once in all. */
+  most: number
+}
+
+interface Waiting<Job> extends Caller {
+  job: Job
+}
+
+interface Served {
+  count: number
+  at: number
+}
+
+const halfLifeMs = 10_000
+const mostRemembered = 20_000
+/** Background work has one turn in so many, and those that nobody else wants. */
+const backgroundEvery = 8
+
+const smallerFirst = (one: readonly number[], other: readonly number[]) => {
+  for (const [index, value] of one.entries()) {
+    const difference = value - (other[index] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+export type Turns<Job> = ReturnType<typeof createTurns<Job>>
+
+export const createTurns = <Job>(clock: Clock) => {
+  let waiting: Waiting<Job>[] = []
+  let taken = 0
+  const served = new Map<string, Served>()
+
+  const loadOf = (key: string) => {
+    const known = served.get(key)
+    if (!known) return 0
+    return known.count * 2 ** (-Math.max(0, clock.now() - known.at) / halfLifeMs)
+  }
+
+  const countServed = (key: string) => {
+    const count = loadOf(key) + 1
+    served.delete(key)
+    served.set(key, { count, at: clock.now() })
+    forgetOldest(served, mostRemembered)
+  }
+
+  const networkKey = ({ network }: Caller) => `network ${network}`
+  const accountKey = ({ accountId }: Caller) => `account ${accountId}`
+
+  /** The known are served by their network: strangers who ask for an account do not hold its people up. */
+  const rankOf = (caller: Caller) => {
+    const [network, account] = [loadOf(networkKey(caller)), loadOf(accountKey(caller))]
+    if (caller.lane === 'known') return [network, account]
+    return [Math.max(network, account), Math.min(network, account)]
+  }
+
+  const first = (group: Group): Waiting<Job> | undefined => {
+    let best: { entry: Waiting<Job>; rank: number[] } | undefined
+    for (const entry of waiting) {
+      if (groupOf(entry.lane) !== group) continue
+      const rank = rankOf(entry)
+      if (!best || smallerFirst(rank, best.rank) < 0) best = { entry, rank }
+    }
+    return best?.entry
+  }
+
+  /** Of too many the one goes whose network asks most, and of those the last. */
+  const worst = (entries: readonly Waiting<Job>[]) => {
+    const counts = new Map<string, number>()
+    for (const { network } of entries) counts.set(network, (counts.get(network) ?? 0) + 1)
+    const weightOf = (entry: Waiting<Job>) => [
+      groupOf(entry.lane) === 'trusted' ? 0 : 1,
+      counts.get(entry.network) ?? 0,
+      loadOf(networkKey(entry)),
+    ]
+    let found: { entry: Waiting<Job>; weight: number[] } | undefined
+    for (const entry of entries) {
+      const weight = weightOf(entry)
+      if (!found || smallerFirst(weight, found.weight) >= 0) found = { entry, weight }
+    }
+    return found?.entry
+  }
+
+  const overflow = (caller: Caller, { mostOfEach, most }: Bounds) => {
+    const peers = waiting.filter(({ lane }) => groupOf(lane) === groupOf(caller.lane))
+    const ofNetwork = peers.filter(({ network }) => network === caller.network)
+    if (ofNetwork.length > mostOfEach) return ofNetwork
+    const ofAccount = peers.filter(({ accountId }) => accountId === caller.accountId)
+    if (ofAccount.length > mostOfEach) return ofAccount
+    const foreground = waiting.filter(({ lane }) => lane !== 'background')
+    return foreground.length > most ? foreground : []
+  }
+
+  return {
+    get size() {
+      return waiting.length
+    },
+
+    /** Lets a job wait. Answers with the one that has to go because too many wait: it may be this one. */
+    add(caller: Caller, job: Job, bounds: Bounds): Job | undefined {
+      const { network, accountId, lane } = caller
+      waiting.push({ network, accountId, lane, job })
+      if (lane === 'background') return undefined
+      const surplus = worst(overflow(caller, bounds))
+      if (!surplus) return undefined
+      waiting = waiting.filter((entry) => entry !== surplus)
+      return surplus.job
+    },
+
+    /** Takes the next job. */
+    next(): Job | undefined {
+      taken += 1
+      const order: Group[] = taken % 2 === 0 ? ['trusted', 'stranger'] : ['stranger', 'trusted']
+      if (taken % backgroundEvery === 0) order.unshift('background')
+      else order.push('background')
+      for (const group of order) {
+        const entry = first(group)
+        if (!entry) continue
+        waiting = waiting.filter((other) => other !== entry)
+        countServed(networkKey(entry))
+        countServed(accountKey(entry))
+        return entry.job
+      }
+      return undefined
+    },
+  }
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../lib/clock.ts'
+import { failure } from '../lib/failure.ts'
+import { forgetOldest } from '../lib/forget-oldest.ts'
+import { networkOf } from '../lib/network.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Acquaintances } from './deriving/acquaintances.ts'
+
+interface Bucket {
+  /** Below zero when many wrong passwords were looked at side by side: that is paid off first. */
+  left: number
+  filledAt: number
+}
+
+interface Tools {
+  settings: Settings
+  clock: Clock
+  acquaintances: Acquaintances
+}
+
+const mostRemembered = 20_000
+const minuteMs = 60_000
+
+export type Guesses = ReturnType<typeof createGuesses>
+
+/**
+ * Wrong passwords for one account: so many at once, then so many a minute, of each network and of all strangers together.
+ * One network alone cannot use up what is there for all, and one from which somebody signed in to the account before has
+ * only its own measure: whoever guesses does not lock the owner out.
+ */
+export const createGuesses = ({ settings, clock, acquaintances }: Tools) => {
+  const buckets = new Map<string, Bucket>()
+
+  const bucketOf = (key: string, most: number, perMinute: number): Bucket => {
+    const now = clock.now()
+    const before = buckets.get(key) ?? { left: most, filledAt: now }
+    const minutes = Math.max(0, now - before.filledAt) / minuteMs
+    const bucket = { left: Math.min(most, before.left + minutes * perMinute), filledAt: now }
+    buckets.delete(key)
+    buckets.set(key, bucket)
+    forgetOldest(buckets, mostRemembered)
+    return bucket
+  }
+
+  /** Of the caller's network, and that of all strangers unless the network is known. */
+  const bucketsFor = async (account: string, address = '') => {
+    const rules = await settings.of('crossbar.auth')
+    const { guesses_per_minute: perMinute } = rules
+    const own = bucketOf(`${account} ${networkOf(address)}`, rules.guesses_of_network, perMinute)
+    const all = acquaintances.isKnown(account, address)
+      ? undefined
+      : bucketOf(account, rules.guesses_at_once, perMinute)
+    return { own, all, perMinute }
+  }
+
+  return {
+    /** 429 when too many wrong passwords came before. The account is one that there is, or what somebody calls one. */
+    async assertFew(account: string, address: string | undefined) {
+      const { own, all, perMinute } = await bucketsFor(account, address)
+      const left = Math.min(own.left, all?.left ?? own.left)
+      if (left >= 1) return
+      const seconds = Math.ceil(((1 - left) * minuteMs) / perMinute / 1000)
+      throw failure('too_many_requests', { retryAfterSeconds: Math.max(1, seconds) })
+    },
+
+    async countWrong(account: string, address: string | undefined) {
+      const { own, all } = await bucketsFor(account, address)
+      if (all && own.left >= 1) all.left -= 1
+      own.left -= 1
+    },
+  }
+}
