@@ -4,6 +4,7 @@ import type { Question } from '../../lib/question.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow, StoredRecord } from '../../storage/records.ts'
 import { compileFields, type FieldPicker, type Filter, filterOf, questionsOf } from './filters.ts'
+import { inSlices } from './slices.ts'
 
 /** Where a row stands in its list: [sort key, id]. */
 export type Cursor = readonly [string, string]
@@ -80,10 +81,14 @@ export interface ListPlan {
   fullDocs: boolean
 }
 
-export interface Page {
-  rows: string[]
+/** How a page ended. */
+export interface PageEnd {
+  size: number
   nextStartKey: string | undefined
 }
+
+/** Has a part of the work done when it is the turn of whoever asks. */
+export type InTurn = <R>(work: () => Promise<R>) => Promise<R>
 
 interface ListSettings {
   pagination_page_size: number
@@ -232,33 +237,70 @@ const requestAfter = (
   whole: plan.filter !== undefined || plan.fields !== undefined || plan.fullDocs,
 })
 
-/** One page: what matches, up to the page size, and the key of the next one if there is more. */
-export const collectPage = async <T>(
+/** Whether a page is more than one short read. */
+export const isLongPage = ({ filter, pageSize }: ListPlan) => filter !== undefined || pageSize >= batchSize
+
+// Texts of so many bytes are read at once, as far as the rows before tell.
+const batchBytes = 500_000
+const leastAtOnce = 20
+
+/** How many rows to read next: as many as there have been, or twice that, but no more than weigh too much. */
+const nextBatchSize = (limit: number, rows: readonly string[]) => {
+  if (rows.length === 0) return limit
+  const bytes = rows.reduce((sum, row) => sum + row.length, 0)
+  const fitting = Math.floor((batchBytes * rows.length) / bytes)
+  return Math.max(leastAtOnce, Math.min(2 * limit, fitting, batchSize))
+}
+
+const firstBatchSize = 100
+
+/** One page, batch by batch: what matches, up to the page size, and the key of the next one if there is more. */
+export async function* pageRows<T>(
   listing: Listing<T>,
   plan: ListPlan,
   render: Render<T>,
-  now: () => number,
-): Promise<Page> => {
-  const rows: string[] = []
-  const deadline = now() + filterBudgetMs
+  { now, inTurn }: { now: () => number; inTurn: InTurn },
+): AsyncGenerator<string[], PageEnd> {
+  const long = isLongPage(plan)
   let after = firstAfter(listing, plan)
-  let last: Cursor | undefined
-  for (;;) {
-    const limit = plan.filter ? batchSize : Math.min(plan.pageSize - rows.length + 1, batchSize)
-    const long = plan.filter !== undefined || plan.pageSize > batchSize
-    const { items, next } = await readBatch(listing, requestAfter(after, limit, plan, long))
-    for (const item of items) {
-      if (!matches(listing, plan, item)) continue
-      if (rows.length === plan.pageSize) {
-        const ownKey = listing.startKeys?.write(listing.cursor(item))
-        return { rows, nextStartKey: ownKey ?? (last && encodeStartKey(last)) }
-      }
-      rows.push(render(item))
-      last = listing.cursor(item)
+  let spent = 0
+  let size = 0
+  let last: T | undefined
+  let surplus: T | undefined
+  let atOnce = plan.filter ? batchSize : firstBatchSize
+
+  const take = (item: T) => {
+    if (surplus !== undefined || !matches(listing, plan, item)) return undefined
+    if (size === plan.pageSize) {
+      surplus = item
+      return undefined
     }
-    if (!next) return { rows, nextStartKey: undefined }
+    size += 1
+    last = item
+    return render(item)
+  }
+
+  for (;;) {
+    const limit = plan.filter ? atOnce : Math.min(plan.pageSize - size + 1, long ? atOnce : batchSize)
+    const request = requestAfter(after, limit, plan, long)
+    const begun = now()
+    const { rows, next } = await inTurn(async () => {
+      const batch = await readBatch(listing, request)
+      return { rows: await inSlices(batch.items, take), next: batch.next }
+    })
+    spent += now() - begun
+    if (rows.length > 0) yield rows
+    if (surplus !== undefined) {
+      const ownKey = listing.startKeys?.write(listing.cursor(surplus))
+      return {
+        size,
+        nextStartKey: ownKey ?? (last === undefined ? undefined : encodeStartKey(listing.cursor(last))),
+      }
+    }
+    if (!next) return { size, nextStartKey: undefined }
     after = next
-    if (now() > deadline) return { rows, nextStartKey: encodeStartKey(after) }
+    atOnce = nextBatchSize(atOnce, rows)
+    if (spent > filterBudgetMs) return { size, nextStartKey: encodeStartKey(after) }
   }
 }
 
@@ -267,14 +309,21 @@ export async function* walk<T>(
   listing: Listing<T>,
   plan: ListPlan,
   render: Render<T>,
+  inTurn: InTurn,
 ): AsyncGenerator<string[]> {
+  const take = (item: T) => (matches(listing, plan, item) ? render(item) : undefined)
   let after = firstAfter(listing, plan)
+  let atOnce = firstBatchSize
   for (;;) {
-    const { items, next } = await readBatch(listing, requestAfter(after, batchSize, plan, true))
-    const rows = items.filter((item) => matches(listing, plan, item)).map(render)
+    const request = requestAfter(after, atOnce, plan, true)
+    const { rows, next } = await inTurn(async () => {
+      const batch = await readBatch(listing, request)
+      return { rows: await inSlices(batch.items, take), next: batch.next }
+    })
     if (rows.length > 0) yield rows
     if (!next) return
     after = next
+    atOnce = nextBatchSize(atOnce, rows)
   }
 }
 
