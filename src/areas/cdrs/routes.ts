@@ -1,6 +1,6 @@
 import { userKind } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
-import { ListAnswer } from '../../http/answer/answers.ts'
+import { ListAnswer, RowsAnswer } from '../../http/answer/answers.ts'
 import { lenientTimeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
 import { failure, invalid } from '../../lib/failure.ts'
@@ -148,6 +148,7 @@ export const cdrRoutes = ({ cdrs, stats, store }: Tools): Route[] => {
     allow: accountMember,
     query: statsQuery,
     answers: list(CallStat),
+    isLong: true,
     fails: ['missing_parameter'],
   } as const
 
@@ -191,6 +192,7 @@ export const cdrRoutes = ({ cdrs, stats, store }: Tools): Route[] => {
       allow: accountMember,
       query: windowQuery,
       answers: open({ inbound: anyObject(), outbound: anyObject() }),
+      isLong: true,
       run: async (call) => cdrs.summary(await scopeOf(call)),
     }),
     get(`${onAccount}/legs/{interaction_id}`, {
@@ -199,10 +201,12 @@ export const cdrRoutes = ({ cdrs, stats, store }: Tools): Route[] => {
       answers: list(Cdr),
       fails: ['missing_parameter'],
       run: (call) =>
-        cdrs.legDocuments(
-          call.account.id,
-          call.path.interaction_id,
-          isOldestFirst(call) ? 'oldest first' : 'newest first',
+        new RowsAnswer(
+          cdrs.legDocuments(
+            call.account.id,
+            call.path.interaction_id,
+            isOldestFirst(call) ? 'oldest first' : 'newest first',
+          ),
         ),
     }),
     get(`${onAccount}/{cdr_id}`, {

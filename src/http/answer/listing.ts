@@ -241,7 +241,7 @@ const requestAfter = (
 export const isLongPage = ({ filter, pageSize }: ListPlan) => filter !== undefined || pageSize >= batchSize
 
 // Texts of so many bytes are read at once, as far as the rows before tell.
-const batchBytes = 500_000
+const batchBytes = 300_000
 const leastAtOnce = 20
 
 /** How many rows to read next: as many as there have been, or twice that, but no more than weigh too much. */

@@ -3,7 +3,7 @@ import { csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure } from '../../lib/failure.ts'
 import { giveBack } from '../../storage/give-back.ts'
 import type { Exchange } from '../exchange.ts'
-import { type ListAnswer, RawJson } from './answers.ts'
+import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
 import { envelopeOf, envelopeTail } from './envelope.ts'
 import {
   bracketsOf,
@@ -215,32 +215,38 @@ const joinedBytes = (open: string, rows: readonly string[], close: string) => {
 
 type Batches = AsyncIterable<readonly string[]>
 
-/** A list as JSON: `data` first, the other envelope keys after it. `seen` is shown the bytes of `data`. */
-async function* jsonPieces<T>(
+/** The bytes of rows, as the client wants them to look: with what stands before them. */
+const shapedRows = async (print: ((text: string) => string) | undefined, before: string, rows: readonly string[]) => {
+  if (!print) return joinedBytes(before, rows, '')
+  let mark = before
+  const printed = await inSlices(rows, (row) => {
+    const text = print(mark) + print(row)
+    mark = ','
+    return text
+  })
+  return Buffer.from(printed.join(''))
+}
+
+/** A list as JSON: `data` first, the other envelope keys after it. `seen` is shown the rows, with what is around them. */
+export async function* jsonPieces(
   exchange: Exchange,
-  listing: Listing<T>,
+  [open, close]: readonly [string, string],
   batches: Batches,
-  { tail, seen }: { tail(): string; seen?(bytes: Uint8Array): void },
+  { tail, seen }: { tail(): string; seen?(text: string, rows: readonly string[]): void },
 ): Pieces {
   const print = wantsPretty(exchange) ? createPrettyPrinter() : undefined
-  const shaped = (bytes: Buffer) => (print ? print(bytes.toString()) : bytes)
-  const [open, close] = bracketsOf(listing)
-  let before: Buffer | string = `{"data":`
+  let before = `{"data":${open}`
   let bracket = open
-  if (print) before = print(before)
   for await (const rows of batches) {
-    const bytes = joinedBytes(bracket, rows, '')
+    seen?.(bracket, rows)
+    yield await shapedRows(print, before, rows)
+    before = ','
     bracket = ','
-    seen?.(bytes)
-    if (before) yield before
-    before = ''
-    yield shaped(bytes)
   }
-  const end = Buffer.from(bracket === ',' ? close : bracket + close)
-  seen?.(end)
-  if (before) yield before
-  yield shaped(end)
-  yield print ? `${print(tail())}\n` : tail()
+  const isEmpty = bracket === open
+  seen?.(isEmpty ? open + close : close, [])
+  const end = (isEmpty ? before : '') + close + tail()
+  yield print ? `${print(end)}\n` : end
 }
 
 const jsonHeaders = (): Headers => ({ 'content-type': 'application/json' })
@@ -262,7 +268,7 @@ const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) =
     const limit = exchange.crossbar.request_memory_limit
     if (limit !== undefined && isInOne(exchange)) await assertWithin(all(), limit)
     const tail = () => envelopeTail(common(exchange, 'success'))
-    return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, listing, all(), { tail }))
+    return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), { tail }))
   })
 
 // Not a secret, only a name for this content: the digest that processors have instructions for.
@@ -309,8 +315,8 @@ const sendLargePage = async <T>(
     const revision = digest.update(end.nextStartKey ?? '').digest('hex')
     return envelopeTail({ ...common(exchange, 'success'), extra: pagingKeys(exchange, end), revision })
   }
-  const seen = (bytes: Uint8Array) => void digest.update(bytes)
-  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, listing, all(), { tail, seen }))
+  const seen = (before: string, rows: readonly string[]) => void digest.update(joinedBytes(before, rows, ''))
+  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), { tail, seen }))
 }
 
 const sendJsonPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
@@ -346,3 +352,23 @@ export const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
     ? sendCsv(exchange, listing, plan)
     : sendWhole(exchange, listing, plan)
 }
+
+async function* rowsOf(exchange: Exchange, batches: AsyncIterable<readonly unknown[]>) {
+  const iterator = batches[Symbol.asyncIterator]()
+  for (;;) {
+    const { done, value } = await inTurn(exchange, 'long', () => iterator.next())
+    if (done) return
+    yield await inSlices(value as readonly unknown[], (row) => JSON.stringify(row))
+  }
+}
+
+/** Rows that make up the whole answer. */
+export const sendRows = (exchange: Exchange, { batches }: RowsAnswer) =>
+  withRoom(exchange, rowStreamBytes, () => {
+    const tail = () => envelopeTail(common(exchange, 'success'))
+    return sendStreamed(
+      exchange,
+      jsonHeaders(),
+      jsonPieces(exchange, ['[', ']'], rowsOf(exchange, batches), { tail }),
+    )
+  })

@@ -4,11 +4,11 @@ import { iconTypes, imageTypes } from '../../lib/image-type.ts'
 import { describeError } from '../../lib/log.ts'
 import type { Exchange } from '../exchange.ts'
 import { outlastsAnswer } from '../wire/refused-body.ts'
-import { Answer, FileAnswer, ListAnswer, StreamAnswer } from './answers.ts'
+import { Answer, FileAnswer, ListAnswer, RowsAnswer, StreamAnswer } from './answers.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
 import { failureAnswer, unexpected } from './failures.ts'
 import { isLarge, largePieces, roughBytesOf } from './large-data.ts'
-import { sendList } from './lists.ts'
+import { sendList, sendRows } from './lists.ts'
 import { createPrettyPrinter } from './pretty.ts'
 import {
   common,
@@ -117,6 +117,7 @@ const sendStream = (exchange: Exchange, { contentType, headers, chunks }: Stream
 /** Sends what a route returned. */
 export const respond = (exchange: Exchange, result: unknown) => {
   if (result instanceof ListAnswer) return sendList(exchange, result)
+  if (result instanceof RowsAnswer) return sendRows(exchange, result)
   if (result instanceof FileAnswer) return sendFile(exchange, result)
   if (result instanceof StreamAnswer) return sendStream(exchange, result)
   return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))

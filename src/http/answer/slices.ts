@@ -2,8 +2,8 @@ import { performance } from 'node:perf_hooks'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 // Work on the event loop that goes on longer lets other requests have theirs.
-const sliceMilliseconds = 5
-const lookEvery = 16
+const sliceMilliseconds = 3
+const lookEvery = 8
 
 /** What `work` makes of the items, without keeping the event loop for long. Undefined ones are left out. */
 export const inSlices = async <Item, Result>(
