@@ -64,7 +64,10 @@ const wishesOf = (accountId: string): Wish[] => {
     { path: `${cdrs}?${all}&is_chunked=false` },
     { path: `${cdrs}?${all}&pretty_print=true` },
     { path: `${cdrs}?${all}`, accept: 'text/csv' },
-    { path: `${cdrs}?${all}&fields=${encodeURIComponent('["call_id","to","custom_channel_vars"]')}`, accept: 'text/csv' },
+    {
+      path: `${cdrs}?${all}&fields=${encodeURIComponent('["call_id","to","custom_channel_vars"]')}`,
+      accept: 'text/csv',
+    },
     { path: `${cdrs}?${window}&page_size=10000` },
     { path: `${cdrs}?${window}&page_size=10000`, accept: 'text/csv' },
     { path: `${cdrs}?${window}&page_size=10000&pretty_print=true` },
@@ -95,7 +98,13 @@ interface Storm {
 }
 
 /** Asks, takes the answer and throws it away. */
-const ask = (agent: Agent, port: number, { path, accept = 'application/json' }: Wish, token: string, stalls = false) =>
+const ask = (
+  agent: Agent,
+  port: number,
+  { path, accept = 'application/json' }: Wish,
+  token: string,
+  stalls = false,
+) =>
   new Promise<number>((resolve) => {
     const headers = { 'x-auth-token': token, accept }
     const outgoing = request({ port, host: '127.0.0.1', path, agent, headers }, (incoming) => {

@@ -33,7 +33,11 @@ const runEngine = async (engine: string, place: Place) => {
   try {
     const calm = await stormExpensive(server, stage, { clients: 0, seconds: 3, stalled: 0 })
     say(`  alone: ${figuresText(calm)}`)
-    const figures = await stormExpensive(server, stage, { clients, seconds, stalled: Math.floor(clients / 8) })
+    const figures = await stormExpensive(server, stage, {
+      clients,
+      seconds,
+      stalled: Math.floor(clients / 8),
+    })
     say(`  beside: ${figuresText(figures)}`)
     say(`    goals: p99 50 ms: ${verdict(figures.p99 < 50)}; 600 MB: ${verdict(figures.peak < 600)}`)
   } finally {

@@ -138,6 +138,9 @@ const holders = shape({ accountId: text('holder_account_id'), kind: text(), id: 
 
 const listRows = stored.pick('id', 'sortKey', 'rowText')
 
+const weights = shape({ weight: integer() })
+const weightSql = 'octet_length(doc) + octet_length(hidden) + octet_length(row_json) AS weight'
+
 const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) => {
   const owner = ownerId === undefined ? '' : 'AND owner_id = $4'
   const place = ownerId === undefined ? 4 : 5
@@ -192,6 +195,17 @@ export const createRecords = (db: Database) => {
     /** The same page without the records' documents: a third of the work. */
     async rows(query: PageQuery) {
       return listRows.list(await readPage(query, listRows.columns))
+    },
+
+    /** How many records of a page weigh no more than so many bytes, told by their lengths alone; one at least. */
+    async fitting(query: PageQuery, bytes: number): Promise<number> {
+      const found = weights.list(await readPage(query, weightSql))
+      let sum = 0
+      const last = found.findIndex(({ weight }) => {
+        sum += weight
+        return sum > bytes
+      })
+      return last < 0 ? query.limit : Math.max(1, last)
     },
 
     /** Everything that an account holds, of all kinds, in batches. */

@@ -11,7 +11,9 @@ const records = 20_000
 const longestP99 = 2000
 
 describeEngines('the most expensive requests, by 64 clients of one account,', (engine) => {
-  it('neither end the server nor fill its memory nor keep another account waiting', { timeout: 110_000 }, async () => {
+  it('neither end the server nor fill its memory nor keep another account waiting', {
+    timeout: 110_000,
+  }, async () => {
     const place = await makePlace(engine)
     try {
       const stage = await prepareExpensive(place, records)
@@ -19,7 +21,9 @@ describeEngines('the most expensive requests, by 64 clients of one account,', (e
       try {
         const figures = await stormExpensive(server, stage, { clients: 64, seconds: 8, stalled: 8 })
         process.stdout.write(`${engine}: ${figuresText(figures)}\n`)
-        expect(Object.keys(figures.statuses).filter((status) => !['200', '429', '503'].includes(status))).toEqual([])
+        expect(
+          Object.keys(figures.statuses).filter((status) => !['200', '429', '503'].includes(status)),
+        ).toEqual([])
         expect(figures.answers).toBeGreaterThan(0)
         expect(figures.asked).toBeGreaterThan(0)
         expect(figures.p99).toBeLessThan(longestP99)

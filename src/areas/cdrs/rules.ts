@@ -192,7 +192,8 @@ export const interactionOf = (text: string): Place | undefined => {
 
 type OrderedLeg = Pick<Leg, 'id' | 'created' | 'duration_seconds' | 'channel_created_time' | 'loopback_leg'>
 
-const channelTime = (leg: OrderedLeg) => leg.channel_created_time ?? (startOf(leg) - gregorianUnixOffset) * 1_000_000
+const channelTime = (leg: OrderedLeg) =>
+  leg.channel_created_time ?? (startOf(leg) - gregorianUnixOffset) * 1_000_000
 
 /** The order of an interaction's legs, the earliest channel first. */
 export const byChannelTime = (a: OrderedLeg, b: OrderedLeg) =>

@@ -38,6 +38,8 @@ export interface Sheet<T> {
 export interface Listing<T> {
   /** Fewer items than `limit` are the last ones, unless a batch says where to go on. */
   page(request: PageRequest): Promise<T[] | Batch<T>>
+  /** How many of the rows that are asked for may be read whole at once, where they can be of any size. */
+  fitting?(request: PageRequest, bytes: number): Promise<number>
   cursor(item: T): Cursor
   /** JSON text of the row. */
   row(item: T): string
@@ -214,7 +216,16 @@ export const bracketsOf = <T>({ keyed }: Listing<T>): readonly [string, string] 
 const firstAfter = <T>({ startKeys }: Listing<T>, { after, startKey, descending }: ListPlan) =>
   after ?? (startKey === undefined ? undefined : startKeys?.read(startKey, descending))
 
-const readBatch = async <T>(listing: Listing<T>, request: PageRequest): Promise<Batch<T>> => {
+// Whole records at once, of which each may be as large as a record can be.
+const mostWholeBytes = 4_000_000
+
+const sized = async <T>(listing: Listing<T>, request: PageRequest): Promise<PageRequest> => {
+  if (!request.whole || !listing.fitting) return request
+  return { ...request, limit: Math.min(request.limit, await listing.fitting(request, mostWholeBytes)) }
+}
+
+const readBatch = async <T>(listing: Listing<T>, asked: PageRequest): Promise<Batch<T>> => {
+  const request = await sized(listing, asked)
   const found = await listing.page(request)
   if (!Array.isArray(found)) return found
   const final = found.at(-1)
@@ -336,19 +347,24 @@ const recordJson = (record: StoredRecord<object, object>): Json => ({
 
 /** The list of one collection of an account, or of the part that one user owns. */
 export const collectionListing = <Doc extends object, Hidden extends object>(
-  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows'>,
+  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows' | 'fitting'>,
   accountId: string,
   ownerId?: string,
-): PlainListing<ListRow> => ({
-  page: ({ whole, ...request }) => {
-    const query = { ...request, accountId, ...(ownerId === undefined ? {} : { ownerId }) }
-    return whole ? collection.page(query) : collection.rows(query)
-  },
-  cursor: (row) => [row.sortKey, row.id],
-  row: (row) => row.rowText,
-  // Only asked of what was read whole.
-  record: (row) => recordJson(row as StoredRecord),
-})
+): PlainListing<ListRow> => {
+  const owner = ownerId === undefined ? {} : { ownerId }
+  return {
+    page: ({ whole, ...request }) => {
+      const query = { ...request, accountId, ...owner }
+      return whole ? collection.page(query) : collection.rows(query)
+    },
+    fitting: ({ whole: _, ...request }, bytes) =>
+      collection.fitting({ ...request, accountId, ...owner }, bytes),
+    cursor: (row) => [row.sortKey, row.id],
+    row: (row) => row.rowText,
+    // Only asked of what was read whole.
+    record: (row) => recordJson(row as StoredRecord),
+  }
+}
 
 /** A list that is at hand and short: never paged out of the store. Its order is its own. */
 export const shortListing = (rows: readonly Json[]): Listing<Json> => {

@@ -216,7 +216,11 @@ const joinedBytes = (open: string, rows: readonly string[], close: string) => {
 type Batches = AsyncIterable<readonly string[]>
 
 /** The bytes of rows, as the client wants them to look: with what stands before them. */
-const shapedRows = async (print: ((text: string) => string) | undefined, before: string, rows: readonly string[]) => {
+const shapedRows = async (
+  print: ((text: string) => string) | undefined,
+  before: string,
+  rows: readonly string[],
+) => {
   if (!print) return joinedBytes(before, rows, '')
   let mark = before
   const printed = await inSlices(rows, (row) => {
@@ -316,7 +320,11 @@ const sendLargePage = async <T>(
     return envelopeTail({ ...common(exchange, 'success'), extra: pagingKeys(exchange, end), revision })
   }
   const seen = (before: string, rows: readonly string[]) => void digest.update(joinedBytes(before, rows, ''))
-  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), { tail, seen }))
+  return sendStreamed(
+    exchange,
+    jsonHeaders(),
+    jsonPieces(exchange, bracketsOf(listing), all(), { tail, seen }),
+  )
 }
 
 const sendJsonPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
