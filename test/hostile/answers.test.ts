@@ -181,6 +181,8 @@ describeEngines('private answers', (engine) => {
       await world.ada.get(`${users}/0123456789abcdef0123456789abcdef`),
       await world.ada.get('/v2/about'),
       await world.anonymous.get(world.acme.path),
+      await world.anonymous.get(`/v2/auth/tokeninfo?token=${world.ada.token}`),
+      await world.anonymous.put('/v2/user_auth', {}),
       await world.ada.put(users, { first_name: 'A', last_name: 'B' }),
     ]
     for (const { headers } of answers) expect(headers).toMatchObject(privately)

@@ -11,9 +11,12 @@ import { prettyPrinted } from './pretty.ts'
 
 export type Headers = Record<string, string>
 
-/** Answers are for whoever asked, unless anybody may ask. */
-const isPrivate = ({ actor, route, method }: Exchange) =>
-  actor !== undefined || (route?.spec.allow.needsToken !== false && method !== 'OPTIONS')
+/** Answers are for whoever asked, but reads by nobody in particular of what anybody may read. */
+const isPrivate = ({ actor, route, method }: Exchange) => {
+  if (method === 'OPTIONS') return false
+  if (actor !== undefined || (method !== 'GET' && method !== 'HEAD')) return true
+  return route?.spec.allow.needsToken !== false
+}
 
 export const writeHead = (exchange: Exchange, status: number, headers: Headers) => {
   const flat = [...corsHeaders, 'x-request-id', exchange.id, 'x-content-type-options', 'nosniff']

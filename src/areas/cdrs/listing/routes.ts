@@ -47,11 +47,14 @@ const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow>
   },
 })
 
+// More would keep the store's threads from others: the rest is held against each record here, a few at a time.
+const mostConditions = 20
+
 /** Filters on columns are left to the store; one that names a single owner becomes a walk along the owner's index. */
 const narrowLegs = ({ legs }: Cdrs): Source['narrow'] => {
   return (scope, questions) => {
-    const taken = questions.filter(legs.isCondition)
-    const left = questions.filter((question) => !legs.isCondition(question))
+    const taken = questions.filter(legs.isCondition).slice(0, mostConditions)
+    const left = questions.filter((question) => !taken.includes(question))
     const ownerId = scope.ownerId ?? ownerAskedFor(taken)
     const narrower = { ...scope, questions: taken, ...(ownerId === undefined ? {} : { ownerId }) }
     return { scope: narrower, left }
