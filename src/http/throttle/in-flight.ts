@@ -22,8 +22,6 @@ export interface InFlight {
   claim(payer: string, bytes: number, room: Room, socket: Duplex): GiveBack
   /** Room for what has to be answered in any case. */
   force(payer: string, bytes: number, socket: Duplex): GiveBack
-  /** What a payer's answers hold. */
-  bytesOf(payer: string): number
 }
 
 interface Waiting {
@@ -131,12 +129,11 @@ export const createInFlight = (): InFlight => {
     })
 
   return {
-    bytesOf,
-
     async reserve(payer, bytes, room, socket) {
       const before = waiting.get(payer)?.length ?? 0
       if (before === 0 && fits(payer, bytes, room)) return take(payer, bytes, socket)
-      if (before >= mostWaitingOfOne || socket.destroyed) throw refusal(payer, bytes, room)
+      if (before >= mostWaitingOfOne || socket.destroyed)
+        throw failure('too_many_requests', { retryAfterSeconds })
       return wait(payer, bytes, room, socket)
     },
 
