@@ -139,7 +139,22 @@ const holders = shape({ accountId: text('holder_account_id'), kind: text(), id: 
 const listRows = stored.pick('id', 'sortKey', 'rowText')
 
 const weights = shape({ weight: integer() })
-const weightSql = 'octet_length(doc) + octet_length(hidden) + octet_length(row_json) AS weight'
+
+/** What the texts of a record weigh: told by their lengths, without reading them. */
+export const weightColumn = (alias?: string) => {
+  const lengths = ['doc', 'hidden', 'row_json'].map((name) => `octet_length(${alias ? `${alias}.` : ''}${name})`)
+  return `${lengths.join(' + ')} AS weight`
+}
+
+/** How many rows of these weights come to no more than so many bytes; one at least. */
+export const fittingIn = (rows: readonly Row[], limit: number, bytes: number) => {
+  let sum = 0
+  const first = weights.list(rows).findIndex(({ weight }) => {
+    sum += weight
+    return sum > bytes
+  })
+  return first < 0 ? limit : Math.max(1, first)
+}
 
 const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) => {
   const owner = ownerId === undefined ? '' : 'AND owner_id = $4'
@@ -199,13 +214,7 @@ export const createRecords = (db: Database) => {
 
     /** How many records of a page weigh no more than so many bytes, told by their lengths alone; one at least. */
     async fitting(query: PageQuery, bytes: number): Promise<number> {
-      const found = weights.list(await readPage(query, weightSql))
-      let sum = 0
-      const last = found.findIndex(({ weight }) => {
-        sum += weight
-        return sum > bytes
-      })
-      return last < 0 ? query.limit : Math.max(1, last)
+      return fittingIn(await readPage(query, weightColumn()), query.limit, bytes)
     },
 
     /** Everything that an account holds, of all kinds, in batches. */

@@ -166,6 +166,27 @@ describeEngines('long answers', (engine) => {
   })
 })
 
+describeEngines('whole records of any size', (engine) => {
+  const world = useWorld(engine)
+
+  it('are read as few at a time as they are large', async () => {
+    const account = await world.account()
+    const admin = await world.admin(account)
+    const note = 'x'.repeat(900_000)
+    for (let index = 0; index < 12; index += 1) await world.user(account, { last_name: `N${index}`, note })
+    const page = { accountId: account.id, limit: 500, descending: false }
+    const { users } = world.server.areas
+    expect(await users.fitting(page, 4_000_000)).toBe(4)
+    expect(await users.fitting(page, 100)).toBe(1)
+    expect(await users.fitting({ ...page, limit: 3 }, 4_000_000)).toBe(3)
+    const query = { paginate: 'false', fields: '["note"]' }
+    const { data } = await admin.get(`${account.path}/users`, { query })
+    expect(data.filter((user: Json) => user.note === note)).toHaveLength(12)
+    const below = await world.operator.get(`${world.reseller.path}/descendants`, { query: { paginate: 'false' } })
+    expect(below.data.map(({ name }: Json) => name)).toEqual(expect.arrayContaining(['Acme', 'Rival']))
+  })
+})
+
 describeEngines('private answers', (engine) => {
   const world = useWorld(engine)
   const privately = { 'cache-control': 'private, no-store' }

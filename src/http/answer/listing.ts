@@ -220,7 +220,7 @@ const firstAfter = <T>({ startKeys }: Listing<T>, { after, startKey, descending 
 const mostWholeBytes = 4_000_000
 
 const sized = async <T>(listing: Listing<T>, request: PageRequest): Promise<PageRequest> => {
-  if (!request.whole || !listing.fitting) return request
+  if (!listing.fitting || !(request.whole || request.long)) return request
   return { ...request, limit: Math.min(request.limit, await listing.fitting(request, mostWholeBytes)) }
 }
 
@@ -357,8 +357,8 @@ export const collectionListing = <Doc extends object, Hidden extends object>(
       const query = { ...request, accountId, ...owner }
       return whole ? collection.page(query) : collection.rows(query)
     },
-    fitting: ({ whole: _, ...request }, bytes) =>
-      collection.fitting({ ...request, accountId, ...owner }, bytes),
+    fitting: async ({ whole, ...request }, bytes) =>
+      whole ? collection.fitting({ ...request, accountId, ...owner }, bytes) : request.limit,
     cursor: (row) => [row.sortKey, row.id],
     row: (row) => row.rowText,
     // Only asked of what was read whole.
