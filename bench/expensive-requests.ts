@@ -2,10 +2,11 @@
 import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { createHistogram, performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gregorianUnixOffset } from '../src/lib/gregorian.ts'
 import { fillCdrs } from './cdr-records.ts'
+import { startHelper } from './children.ts'
+import type { ProbeJob, ProbeResult } from './probe.ts'
 import { memoryOf, type Place, type RunningServer, startServer } from './server.ts'
 import { call, freeRequests } from './stage.ts'
 
@@ -78,14 +79,10 @@ const wishesOf = (accountId: string): Wish[] => {
   ]
 }
 
-interface Figures {
+interface Figures extends ProbeResult {
   answers: number
   /** By status; 0: the connection broke. */
   statuses: Record<number, number>
-  p50: number
-  p99: number
-  longest: number
-  asked: number
   /** Megabytes at most. */
   peak: number
 }
@@ -124,10 +121,7 @@ export const stormExpensive = async (
 ): Promise<Figures> => {
   const wishes = wishesOf(greedy.accountId)
   const statuses: Record<number, number> = {}
-  const histogram = createHistogram()
   const agent = new Agent({ keepAlive: true })
-  const own = new Agent({ keepAlive: true })
-  const end = performance.now() + seconds * 1000
   let going = true
 
   const beGreedy = async (client: number) => {
@@ -140,37 +134,23 @@ export const stormExpensive = async (
     }
   }
 
-  const modestPaths = [`/v2/accounts/${modest.accountId}`, `/v2/accounts/${modest.accountId}/users`]
-
-  const beModest = async () => {
-    for (let turn = 0; performance.now() < end; turn += 1) {
-      const begun = performance.now()
-      const path = modestPaths[turn % modestPaths.length] as string
-      const status = await ask(own, server.port, { path }, modest.token)
-      if (status !== 200) throw new Error(`the GET of another account answered ${status}`)
-      histogram.record(Math.max(1, Math.round((performance.now() - begun) * 1000)))
-      await sleep(5)
-    }
-  }
-
   const storm = Array.from({ length: clients }, (_, client) => beGreedy(client))
+  const probe = startHelper<ProbeJob, ProbeResult>('./probe.ts')
+  const account = `/v2/accounts/${modest.accountId}`
+  let seen: ProbeResult
   try {
-    await sleep(200)
-    await beModest()
+    const paths = [account, `${account}/users`]
+    seen = await probe.run({ port: server.port, token: modest.token, paths, seconds })
   } finally {
     going = false
     agent.destroy()
-    await Promise.all(storm)
-    own.destroy()
+    await Promise.all([...storm, probe.stop()])
   }
   const memory = await memoryOf(server.pid)
   return {
     answers: Object.values(statuses).reduce((sum, count) => sum + count, 0),
     statuses,
-    p50: histogram.percentile(50) / 1000,
-    p99: histogram.percentile(99) / 1000,
-    longest: histogram.max / 1000,
-    asked: histogram.count,
+    ...seen,
     peak: memory?.peak ?? Number.NaN,
   }
 }

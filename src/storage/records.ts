@@ -142,7 +142,9 @@ const weights = shape({ weight: integer() })
 
 /** What the texts of a record weigh: told by their lengths, without reading them. */
 export const weightColumn = (alias?: string) => {
-  const lengths = ['doc', 'hidden', 'row_json'].map((name) => `octet_length(${alias ? `${alias}.` : ''}${name})`)
+  const lengths = ['doc', 'hidden', 'row_json'].map(
+    (name) => `octet_length(${alias ? `${alias}.` : ''}${name})`,
+  )
   return `${lengths.join(' + ')} AS weight`
 }
 

@@ -74,7 +74,13 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
     created_from: 'Gregorian seconds; at most a year before created_to',
     created_to: 'Gregorian seconds; now unless given',
   }
-  const summing = { allow: accountMember, query: windowQuery, answers: list(anyObject()), isLong: true, run: summaries } as const
+  const summing = {
+    allow: accountMember,
+    query: windowQuery,
+    answers: list(anyObject()),
+    isLong: true,
+    run: summaries,
+  } as const
   const summingOne = {
     allow: accountMember,
     query: windowQuery,
