@@ -18,7 +18,9 @@ import { createValidate } from './http/judge/judge-data.ts'
 import { createRouter } from './http/judge/router.ts'
 import { openApiText } from './http/openapi/openapi.ts'
 import type { Route } from './http/route.ts'
+import { createInFlight } from './http/throttle/in-flight.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
+import { createReadTurns } from './http/throttle/turns.ts'
 import { pagesOf } from './http/wire/pages.ts'
 import { createPlaces, type Places } from './http/wire/places.ts'
 import { createPlainServer, drain, listen } from './http/wire/server.ts'
@@ -216,6 +218,8 @@ const putTogether = async (
     resellerOf: areas.accounts.resellerOf,
     settleServices: areas.services.settle,
     throttle: createThrottle(settings, clock),
+    turns: createReadTurns(),
+    inFlight: createInFlight(),
     idempotency,
     settings,
     store,

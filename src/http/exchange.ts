@@ -16,7 +16,9 @@ import type { ListPlan } from './answer/listing.ts'
 import type { Idempotency } from './judge/idempotency.ts'
 import type { Match, Router } from './judge/router.ts'
 import type { Method, Route } from './route.ts'
+import type { InFlight } from './throttle/in-flight.ts'
 import type { Throttle } from './throttle/throttle.ts'
+import type { Turns } from './throttle/turns.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
@@ -59,6 +61,9 @@ export interface Frame {
   /** Resolves when bookkeepers outside were told what has changed for these accounts. */
   settleServices(accountIds: readonly string[]): Promise<void>
   throttle: Throttle
+  /** Of reads that a page is made of, and of those that go on. */
+  turns: { short: Turns; long: Turns }
+  inFlight: InFlight
   idempotency: Idempotency
   /** The wire forms of everything that can go wrong. */
   failures: Catalogue

@@ -9,7 +9,8 @@ import type { Author } from '../storage/change-set.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
-import { respond, sendEmpty, sendKept } from './answer/respond.ts'
+import { respond } from './answer/respond.ts'
+import { inTurn, sendEmpty, sendKept } from './answer/sending.ts'
 import type { Exchange } from './exchange.ts'
 import { answerAgain } from './judge/answer-again.ts'
 import { judgeData } from './judge/judge-data.ts'
@@ -398,7 +399,7 @@ const execute: Step = async (exchange) => {
     call.subject = await route.subject?.(call)
     call.data = await judgeData(exchange, route, call)
     checkPrecondition(exchange, call.subject)
-    return route.run(call)
+    return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
   const result = await (exchange.lost

@@ -122,6 +122,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
    * describes as a whole; the route may answer another question of its path with something else than a list.
    */
   list?: boolean | 'keyed'
+  /** What it reads grows with what the account has: it is done in the account's turn. Lists and files are anyway. */
+  isLong?: true
   /** The name by which administrators allow `full_docs` for this list alone. */
   module?: string
   status?: number

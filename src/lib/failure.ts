@@ -40,6 +40,7 @@ export interface FrameFailures {
   quota_exceeded: { what: string; limit: number }
   range_not_satisfiable: Record<never, never>
   too_many_requests: { retryAfterSeconds: number }
+  overloaded: { retryAfterSeconds: number }
   no_media_switch: Record<never, never>
   not_configured: { message: string }
   datastore_unreachable: Record<never, never>

@@ -18,6 +18,9 @@ export const imageTypes = signatures.map(([type]) => type)
 export const imageTypeOf = (bytes: Uint8Array): string | undefined =>
   signatures.find(([, matches]) => matches(bytes))?.[0]
 
+/** What icons are sent as. */
+export const iconTypes = ['image/x-icon', 'image/vnd.microsoft.icon'] as const
+
 /** An ICO file with at least one picture in it. */
 export const isIcon = (bytes: Uint8Array) =>
   startsWith(bytes, [0, 0, 1, 0]) && ((bytes[4] ?? 0) > 0 || (bytes[5] ?? 0) > 0)

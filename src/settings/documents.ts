@@ -61,6 +61,30 @@ const crossbar = section({
   request_memory_limit: Type.Optional(
     Type.Integer({ minimum: 1, description: 'Bytes of an unpaginated, unchunked list' }),
   ),
+  answer_bytes_per_account: Type.Integer({
+    minimum: 1_000_000,
+    default: 64_000_000,
+    description:
+      'Bytes of answers that are under way to the clients of one account; more wait, and then get 429',
+  }),
+  answer_bytes: Type.Integer({
+    minimum: 3_000_000,
+    default: 192_000_000,
+    description:
+      'The same for all accounts of a process; the last third is for accounts with nothing under way',
+  }),
+  answer_wait_s: Type.Integer({
+    minimum: 0,
+    maximum: 600,
+    default: 10,
+    description: 'Seconds that a long answer waits until others have made room',
+  }),
+  answer_stall_s: Type.Integer({
+    minimum: 1,
+    maximum: 86_400,
+    default: 120,
+    description: 'Seconds after which a client that takes nothing of its answer is cut off',
+  }),
   token_costs: Type.Union([Type.Integer({ minimum: 0 }), Type.Object({}, { additionalProperties: true })], {
     default: 1,
     description: 'Throttling tokens a request costs: a number, or costs by account, endpoint and method',

@@ -140,6 +140,8 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     rows: (query: Omit<PageQuery, 'kind'>) => records.rows({ ...query, kind }),
 
+    fitting: (query: Omit<PageQuery, 'kind'>, bytes: number) => records.fitting({ ...query, kind }, bytes),
+
     /** What each record of an account counts as, read anew: [category, item] each. */
     async *counted(accountId: string): AsyncGenerator<readonly (readonly [string, string])[]> {
       let after: readonly [string, string] | undefined
@@ -216,5 +218,6 @@ export const readsOf = <Doc extends object, Hidden extends object>({
   get,
   page,
   rows,
+  fitting,
   counted,
-}: Collection<Doc, Hidden>) => ({ find, get, page, rows, counted })
+}: Collection<Doc, Hidden>) => ({ find, get, page, rows, fitting, counted })

@@ -133,6 +133,26 @@ const holders = shape({ accountId: text('holder_account_id'), kind: text(), id: 
 
 const listRows = stored.pick('id', 'sortKey', 'rowText')
 
+const weights = shape({ weight: integer() })
+
+/** What the texts of a record weigh: told by their lengths, without reading them. */
+export const weightColumn = (alias?: string) => {
+  const lengths = ['doc', 'hidden', 'row_json'].map(
+    (name) => `octet_length(${alias ? `${alias}.` : ''}${name})`,
+  )
+  return `${lengths.join(' + ')} AS weight`
+}
+
+/** How many rows of these weights come to no more than so many bytes; one at least. */
+export const fittingIn = (rows: readonly Row[], limit: number, bytes: number) => {
+  let sum = 0
+  const first = weights.list(rows).findIndex(({ weight }) => {
+    sum += weight
+    return sum > bytes
+  })
+  return first < 0 ? limit : Math.max(1, first)
+}
+
 const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) => {
   const owner = ownerId === undefined ? '' : 'AND owner_id = $4'
   const place = ownerId === undefined ? 4 : 5
@@ -199,6 +219,11 @@ export const createRecords = (db: Database, sealing: Sealing) => {
     /** The same page without the records' documents: a third of the work. */
     async rows(query: PageQuery) {
       return listRows.list(await readPage(query, listRows.columns))
+    },
+
+    /** How many records of a page weigh no more than so many bytes, told by their lengths alone; one at least. */
+    async fitting(query: PageQuery, bytes: number): Promise<number> {
+      return fittingIn(await readPage(query, weightColumn()), query.limit, bytes)
     },
 
     /** Everything that an account holds, of all kinds, in batches. */

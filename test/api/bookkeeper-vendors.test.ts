@@ -106,7 +106,10 @@ describeEngines('bookkeepers of a plan', (engine) => {
     expect(await world.ross.patch(world.reseller.path, { lends_bookkeepers_to: below })).toSucceed()
     await world.unchanged(async () => {
       for (const named of [[], [...below, world.rival.id]])
-        expect(await uma.patch(world.reseller.path, { lends_bookkeepers_to: named })).toFailWith(403, 'forbidden')
+        expect(await uma.patch(world.reseller.path, { lends_bookkeepers_to: named })).toFailWith(
+          403,
+          'forbidden',
+        )
     })
     expect(await uma.patch(world.reseller.path, { lends_bookkeepers_to: null })).toSucceed()
     expect((await world.ross.get(world.reseller.path)).data.lends_bookkeepers_to).toEqual(below)

@@ -197,7 +197,8 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
     const plans = await plansOf(async (store) => {
       for await (const _lines of createCdrStore(store).lines(whole, walk, view));
       await createCdrStore(store).find(accountId, '202601-000001')
-      await createCdrStore(store).legs(accountId, { time: newYear, mark: '0' })
+      await createCdrStore(store).legPlaces(accountId, { time: newYear, mark: '0' })
+      await createCdrStore(store).legs(accountId, { time: newYear, mark: '0' }, ['202601-000001'])
     })
     const [byBlock = [], others = []] = [true, false].map((is) =>
       plans.filter(({ of }) => (of === 'by block') === is),

@@ -38,6 +38,7 @@ const generalFailures: readonly FailureKind[] = [
   'quota_exceeded',
   'range_not_satisfiable',
   'too_many_requests',
+  'overloaded',
   'datastore_unreachable',
   'datastore_full',
   'charges_not_accepted',

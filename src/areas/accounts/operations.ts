@@ -228,6 +228,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     },
 
     page: (page: TreePage) => accounts.page(page),
+    fitting: (page: TreePage, bytes: number) => accounts.fitting(page, bytes),
     descendants: (account: AccountRecord) => accounts.descendants(account.id),
 
     /** The accounts above, top first, from the caller's own downwards. */

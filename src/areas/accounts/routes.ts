@@ -107,6 +107,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     row: (account: AccountRecord) => string,
   ): Listing<AccountRecord> => ({
     page: (request) => accounts.page({ ...request, ancestorId: account.id, direct }),
+    fitting: (request, bytes) => accounts.fitting({ ...request, ancestorId: account.id, direct }, bytes),
     cursor: (found) => [found.sortKey, found.id],
     row,
     record: accountJson,

@@ -3,7 +3,8 @@ import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { deleteRecord, recordColumns, sortKeyOf } from '../../storage/records.ts'
+import type { Row } from '../../storage/db.ts'
+import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { keyset } from '../../storage/table.ts'
 import { accountMoved } from './signals.ts'
@@ -42,9 +43,9 @@ export interface TreePage {
   long?: boolean
 }
 
-const treeSql = ({ direct, after, descending }: TreePage) => {
+const treeSql = ({ direct, after, descending }: TreePage, selected: string) => {
   const { behind, order } = keyset(['t.sort_key', 't.account_id'], descending)
-  return `SELECT ${recordColumns('r')} FROM account_tree t
+  return `SELECT ${selected} FROM account_tree t
     JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
     WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${after ? `AND ${behind(3)}` : ''}
     ORDER BY ${order} LIMIT $2`
@@ -102,22 +103,29 @@ export const createAccountStore = (store: Store) => {
       { rows: 1, orElse: conflict },
     )
 
-  const readTree = async (page: TreePage) => {
+  const readTree = (page: TreePage, selected: string): Promise<Row[]> => {
     const params = [page.ancestorId, page.limit, ...(page.after ?? [])]
-    const rows = await (page.long ? store.scan(treeSql(page), params) : store.all(treeSql(page), params))
-    return store.records.of(accountKind, rows)
+    const sql = treeSql(page, selected)
+    return page.long ? store.scan(sql, params) : store.all(sql, params)
   }
+
+  const treePage = async (page: TreePage) =>
+    store.records.of(accountKind, await readTree(page, recordColumns('r')))
 
   return {
     ...collection,
-    page: readTree,
+    page: treePage,
+
+    /** How many accounts of a page come to no more than so many bytes. */
+    fitting: async (page: TreePage, bytes: number) =>
+      fittingIn(await readTree(page, weightColumn('r')), page.limit, bytes),
 
     /** Every account below, in batches. */
     async *descendants(ancestorId: string, batch = 500): AsyncGenerator<AccountRecord[]> {
       let after: readonly [string, string] | undefined
       for (;;) {
         const page = { ancestorId, direct: false, limit: batch, descending: false, long: true }
-        const accounts = await readTree(after ? { ...page, after } : page)
+        const accounts = await treePage(after ? { ...page, after } : page)
         if (accounts.length > 0) yield accounts
         const last = accounts.at(-1)
         if (!last || accounts.length < batch) return

@@ -2,8 +2,8 @@ import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
-import type { CdrRow } from './columns.ts'
 import { createInteractionStore } from './interactions/store.ts'
+import type { Place } from './reading/rules.ts'
 import { byChannelTime, interactionOf, isCdrId, shownDocumentOf } from './rules.ts'
 import type { RowView } from './sheet/columns.ts'
 import { createCdrStore, type Scope } from './store.ts'
@@ -15,6 +15,9 @@ type CostView = Pick<RowView, 'forReseller'>
 
 export type Cdrs = ReturnType<typeof createCdrs>
 
+// Conferences have interactions of many legs.
+const legsAtOnce = 100
+
 const notFound = (message: string) => failure('missing_parameter', { message })
 
 /** Call detail records, as they are looked at. Nothing here writes. */
@@ -23,17 +26,15 @@ export const createCdrs = ({ store, settings }: { store: Store; settings: Settin
   const interactions = createInteractionStore(store)
   const summaries = createSummaryStore(store, legs)
 
-  const legsOfCdr = async (accountId: string, id: string) => {
-    const leg = await legs.find(accountId, id)
-    if (!leg) throw notFound('could not find legs for supplied id')
-    return legs.legs(accountId, { time: leg.interaction_time, mark: leg.interaction_key })
-  }
-
-  const legsNamed = (accountId: string, id: string): Promise<CdrRow[]> => {
-    if (isCdrId(id)) return legsOfCdr(accountId, id)
+  const placeNamed = async (accountId: string, id: string): Promise<Place> => {
+    if (isCdrId(id)) {
+      const leg = await legs.find(accountId, id)
+      if (!leg) throw notFound('could not find legs for supplied id')
+      return { time: leg.interaction_time, mark: leg.interaction_key }
+    }
     const interaction = interactionOf(id)
     if (!interaction) throw failure('bad_identifier', { cause: id })
-    return legs.legs(accountId, interaction)
+    return interaction
   }
 
   return {
@@ -56,14 +57,20 @@ export const createCdrs = ({ store, settings }: { store: Store; settings: Settin
       return shownDocumentOf(leg, view)
     },
 
-    /** The documents of all legs of an interaction, which is named by its id or by one of its legs. */
-    async legDocuments(
+    /** The documents of all legs of an interaction, which is named by its id or by one of its legs: some at a time. */
+    async *legDocuments(
       accountId: string,
       id: string,
       { order, ...view }: CostView & { order: 'newest first' | 'oldest first' },
-    ): Promise<Json[]> {
-      const found = (await legsNamed(accountId, id)).sort(byChannelTime)
-      return (order === 'newest first' ? found.reverse() : found).map((leg) => shownDocumentOf(leg, view))
+    ): AsyncGenerator<Json[]> {
+      const place = await placeNamed(accountId, id)
+      const places = (await legs.legPlaces(accountId, place)).sort(byChannelTime)
+      const ids = (order === 'newest first' ? places.reverse() : places).map((leg) => leg.id)
+      for (let at = 0; at < ids.length; at += legsAtOnce) {
+        const some = ids.slice(at, at + legsAtOnce)
+        const found = new Map((await legs.legs(accountId, place, some)).map((leg) => [leg.id, leg]))
+        yield some.flatMap((one) => found.get(one) ?? []).map((leg) => shownDocumentOf(leg, view))
+      }
     },
 
     async summary(scope: Omit<Scope, 'questions'>): Promise<Summary> {

@@ -1,6 +1,6 @@
 import { userKind } from '../../auth/identity.ts'
 import { accountMember, type ResellerOf, seesCosts } from '../../auth/policies.ts'
-import { ListAnswer } from '../../http/answer/answers.ts'
+import { ListAnswer, RowsAnswer } from '../../http/answer/answers.ts'
 import { lenientTimeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
 import { failure, invalid } from '../../lib/failure.ts'
@@ -150,6 +150,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
     allow: accountMember,
     query: statsQuery,
     answers: list(CallStat),
+    isLong: true,
     fails: ['missing_parameter'],
   } as const
 
@@ -193,6 +194,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
       allow: accountMember,
       query: windowQuery,
       answers: open({ inbound: anyObject(), outbound: anyObject() }),
+      isLong: true,
       run: async (call) => cdrs.summary(await scopeOf(call)),
     }),
     get(`${onAccount}/legs/{interaction_id}`, {
@@ -201,10 +203,12 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
       answers: list(Cdr),
       fails: ['missing_parameter'],
       run: async (call) =>
-        cdrs.legDocuments(call.account.id, call.path.interaction_id, {
-          order: isOldestFirst(call) ? 'oldest first' : 'newest first',
-          ...(await costViewOf(call)),
-        }),
+        new RowsAnswer(
+          cdrs.legDocuments(call.account.id, call.path.interaction_id, {
+            order: isOldestFirst(call) ? 'oldest first' : 'newest first',
+            ...(await costViewOf(call)),
+          }),
+        ),
     }),
     get(`${onAccount}/{cdr_id}`, {
       summary: 'Read a call detail record',

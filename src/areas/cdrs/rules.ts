@@ -231,13 +231,16 @@ export const interactionOf = (text: string): Place | undefined => {
   return found ? { time: Number(found[1]), mark: found[2] ?? '' } : undefined
 }
 
-const channelTime = (leg: Leg) => leg.channel_created_time ?? (startOf(leg) - gregorianUnixOffset) * 1_000_000
+type OrderedLeg = Pick<Leg, 'id' | 'created' | 'duration_seconds' | 'channel_created_time' | 'loopback_leg'>
+
+const channelTime = (leg: OrderedLeg) =>
+  leg.channel_created_time ?? (startOf(leg) - gregorianUnixOffset) * 1_000_000
 
 /** The order of an interaction's legs, the earliest channel first. */
-export const byChannelTime = (a: Leg, b: Leg) =>
+export const byChannelTime = (a: OrderedLeg, b: OrderedLeg) =>
   channelTime(a) - channelTime(b) || loopbackPlace(a) - loopbackPlace(b) || (a.id < b.id ? -1 : 1)
 
-const loopbackPlace = ({ loopback_leg: letter }: Leg) => {
+const loopbackPlace = ({ loopback_leg: letter }: OrderedLeg) => {
   if (letter === 'A') return 0
   return letter === 'B' ? 1 : 2
 }

@@ -60,6 +60,17 @@ const triedForLines = 5000
 /** So many texts are in the making while one is being sent. */
 export const textsAhead = 2
 
+const legPlaceColumns = [
+  'id',
+  'created',
+  'duration_seconds',
+  'channel_created_time',
+  'loopback_leg',
+] as const satisfies readonly (keyof CdrRow)[]
+
+/** What tells where a leg stands among those of its interaction. */
+export type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
+
 export const selectedColumns = storedColumns.join(', ')
 
 interface Part {
@@ -206,17 +217,28 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
       return leg
     },
 
-    /** All legs of an interaction, in no order. */
-    async legs(accountId: string, { time, mark }: Place): Promise<CdrRow[]> {
+    /** What the legs of an interaction are ordered by, in no order. */
+    async legPlaces(accountId: string, { time, mark }: Place): Promise<LegPlace[]> {
       if (!isStorable(mark)) return []
       return inMonths([monthAt(time)], (from) =>
-        store.scan<CdrRow>(
-          `SELECT ${selectedColumns} FROM ${from}
+        store.scan<LegPlace>(
+          `SELECT ${legPlaceColumns.join(', ')} FROM ${from}
             WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
           [accountId, time, mark],
         ),
       )
     },
+
+    /** Some legs of an interaction, in no order. */
+    legs: (accountId: string, { time, mark }: Place, ids: readonly string[]): Promise<CdrRow[]> =>
+      inMonths([monthAt(time)], (from) =>
+        store.scan<CdrRow>(
+          `SELECT ${selectedColumns} FROM ${from}
+            WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3
+              AND id IN (${ids.map((_, index) => `$${index + 4}`).join(', ')})`,
+          [accountId, time, mark, ...ids],
+        ),
+      ),
 
     batch: (scope: Scope, reading: Reading) =>
       scope.questions.length > 0 ? filteredBatch(scope, reading) : plainBatch(scope, reading),

@@ -102,6 +102,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     }),
     get(`${onAccount}/status`, {
       summary: 'Tell which devices of an account are registered',
+      isLong: true,
       allow: accountMember,
       answers: list(DeviceStatus),
       run: ({ account }) => devices.statuses(account.id),

@@ -151,6 +151,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
   return [
     get(base, {
       summary: 'Read what each ledger of an account comes to in some time',
+      isLong: true,
       allow: accountMember,
       query: windowQuery,
       answers: anyObject(),
@@ -173,6 +174,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
     }),
     get(`${base}/summary/{month}`, {
       summary: 'Read the book of a month (YYYYMM), and the same by account',
+      isLong: true,
       allow: accountMember,
       answers: anyObject(),
       run: ({ account, path }) => ledgers.summary(account.id, path.month),

@@ -74,6 +74,7 @@ export const createRates = ({ store, settings, accounts, ratedeckOf }: Tools) =>
   return {
     page: rates.page,
     rows: rates.rows,
+    fitting: rates.fitting,
     deckOr,
     judge: rateProblems,
 

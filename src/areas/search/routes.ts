@@ -71,6 +71,7 @@ export const searchRoutes = (search: Search): Route[] => {
       allow: anyToken,
       query: multiQuery,
       answers: FoundBy,
+      isLong: true,
       run: (call) => several(call, call.actor.accountId),
     }),
     get(inAccount, {
@@ -86,6 +87,7 @@ export const searchRoutes = (search: Search): Route[] => {
       allow: accountMember,
       query: multiQuery,
       answers: FoundBy,
+      isLong: true,
       run: (call) => several(call, call.account.id),
     }),
   ]

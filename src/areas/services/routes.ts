@@ -97,6 +97,7 @@ export const servicesRoutes = (services: Services): Route[] => {
   return [
     get(base, {
       summary: 'Read the services of an account: what it has, by which plans, at what price',
+      isLong: true,
       allow: accountMember,
       answers: ServicesAnswer,
       run: ({ account }) => services.read(account),
@@ -128,6 +129,7 @@ export const servicesRoutes = (services: Services): Route[] => {
     }),
     get(`${base}/summary`, {
       summary: 'Read the invoices of an account as they stand',
+      isLong: true,
       allow: accountMember,
       produces: ['text/csv'],
       answers: Summary,

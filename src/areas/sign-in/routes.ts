@@ -156,7 +156,11 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     query: { token: 'The token' },
     answers: LoginResult,
     fails: ['missing_parameter', 'invalid_credentials'],
-    run: ({ query }) => signIn.inspect(query.get('token'), 'params'),
+    run: async ({ query }) =>
+      answer({
+        data: await signIn.inspect(query.get('token'), 'params'),
+        headers: { 'cache-control': 'private, no-store' },
+      }),
   }),
   post('/v2/auth/tokeninfo', {
     summary: 'Inspect a token',

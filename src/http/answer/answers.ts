@@ -74,6 +74,15 @@ export class ListAnswer<T = unknown> {
   }
 }
 
+/** Data that is an array without pages: its rows come in batches, and are never all at hand. */
+export class RowsAnswer {
+  readonly batches: AsyncIterable<readonly unknown[]>
+
+  constructor(batches: AsyncIterable<readonly unknown[]>) {
+    this.batches = batches
+  }
+}
+
 export const answer = (fields: AnswerFields) => new Answer(fields)
 
 /** A private 202: the work goes on after the answer. */

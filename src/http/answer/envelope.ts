@@ -47,5 +47,3 @@ export const envelopeTail = (parts: Omit<EnvelopeParts, 'data'>) => {
 
 export const envelopeOf = ({ data, ...rest }: EnvelopeParts) =>
   `{"data":${dataText(data)}${envelopeTail(rest)}`
-
-export const prettyPrinted = (json: string) => `${JSON.stringify(JSON.parse(json), null, 2)}\n`

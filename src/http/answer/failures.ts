@@ -126,6 +126,12 @@ export const frameFailures: Renderers<FrameFailures> = {
     data: { message: 'too many requests' },
     headers: { 'retry-after': String(retryAfterSeconds) },
   }),
+  overloaded: ({ retryAfterSeconds }) => ({
+    status: 503,
+    message: 'overloaded',
+    data: { message: 'too many answers are under way' },
+    headers: { 'retry-after': String(retryAfterSeconds) },
+  }),
   no_media_switch: () => ({
     status: 500,
     message: 'no media switch is configured',

@@ -4,6 +4,7 @@ import type { Question } from '../../lib/question.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow, StoredRecord } from '../../storage/records.ts'
 import { compileFields, type FieldPicker, type Filter, filterOf, questionsOf } from './filters.ts'
+import { inSlices } from './slices.ts'
 
 /** Where a row stands in its list: [sort key, id]. */
 export type Cursor = readonly [string, string]
@@ -37,6 +38,8 @@ export interface Sheet<T> {
 export interface Listing<T> {
   /** Fewer items than `limit` are the last ones, unless a batch says where to go on. */
   page(request: PageRequest): Promise<T[] | Batch<T>>
+  /** How many of the rows that are asked for may be read whole at once, where they can be of any size. */
+  fitting?(request: PageRequest, bytes: number): Promise<number>
   cursor(item: T): Cursor
   /** JSON text of the row. */
   row(item: T): string
@@ -80,10 +83,14 @@ export interface ListPlan {
   fullDocs: boolean
 }
 
-export interface Page {
-  rows: string[]
+/** How a page ended. */
+export interface PageEnd {
+  size: number
   nextStartKey: string | undefined
 }
+
+/** Has a part of the work done when it is the turn of whoever asks. */
+export type InTurn = <R>(work: () => Promise<R>) => Promise<R>
 
 interface ListSettings {
   pagination_page_size: number
@@ -209,7 +216,16 @@ export const bracketsOf = <T>({ keyed }: Listing<T>): readonly [string, string] 
 const firstAfter = <T>({ startKeys }: Listing<T>, { after, startKey, descending }: ListPlan) =>
   after ?? (startKey === undefined ? undefined : startKeys?.read(startKey, descending))
 
-const readBatch = async <T>(listing: Listing<T>, request: PageRequest): Promise<Batch<T>> => {
+// Whole records at once, of which each may be as large as a record can be.
+const mostWholeBytes = 4_000_000
+
+const sized = async <T>(listing: Listing<T>, request: PageRequest): Promise<PageRequest> => {
+  if (!listing.fitting || !(request.whole || request.long)) return request
+  return { ...request, limit: Math.min(request.limit, await listing.fitting(request, mostWholeBytes)) }
+}
+
+const readBatch = async <T>(listing: Listing<T>, asked: PageRequest): Promise<Batch<T>> => {
+  const request = await sized(listing, asked)
   const found = await listing.page(request)
   if (!Array.isArray(found)) return found
   const final = found.at(-1)
@@ -232,33 +248,70 @@ const requestAfter = (
   whole: plan.filter !== undefined || plan.fields !== undefined || plan.fullDocs,
 })
 
-/** One page: what matches, up to the page size, and the key of the next one if there is more. */
-export const collectPage = async <T>(
+/** Whether a page is more than one short read. */
+export const isLongPage = ({ filter, pageSize }: ListPlan) => filter !== undefined || pageSize >= batchSize
+
+// Texts of so many bytes are read at once, as far as the rows before tell.
+const batchBytes = 300_000
+const leastAtOnce = 20
+
+/** How many rows to read next: as many as there have been, or twice that, but no more than weigh too much. */
+const nextBatchSize = (limit: number, rows: readonly string[]) => {
+  if (rows.length === 0) return limit
+  const bytes = rows.reduce((sum, row) => sum + row.length, 0)
+  const fitting = Math.floor((batchBytes * rows.length) / bytes)
+  return Math.max(leastAtOnce, Math.min(2 * limit, fitting, batchSize))
+}
+
+const firstBatchSize = 100
+
+/** One page, batch by batch: what matches, up to the page size, and the key of the next one if there is more. */
+export async function* pageRows<T>(
   listing: Listing<T>,
   plan: ListPlan,
   render: Render<T>,
-  now: () => number,
-): Promise<Page> => {
-  const rows: string[] = []
-  const deadline = now() + filterBudgetMs
+  { now, inTurn }: { now: () => number; inTurn: InTurn },
+): AsyncGenerator<string[], PageEnd> {
+  const long = isLongPage(plan)
   let after = firstAfter(listing, plan)
-  let last: Cursor | undefined
-  for (;;) {
-    const limit = plan.filter ? batchSize : Math.min(plan.pageSize - rows.length + 1, batchSize)
-    const long = plan.filter !== undefined || plan.pageSize > batchSize
-    const { items, next } = await readBatch(listing, requestAfter(after, limit, plan, long))
-    for (const item of items) {
-      if (!matches(listing, plan, item)) continue
-      if (rows.length === plan.pageSize) {
-        const ownKey = listing.startKeys?.write(listing.cursor(item))
-        return { rows, nextStartKey: ownKey ?? (last && encodeStartKey(last)) }
-      }
-      rows.push(render(item))
-      last = listing.cursor(item)
+  let spent = 0
+  let size = 0
+  let last: T | undefined
+  let surplus: T | undefined
+  let atOnce = plan.filter ? batchSize : firstBatchSize
+
+  const take = (item: T) => {
+    if (surplus !== undefined || !matches(listing, plan, item)) return undefined
+    if (size === plan.pageSize) {
+      surplus = item
+      return undefined
     }
-    if (!next) return { rows, nextStartKey: undefined }
+    size += 1
+    last = item
+    return render(item)
+  }
+
+  for (;;) {
+    const limit = plan.filter ? atOnce : Math.min(plan.pageSize - size + 1, long ? atOnce : batchSize)
+    const request = requestAfter(after, limit, plan, long)
+    const begun = now()
+    const { rows, next } = await inTurn(async () => {
+      const batch = await readBatch(listing, request)
+      return { rows: await inSlices(batch.items, take), next: batch.next }
+    })
+    spent += now() - begun
+    if (rows.length > 0) yield rows
+    if (surplus !== undefined) {
+      const ownKey = listing.startKeys?.write(listing.cursor(surplus))
+      return {
+        size,
+        nextStartKey: ownKey ?? (last === undefined ? undefined : encodeStartKey(listing.cursor(last))),
+      }
+    }
+    if (!next) return { size, nextStartKey: undefined }
     after = next
-    if (now() > deadline) return { rows, nextStartKey: encodeStartKey(after) }
+    atOnce = nextBatchSize(atOnce, rows)
+    if (spent > filterBudgetMs) return { size, nextStartKey: encodeStartKey(after) }
   }
 }
 
@@ -267,14 +320,21 @@ export async function* walk<T>(
   listing: Listing<T>,
   plan: ListPlan,
   render: Render<T>,
+  inTurn: InTurn,
 ): AsyncGenerator<string[]> {
+  const take = (item: T) => (matches(listing, plan, item) ? render(item) : undefined)
   let after = firstAfter(listing, plan)
+  let atOnce = firstBatchSize
   for (;;) {
-    const { items, next } = await readBatch(listing, requestAfter(after, batchSize, plan, true))
-    const rows = items.filter((item) => matches(listing, plan, item)).map(render)
+    const request = requestAfter(after, atOnce, plan, true)
+    const { rows, next } = await inTurn(async () => {
+      const batch = await readBatch(listing, request)
+      return { rows: await inSlices(batch.items, take), next: batch.next }
+    })
     if (rows.length > 0) yield rows
     if (!next) return
     after = next
+    atOnce = nextBatchSize(atOnce, rows)
   }
 }
 
@@ -287,19 +347,24 @@ const recordJson = (record: StoredRecord<object, object>): Json => ({
 
 /** The list of one collection of an account, or of the part that one user owns. */
 export const collectionListing = <Doc extends object, Hidden extends object>(
-  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows'>,
+  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows' | 'fitting'>,
   accountId: string,
   ownerId?: string,
-): PlainListing<ListRow> => ({
-  page: ({ whole, ...request }) => {
-    const query = { ...request, accountId, ...(ownerId === undefined ? {} : { ownerId }) }
-    return whole ? collection.page(query) : collection.rows(query)
-  },
-  cursor: (row) => [row.sortKey, row.id],
-  row: (row) => row.rowText,
-  // Only asked of what was read whole.
-  record: (row) => recordJson(row as StoredRecord),
-})
+): PlainListing<ListRow> => {
+  const owner = ownerId === undefined ? {} : { ownerId }
+  return {
+    page: ({ whole, ...request }) => {
+      const query = { ...request, accountId, ...owner }
+      return whole ? collection.page(query) : collection.rows(query)
+    },
+    fitting: async ({ whole, ...request }, bytes) =>
+      whole ? collection.fitting({ ...request, accountId, ...owner }, bytes) : request.limit,
+    cursor: (row) => [row.sortKey, row.id],
+    row: (row) => row.rowText,
+    // Only asked of what was read whole.
+    record: (row) => recordJson(row as StoredRecord),
+  }
+}
 
 /** A list that is at hand and short: never paged out of the store. Its order is its own. */
 export const shortListing = (rows: readonly Json[]): Listing<Json> => {

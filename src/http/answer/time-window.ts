@@ -2,7 +2,7 @@ import { invalid } from '../../lib/failure.ts'
 import { timeKey } from '../../lib/time-key.ts'
 import type { Collection } from '../../storage/collection.ts'
 import type { ListRow } from '../../storage/records.ts'
-import { collectionListing, type Listing } from './listing.ts'
+import { collectionListing, type Listing, type PageRequest } from './listing.ts'
 
 /** Gregorian seconds, both inclusive. */
 export interface TimeWindow {
@@ -58,17 +58,22 @@ export const lenientTimeWindow: WindowReader = windowBy(readableBoundOf)
 
 /** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
 export const timeListing = <Doc extends object, Hidden extends object>(
-  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows'>,
+  collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows' | 'fitting'>,
   { accountId, ownerId }: { accountId: string; ownerId?: string },
   { from, to }: TimeWindow,
 ): Listing<ListRow> => {
   const all = collectionListing(collection, accountId, ownerId)
+  const within = (request: PageRequest): PageRequest => {
+    // '' sorts before every id: the first page begins just beyond the window's edge.
+    const edge = [timeKey(request.descending ? to + 1 : from), ''] as const
+    return { ...request, after: later(request, edge) }
+  }
+  const { fitting } = all
   return {
     ...all,
+    ...(fitting ? { fitting: (request, bytes) => fitting(within(request), bytes) } : {}),
     async page(request) {
-      // '' sorts before every id: the first page begins just beyond the window's edge.
-      const edge = [timeKey(request.descending ? to + 1 : from), ''] as const
-      const items = await all.page({ ...request, after: later(request, edge) })
+      const items = await all.page(within(request))
       return items.filter(({ sortKey }) => sortKey >= timeKey(from) && sortKey <= timeKey(to))
     },
   }

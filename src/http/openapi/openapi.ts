@@ -247,7 +247,7 @@ const failureResponses = (statuses: Statuses) =>
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   const kinds: FailureKind[] = ['validation_error', 'not_acceptable', 'datastore_unreachable']
   if (spec.allow.needsToken) kinds.push('invalid_credentials', 'forbidden')
-  if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push('too_many_requests')
+  if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push('too_many_requests', 'overloaded')
   if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
   if (path.includes('{')) kinds.push('bad_identifier')
   if (method !== 'GET')

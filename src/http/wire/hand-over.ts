@@ -1,20 +1,52 @@
-import { once } from 'node:events'
-import type { ServerResponse } from 'node:http'
-import { giveBack } from '../../storage/give-back.ts'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { onDeparture } from './departures.ts'
 
-/** Writes bytes that have a buffer to themselves and are nobody's afterwards, and waits until the client has taken them. False when it has gone. */
-export const handOver = async (response: ServerResponse, bytes: Uint8Array): Promise<boolean> => {
-  if (response.destroyed) return false
-  const left = new AbortController()
-  const written = new Promise<boolean>((resolve) => {
-    response.write(bytes, (error) => resolve(!error))
+/** An answer on its way to its client. */
+export interface Delivery {
+  request: IncomingMessage
+  response: ServerResponse
+  /** A client that takes nothing for so long is cut off. */
+  stallMilliseconds: number
+}
+
+// So small that a slow client is seen to take something. The system tells of it when a third of its own buffer is free.
+const pieceBytes = 65_536
+
+const taken = ({ request: { socket }, response, stallMilliseconds }: Delivery, piece: Uint8Array) =>
+  new Promise<boolean>((resolve) => {
+    const end = (isTaken: boolean) => {
+      clearTimeout(timer)
+      stay()
+      resolve(isTaken)
+    }
+    const stay = onDeparture(socket, () => end(false))
+    const timer = setTimeout(() => socket.destroy(), stallMilliseconds)
+    response.write(piece, (error) => end(!error))
   })
-  const gone = once(response, 'close', { signal: left.signal }).then(
-    () => false,
-    () => false,
-  )
-  const isWritten = await Promise.race([written, gone])
-  left.abort()
-  if (isWritten) giveBack(bytes)
-  return isWritten && !response.destroyed
+
+/** Writes bytes and waits until the client has taken them. False when it has gone, or was cut off. */
+export const handOver = async (delivery: Delivery, bytes: Uint8Array): Promise<boolean> => {
+  const { socket } = delivery.request
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    if (socket.destroyed) return false
+    if (!(await taken(delivery, bytes.subarray(at, at + pieceBytes)))) return false
+  }
+  return !socket.destroyed
+}
+
+/** Cuts off a client that does not take an answer whose last byte is written. */
+export const watchEnd = ({ request: { socket }, response, stallMilliseconds }: Delivery) => {
+  let seen = socket.bytesWritten
+  const look = () => {
+    // Earlier answers on the connection may still be under way.
+    if (socket.bytesWritten === seen) return void socket.destroy()
+    seen = socket.bytesWritten
+    timer.refresh()
+  }
+  const timer = setTimeout(look, stallMilliseconds)
+  const stay = onDeparture(socket, () => clearTimeout(timer))
+  response.once('finish', () => {
+    stay()
+    clearTimeout(timer)
+  })
 }

@@ -9,7 +9,8 @@ import type { Duplex } from 'node:stream'
 import { failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { envelopeOf } from '../answer/envelope.ts'
-import { respondFailure, settleKey } from '../answer/respond.ts'
+import { respondFailure } from '../answer/respond.ts'
+import { settleKey } from '../answer/sending.ts'
 import { Exchange, type Frame } from '../exchange.ts'
 import { runSteps } from '../pipeline.ts'
 import { holdBody } from './body-bytes.ts'
@@ -199,7 +200,7 @@ const answerClientError = (frame: Frame) => {
   }
 }
 
-// How long a body may take is bodies.ts' to say; answers may take as long as the client reads.
+// How long a body may take is bodies.ts' to say, and how long a client may take nothing of its answer hand-over.ts'.
 const timeouts = { headersTimeout: 15_000, requestTimeout: 0, keepAliveTimeout: 72_000 }
 // Node would answer without an envelope.
 const judgedHere = { requireHostHeader: false }

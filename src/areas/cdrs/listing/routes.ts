@@ -48,6 +48,9 @@ const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow>
   },
 })
 
+// More would keep the store's threads from others: the rest is held against each record here, a few at a time.
+const mostConditions = 20
+
 const isHiddenAtTimes = (path: string) => {
   const key = path.slice(path.lastIndexOf('.') + 1)
   return tellsCost(key) || tellsPrice(key)
@@ -59,8 +62,8 @@ const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] 
   const isTaken = (question: Question) =>
     legs.isCondition(question) && (forReseller || !isHiddenAtTimes(question.key))
   return (scope, questions) => {
-    const taken = questions.filter(isTaken)
-    const left = questions.filter((question) => !isTaken(question))
+    const taken = questions.filter(isTaken).slice(0, mostConditions)
+    const left = questions.filter((question) => !taken.includes(question))
     const ownerId = scope.ownerId ?? ownerAskedFor(taken)
     const narrower = { ...scope, questions: taken, ...(ownerId === undefined ? {} : { ownerId }) }
     return { scope: narrower, left }

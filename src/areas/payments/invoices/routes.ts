@@ -81,6 +81,7 @@ export const invoiceRoutes = ({ invoices, printing }: RouteTools): Route[] => {
     }),
     get(one, {
       summary: 'Read an invoice, or print it',
+      isLong: true,
       allow: accountMember,
       produces: ['application/pdf', 'text/csv'],
       answers: InvoiceAnswer,

@@ -116,6 +116,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
     }),
     get(`${base}/monthly_recurring`, {
       summary: 'List the monthly bills of an account, the newest first',
+      isLong: true,
       allow: accountMember,
       query: windowQuery,
       answers: list(RecurringRow),
@@ -126,6 +127,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
     }),
     get(`${base}/subscriptions`, {
       summary: 'List what an account pays every month, by bookkeeper',
+      isLong: true,
       allow: accountMember,
       answers: list(Subscription),
       run: async ({ account }) => {

@@ -74,13 +74,20 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
     created_from: 'Gregorian seconds; at most a year before created_to',
     created_to: 'Gregorian seconds; now unless given',
   }
-  const summing = { allow: accountMember, query: windowQuery, answers: list(anyObject()), run: summaries }
+  const summing = {
+    allow: accountMember,
+    query: windowQuery,
+    answers: list(anyObject()),
+    isLong: true,
+    run: summaries,
+  } as const
   const summingOne = {
     allow: accountMember,
     query: windowQuery,
     answers: list(anyObject()),
+    isLong: true,
     run: summaryOfOne,
-  }
+  } as const
 
   return [
     get(`${base}/audit`, {

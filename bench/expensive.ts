@@ -1,0 +1,63 @@
+// node bench/expensive.ts [--engine=sqlite] [--records=150000] [--clients=64] [--seconds=30]
+// What one account can do to another with the most expensive requests of the API: how long GETs of the other one take,
+// and what memory the server needs meanwhile.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { figuresText, prepareExpensive, stormExpensive } from './expensive-requests.ts'
+import { type Place, startServer } from './server.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    engine: { type: 'string' },
+    records: { type: 'string', default: '150000' },
+    clients: { type: 'string', default: '64' },
+    seconds: { type: 'string', default: '30' },
+  },
+})
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+const verdict = (is: boolean) => (is ? 'reached' : 'MISSED')
+
+const runEngine = async (engine: string, place: Place) => {
+  const [records, clients, seconds] = [options.records, options.clients, options.seconds].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  say(`${engine}, ${records.toLocaleString('en-US')} records, ${clients} clients, ${seconds} s`)
+  const stage = await prepareExpensive(place, records)
+  const server = await startServer(place)
+  try {
+    const calm = await stormExpensive(server, stage, { clients: 0, seconds: 3, stalled: 0 })
+    say(`  alone: ${figuresText(calm)}`)
+    const figures = await stormExpensive(server, stage, {
+      clients,
+      seconds,
+      stalled: Math.floor(clients / 8),
+    })
+    say(`  beside: ${figuresText(figures)}`)
+    say(`    goals: p99 50 ms: ${verdict(figures.p99 < 50)}; 600 MB: ${verdict(figures.peak < 600)}`)
+  } finally {
+    await server.stop()
+  }
+}
+
+const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
+try {
+  if (!options.engine || options.engine === 'sqlite')
+    await runEngine('SQLite', { dataDir: join(root, 'sqlite'), databaseUrl: undefined })
+  if (!options.engine || options.engine === 'postgres') {
+    const postgres = await startPostgres({ durable: true })
+    const database = await createDatabase(postgres.url)
+    try {
+      await runEngine('PostgreSQL', { dataDir: join(root, 'postgres'), databaseUrl: database.url })
+    } finally {
+      await postgres.stop()
+    }
+  }
+} finally {
+  await rm(root, { recursive: true, force: true })
+}

@@ -1,0 +1,382 @@
+import { createHash } from 'node:crypto'
+import { csvLine, flattenRow } from '../../lib/csv.ts'
+import { failure } from '../../lib/failure.ts'
+import { giveBack } from '../../storage/give-back.ts'
+import type { Exchange } from '../exchange.ts'
+import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
+import { envelopeOf, envelopeTail } from './envelope.ts'
+import {
+  bracketsOf,
+  flatRow,
+  type InTurn,
+  isLongPage,
+  jsonMember,
+  type Listing,
+  type ListPlan,
+  narrow,
+  type PageEnd,
+  pageRows,
+  type Render,
+  type Sheet,
+  walk,
+} from './listing.ts'
+import { createPrettyPrinter } from './pretty.ts'
+import {
+  claimRoom,
+  common,
+  type Headers,
+  inTurn,
+  isUnchanged,
+  type Pieces,
+  send,
+  sendEmpty,
+  sendJson,
+  sendPieces,
+  sendStreamed,
+  wantsPretty,
+  withRoom,
+} from './sending.ts'
+import { inSlices } from './slices.ts'
+import { harmless } from './visitors.ts'
+
+// Lists on the wire: as pages, and as a whole in pieces, as JSON and as CSV.
+
+// The room of a stream: rows of JSON in the making and on their way, and parts of CSV of which the next are made ahead.
+const rowStreamBytes = 2_000_000
+const sheetStreamBytes = 6_000_000
+// A page of more is streamed as well.
+const mostPageBytes = 1_000_000
+
+const longTurns =
+  (exchange: Exchange): InTurn =>
+  (work) =>
+    inTurn(exchange, 'long', work)
+
+const pagePace = (exchange: Exchange, plan: ListPlan) => {
+  const kind = isLongPage(plan) ? 'long' : 'short'
+  const pace: InTurn = (work) => inTurn(exchange, kind, work)
+  return { now: exchange.frame.clock.now, inTurn: pace }
+}
+
+const bareFileName = (name: string) =>
+  (name.split(/[\\/]/).at(-1) ?? '').replace(/[^\w.\- ]/g, '_').slice(0, 200)
+
+const csvFileName = (exchange: Exchange) => {
+  const asked = exchange.header('x-file-name') ?? exchange.value('file_name')
+  return (typeof asked === 'string' && bareFileName(asked)) || 'result.csv'
+}
+
+const csvHeaders = (exchange: Exchange): Headers => ({
+  ...harmless,
+  'content-type': 'text/csv',
+  'content-disposition': `attachment; filename="${csvFileName(exchange)}"`,
+})
+
+/** A row that is no object, such as a name, stands in the column of ids. */
+const csvRow = (row: string) => {
+  const value: unknown = JSON.parse(row)
+  return flattenRow(typeof value === 'object' && value !== null ? { ...value } : { id: value })
+}
+
+const csvText = (columns: readonly string[], row: string) => {
+  const cells = csvRow(row)
+  return csvLine(columns.map((column) => cells.get(column)))
+}
+
+// Each line has all columns: what names more of them cannot be read by a spreadsheet either.
+const mostColumns = 10_000
+
+const addColumns = (columns: Set<string>, row: string) => {
+  for (const name of csvRow(row).keys()) columns.add(name)
+  if (columns.size > mostColumns)
+    throw failure('faulty_request', { message: `more than ${mostColumns} columns: choose some with fields` })
+}
+
+/** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */
+async function* csvPieces<T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan): Pieces {
+  const columns = new Set<string>(['id'])
+  const render = flatRow(listing, plan)
+  const learn = (item: T) => {
+    addColumns(columns, render(item))
+    return ''
+  }
+  if (exchange.method !== 'HEAD') for await (const _ of walk(listing, plan, learn, longTurns(exchange)));
+  const names = [...columns]
+  yield csvLine(names)
+  const write = (item: T) => csvText(names, render(item))
+  for await (const rows of walk(listing, plan, write, longTurns(exchange))) yield rows.join('')
+}
+
+/** The lines of a list with fixed columns: from the store itself, unless a filter has to look at every record. */
+async function* sheetLines<T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  sheet: Sheet<T>,
+): Pieces {
+  if (plan.filter) {
+    for await (const rows of walk(listing, plan, sheet.line, longTurns(exchange))) yield rows.join('')
+    return
+  }
+  const { after, descending } = plan
+  for await (const lines of sheet.lines({ ...(after ? { after } : {}), descending })) {
+    yield lines
+    giveBack(lines)
+  }
+}
+
+async function* sheetPieces<T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  sheet: Sheet<T>,
+): Pieces {
+  let isBegun = false
+  for await (const lines of sheetLines(exchange, listing, plan, sheet)) {
+    if (!isBegun) yield sheet.header
+    isBegun = true
+    yield lines
+  }
+  if (!isBegun) yield sheet.header
+}
+
+const sendCsv = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const sheet = plan.fields ? undefined : listing.sheet
+  const headers = csvHeaders(exchange)
+  return sheet
+    ? withRoom(exchange, sheetStreamBytes, () =>
+        sendStreamed(exchange, headers, sheetPieces(exchange, listing, plan, sheet)),
+      )
+    : withRoom(exchange, rowStreamBytes, () =>
+        sendStreamed(exchange, headers, csvPieces(exchange, listing, plan)),
+      )
+}
+
+const bytesOf = (rows: readonly string[]) => rows.reduce((sum, { length }) => sum + length, 0)
+
+/** A page of CSV is made whole: what follows it stands in a header before it. It takes room while it grows. */
+const collectCsvPage = async <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  render: Render<T>,
+  use: (rows: readonly string[], end: PageEnd) => Promise<void>,
+) => {
+  const claims: (() => void)[] = []
+  const rows: string[] = []
+  try {
+    const batches = pageRows(listing, plan, render, pagePace(exchange, plan))
+    for (;;) {
+      const { done, value } = await batches.next()
+      if (done) return await use(rows, value)
+      if (isLongPage(plan)) claims.push(claimRoom(exchange, 2 * bytesOf(value)))
+      rows.push(...value)
+    }
+  } finally {
+    for (const end of claims) end()
+  }
+}
+
+/** CSV has no envelope: the key of the next page stands in a header. */
+const csvPageHeaders = (exchange: Exchange, { nextStartKey }: PageEnd): Headers => ({
+  ...(nextStartKey === undefined ? {} : { 'x-next-start-key': nextStartKey }),
+  ...csvHeaders(exchange),
+})
+
+const sendCsvPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const sheet = plan.fields ? undefined : listing.sheet
+  const render = sheet ? (item: T) => sheet.line(item) : flatRow(listing, plan)
+  return collectCsvPage(exchange, listing, plan, render, async (rows, end) => {
+    const headers = csvPageHeaders(exchange, end)
+    if (sheet) return send(exchange, 200, sheet.header + rows.join(''), headers)
+    const columns = new Set<string>(['id'])
+    await inSlices(rows, (row) => addColumns(columns, row))
+    const names = [...columns]
+    const lines = await inSlices(rows, (row) => csvText(names, row))
+    return send(exchange, 200, csvLine(names) + lines.join(''), headers)
+  })
+}
+
+const comma = 0x2c
+
+/** The bytes of a list, without a text of that length in between: V8 keeps those apart, and collects them at a price. */
+const joinedBytes = (open: string, rows: readonly string[], close: string) => {
+  const commas = Math.max(0, rows.length - 1)
+  const length = [open, ...rows, close].reduce((sum, text) => sum + Buffer.byteLength(text), commas)
+  const bytes = Buffer.allocUnsafe(length)
+  let at = bytes.write(open)
+  for (const [index, row] of rows.entries()) {
+    if (index > 0) bytes[at++] = comma
+    at += bytes.write(row, at)
+  }
+  bytes.write(close, at)
+  return bytes
+}
+
+type Batches = AsyncIterable<readonly string[]>
+
+/** The bytes of rows, as the client wants them to look: with what stands before them. */
+const shapedRows = async (
+  print: ((text: string) => string) | undefined,
+  before: string,
+  rows: readonly string[],
+) => {
+  if (!print) return joinedBytes(before, rows, '')
+  let mark = before
+  const printed = await inSlices(rows, (row) => {
+    const text = print(mark) + print(row)
+    mark = ','
+    return text
+  })
+  return Buffer.from(printed.join(''))
+}
+
+/** A list as JSON: `data` first, the other envelope keys after it. `seen` is shown the rows, with what is around them. */
+export async function* jsonPieces(
+  exchange: Exchange,
+  [open, close]: readonly [string, string],
+  batches: Batches,
+  { tail, seen }: { tail(): string; seen?(text: string, rows: readonly string[]): void },
+): Pieces {
+  const print = wantsPretty(exchange) ? createPrettyPrinter() : undefined
+  let before = `{"data":${open}`
+  let bracket = open
+  for await (const rows of batches) {
+    seen?.(bracket, rows)
+    yield await shapedRows(print, before, rows)
+    before = ','
+    bracket = ','
+  }
+  const isEmpty = bracket === open
+  seen?.(isEmpty ? open + close : close, [])
+  const end = (isEmpty ? before : '') + close + tail()
+  yield print ? `${print(end)}\n` : end
+}
+
+const jsonHeaders = (): Headers => ({ 'content-type': 'application/json' })
+
+/** The whole list would be larger than the operator allows. Made twice, so that it is never kept. */
+const assertWithin = async (batches: Batches, limit: number) => {
+  let bytes = 0
+  for await (const rows of batches) {
+    bytes += bytesOf(rows)
+    if (bytes > limit) throw failure('range_not_satisfiable', {})
+  }
+}
+
+const isInOne = (exchange: Exchange) => exchange.value('is_chunked') === 'false' || wantsPretty(exchange)
+
+const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) =>
+  withRoom(exchange, rowStreamBytes, async () => {
+    const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
+    const limit = exchange.crossbar.request_memory_limit
+    if (limit !== undefined && isInOne(exchange)) await assertWithin(all(), limit)
+    const tail = () => envelopeTail(common(exchange, 'success'))
+    return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), { tail }))
+  })
+
+// Not a secret, only a name for this content: the digest that processors have instructions for.
+const createRevision = () => createHash('sha1')
+
+/** A page that is at hand: its name is known before it is sent. */
+const sendCollected = <T>(exchange: Exchange, listing: Listing<T>, rows: readonly string[], end: PageEnd) => {
+  const [open, close] = bracketsOf(listing)
+  // For its name and for the wire.
+  const bytes = joinedBytes(open, rows, close)
+  const revision = createRevision()
+    .update(bytes)
+    .update(end.nextStartKey ?? '')
+    .digest('hex')
+  const etag = `W/"${revision}"`
+  if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
+  const parts = { ...common(exchange, 'success'), extra: pagingKeys(exchange, end), revision }
+  if (wantsPretty(exchange))
+    return sendJson(exchange, 200, envelopeOf({ ...parts, data: new RawJson(bytes.toString()) }), { etag })
+  const pieces = [Buffer.from('{"data":'), bytes, Buffer.from(envelopeTail(parts))]
+  return sendPieces(exchange, 200, pieces, { etag, ...jsonHeaders() })
+}
+
+const pagingKeys = ({ listPlan }: Exchange, { size, nextStartKey }: PageEnd) => ({
+  page_size: size,
+  start_key: listPlan?.startKey,
+  next_start_key: nextStartKey,
+})
+
+/** A page that is too large to be kept: it is sent while it is made, and its name stands behind it. */
+const sendLargePage = async <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  rows: readonly string[],
+  batches: AsyncGenerator<string[], PageEnd>,
+) => {
+  let end: PageEnd = { size: 0, nextStartKey: undefined }
+  async function* all() {
+    yield rows
+    end = yield* batches
+  }
+  const digest = createRevision()
+  const tail = () => {
+    const revision = digest.update(end.nextStartKey ?? '').digest('hex')
+    return envelopeTail({ ...common(exchange, 'success'), extra: pagingKeys(exchange, end), revision })
+  }
+  const seen = (before: string, rows: readonly string[]) => void digest.update(joinedBytes(before, rows, ''))
+  return sendStreamed(
+    exchange,
+    jsonHeaders(),
+    jsonPieces(exchange, bracketsOf(listing), all(), { tail, seen }),
+  )
+}
+
+const sendJsonPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const batches = pageRows(listing, plan, jsonMember(listing, plan), pagePace(exchange, plan))
+  const rows: string[] = []
+  let bytes = 0
+  while (bytes < mostPageBytes) {
+    const { done, value } = await batches.next()
+    if (done) return sendCollected(exchange, listing, rows, value)
+    for (const row of value) rows.push(row)
+    bytes += bytesOf(value)
+  }
+  const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * bytes)
+  try {
+    return await sendLargePage(exchange, listing, rows, batches)
+  } finally {
+    endRoom?.()
+  }
+}
+
+const sendPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
+  return isLongPage(plan)
+    ? withRoom(exchange, rowStreamBytes, () => sendJsonPage(exchange, listing, plan))
+    : sendJsonPage(exchange, listing, plan)
+}
+
+export const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
+  if (!exchange.listPlan) throw new Error(`nobody has read what the list of ${exchange.path} was asked for`)
+  const [listing, plan] = narrow(answer.listing, exchange.listPlan)
+  if (plan.paginate) return sendPage(exchange, listing, plan)
+  return exchange.accepts === 'text/csv'
+    ? sendCsv(exchange, listing, plan)
+    : sendWhole(exchange, listing, plan)
+}
+
+async function* rowsOf(exchange: Exchange, batches: AsyncIterable<readonly unknown[]>) {
+  const iterator = batches[Symbol.asyncIterator]()
+  for (;;) {
+    const { done, value } = await inTurn(exchange, 'long', () => iterator.next())
+    if (done) return
+    yield await inSlices(value as readonly unknown[], (row) => JSON.stringify(row))
+  }
+}
+
+/** Rows that make up the whole answer. */
+export const sendRows = (exchange: Exchange, { batches }: RowsAnswer) =>
+  withRoom(exchange, rowStreamBytes, () => {
+    const tail = () => envelopeTail(common(exchange, 'success'))
+    return sendStreamed(
+      exchange,
+      jsonHeaders(),
+      jsonPieces(exchange, ['[', ']'], rowsOf(exchange, batches), { tail }),
+    )
+  })

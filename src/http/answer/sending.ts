@@ -1,0 +1,218 @@
+import { failure } from '../../lib/failure.ts'
+import type { Exchange } from '../exchange.ts'
+import type { KeptAnswer } from '../judge/held-keys.ts'
+import type { GiveBack, Room } from '../throttle/in-flight.ts'
+import { corsHeaders } from '../wire/cors.ts'
+import { type Delivery, handOver, watchEnd } from '../wire/hand-over.ts'
+import { type EnvelopeParts, withoutToken, withToken } from './envelope.ts'
+import { prettyPrinted } from './pretty.ts'
+
+// How answers get onto the wire: heads, bodies that are at hand, and pieces of those that are not.
+
+export type Headers = Record<string, string>
+
+/** Answers are for whoever asked, but reads by nobody in particular of what anybody may read. */
+const isPrivate = ({ actor, route, method }: Exchange) => {
+  if (method === 'OPTIONS') return false
+  if (actor !== undefined || (method !== 'GET' && method !== 'HEAD')) return true
+  return route?.spec.allow.needsToken !== false
+}
+
+export const writeHead = (exchange: Exchange, status: number, headers: Headers) => {
+  const flat = [...corsHeaders, 'x-request-id', exchange.id, 'x-content-type-options', 'nosniff']
+  if (headers['cache-control'] === undefined && isPrivate(exchange))
+    flat.push('cache-control', 'private, no-store')
+  for (const name in headers) flat.push(name, headers[name] as string)
+  exchange.response.writeHead(status, flat)
+}
+
+/** Who has to share with its own other requests: the account of whoever asks, else where they ask from. */
+const payerOf = ({ actor, clientAddress }: Exchange) => actor?.accountId ?? clientAddress
+
+const roomOf = ({ crossbar }: Exchange): Room => ({
+  bytesOfOne: crossbar.answer_bytes_per_account,
+  bytesOfAll: crossbar.answer_bytes,
+  waitMilliseconds: crossbar.answer_wait_s * 1000,
+})
+
+const deliveryOf = ({ request, response, crossbar }: Exchange): Delivery => ({
+  request,
+  response,
+  stallMilliseconds: crossbar.answer_stall_s * 1000,
+})
+
+/** Does work that costs more than other requests when it is the turn of whoever asks. */
+export const inTurn = async <T>(exchange: Exchange, kind: 'short' | 'long', work: () => Promise<T>) => {
+  const giveBack = await exchange.frame.turns[kind].take(payerOf(exchange))
+  try {
+    // Nobody waits for it any more.
+    if (exchange.request.socket.destroyed) throw failure('request_timeout', {})
+    return await work()
+  } finally {
+    giveBack()
+  }
+}
+
+/** Waits for room for an answer of many pieces, which has it until it is sent. */
+export const withRoom = async <T>(exchange: Exchange, bytes: number, work: () => Promise<T>) => {
+  const { frame, request } = exchange
+  const giveBack = await frame.inFlight.reserve(payerOf(exchange), bytes, roomOf(exchange), request.socket)
+  try {
+    return await work()
+  } finally {
+    giveBack()
+  }
+}
+
+/** Room for what has turned out to be larger: there is some, or the request fails. */
+export const claimRoom = (exchange: Exchange, bytes: number): GiveBack =>
+  exchange.frame.inFlight.claim(payerOf(exchange), bytes, roomOf(exchange), exchange.request.socket)
+
+// Smaller answers are not counted: a connection has only so many of them.
+const countedBytes = 16_384
+// Larger ones are written piece by piece, so that a slow client is seen to take them.
+const mostAtOnce = 262_144
+
+/** Counts an answer until the client has taken it. What has been done is told in any case, and so is a failure. */
+const count = (exchange: Exchange, status: number, bytes: number) => {
+  const { method, frame, request, response } = exchange
+  const isRead = (method === 'GET' || method === 'HEAD') && status < 400
+  const payer = payerOf(exchange)
+  const giveBack = isRead
+    ? frame.inFlight.claim(payer, bytes, roomOf(exchange), request.socket)
+    : frame.inFlight.force(payer, bytes, request.socket)
+  response.once('finish', giveBack)
+}
+
+const isCounted = ({ crossbar, method }: Exchange, bytes: number) =>
+  bytes >= countedBytes && method !== 'HEAD' && crossbar !== undefined
+
+const writeInPieces = async (exchange: Exchange, bytes: Uint8Array) => {
+  if (await handOver(deliveryOf(exchange), bytes)) exchange.response.end()
+}
+
+/** Sends a body in pieces, which need not be put together first. */
+export const sendPieces = (
+  exchange: Exchange,
+  status: number,
+  pieces: readonly Uint8Array[],
+  headers: Headers,
+) => {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const counted = isCounted(exchange, length)
+  if (counted) count(exchange, status, length)
+  exchange.done = true
+  headers['content-length'] = String(length)
+  writeHead(exchange, status, headers)
+  const { response } = exchange
+  if (exchange.method === 'HEAD') return void response.end()
+  response.cork()
+  for (const piece of pieces) response.write(piece)
+  response.end()
+  response.uncork()
+  if (counted) watchEnd(deliveryOf(exchange))
+}
+
+export const send = (
+  exchange: Exchange,
+  status: number,
+  body: string | Uint8Array,
+  headers: Headers,
+): void | Promise<void> => {
+  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  const counted = isCounted(exchange, bytes)
+  if (counted) count(exchange, status, bytes)
+  exchange.done = true
+  headers['content-length'] = String(bytes)
+  writeHead(exchange, status, headers)
+  if (exchange.method === 'HEAD') return void exchange.response.end()
+  if (counted && bytes > mostAtOnce)
+    return writeInPieces(exchange, typeof body === 'string' ? Buffer.from(body) : body)
+  // One byte a character is ASCII, where the encoding that costs less gives the same bytes.
+  exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
+  if (counted) watchEnd(deliveryOf(exchange))
+}
+
+/** An answer without a body: preflights, 304. */
+export const sendEmpty = (exchange: Exchange, status: number, headers: Headers = {}) => {
+  exchange.done = true
+  if (status !== 304) headers['content-length'] = '0'
+  writeHead(exchange, status, headers)
+  exchange.response.end()
+}
+
+export const wantsPretty = (exchange: Exchange) =>
+  exchange.header('x-pretty-print') === 'true' || exchange.isTrue('pretty_print')
+
+/** What is still under way: a route that can answer again knows more the next time. */
+const isProvisional = ({ route }: Exchange, { status }: KeptAnswer) =>
+  status === 202 && route?.again !== undefined
+
+/** Ends what was done under the request's key. Without an answer to keep, whoever asks again gets one that is made anew. */
+export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
+  const { claim, frame } = exchange
+  exchange.claim = undefined
+  if (claim)
+    await frame.idempotency.settle(claim, answer && isProvisional(exchange, answer) ? undefined : answer)
+}
+
+const shaped = (exchange: Exchange, text: string) => (wantsPretty(exchange) ? prettyPrinted(text) : text)
+
+/** The caller's own token, where answers tell it. */
+const toldToken = ({ crossbar, actor }: Exchange) => (crossbar?.include_auth_token ? actor?.token : undefined)
+
+export const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
+  headers['content-type'] = 'application/json'
+  if (exchange.claim)
+    await settleKey(exchange, { status, headers, ...withoutToken(text, exchange.actor?.token) })
+  return send(exchange, status, shaped(exchange, text), headers)
+}
+
+/** The answer that a request got the first time. The only token in it is the one that was sent along just now. */
+export const sendKept = (exchange: Exchange, { status, headers, body, tokenAt }: KeptAnswer) => {
+  const token = toldToken(exchange)
+  const text = tokenAt === undefined || token === undefined ? body : withToken(body, tokenAt, token)
+  return send(exchange, status, shaped(exchange, text), { ...headers, 'idempotent-replayed': 'true' })
+}
+
+/** The envelope fields that do not depend on the answer. */
+export const common = (exchange: Exchange, status: 'success' | 'error'): Omit<EnvelopeParts, 'data'> => ({
+  status,
+  requestId: exchange.id,
+  node: exchange.frame.node,
+  now: exchange.frame.clock.now(),
+  version: exchange.actor ? exchange.frame.version : undefined,
+  authToken: toldToken(exchange),
+  tokens: exchange.tokens,
+})
+
+const matchesTag = (header = '', etag: string) =>
+  header
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag.replace(/^W\//, ''))
+
+export const isUnchanged = (exchange: Exchange, etag: string | undefined) =>
+  etag !== undefined &&
+  (exchange.method === 'GET' || exchange.method === 'HEAD') &&
+  matchesTag(exchange.header('if-none-match'), etag)
+
+/** The pieces of an answer: bytes whose buffer the sender may give up, or text. */
+export type Pieces = AsyncIterable<string | Uint8Array>
+
+/**
+ * Streams an answer at the pace of its client. The head waits for the first piece: what fails before anything is sent
+ * is answered as a failure.
+ */
+export const sendStreamed = async (exchange: Exchange, headers: Headers, pieces: Pieces) => {
+  const delivery = deliveryOf(exchange)
+  for await (const piece of pieces) {
+    if (!exchange.done) {
+      exchange.done = true
+      writeHead(exchange, 200, headers)
+      if (exchange.method === 'HEAD') break
+    }
+    if (!(await handOver(delivery, typeof piece === 'string' ? Buffer.from(piece) : piece))) return
+  }
+  if (!exchange.done) return send(exchange, 200, '', headers)
+  exchange.response.end()
+}
