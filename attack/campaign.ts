@@ -1,4 +1,5 @@
 // Rounds of fuzzed requests, each on a stage of its own, and the judgement of every answer.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createChance } from '../test/fuzz/chance.ts'
 import { setPrices, signInOperator } from './api.ts'
 import { createFigures } from './figures.ts'
@@ -25,6 +26,9 @@ export interface Plan {
 
 const senders = 32
 const rawSenders = 4
+const rawShare = 20
+const pauseMilliseconds = 5
+const tellMilliseconds = 10_000
 const throttledRequests = 600
 // Connections of a killed backend are found broken when they are used again.
 const cutMilliseconds = 5000
@@ -33,6 +37,27 @@ const warmUpShare = 0.25
 const allowedGrowth = 1.2
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]
+
+/** Every few seconds: the rate, and how much of a processor core server and load take. */
+const startTelling = (target: Target, requests: () => number, say: Plan['say']) => {
+  let sent = 0
+  let served = 0
+  let own = process.cpuUsage()
+  const tell = async () => {
+    const now = requests()
+    const seconds = await target.processorSeconds()
+    const { user, system } = process.cpuUsage(own)
+    own = process.cpuUsage()
+    const share = (value: number) => (value / (tellMilliseconds / 1000)).toFixed(2)
+    say(
+      `  ${now} requests, ${share(now - sent)}/s; cores: server ${share(seconds - served)}, load ${share((user + system) / 1e6)}`,
+    )
+    sent = now
+    served = seconds
+  }
+  const timer = setInterval(() => void tell(), tellMilliseconds)
+  return { stop: () => clearInterval(timer) }
+}
 
 export type Result = Awaited<ReturnType<typeof attack>>
 
@@ -94,7 +119,11 @@ export const attack = async (plan: Plan) => {
     }
     let isOver = false
     const rawSender = async (_none: unknown, lane: number) => {
-      for (let index = from + lane; !isOver; index += rawSenders) await sendRaw(index)
+      for (let index = from + lane; !isOver; index += rawSenders) {
+        // One in so many: each opens a connection of its own.
+        while (!isOver && figures.raw() * rawShare > figures.requests()) await sleep(pauseMilliseconds)
+        await sendRaw(index)
+      }
     }
     const raw = Promise.all(Array.from({ length: rawSenders }, rawSender))
     await Promise.all(Array.from({ length: senders }, sender))
@@ -106,7 +135,7 @@ export const attack = async (plan: Plan) => {
     const attempt = rawAttemptOf(createChance((Math.imul(seed + 1, 0x27d4eb2f) ^ index) >>> 0))
     const received = await exchangeRaw(target.port, attempt)
     figures.answeredRaw((answersIn(received) ?? []).map(({ status }) => status))
-    for (const fault of judgeRaw(attempt, received)) {
+    for (const fault of judgeRaw(attempt, received, circumstances().isStoreCut)) {
       const kind = fault.includes('smuggled') ? 'smuggled' : 'fault'
       figures.fault(kind, `${attempt.title}: ${fault}`, () => {
         const head = received.toString('latin1').slice(0, 800)
@@ -183,6 +212,7 @@ export const attack = async (plan: Plan) => {
     return text
   }
 
+  const telling = startTelling(target, figures.requests, say)
   let stage: Stage | undefined
   let round = 0
   do {
@@ -192,6 +222,7 @@ export const attack = async (plan: Plan) => {
   if (stage) await runThrottled(stage)
   if (!target.isAlive())
     figures.fault('fault', 'the server ended by itself', () => target.takeLog().join('\n'))
+  telling.stop()
   const unjudged = unknownPolicies(routes.operations)
   operator.api.close()
   const seconds = (performance.now() - begunAt) / 1000

@@ -35,6 +35,7 @@ export const createFigures = (say: (line: string) => void) => {
     statuses,
     faults: () => [...faults.values()],
     requests: () => requests + raw,
+    raw: () => raw,
     answered(status: number, ms: number, request: WireRequest, title: string) {
       requests += 1
       add(statuses, status)

@@ -334,12 +334,15 @@ interface Placed {
 
 const placeOf = (chance: Chance, operation: Operation, ground: Ground): Placed => {
   let userId: string | undefined
+  // A place that is left empty makes another route of it.
+  let isStraight = true
   const path = operation.path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
     const id = segmentFor(chance, ground, name) ?? ground.target.id
     if (name === 'user_id') userId = id
+    if (id === '') isStraight = false
     return encode(id)
   })
-  if (!chance.once(15)) return { path, userId, isStraight: true }
+  if (!chance.once(15)) return { path, userId, isStraight }
   const segments = path.split('/')
   const odd = chance.pick([
     encode(hostileText(chance)),
@@ -483,7 +486,7 @@ const pickOperation = (chance: Chance, operations: readonly Operation[], persona
 
 const pickPersona = (chance: Chance, personas: readonly Persona[]): Persona => {
   const persona = chance.pick(personas)
-  return persona.isDear && !chance.once(100) ? pickPersona(chance, personas) : persona
+  return chance.once(persona.oneIn) ? persona : pickPersona(chance, personas)
 }
 
 /** Requests by number: the same seed, number and stage give the same request. */

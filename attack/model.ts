@@ -37,8 +37,8 @@ export interface Persona {
   actor: Actor | undefined
   /** What it knows best: where its own requests go. */
   home: Tenant
-  /** Each of its requests costs a derivation, tens of milliseconds of processor. */
-  isDear: boolean
+  /** Of so many times that it is its turn it comes once: some cost tens of milliseconds of processor, some tell little. */
+  oneIn: number
 }
 
 interface Actor {
@@ -88,6 +88,7 @@ const policies: Readonly<Record<string, Predicate>> = {
   'the user itself, or an admin of account or ancestor': (asked) =>
     within(asked) && (isPersonAdmin(asked) || asked.actor.userId === asked.userId),
   ancestor: (asked) => isMaster(asked) || isAbove(asked),
+  'admin of an ancestor': (asked) => isAdmin(asked) && (isMaster(asked) || isAbove(asked)),
   'the reseller of the account': (asked) =>
     isAdmin(asked) &&
     asked.target !== undefined &&
@@ -185,7 +186,7 @@ export interface Circumstances {
 
 const isNamed = (status: number, message: unknown, { operation }: Aim, { isStoreCut }: Circumstances) => {
   if (message === 'unspecified_fault') return false
-  if (status === 503) return isStoreCut || message === 'processor_unreachable'
+  if (message === 'datastore_unreachable') return isStoreCut
   return operation === undefined || operation.faults.has(status)
 }
 

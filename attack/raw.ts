@@ -217,6 +217,14 @@ interface RawAnswer extends Head {
   body: Buffer
 }
 
+const dechunked = (bytes: Buffer) => {
+  try {
+    return dechunk(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 /** The answers in what came; undefined when it is no row of answers. Interim ones are left out. */
 export const answersIn = (given: Buffer): RawAnswer[] | undefined => {
   const answers: RawAnswer[] = []
@@ -229,7 +237,7 @@ export const answersIn = (given: Buffer): RawAnswer[] | undefined => {
     const length = head.headers.get('content-length')
     const whole =
       length === undefined && head.headers.get('transfer-encoding') === 'chunked'
-        ? dechunk(behind)
+        ? dechunked(behind)
         : { body: behind.subarray(0, Number(length ?? 0)), end: Number(length ?? 0) }
     // A connection that is ended while a long answer is on its way leaves half of it.
     if (!whole || whole.end > behind.length) return answers
@@ -239,12 +247,16 @@ export const answersIn = (given: Buffer): RawAnswer[] | undefined => {
   return answers
 }
 
-export const judgeRaw = ({ mostAnswers }: RawAttempt, received: Buffer): string[] => {
+/** Statuses of 500 and more that bytes may ask for: a method or a version that nobody has. */
+const unknownWords = new Set([501, 505])
+
+const isFault = (status: number, isStoreCut: boolean) =>
+  status >= 500 && !unknownWords.has(status) && !(isStoreCut && status === 503)
+
+export const judgeRaw = ({ mostAnswers }: RawAttempt, received: Buffer, isStoreCut: boolean): string[] => {
   const answers = answersIn(received)
   if (!answers) return ['bytes that are no answer']
-  const faults = answers.flatMap(({ status }) =>
-    status >= 500 && status !== 501 && status !== 505 ? [`${status}`] : [],
-  )
+  const faults = answers.flatMap(({ status }) => (isFault(status, isStoreCut) ? [`${status}`] : []))
   if (mostAnswers !== undefined && answers.length > mostAnswers)
     faults.push(`${answers.length} answers: smuggled`)
   const closing = answers.findIndex(({ headers }) => headers.get('connection') === 'close')

@@ -1,8 +1,10 @@
 // npm run attack [-- --minutes=30 --requests=1000000 --engine=sqlite --seed=1 --round=20000]
+import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { startDnsServer } from '../test/support/dns-server.ts'
 import { createDatabase, startPostgres } from '../test/support/postgres.ts'
 import { attack, type Result } from './campaign.ts'
 import { startKilling } from './kill.ts'
@@ -52,16 +54,25 @@ const report = ({ faults, lines }: Result) => {
 
 const runEngine = async (engine: string, root: string) => {
   const dataDir = join(root, engine)
-  if (engine !== 'postgres') return attackOn({ dataDir, databaseUrl: undefined })
+  if (engine !== 'postgres') return attackOn({ dataDir, databaseUrl: undefined, dnsServer: names.text })
   const postgres = await startPostgres()
   try {
-    return await attackOn({ dataDir, databaseUrl: (await createDatabase(postgres.url)).url })
+    const { url: databaseUrl } = await createDatabase(postgres.url)
+    return await attackOn({ dataDir, databaseUrl, dnsServer: names.text })
   } finally {
     await postgres.stop()
   }
 }
 
+const names = await startDnsServer()
 const root = await mkdtemp(join(tmpdir(), 'crosspoint-attack-'))
+// The server notices by itself that this process has gone.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    rmSync(root, { recursive: true, force: true })
+    process.exit(1)
+  })
+}
 say(`seed ${options.seed}`)
 try {
   for (const engine of engines) {
@@ -71,5 +82,6 @@ try {
     if (result.faults.length > 0) process.exitCode = 1
   }
 } finally {
+  await names.close()
   await rm(root, { recursive: true, force: true })
 }

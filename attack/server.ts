@@ -3,19 +3,23 @@ import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { end } from '../bench/children.ts'
-import { memoryOf } from '../bench/server.ts'
+import { memoryOf, processorSecondsOf } from '../bench/server.ts'
 import { environment, nodeOptions } from '../scripts/server-process.mjs'
 
 export interface Place {
   dataDir: string
   /** Undefined: the embedded store. */
   databaseUrl: string | undefined
+  /** A name server that answers at once: else made-up names would be waited for. */
+  dnsServer: string
 }
 
 export interface Target {
   port: number
   /** Resident memory in megabytes; undefined where the system does not tell. */
   memory(): Promise<number | undefined>
+  /** Processor time that it has taken so far. */
+  processorSeconds(): Promise<number>
   /** Lines that the server has logged since the last call. */
   takeLog(): string[]
   /** False when the process has ended by itself. */
@@ -28,7 +32,7 @@ export const adminPassword = 'attack-secret'
 
 const program = fileURLToPath(new URL('../bin/crosspoint.mjs', import.meta.url))
 
-export const startTarget = async ({ dataDir, databaseUrl }: Place): Promise<Target> => {
+export const startTarget = async ({ dataDir, databaseUrl, dnsServer }: Place): Promise<Target> => {
   const child = spawn(process.execPath, [...nodeOptions, program, 'serve'], {
     env: {
       ...environment,
@@ -36,15 +40,14 @@ export const startTarget = async ({ dataDir, databaseUrl }: Place): Promise<Targ
       CROSSPOINT_DATA_DIR: dataDir,
       CROSSPOINT_PORT: '0',
       CROSSPOINT_ADMIN_PASSWORD: adminPassword,
-      // Nobody listens there: no name server of the world is asked for made-up names.
-      CROSSPOINT_DNS_SERVERS: '127.0.0.1:9',
+      CROSSPOINT_DNS_SERVERS: dnsServer,
       ...(databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}),
     },
     // Over the channel it notices when this process is killed.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
-  const { stdout, stderr } = child
-  if (!stdout || !stderr) throw new Error('the server has no output')
+  const { stdout, stderr, pid } = child
+  if (!stdout || !stderr || pid === undefined) throw new Error('the server has no output')
   let log: string[] = []
   createInterface({ input: stderr }).on('line', (line) => log.push(line))
   const port = await new Promise<number>((resolve, reject) => {
@@ -56,7 +59,8 @@ export const startTarget = async ({ dataDir, databaseUrl }: Place): Promise<Targ
   })
   return {
     port,
-    memory: async () => (await memoryOf(child.pid as number))?.now,
+    memory: async () => (await memoryOf(pid))?.now,
+    processorSeconds: () => processorSecondsOf(pid),
     takeLog() {
       const taken = log
       log = []
