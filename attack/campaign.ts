@@ -4,6 +4,7 @@ import { createChance } from '../test/fuzz/chance.ts'
 import { setPrices, signInOperator } from './api.ts'
 import { createFigures } from './figures.ts'
 import { type Attempt, createGenerator } from './generate.ts'
+import type { Killer } from './kill.ts'
 import { type Circumstances, findLeaks, judge, unknownPolicies } from './model.ts'
 import { answersIn, exchangeRaw, judgeRaw, rawAttemptOf } from './raw.ts'
 import { readRoutes } from './routes.ts'
@@ -19,8 +20,8 @@ export interface Plan {
   /** The run ends with the round in which this is passed. */
   mostRequests: number
   mostMilliseconds: number
-  /** Milliseconds since a backend of the database was killed; undefined when none ever was. */
-  sinceKill(): number | undefined
+  /** Kills backends of the database meanwhile; undefined: nobody does. */
+  killer: Killer | undefined
   say(line: string): void
 }
 
@@ -75,7 +76,7 @@ export const attack = async (plan: Plan) => {
   let isThrottled = false
 
   const circumstances = (): Circumstances => {
-    const since = plan.sinceKill()
+    const since = plan.killer?.sinceKill()
     return { isStoreCut: since !== undefined && since < cutMilliseconds, isThrottled }
   }
 
@@ -126,7 +127,9 @@ export const attack = async (plan: Plan) => {
       }
     }
     const raw = Promise.all(Array.from({ length: rawSenders }, rawSender))
+    plan.killer?.setActive(!isThrottled)
     await Promise.all(Array.from({ length: senders }, sender))
+    plan.killer?.setActive(false)
     isOver = true
     await raw
   }

@@ -34,7 +34,7 @@ const attackOn = async (place: Place): Promise<Result> => {
       roundSize: Number(options.round),
       mostRequests: Number(options.requests),
       mostMilliseconds: (Number(options.minutes) * 60_000) / engines.length,
-      sinceKill: () => killer?.sinceKill(),
+      killer,
       say,
     })
     if (killer) result.lines.push(`backends killed: ${killer.kills()}`)

@@ -41,7 +41,7 @@ describeEngines('fuzzed requests of everybody to all routes', (engine) => {
         roundSize: requests,
         mostRequests: requests,
         mostMilliseconds: 60_000,
-        sinceKill: () => undefined,
+        killer: undefined,
         say: () => undefined,
       })
       expect(faults).toEqual([])

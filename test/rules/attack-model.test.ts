@@ -92,12 +92,8 @@ describe('the model of an attack', () => {
     const faultsOf = (by: Persona, aim: Aim) => judge(by, aim, 'GET', good, calm)
     expect(faultsOf(persona(acme, 'user'), aimAt(acme))).toEqual([])
     expect(faultsOf(persona(reseller, 'key'), aimAt(acme))).toEqual([])
-    expect(faultsOf(persona(rival, 'admin'), aimAt(acme))).toEqual([
-      'admin was let in: account or ancestor',
-    ])
-    expect(faultsOf(persona(reseller, 'user'), aimAt(acme))).toEqual([
-      'user was let in: account or ancestor',
-    ])
+    expect(faultsOf(persona(rival, 'admin'), aimAt(acme))).toEqual(['admin was let in: account or ancestor'])
+    expect(faultsOf(persona(reseller, 'user'), aimAt(acme))).toEqual(['user was let in: account or ancestor'])
     expect(faultsOf(persona(acme, 'user'), aimAt(acme, 'admin of account or ancestor'))).toEqual([
       'user was let in: admin of account or ancestor',
     ])
@@ -110,10 +106,16 @@ describe('the model of an attack', () => {
 
   it('knows a 5xx that nobody named from one that was named or has its cause', () => {
     const faultsOf = (status: number, message: string, isStoreCut: boolean) =>
-      judge(persona(acme, 'admin'), aimAt(acme, 'account or ancestor', [500, 503]), 'GET', failed(status, message), {
-        ...calm,
-        isStoreCut,
-      })
+      judge(
+        persona(acme, 'admin'),
+        aimAt(acme, 'account or ancestor', [500, 503]),
+        'GET',
+        failed(status, message),
+        {
+          ...calm,
+          isStoreCut,
+        },
+      )
     expect(faultsOf(500, 'unspecified_fault', true)).toEqual(['500 unspecified_fault'])
     expect(faultsOf(500, 'no media switch is configured', false)).toEqual([])
     expect(faultsOf(501, 'not_configured', false)).toEqual(['501 not_configured'])
