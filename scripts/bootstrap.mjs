@@ -20,7 +20,7 @@ const pollMs = 200
 const abandonedAfterMs = 5000
 const oldestUsableNode = 24
 
-const slowTests = ['test/bootstrap.test.ts', 'test/fuzz/**', 'test/processes/**']
+const slowTests = ['test/bootstrap.test.ts', 'test/fuzz/**', 'test/hostile/**', 'test/processes/**']
 
 /** The scripts behind a command, run in this order until one fails. */
 const stepsOf = (command, args) => {
@@ -41,6 +41,8 @@ const stepsOf = (command, args) => {
       ]
     case 'bench':
       return [{ script: [join(root, 'bench', 'run.ts'), ...args], cwd: root }]
+    case 'attack':
+      return [{ script: [join(root, 'attack', 'run.ts'), ...args], cwd: root }]
     case 'serve':
       // Over the channel the server notices that its launcher was killed without a chance to tell.
       return [

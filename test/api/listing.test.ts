@@ -70,6 +70,35 @@ describeEngines('lists', (engine) => {
     expect(page.body).not.toHaveProperty('next_start_key')
   })
 
+  it("begin at the beginning for a start key of a client's own making, where the order is one of time", async () => {
+    const account = await world.account(world.reseller)
+    await world.credit(account, 5)
+    await world.credit(account, 6)
+    const madeUp = [
+      ['$1', account.id],
+      ['1e400', 'x'],
+      ['', ''],
+      ['-5', '1.5'],
+      ['9'.repeat(400), '9'.repeat(400)],
+    ]
+    for (const list of ['ledgers/payments', 'services/audit', 'transactions', 'invoices', 'cdrs']) {
+      const path = `${account.path}/${list}`
+      const first = await world.operator.get(path)
+      expect(first).toSucceed()
+      for (const cursor of madeUp) {
+        const start_key = Buffer.from(JSON.stringify(cursor)).toString('base64url')
+        expect(await world.operator.get(path, { query: { start_key } })).toSucceedWith(first.data)
+      }
+    }
+    const [{ created }] = (await world.operator.get(`${account.path}/ledgers/payments`)).data
+    const bent = Buffer.from(JSON.stringify([String(created).padStart(15, '0'), '1.5e400'])).toString(
+      'base64url',
+    )
+    expect(
+      await world.operator.get(`${account.path}/ledgers/payments`, { query: { start_key: bent } }),
+    ).toSucceed()
+  })
+
   it('take `bookmark` for start_key', async () => {
     const account = await accountWith(3)
     const [first, second] = await allPages(world.ada, usersOf(account), { page_size: 2 })

@@ -1,6 +1,7 @@
 import { type Failure, failure } from '../../lib/failure.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { mostUnits } from '../../lib/money.ts'
+import { timedPlace } from '../../lib/time-key.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Row } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
@@ -358,14 +359,15 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     }: EntryPage): Promise<Entry[]> {
       const side = descending ? '<' : '>'
       const order = descending ? 'DESC' : 'ASC'
-      const keyset = after ? `AND (created, ordinal) ${side} ($6, $7)` : ''
+      const place = timedPlace(after)
+      const keyset = place ? `AND (created, ordinal) ${side} ($6, $7)` : ''
       const params = [
         accountId,
         service,
         from,
         to,
         limit,
-        ...(after ? [Number(after[0]), Number(after[1]) || 0] : []),
+        ...(place ? [place.time, /^\d{1,15}$/.test(place.mark) ? Number(place.mark) : 0] : []),
       ]
       const sql = `SELECT ${entryColumns} FROM ledger_entries
         WHERE account_id = $1 AND source_service = $2 AND created BETWEEN $3 AND $4 ${keyset}

@@ -1,6 +1,6 @@
 import type { Cursor, Listing } from '../../../http/answer/listing.ts'
 import type { Question } from '../../../lib/question.ts'
-import { timeKey } from '../../../lib/time-key.ts'
+import { timedPlace, timeKey } from '../../../lib/time-key.ts'
 import type { CdrRow } from '../columns.ts'
 import { tellsCost, tellsPrice } from '../costs.ts'
 import { askedOf, ownerAskedFor } from '../filters/rules.ts'
@@ -23,13 +23,9 @@ interface Source {
 
 const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
 
-/** A start key of a client's own making means the first page. */
-const placeOfCursor = (cursor: Cursor | undefined): Place | undefined =>
-  cursor && /^\d{15}$/.test(cursor[0]) ? { time: Number(cursor[0]), mark: cursor[1] } : undefined
-
 const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow> => ({
   async page({ after, limit, descending, long }) {
-    const reading = { after: placeOfCursor(after), limit, descending, long }
+    const reading = { after: timedPlace(after), limit, descending, long }
     const { items, next } = await source.batch(scope, reading)
     return { items, next: next && cursorOf(next) }
   },
@@ -44,7 +40,7 @@ const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow>
   sheet: {
     header: csvHeader(view.forReseller),
     line: (leg) => csvLineOf(leg, view),
-    lines: ({ after, descending }) => source.lines(scope, { after: placeOfCursor(after), descending }, view),
+    lines: ({ after, descending }) => source.lines(scope, { after: timedPlace(after), descending }, view),
   },
 })
 

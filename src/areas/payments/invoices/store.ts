@@ -3,6 +3,7 @@ import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { newId } from '../../../lib/ids.ts'
 import type { Json } from '../../../lib/json.ts'
 import { dollarsOfUnits } from '../../../lib/money.ts'
+import { timedPlace } from '../../../lib/time-key.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -198,8 +199,9 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
       const params: (string | number)[] = [accountId, limit]
       const terms = ['i.account_id = $1']
       if (status !== undefined) terms.push(`s.status = $${params.push(status)}`)
-      if (after)
-        terms.push(`(i.issued, i.id) ${side} ($${params.push(Number(after[0]))}, $${params.push(after[1])})`)
+      const start = timedPlace(after)
+      if (start)
+        terms.push(`(i.issued, i.id) ${side} ($${params.push(start.time)}, $${params.push(start.mark)})`)
       const sql = `${selectInvoices} WHERE ${terms.join(' AND ')}
         ORDER BY i.issued ${order}, i.id ${order} LIMIT $2`
       return toInvoices(await all(sql, params))

@@ -1,4 +1,5 @@
 import { failure } from '../../../lib/failure.ts'
+import { timedPlace } from '../../../lib/time-key.ts'
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Row } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -119,11 +120,12 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
     const { accountId, from, to, after, limit, descending, long } = page
     const side = descending ? '<' : '>'
     const order = descending ? 'DESC' : 'ASC'
-    const keyset = after ? `AND (created, place) ${side} ($5, $6)` : ''
+    const start = timedPlace(after)
+    const keyset = start ? `AND (created, place) ${side} ($5, $6)` : ''
     const sql = `SELECT ${columns} FROM transactions
       WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
       ORDER BY created ${order}, place ${order} LIMIT $4`
-    const params = [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])]
+    const params = [accountId, from, to, limit, ...(start ? [start.time, start.mark] : [])]
     return (await (long ? scan(sql, params) : all(sql, params))).map(toTransaction)
   },
 })

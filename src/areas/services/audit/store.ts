@@ -1,3 +1,4 @@
+import { timedPlace } from '../../../lib/time-key.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, json, oneOf, optional, type RowOf, shape, table, text } from '../../../storage/table.ts'
@@ -87,12 +88,13 @@ export const createAuditStore = ({ all }: Store) => ({
   async page({ accountId, from, to, after, limit, descending }: AuditPage): Promise<AuditEntry[]> {
     const side = descending ? '<' : '>'
     const order = descending ? 'DESC' : 'ASC'
-    const keyset = after ? `AND (created, place) ${side} ($5, $6)` : ''
+    const start = timedPlace(after)
+    const keyset = start ? `AND (created, place) ${side} ($5, $6)` : ''
     const rows = await all(
       `SELECT ${told.columns} FROM service_audit
         WHERE account_id = $1 AND created BETWEEN $2 AND $3 ${keyset}
         ORDER BY created ${order}, place ${order} LIMIT $4`,
-      [accountId, from, to, limit, ...(after ? [Number(after[0]), after[1]] : [])],
+      [accountId, from, to, limit, ...(start ? [start.time, start.mark] : [])],
     )
     return told.list(rows).map(toEntry)
   },

@@ -1,0 +1,219 @@
+// Who may see and do what: told apart from the server's own code, so that a fault there is not a fault here.
+import type { Operation } from './routes.ts'
+import type { WireAnswer } from './wire.ts'
+
+/** How far a planted text may be seen. */
+export const visibilities = ['priv', 'name', 'plan', 'conf', 'publ', 'secr'] as const
+export type Visibility = (typeof visibilities)[number]
+
+export interface Tenant {
+  /** What its planted texts carry. */
+  key: number
+  /** For figures and stories. */
+  title: string
+  id: string
+  parent: Tenant | undefined
+  isReseller: boolean
+  isMaster: boolean
+  /** Its records, by the variables of paths that name them. */
+  ids: Record<string, string[]>
+  /** Those who may change it do. */
+  isPlayground: boolean
+  /** Ends during a round, one way or the other. */
+  isSpare: boolean
+}
+
+/** A text that stands in records of one tenant only. Lower case, digits and letters: kept by every normalization. */
+export const planted = (tenant: Pick<Tenant, 'key'>, visibility: Visibility) =>
+  `cnry${tenant.key}x${visibility}z`
+
+const plantedMark = Buffer.from('cnry')
+const plantedText = /cnry(\d+)x([a-z]{4})z/gi
+
+export interface Persona {
+  title: string
+  headers: Readonly<Record<string, string>>
+  /** Undefined: nobody, or nobody any more. */
+  actor: Actor | undefined
+  /** What it knows best: where its own requests go. */
+  home: Tenant
+  /** Of so many times that it is its turn it comes once: some cost tens of milliseconds of processor, some tell little. */
+  oneIn: number
+}
+
+interface Actor {
+  tenant: Tenant
+  kind: 'admin' | 'user' | 'key'
+  userId: string | undefined
+  /** Token restrictions leave it nothing but reading users. */
+  isRestricted: boolean
+}
+
+export const isWithin = (tenant: Tenant, top: Tenant): boolean =>
+  tenant === top || (tenant.parent !== undefined && isWithin(tenant.parent, top))
+
+/** Whether somebody has any business in an account. */
+export const sees = ({ actor }: Persona, tenant: Tenant) =>
+  actor !== undefined && (actor.kind === 'user' ? tenant === actor.tenant : isWithin(tenant, actor.tenant))
+
+const resellerAbove = (tenant: Tenant): Tenant | undefined =>
+  tenant.parent && (tenant.parent.isReseller || tenant.parent.isMaster)
+    ? tenant.parent
+    : tenant.parent && resellerAbove(tenant.parent)
+
+interface Question {
+  actor: Actor
+  target: Tenant | undefined
+  userId: string | undefined
+}
+
+type Predicate = (question: Question) => boolean
+
+/** What an account may do to others asks for one who speaks for it: an admin or its API key. */
+const within: Predicate = ({ actor, target }) =>
+  target !== undefined && (actor.kind === 'user' ? target === actor.tenant : isWithin(target, actor.tenant))
+const isPersonAdmin: Predicate = ({ actor }) => actor.kind === 'admin'
+const isAdmin: Predicate = ({ actor }) => actor.kind !== 'user'
+const isMaster: Predicate = ({ actor }) => actor.tenant.isMaster && actor.kind !== 'user'
+const isAbove: Predicate = (question) => within(question) && question.actor.tenant !== question.target
+
+/** By the words that openapi.json has for them. */
+const policies: Readonly<Record<string, Predicate>> = {
+  anyone: () => true,
+  'any token': () => true,
+  'account or ancestor': within,
+  'account or ancestor, or anyone where the record allows it': within,
+  'admin of account or ancestor': (asked) => within(asked) && isAdmin(asked),
+  'admin user of account or ancestor': (asked) => within(asked) && isPersonAdmin(asked),
+  'the user itself, or an admin of account or ancestor': (asked) =>
+    within(asked) && (isPersonAdmin(asked) || asked.actor.userId === asked.userId),
+  ancestor: (asked) => isMaster(asked) || isAbove(asked),
+  'admin of an ancestor': (asked) => isAdmin(asked) && (isMaster(asked) || isAbove(asked)),
+  'the reseller of the account': (asked) =>
+    isAdmin(asked) &&
+    asked.target !== undefined &&
+    (isMaster(asked) || resellerAbove(asked.target) === asked.actor.tenant),
+  'admin of a reseller: the account itself or above': (asked) =>
+    isAdmin(asked) && within(asked) && (isMaster(asked) || asked.actor.tenant.isReseller),
+  superduper: isMaster,
+  'admin of a superduper account': (asked) => isMaster(asked) && isAdmin(asked),
+  'admin of a superduper account, or above a reseller': (asked) => isAdmin(asked) && within(asked),
+  'admin or API key of another, superduper account': (asked) =>
+    isMaster(asked) && isAdmin(asked) && (asked.actor.kind === 'key' || isAbove(asked)),
+  'admin user of any account': isPersonAdmin,
+  'the user itself': ({ actor, target, userId }) => actor.tenant === target && actor.userId === userId,
+}
+
+/** Policies that the model has no rule for: whoever writes a new one says here what it means. */
+export const unknownPolicies = (operations: readonly Operation[]) => [
+  ...new Set(operations.map(({ policy }) => policy).filter((policy) => !Object.hasOwn(policies, policy))),
+]
+
+/** What a request was meant to be. */
+export interface Aim {
+  /** Undefined: method or path were bent, so that nobody knows which route it meets. */
+  operation: Operation | undefined
+  target: Tenant | undefined
+  userId: string | undefined
+}
+
+const isFree = ({ policy }: Operation) => policy === 'anyone'
+
+/** Undefined: the model does not know. */
+const mayCall = ({ actor }: Persona, { operation, target, userId }: Aim) => {
+  if (!operation || isFree(operation)) return undefined
+  if (!actor) return operation.policy.includes('or anyone') ? undefined : false
+  if (actor.isRestricted && !(operation.method === 'GET' && operation.path.includes('/users'))) return false
+  if (operation.variables.includes('account_id') && !target) return undefined
+  return policies[operation.policy]?.({ actor, target, userId })
+}
+
+const maySee = (persona: Persona, owner: Tenant, visibility: Visibility) => {
+  if (visibility === 'publ') return true
+  if (visibility === 'secr') return false
+  if (sees(persona, owner)) return true
+  const tenant = persona.actor?.tenant
+  if (!tenant) return false
+  // What accounts above say is for those below; ordinary users see in lists what the accounts below are called.
+  return isWithin(tenant, owner) ? visibility !== 'priv' : isWithin(owner, tenant) && visibility === 'name'
+}
+
+export interface Judgement {
+  faults: string[]
+  leaks: string[]
+}
+
+/** Texts of others in an answer. */
+export const findLeaks = (persona: Persona, owners: ReadonlyMap<number, Tenant>, body: Buffer): string[] => {
+  if (!body.includes(plantedMark)) return []
+  const leaks = new Set<string>()
+  for (const [text, key, word] of body.toString('latin1').matchAll(plantedText)) {
+    const owner = owners.get(Number(key))
+    const visibility = visibilities.find((one) => one === word?.toLowerCase())
+    if (owner && visibility && !maySee(persona, owner, visibility)) leaks.add(`${text} of ${owner.title}`)
+  }
+  return [...leaks]
+}
+
+const isJson = ({ headers }: WireAnswer) =>
+  headers.get('content-type')?.startsWith('application/json') === true
+
+const parsed = (body: Buffer): Record<string, unknown> | undefined => {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'))
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What the envelope of an answer has wrong. */
+const envelopeFaults = ({ status, headers }: WireAnswer, envelope: Record<string, unknown> | undefined) => {
+  if (!envelope) return ['an answer that says JSON and is none']
+  const faults: string[] = []
+  if (envelope.request_id !== headers.get('x-request-id')) faults.push('another request id inside')
+  if (envelope.status !== (status < 400 ? 'success' : 'error')) faults.push('a status that does not fit')
+  if (status >= 400 && (envelope.error !== String(status) || envelope.data === undefined))
+    faults.push('an incomplete error')
+  return faults
+}
+
+export interface Circumstances {
+  /** A backend of the database was killed moments ago. */
+  isStoreCut: boolean
+  isThrottled: boolean
+}
+
+const isNamed = (status: number, message: unknown, { operation }: Aim, { isStoreCut }: Circumstances) => {
+  if (message === 'unspecified_fault') return false
+  if (message === 'datastore_unreachable') return isStoreCut
+  return operation === undefined || operation.faults.has(status)
+}
+
+/** Bodies beyond this are read by their beginning only. */
+const wholeBytes = 256 * 1024
+
+export const judge = (
+  persona: Persona,
+  aim: Aim,
+  method: string,
+  answer: WireAnswer,
+  circumstances: Circumstances,
+): string[] => {
+  const { status, headers, body } = answer
+  const faults: string[] = []
+  if (answer.mistake) faults.push(answer.mistake)
+  if (headers.get('x-request-id') === undefined) faults.push('no request id')
+  if (headers.get('access-control-allow-origin') !== '*') faults.push('no CORS headers')
+  if (status === 429 && !circumstances.isThrottled) faults.push('throttled where nothing has a price')
+  const looksAtBody = method !== 'HEAD' && status !== 304 && body.length > 0
+  const isEnvelope = looksAtBody && isJson(answer)
+  const envelope = isEnvelope && body.length < wholeBytes ? parsed(body) : undefined
+  if (isEnvelope && body.length < wholeBytes) faults.push(...envelopeFaults(answer, envelope))
+  if (status >= 400 && method !== 'HEAD' && !isEnvelope) faults.push('an error without an envelope')
+  if (status >= 500 && method !== 'HEAD' && !isNamed(status, envelope?.message, aim, circumstances))
+    faults.push(`${status} ${envelope?.message}`)
+  if (status < 400 && method !== 'OPTIONS' && mayCall(persona, aim) === false)
+    faults.push(`${persona.title} was let in: ${aim.operation?.policy}`)
+  return faults
+}

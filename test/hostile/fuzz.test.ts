@@ -1,0 +1,59 @@
+// A bounded form of `npm run attack`: a seed that is always the same, so that a fault found once stays away, and one that
+// is drawn anew. CROSSPOINT_TEST_SEED repeats the latter.
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { attack } from '../../attack/campaign.ts'
+import { unknownPolicies } from '../../attack/model.ts'
+import { readRoutes } from '../../attack/routes.ts'
+import { startTarget, type Target } from '../../attack/server.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
+
+const requests = 2500
+const drawnSeed = Number(process.env.CROSSPOINT_TEST_SEED ?? Date.now() % 1_000_000)
+const seeds = [
+  ['that is always the same', 1] as const,
+  [`drawn for this run: ${drawnSeed}`, drawnSeed] as const,
+]
+
+describeEngines('fuzzed requests of everybody to all routes', (engine) => {
+  let place: Place
+  let names: DnsServer
+  let target: Target
+
+  beforeEach(async () => {
+    place = await makePlace(engine)
+    names = await startDnsServer()
+    target = await startTarget({ ...place, dnsServer: names.text })
+  }, 60_000)
+
+  afterEach(async () => {
+    await target?.stop()
+    await names?.close()
+    await place?.remove()
+  })
+
+  it.each(seeds)(
+    'let nobody in, show nothing of others and are answered clearly, with a seed %s',
+    async (_title, seed) => {
+      const { faults, statuses } = await attack({
+        target,
+        seed,
+        roundSize: requests,
+        mostRequests: requests,
+        mostMilliseconds: 60_000,
+        killer: undefined,
+        say: () => undefined,
+      })
+      expect(faults).toEqual([])
+      // The walk is worth something only if much of it reaches the inside.
+      expect(statuses.get(200)).toBeGreaterThan(requests / 10)
+      expect(statuses.get(201)).toBeGreaterThan(requests / 500)
+      expect(statuses.get(400)).toBeGreaterThan(requests / 50)
+    },
+    120_000,
+  )
+})
+
+it('are judged by a model that knows every policy', () => {
+  expect(unknownPolicies(readRoutes().operations)).toEqual([])
+})
