@@ -5,29 +5,16 @@ import { Failure } from '../../src/lib/failure.ts'
 
 const most = 1000
 
-const signs = fc.constantFrom(
-  '&',
-  '=',
-  '+',
-  '%',
-  '%20',
-  '%C3',
-  '%A9',
-  '%zz',
-  '%F0%9F%A6%84',
-  '?',
-  'é',
-  '🦄',
-  ' ',
-)
-const texts = fc.array(fc.oneof(signs, fc.string({ unit: 'grapheme' }))).map((parts) => parts.join(''))
+const signs = fc.constantFrom('&', '=', '+', '%', '%20', '%C3', '%A9', '%zz', '%F0%9F%A6%84', '?', ' ')
+// Browsers send nothing but ASCII.
+const texts = fc.array(fc.oneof(signs, fc.string({ unit: 'binary-ascii' }))).map((parts) => parts.join(''))
 
 describe('the fields of a form', () => {
   it('are those that a browser reads', () => {
     fc.assert(
       fc.property(texts, (text) => {
         // A question mark in front is passed over by browsers only, which take it for a whole query.
-        fc.pre(!text.startsWith('?') && text.isWellFormed())
+        fc.pre(!text.startsWith('?'))
         expect(urlEncodedFields(Buffer.from(text), most)).toEqual([...new URLSearchParams(text)])
       }),
       { numRuns: 1000 },
