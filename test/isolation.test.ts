@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anyone } from '../src/auth/policies.ts'
 import type { Route } from '../src/http/route.ts'
 import type { Json } from '../src/lib/json.ts'
+import { createAuthenticator } from './support/authenticator.ts'
 import type { Answer, Client } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { nameOf, type PathIds, pathWith, requestFor, variablesOf } from './support/route-samples.ts'
@@ -43,6 +44,10 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   await operator.put(`${account.path}/phone_numbers/${encodeURIComponent(number)}`, { custom: word })
   const provider = { name: word, provider_name: 'otp', enabled: false }
   const { data: factor } = await operator.put(`${account.path}/multi_factor`, provider)
+  const apiKey = await operator.put(`${account.path}/api_keys`, { name: word, scopes: ['devices:read'] })
+  await world.configure('passkeys', { rp_id: 'localhost', origins: ['http://localhost'] })
+  const credential = createAuthenticator().create((await user.put(`${user.path}/passkeys/options`, {})).data)
+  const passkey = await user.put(`${user.path}/passkeys`, { name: word, credential })
   const list = { order: 'allow,deny', cidrs: ['203.0.113.0/24'], user_agent: word }
   await operator.post(`${account.path}/access_lists`, list)
   await operator.post(`${phone.path}/access_lists`, list)
@@ -105,6 +110,8 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
       notification_id: 'password_recovery',
       smtplog_id: sent.data[0].id,
       alert_id: alert.id,
+      api_key_id: apiKey.data.id,
+      passkey_id: passkey.data.id,
       cdr_id: call.id,
       // A leg's id names its interaction too; an interaction that nobody knows has no legs, for anybody.
       interaction_id: call.id,
@@ -125,6 +132,8 @@ const recordVariables = [
   'interaction_id',
   'phone_number',
   'alert_id',
+  'api_key_id',
+  'passkey_id',
 ]
 
 /** The rows of the store that are a tenant's. */
