@@ -17,7 +17,7 @@ const numbersOf = async (db: Database) =>
 const known = upgrades.map(({ number }) => number)
 
 const further = (...statements: string[]): Upgrade => ({
-  number: known.length + 1,
+  number: (known.at(-1) ?? 0) + 1,
   title: 'of a test',
   statements: () => statements,
 })
@@ -44,8 +44,8 @@ describeEngines('storage upgrades', (engine) => {
     await place.remove()
   })
 
-  it('are numbered without a gap', () => {
-    expect(known).toEqual(known.map((_, index) => index + 1))
+  it('are numbered upwards, each by itself', () => {
+    expect(known).toEqual([...new Set(known)].toSorted((a, b) => a - b))
   })
 
   it('make a fresh store, and a second run finds nothing to do', async () => {
