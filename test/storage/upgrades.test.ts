@@ -15,9 +15,10 @@ const numbersOf = async (db: Database) =>
   )
 
 const known = upgrades.map(({ number }) => number)
+const latest = known.at(-1) ?? 0
 
 const further = (...statements: string[]): Upgrade => ({
-  number: (known.at(-1) ?? 0) + 1,
+  number: latest + 1,
   title: 'of a test',
   statements: () => statements,
 })
@@ -107,7 +108,7 @@ describeEngines('storage upgrades', (engine) => {
     const db = open()
     await upgradeStorage(db, clock, [...upgrades, further('CREATE TABLE newer (a TEXT)')])
     await expect(upgradeStorage(open(), clock)).rejects.toThrow(
-      `the store is at upgrade ${known.length + 1}, this version knows ${known.length}: run a newer Crosspoint`,
+      `the store is at upgrade ${latest + 1}, this version knows ${latest}: run a newer Crosspoint`,
     )
   })
 })
