@@ -15,9 +15,10 @@ const numbersOf = async (db: Database) =>
   )
 
 const known = upgrades.map(({ number }) => number)
+const latest = known.at(-1) ?? 0
 
 const further = (...statements: string[]): Upgrade => ({
-  number: known.length + 1,
+  number: latest + 1,
   title: 'of a test',
   statements: () => statements,
 })
@@ -44,8 +45,8 @@ describeEngines('storage upgrades', (engine) => {
     await place.remove()
   })
 
-  it('are numbered without a gap', () => {
-    expect(known).toEqual(known.map((_, index) => index + 1))
+  it('are numbered upwards, each by itself', () => {
+    expect(known).toEqual([...new Set(known)].toSorted((a, b) => a - b))
   })
 
   it('make a fresh store, and a second run finds nothing to do', async () => {
@@ -107,7 +108,7 @@ describeEngines('storage upgrades', (engine) => {
     const db = open()
     await upgradeStorage(db, clock, [...upgrades, further('CREATE TABLE newer (a TEXT)')])
     await expect(upgradeStorage(open(), clock)).rejects.toThrow(
-      `the store is at upgrade ${known.length + 1}, this version knows ${known.length}: run a newer Crosspoint`,
+      `the store is at upgrade ${latest + 1}, this version knows ${latest}: run a newer Crosspoint`,
     )
   })
 })
