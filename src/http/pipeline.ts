@@ -168,8 +168,7 @@ const payTokens: Step = async (exchange) => {
   const price = route?.spec.price
   // What a body brings that is still to be read is not known: it pays as if it were there.
   const bringsSecret =
-    price?.is === 'secret' &&
-    (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
+    price?.is === 'secret' && (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
   const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
   exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
 }
