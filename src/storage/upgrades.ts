@@ -21,10 +21,10 @@ import { workMoved } from './upgrades/0018-work-moved.ts'
 import { agreements } from './upgrades/0019-agreements.ts'
 import { invoices } from './upgrades/0020-invoices.ts'
 import { longRuns } from './upgrades/0021-long-runs.ts'
-import { credentials } from './upgrades/0025-credentials.ts'
-import { sealing } from './upgrades/0026-sealing.ts'
-import { auditDifferences } from './upgrades/0027-audit-differences.ts'
-import { retention } from './upgrades/0028-retention.ts'
+import { credentials } from './upgrades/0022-credentials.ts'
+import { sealing } from './upgrades/0023-sealing.ts'
+import { auditDifferences } from './upgrades/0024-audit-differences.ts'
+import { retention } from './upgrades/0025-retention.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */

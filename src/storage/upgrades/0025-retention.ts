@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** What is too old is found by its age, across the accounts. */
 export const retention: Upgrade = {
-  number: 28,
+  number: 25,
   title: 'what is too old is found by its age',
   statements: () => [
     `CREATE INDEX records_passing ON records (kind, sort_key) WHERE kind IN ('login_attempt', 'revoked_token')`,

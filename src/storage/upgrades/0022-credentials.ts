@@ -5,7 +5,7 @@ import type { Upgrade } from '../upgrades.ts'
  * Further, when named API keys were used, and the challenges that passkeys have answered.
  */
 export const credentials: Upgrade = {
-  number: 25,
+  number: 22,
   title: 'idempotency keys by asker, named API keys, passkeys',
   statements: ({ key }) => [
     'ALTER TABLE idempotency_keys RENAME TO idempotency_keys_of_accounts',

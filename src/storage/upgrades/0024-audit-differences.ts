@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** Edits are told by what differs. Entries of before keep their whole texts. */
 export const auditDifferences: Upgrade = {
-  number: 27,
+  number: 24,
   title: 'audit entries keep differences',
   statements: ({ key }) => [
     'ALTER TABLE audit_log ADD COLUMN changes TEXT',

@@ -2,7 +2,7 @@ import type { Upgrade } from '../upgrades.ts'
 
 /** How far older documents have been looked through for secrets in clear: see ../seal-older.ts. No row: all have been. */
 export const sealing: Upgrade = {
-  number: 26,
+  number: 23,
   title: 'secrets within documents are sealed',
   statements: ({ key }) => [
     `CREATE TABLE sealing_walk (
