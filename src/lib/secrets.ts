@@ -17,7 +17,7 @@ type Mark = 'masked' | 'readable'
 // Fields that no schema describes are secret when they are called so.
 const names =
   'password|credentials|api_key|secret|\\w*_secret|private_key|pin|recovery_codes|authorization_header|\\w*_password' +
-  '|passwd|passphrase|access_token|auth_token|refresh_token|bearer_token|sha256_key|previous_key|custom_request_headers'
+  '|passwd|passphrase|\\w*secret_key|access_token|auth_token|refresh_token|bearer_token|sha256_key|previous_key|custom_request_headers'
 const secretKey = new RegExp(`^(?:${names})$`)
 const secretText = new RegExp(`"(?:${names})":`)
 

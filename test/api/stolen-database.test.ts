@@ -139,6 +139,13 @@ describeEngines('a stolen database', (engine) => {
         access_token: 'Carrier-token',
       },
     }
+    const provider = await world.operator.put('/v2/multi_factor', {
+      name: 'Other',
+      provider_name: 'otp',
+      enabled: false,
+      settings: { secret_key: 'Key-of-provider', application_secret_key: 'Application-key' },
+    })
+    expect(provider.status).toBe(201)
     for (const [name, section] of Object.entries(documents)) {
       const answer = await world.operator.post(`/v2/system_configs/${name}`, { default: section })
       expect(answer.status).toBe(200)
@@ -156,11 +163,14 @@ describeEngines('a stolen database', (engine) => {
       'password of a carrier': 'Carrier-password',
       'token of a carrier': 'Carrier-token',
       'pass phrase': 'Pass-phrase-of-the-key',
+      'key of a provider': 'Key-of-provider',
+      'application key of a provider': 'Application-key',
       'key in a document of an account': 'Key-of-the-shop',
     }
   }
 
   const recovery = async ({ account }: Awaited<ReturnType<typeof person>>) => {
+    await world.configure('crossbar', { recovery_ui_hosts: ['ui.test'] })
     await world.anonymous.put('/v2/user_auth/recovery', {
       username: 'ann',
       account_realm: account.realm,
