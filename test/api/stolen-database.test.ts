@@ -170,6 +170,7 @@ describeEngines('a stolen database', (engine) => {
   }
 
   const recovery = async ({ account }: Awaited<ReturnType<typeof person>>) => {
+    await world.configure('crossbar', { recovery_ui_hosts: ['ui.test'] })
     await world.anonymous.put('/v2/user_auth/recovery', {
       username: 'ann',
       account_realm: account.realm,
