@@ -8,7 +8,7 @@ const recordsAtOnce = 200
 const feedRowsAtOnce = 1000
 const accountsAtOnce = 200
 
-/** Kinds of records that go by themselves, by their sort keys: see upgrade 28. */
+/** Kinds of records that go by themselves, by their sort keys: see upgrade 25. */
 export type PassingKind = 'login_attempt' | 'revoked_token'
 
 /** What tells of every change, an account's entries in the order of their ids. */
