@@ -248,7 +248,7 @@ describeEngines('the contents of a body', (engine) => {
 })
 
 const useThrottledWorld = (engine: Parameters<typeof useWorld>[0]): World =>
-  useWorld(engine, (world) => world.configure('crossbar', { token_costs: 1 }))
+  useWorld(engine, (world) => world.configure('crossbar', { token_costs: 1, derivation_tokens: 0 }))
 
 describeEngines('the price of a body', (engine) => {
   const world = useThrottledWorld(engine)

@@ -9,12 +9,15 @@ import { createUsers } from './operations.ts'
 import { createPhotos } from './photo.ts'
 import { userRoutes } from './routes.ts'
 import { User } from './schema.ts'
+import { userSettings } from './settings.ts'
 import { userLeaving } from './signals.ts'
 
 /** The people of accounts. */
 export const usersArea = area({
   name: 'users',
   needs: { configs: configsArea, devices: devicesArea },
+  settings: userSettings,
+  accountSettings: userSettings,
   notices: userNotices,
   create(tools, { configs, devices }) {
     const users = createUsers({ ...tools, configs, owned: { device: devices } })

@@ -1,0 +1,18 @@
+import { flag, section } from '../../settings/keys.ts'
+
+const passwords = section({
+  should_enforce_strength: flag(
+    false,
+    'New passwords have ten characters at least, among them a digit, a lower and an upper case letter and another one',
+  ),
+  should_prevent_reuse: flag(false, 'A new password is another one than the last'),
+})
+
+/** What the system asks of passwords; resellers and accounts may ask more or less of their own users. */
+export const userSettings = { 'auth.password': passwords }
+
+type Owned = typeof userSettings
+
+declare module '../../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
+}
