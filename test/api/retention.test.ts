@@ -128,6 +128,7 @@ describeEngines('what is kept for a while', (engine) => {
     for (const idem_key of keys)
       await put('idempotency_keys', {
         account_id,
+        asker: 'somebody',
         idem_key,
         token: 't',
         fingerprint: 'f',
@@ -172,6 +173,7 @@ describeEngines('what is kept for a while', (engine) => {
     mkdirSync(folder, { recursive: true })
     const old = '2025-01-01T00-00-00.000Z-old.eml'
     for (const name of [old, 'notes.txt']) writeFileSync(join(folder, name), '')
+    await world.configure('crossbar', { recovery_ui_hosts: ['ui.example.com'] })
     const account = await world.account()
     await world.user(account, { username: 'reader', email: 'reader@example.com', password: 'reader-secret' })
     const forgotten = {

@@ -63,6 +63,12 @@ const needsMore: Readonly<Record<string, string>> = {
   [`POST ${onAccount}/invoices/{invoice_id}/void`]: 'asks for an invoice of a month',
   [`PUT ${onAccount}/invoices/{invoice_id}/credit_notes`]: 'asks for an invoice of a month',
   [`DELETE ${onAccount}/users/{user_id}/qrcode`]: 'asks for a second factor of the user',
+  [`PUT ${onAccount}/users/{user_id}/passkeys/options`]: 'is for the user in person',
+  [`PUT ${onAccount}/users/{user_id}/passkeys`]: 'asks for an authenticator',
+  [`PATCH ${onAccount}/users/{user_id}/passkeys/{passkey_id}`]: 'asks for an authenticator',
+  [`DELETE ${onAccount}/users/{user_id}/passkeys/{passkey_id}`]: 'asks for an authenticator',
+  'PUT /v2/multi_factor/passkeys/options': 'asks for a domain of passkeys',
+  'PUT /v2/multi_factor/passkeys': 'asks for an authenticator',
   [`POST ${onAccount}/users/{user_id}/access_lists`]: 'users have none, whoever asks',
   [`DELETE ${onAccount}/users/{user_id}/access_lists`]: 'users have none, whoever asks',
   ...Object.fromEntries(

@@ -81,6 +81,9 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
   const { data: factor } = await done(operator.put(`${account.path}/multi_factor`, provider))
   const { data: shared } = await done(operator.put('/v2/multi_factor', provider))
   const { data: rate } = await done(operator.put('/v2/rates', { prefix: 1, rate_cost: 0.1 }))
+  const { data: namedKey } = await done(
+    operator.put(`${account.path}/api_keys`, { name: 'A sample', scopes: ['*'] }),
+  )
   const { data: apiKey } = await operator.get(`${world.acme.path}/api_key`)
   const [key] = (await operator.get('/v2/auth/keys')).data
   const plan = { name: 'Plan', plan: {} }
@@ -126,6 +129,7 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
     migration_id: 'recount_services',
     number: '+14155550100',
     key_id: key.id,
+    api_key_id: namedKey.id,
     rate_id: rate.id,
     plan_id: sold.id,
     service_plan_id: own.id,
