@@ -39,7 +39,8 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
     if (current !== client) return
     current = undefined
     currentClient = undefined
-    onLost?.()
+    // One that was closed on purpose is missed by nobody.
+    if (!closed) onLost?.()
   }
 
   const connect = () => {
