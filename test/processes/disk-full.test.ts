@@ -15,8 +15,9 @@ it('keeps what it acknowledged, and nothing else, when the disk takes no more in
   const devices = `/v2/accounts/${session.masterId}/devices`
   const kept: string[] = []
   let refused = 0
-  // Several at a time: they share a commit, and its fate.
-  while (refused === 0 && kept.length < mostDevices) {
+  const isReady = async () => (await fetch(`${limited.url}/readyz`)).status === 200
+  // Several at a time: they share a commit, and its fate. What is smaller may find room where a larger one did not.
+  while ((await isReady()) && kept.length < mostDevices) {
     const answers = await Promise.all(
       Array.from({ length: 4 }, (_, index) =>
         session.admin.put(devices, { name: `Device ${kept.length + index}`, notes: 'n'.repeat(40_000) }),
@@ -31,7 +32,7 @@ it('keeps what it acknowledged, and nothing else, when the disk takes no more in
     }
   }
   expect(refused).toBeGreaterThan(0)
-  expect((await fetch(`${limited.url}/readyz`)).status).toBe(503)
+  expect(kept.length).toBeLessThan(mostDevices)
   expect((await fetch(`${limited.url}/healthz`)).status).toBe(200)
   expect((await session.admin.get(`${devices}/${kept[0]}`)).status).toBe(200)
   session.close()
