@@ -462,7 +462,7 @@ describeEngines('notifications', (engine) => {
     const other = await family()
     await welcomeIn(other.customer)
     const [row] = (await other.ada.get(`${other.ofCustomer}/smtplog`)).data
-    expect(row).toBeDefined()
+    expect(await other.ada.get(`${other.ofCustomer}/smtplog/${row.id}`)).toSucceed()
     expect(await mine.ada.get(`${mine.ofCustomer}/smtplog/${row.id}`)).toFailWith(404, 'bad_identifier')
     expect(await mine.ada.get(`${other.ofCustomer}/smtplog`)).toFailWith(403, 'forbidden')
     expect(await mine.ada.get(`${mine.ofCustomer}/smtplog`)).toSucceedWith([])
