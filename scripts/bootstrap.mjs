@@ -2,7 +2,7 @@
 // with package-lock.json, then runs the command on the runtime which that lock file pins.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, rmdir, stat, utimes } from 'node:fs/promises'
 import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
@@ -19,6 +19,10 @@ const heartbeatMs = 1000
 const pollMs = 200
 const abandonedAfterMs = 5000
 const oldestUsableNode = 24
+const progressMs = 3000
+
+// Everything else runs on what the server needs.
+const commandsOfDevelopers = new Set(['test', 'check', 'bench', 'attack'])
 
 const slowTests = ['test/bootstrap.test.ts', 'test/fuzz/**', 'test/hostile/**', 'test/processes/**']
 
@@ -87,12 +91,22 @@ const run = (program, args, options, takeOutput) =>
   })
 
 // Native packages differ by platform, so a tree shared with another machine counts as stale.
-const wantedStamp = () => {
+const stamps = () => {
   const lockFile = readFileSync(join(root, 'package-lock.json'))
-  return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform}-${process.arch}\n`
+  const everything = `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform}-${process.arch}`
+  return { everything: `${everything}\n`, serving: `${everything} serving\n` }
 }
 
-const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wantedStamp()
+/** What is there of what the lock file says: `everything`, what `serving` needs, or nothing that is of use. */
+const installed = () => {
+  if (!existsSync(stampFile)) return undefined
+  const stamp = readFileSync(stampFile, 'utf8')
+  const { everything, serving } = stamps()
+  if (stamp === everything) return 'everything'
+  return stamp === serving ? 'serving' : undefined
+}
+
+const suffices = (has, wanted) => has === wanted || has === 'everything'
 
 // A lock whose heartbeat stands still was left by a killed process. Polls are counted instead of
 // reading the clock, so that a machine waking from sleep does not look like a death.
@@ -134,28 +148,71 @@ const environmentForNpm = () => {
   return { ...process.env, PATH: folders.filter((folder) => !folder.startsWith(modules)).join(delimiter) }
 }
 
-const install = async () => {
-  say('installing the dependencies in package-lock.json')
+// Packages for other platforms never arrive: they are not counted.
+const packagesFor = (wanted) => {
+  const { packages = {} } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return Object.entries(packages).flatMap(([path, { dev, devOptional, optional }]) =>
+    path === '' || optional || devOptional || (dev && wanted === 'serving')
+      ? []
+      : [join(root, path, 'package.json')],
+  )
+}
+
+const showProgress = (wanted, startedMs) => {
+  const packages = packagesFor(wanted)
+  const tell = () => {
+    const there = packages.filter((file) => existsSync(file)).length
+    const seconds = Math.round((performance.now() - startedMs) / 1000)
+    say(`${there} of ${packages.length} packages after ${seconds} s`)
+  }
+  return setInterval(tell, progressMs)
+}
+
+// What comes on top is added: a server that runs on what is there keeps it.
+const npmArguments = (wanted, has) => {
+  const quiet = ['--no-audit', '--no-fund']
+  if (wanted === 'serving') return ['ci', '--omit=dev', ...quiet]
+  // Whatever NODE_ENV says.
+  return has === 'serving'
+    ? ['install', '--no-save', '--include=dev', ...quiet]
+    : ['ci', '--include=dev', ...quiet]
+}
+
+// The package of the runtime brings headers and manuals, and its program a second time, under another name of one file.
+const trimRuntime = () => {
+  const runtime = join(modules, 'node')
+  const program = join(runtime, 'bin', 'node')
+  if (existsSync(program) && lstatSync(program).isFile())
+    rmSync(join(runtime, 'node_modules'), { recursive: true, force: true })
+}
+
+const install = async (wanted, has) => {
+  say(
+    `installing the dependencies in package-lock.json: ${wanted === 'serving' ? 'what the server needs' : 'all'}`,
+  )
   const startedMs = performance.now()
-  const stamp = wantedStamp()
+  const stamp = stamps()[wanted]
   const output = []
-  // The runtime and the test tools are development dependencies, whatever NODE_ENV says.
-  const args = ['ci', '--include=dev', '--no-audit', '--no-fund']
   const options = { cwd: root, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] }
-  const status = await run('npm', args, options, (chunk) => output.push(chunk))
+  const progress = showProgress(wanted, startedMs)
+  const status = await run('npm', npmArguments(wanted, has), options, (chunk) => output.push(chunk)).finally(
+    () => clearInterval(progress),
+  )
   refuseWhenStopped()
   if (status !== 0) {
     process.stderr.write(Buffer.concat(output))
-    throw new Error(`npm ci failed with status ${status}`)
+    throw new Error(`npm failed with status ${status}`)
   }
+  trimRuntime()
   writeFileSync(stampFile, stamp)
   say(`installed in ${Math.round((performance.now() - startedMs) / 1000)} s`)
 }
 
-const makeInstalled = async () => {
-  if (isInstalled()) return
+const makeInstalled = async (wanted) => {
+  if (suffices(installed(), wanted)) return
   await holdingInstallLock(async () => {
-    if (!isInstalled()) await install()
+    const has = installed()
+    if (!suffices(has, wanted)) await install(wanted, has)
   })
 }
 
@@ -170,7 +227,7 @@ const findRuntime = () => {
 }
 
 const main = async ([command, ...args]) => {
-  await makeInstalled()
+  await makeInstalled(commandsOfDevelopers.has(command) ? 'everything' : 'serving')
   const runtime = findRuntime()
   for (const { script, cwd, env, channel = [] } of stepsOf(command, args)) {
     const stdio = ['inherit', 'inherit', 'inherit', ...channel]

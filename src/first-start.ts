@@ -2,12 +2,13 @@ import type { TSchema } from 'typebox'
 import { Account } from './areas/accounts/schema.ts'
 import type { Areas } from './areas/index.ts'
 import { User } from './areas/users/schema.ts'
+import { freshPassword } from './auth/fresh-password.ts'
 import type { Config } from './config/config.ts'
 import { createValidation } from './http/judge/validation.ts'
 import { Failure, hasProblems } from './lib/failure.ts'
-import { randomKey } from './lib/ids.ts'
 import type { Json } from './lib/json.ts'
 import { type Author, systemScope } from './storage/change-set.ts'
+import { createCollection } from './storage/collection.ts'
 import type { Store } from './storage/store.ts'
 
 export const startAuthor: Author = { requestId: 'first-start' }
@@ -19,7 +20,19 @@ export interface FirstAdmin {
 }
 
 /** The claim that the very first account holds: a store has one master account. */
-const masterClaim = { scope: systemScope, name: 'master_account', value: 'master' }
+export const masterClaim = { scope: systemScope, name: 'master_account', value: 'master' }
+
+/** By what it is known again that a password is the one of the first start. */
+type MarkOf = (password: string) => number
+
+const recordId = 'first_start'
+
+const firstStarts = (store: Store) =>
+  createCollection<object, { passwordMark: number }>(store, {
+    kind: recordId,
+    sortKey: () => '',
+    row: () => ({}),
+  })
 
 const validated = <S extends TSchema>(schema: S, data: Json) => {
   const { value, problems } = createValidation(schema)(data)
@@ -32,9 +45,12 @@ export const makeMaster = async (
   areas: Areas,
   store: Store,
   config: Config,
+  markOf: MarkOf,
 ): Promise<FirstAdmin | undefined> => {
   if (await store.records.claimant(masterClaim)) return undefined
-  const password = config.adminPassword ?? randomKey(15).toString('base64url')
+  const password = config.adminPassword ?? freshPassword()
+  const starts = firstStarts(store)
+  const content = { doc: {}, hidden: { passwordMark: markOf(password) } }
   const account = validated(Account, { name: config.masterAccount, realm: config.masterRealm })
   const admin = validated(User, {
     first_name: 'Account',
@@ -46,6 +62,7 @@ export const makeMaster = async (
   try {
     await areas.accounts.createMaster(startAuthor, account, masterClaim, async (set, master) => {
       await areas.users.addTo(set, master, admin)
+      starts.insert(set, starts.draft(systemScope, content, recordId))
     })
   } catch (error) {
     // Another process of the same store was faster: its admin is the one that counts.
@@ -53,4 +70,11 @@ export const makeMaster = async (
     throw error
   }
   return { username: config.adminUsername, ...(config.adminPassword ? {} : { generatedPassword: password }) }
+}
+
+/** Whether the settings name another password than the one that the first start used: it has no effect. */
+export const isPasswordIgnored = async (store: Store, { adminPassword }: Config, markOf: MarkOf) => {
+  if (adminPassword === undefined) return false
+  const start = await firstStarts(store).find(systemScope, recordId)
+  return start !== undefined && start.hidden.passwordMark !== markOf(adminPassword)
 }

@@ -13,11 +13,15 @@ const fakeNpm = `#!/bin/sh
 echo "$@" >> npm-calls
 echo "npm says much"
 if [ -n "$NPM_FAILS" ]; then echo "npm error: the registry is away" >&2; exit 7; fi
+if [ -n "$NPM_SHOWS" ]; then mkdir -p node_modules/pg; echo '{}' > node_modules/pg/package.json; fi
 sleep "\${NPM_SECONDS:-0}"
-rm -rf node_modules
-mkdir -p node_modules/node/bin node_modules/vitest node_modules/typescript/bin node_modules/@biomejs/biome/bin
+if [ "$1" = ci ]; then rm -rf node_modules; fi
+mkdir -p node_modules/node/bin
 printf '#!/bin/sh\\nPINNED=yes exec "%s" "$@"\\n' "$REAL_NODE" > node_modules/node/bin/node
 chmod +x node_modules/node/bin/node
+mkdir -p node_modules/node/node_modules/node-linux/include
+if [ "$2" = --omit=dev ]; then exit 0; fi
+mkdir -p node_modules/vitest node_modules/typescript/bin node_modules/@biomejs/biome/bin
 cp tool.cjs node_modules/@biomejs/biome/bin/biome
 cp tool.cjs node_modules/typescript/bin/tsc
 cp tool.cjs node_modules/vitest/vitest.mjs
@@ -112,7 +116,7 @@ describe('the dependencies', () => {
       '',
     ])
     expect(status).toBe(0)
-    expect(await readFile(join(root, 'npm-calls'), 'utf8')).toMatch(/^ci --include=dev .*\n$/)
+    expect(await readFile(join(root, 'npm-calls'), 'utf8')).toMatch(/^ci --omit=dev .*\n$/)
 
     const second = await finish(['account'])
     expect(second.err).toBe('')
@@ -127,12 +131,56 @@ describe('the dependencies', () => {
     expect(await npmCalls()).toBe(2)
   })
 
+  it('are what the server needs, until tests, checks and benchmarks ask for the rest', async () => {
+    await finish(['account'])
+    expect(existsSync(join(root, 'node_modules', 'vitest'))).toBe(false)
+    await write('node_modules/in-use', '')
+    expect((await finish(['check'])).status).toBe(0)
+    // What a server may run on just now is still there.
+    expect(existsSync(join(root, 'node_modules', 'in-use'))).toBe(true)
+    for (const command of ['account', 'test', 'check']) await finish([command])
+    expect(await readFile(join(root, 'npm-calls'), 'utf8')).toMatch(
+      /^ci --omit=dev .*\ninstall --no-save --include=dev .*\n$/,
+    )
+  })
+
+  it('are all installed at once where tests come first', async () => {
+    await finish(['check'])
+    expect((await finish(['account'])).err).toBe('')
+    expect(await readFile(join(root, 'npm-calls'), 'utf8')).toMatch(/^ci --include=dev .*\n$/)
+  })
+
+  it('are whole for both of a server and tests that start at once', async () => {
+    const both = await Promise.all([['account'], ['check']].map((args) => finish(args, { NPM_SECONDS: '1' })))
+    expect(both.map(({ status }) => status)).toEqual([0, 0])
+    expect(existsSync(join(root, 'node_modules', 'vitest', 'vitest.mjs'))).toBe(true)
+    expect((await finish(['check'])).err).toBe('')
+  })
+
+  it('show how far they are while they take long', async () => {
+    const packages = {
+      '': {},
+      'node_modules/pg': {},
+      'node_modules/jose': {},
+      'node_modules/vitest': { dev: true },
+    }
+    await write('package-lock.json', JSON.stringify({ packages }))
+    const { err } = await finish(['account'], { NPM_SECONDS: '4', NPM_SHOWS: 'yes' })
+    expect(err).toMatch(/\n(?:crosspoint: 1 of 2 packages after \d+ s\n)+crosspoint: installed in \d+ s\n$/)
+  })
+
+  it('come without what the package of the runtime has besides its program', async () => {
+    await finish(['account'])
+    expect(existsSync(join(root, 'node_modules', 'node', 'bin', 'node'))).toBe(true)
+    expect(existsSync(join(root, 'node_modules', 'node', 'node_modules'))).toBe(false)
+  })
+
   it('stop the command when they cannot be installed, and say all that npm said', async () => {
     const failed = await finish(['account'], { NPM_FAILS: 'yes' })
     expect(failed.status).toBe(1)
     expect(failed.out).toBe('')
     expect(failed.err).toContain('npm says much\nnpm error: the registry is away\n')
-    expect(failed.err).toContain('npm ci failed with status 7')
+    expect(failed.err).toContain('npm failed with status 7')
     expect((await finish(['account'])).status).toBe(0)
   })
 
