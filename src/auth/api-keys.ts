@@ -1,13 +1,14 @@
 import { type Address, type Cidr, isInCidr, parseAddress, parseNetwork } from '../lib/cidr.ts'
 import { unixOfGregorian } from '../lib/gregorian.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
+import { type Asked, covers, everything, isScopeWithin, type Scopes } from './scopes.ts'
 
 // What named API keys may be used for. Asked for each request: nothing here waits, or is made anew.
 
 export interface ApiKeyDoc {
   name: string
   /** `<area>:read`, `<area>:write`, or `*`. */
-  scopes: readonly string[]
+  scopes: Scopes
   /** Gregorian seconds. */
   expires?: number
   /** Where it may be used from: addresses and CIDRs. */
@@ -23,11 +24,6 @@ export const apiKeyKind = kind<ApiKeyDoc, ApiKeyHidden>('api_key')
 
 export type ApiKeyRecord = RecordOf<typeof apiKeyKind>
 
-/** How named keys may call a route whatever they may do elsewhere: see RouteSpec. */
-export type KeyRule = 'any' | 'unlimited' | 'none'
-
-const everything = '*'
-
 /** Unix milliseconds; undefined: it does not end by itself. */
 export const keyEnd = ({ doc: { expires } }: ApiKeyRecord) =>
   expires === undefined ? undefined : unixOfGregorian(expires) * 1000
@@ -39,27 +35,12 @@ export const isKeyAlive = (key: ApiKeyRecord, unixMilliseconds: number) =>
 export const isUnlimited = ({ doc: { scopes, expires, networks } }: Pick<ApiKeyRecord, 'doc'>) =>
   scopes.includes(everything) && expires === undefined && networks === undefined
 
-const scopeSets = new WeakMap<object, ReadonlySet<string>>()
-
-const scopesOf = (doc: Readonly<ApiKeyDoc>) => {
-  const known = scopeSets.get(doc) ?? new Set(doc.scopes)
-  scopeSets.set(doc, known)
-  return known
-}
-
-/** Who may write in an area may read there. */
-const covers = (scopes: ReadonlySet<string>, area: string, access: 'read' | 'write') =>
-  scopes.has(everything) || scopes.has(`${area}:write`) || (access === 'read' && scopes.has(`${area}:read`))
-
-/** Whether the key's scope lets a request pass: the area is the resource that the route is known by. */
-export const isInScope = (
-  key: ApiKeyRecord,
-  { area, access, rule }: { area: string; access: 'read' | 'write'; rule: KeyRule | undefined },
-) => {
+/** Whether the key's scope lets a request pass. */
+export const isInScope = (key: ApiKeyRecord, { area, access, rule }: Asked) => {
   if (rule === 'any') return true
   if (rule === 'none') return false
   if (rule === 'unlimited') return isUnlimited(key)
-  return covers(scopesOf(key.doc), area, access)
+  return covers(key.doc.scopes, area, access)
 }
 
 const networksRead = new WeakMap<object, readonly Cidr[]>()
@@ -78,11 +59,6 @@ const isInOneOf = (networks: readonly Cidr[], address: Address | undefined) =>
 export const isFromAllowedNetwork = ({ doc: { networks } }: ApiKeyRecord, clientAddress: string) =>
   networks === undefined || isInOneOf(networksOf(networks), parseAddress(clientAddress))
 
-const isScopeWithin = (scope: string, of: ReadonlySet<string>) => {
-  const [area = '', access] = scope.split(':')
-  return scope === everything ? of.has(everything) : covers(of, area, access === 'read' ? 'read' : 'write')
-}
-
 const isNetworkWithin = (text: string, of: readonly Cidr[]) => {
   const network = parseNetwork(text)
   return (
@@ -91,13 +67,15 @@ const isNetworkWithin = (text: string, of: readonly Cidr[]) => {
   )
 }
 
-/** In which of its limits a key goes beyond another one. */
-export const excessOver = (doc: Readonly<ApiKeyDoc>, of: Readonly<ApiKeyDoc>) => {
-  const held = scopesOf(of)
+/** What limits a key, or whoever makes one. */
+export type KeyLimits = Readonly<Pick<ApiKeyDoc, 'scopes' | 'expires' | 'networks'>>
+
+/** In which of its limits a key goes beyond other ones. */
+export const excessOver = (doc: KeyLimits, of: KeyLimits) => {
   const { networks, expires = Number.POSITIVE_INFINITY } = doc
   const around = of.networks
   return {
-    scopes: doc.scopes.filter((scope) => !isScopeWithin(scope, held)),
+    scopes: doc.scopes.filter((scope) => !isScopeWithin(scope, of.scopes)),
     expires: expires > (of.expires ?? Number.POSITIVE_INFINITY),
     networks:
       around !== undefined &&

@@ -1,13 +1,14 @@
-import { failure } from '../lib/failure.ts'
+import { failure, SignInRefusal } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
-import { type DigestMethod, isDigest } from './credentials.ts'
+import { type DigestMethod, digestWanted, isDigest } from './credentials.ts'
 import type { Deriver } from './deriving/deriver.ts'
 import { type AccountRecord, type Actor, accountKind, type UserRecord, userKind } from './identity.ts'
 import { keyHolder } from './key-holder.ts'
 import { sha256Hex } from './keyring.ts'
+import type { Scopes } from './scopes.ts'
 import { assertInService } from './standing.ts'
 import type { Tokens } from './tokens.ts'
 
@@ -54,6 +55,22 @@ interface Visitor {
   pledge(): Promise<() => void>
 }
 
+/** The reason is for the log alone. */
+const refused = (reason: string, accountId?: string) =>
+  failure('invalid_credentials', {}, new SignInRefusal(reason, accountId))
+
+const isFormed = (text: string, method: DigestMethod) =>
+  isDigest(method, basicText.exec(text)?.[2]?.toLowerCase() ?? '')
+
+const misshapen = (method: DigestMethod) => {
+  const cause = `Basic credentials are ACCOUNT_ID:DIGEST, with ${digestWanted(method)}`
+  const data = { message: 'invalid credentials', cause }
+  return failure('invalid_credentials', { data }, new SignInRefusal('misshapen Basic credentials'))
+}
+
+/** The account that Basic credentials name, as far as they name one. */
+const namedIn = (text: string) => basicText.exec(text)?.[1]
+
 export type Authenticate = ReturnType<typeof createAuthenticate>
 
 interface Tools {
@@ -65,11 +82,13 @@ interface Tools {
   apiKeys: { isKey(text: string): boolean; actorOf(key: string): Promise<Actor> }
   /** Whether a password alone will do for this user. */
   admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean>
+  /** What a user who brings one may do; undefined: everything. */
+  scopesOf(account: AccountRecord, user: UserRecord): Promise<Scopes | undefined>
 }
 
 /** From a credential to the actor behind it, or 401. */
 export const createAuthenticate = (tools: Tools) => {
-  const { store, tokens, deriver, settings, apiKeys, admitsPassword } = tools
+  const { store, tokens, deriver, settings, apiKeys, admitsPassword, scopesOf } = tools
   // Verified Basic credentials by their hash: each check would cost a slow derivation otherwise.
   const known = new Map<string, BasicEntry>()
 
@@ -96,12 +115,14 @@ export const createAuthenticate = (tools: Tools) => {
     return holder && (await store.records.find(account.id, userKind, holder.id))
   }
 
-  const check = async (text: string, clientAddress: string): Promise<BasicEntry | undefined> => {
-    const [, accountId, digest] = basicText.exec(text) ?? []
-    if (!accountId || !digest || !isId(accountId) || !isDigest(digest.toLowerCase())) return undefined
-    const account = await store.records.find(accountId, accountKind, accountId)
+  const check = async (
+    method: DigestMethod,
+    text: string,
+    clientAddress: string,
+  ): Promise<BasicEntry | undefined> => {
+    const [, accountId = '', digest = ''] = basicText.exec(text) ?? []
+    const account = isId(accountId) ? await store.records.find(accountId, accountKind, accountId) : undefined
     if (!account) return undefined
-    const { basic_auth_type: method } = await settings.of('crossbar')
     await deriver.guesses.assertFew(account.id, clientAddress)
     const user = await lookUp(account, { method, digest }, clientAddress)
     if (!user) await deriver.guesses.countWrong(account.id, clientAddress)
@@ -115,24 +136,28 @@ export const createAuthenticate = (tools: Tools) => {
     let entry = known.get(hash)
     if (!entry || !(await isCurrent(entry))) {
       known.delete(hash)
+      const { basic_auth_type: method } = await settings.of('crossbar')
+      if (!isFormed(text, method)) throw misshapen(method)
       const giveBack = await pledge()
-      entry = await check(text, clientAddress)
-      if (!entry) throw failure('invalid_credentials', {})
+      entry = await check(method, text, clientAddress)
+      if (!entry) throw refused('wrong Basic credentials', namedIn(text))
       giveBack()
       deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)
       forgetOldest(known, mostBasic)
     }
     const { account, user } = entry
-    if (user.doc.enabled === false) throw failure('invalid_credentials', {})
+    if (user.doc.enabled === false) throw refused('the user is disabled', account.id)
     await assertInService(store.records, account)
     // Asked each time: the account's settings may have changed since the password was checked.
-    if (!(await admitsPassword(account, user))) throw failure('invalid_credentials', {})
+    if (!(await admitsPassword(account, user))) throw refused('a password alone will not do', account.id)
+    const scopes = await scopesOf(account, user)
     return {
       accountId: account.id,
       account,
       user,
       method: 'cb_basic_auth',
+      ...(scopes ? { scopes } : {}),
       claims: undefined,
       token: undefined,
     }

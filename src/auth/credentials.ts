@@ -25,7 +25,16 @@ export const keyLength = 24
 const digestMethods = ['md5', 'sha'] as const
 export type DigestMethod = (typeof digestMethods)[number]
 
-export const isDigest = (text: string) => /^[0-9a-f]{32}$|^[0-9a-f]{40}$/.test(text)
+const digests = {
+  md5: { name: 'MD5', form: /^[0-9a-f]{32}$/, digits: 32 },
+  sha: { name: 'SHA-1', form: /^[0-9a-f]{40}$/, digits: 40 },
+}
+
+export const isDigest = (method: DigestMethod, text: string) => digests[method].form.test(text)
+
+/** What is to be sent in place of a password, for whoever sent something else. */
+export const digestWanted = (method: DigestMethod) =>
+  `the ${digests[method].name} digest of username:password, the user name in lower case, as ${digests[method].digits} hex digits`
 
 /** The digest that people sign in with: of the lower-cased user name, a colon and the password. */
 export const digestOf = (method: DigestMethod, username: string, password: string) =>

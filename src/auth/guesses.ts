@@ -1,6 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
-import { failure } from '../lib/failure.ts'
+import { failure, SignInRefusal } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
+import { isId } from '../lib/ids.ts'
 import { networkOf } from '../lib/network.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Acquaintances } from './deriving/acquaintances.ts'
@@ -59,7 +60,8 @@ export const createGuesses = ({ settings, clock, acquaintances }: Tools) => {
       const left = Math.min(own.left, all?.left ?? own.left)
       if (left >= 1) return
       const seconds = Math.ceil(((1 - left) * minuteMs) / perMinute / 1000)
-      throw failure('too_many_requests', { retryAfterSeconds: Math.max(1, seconds) })
+      const refusal = new SignInRefusal('too many wrong passwords', isId(account) ? account : undefined)
+      throw failure('too_many_requests', { retryAfterSeconds: Math.max(1, seconds) }, refusal)
     },
 
     async countWrong(account: string, address: string | undefined) {

@@ -1,5 +1,8 @@
+import type { AccessList } from '../lib/access-list.ts'
+import type { AccountRateLimits } from '../lib/packet-limits.ts'
 import { kind, type RecordOf } from '../storage/records.ts'
 import { type ApiKeyRecord, isUnlimited } from './api-keys.ts'
+import { everything, type Scopes } from './scopes.ts'
 
 /** What every area may know of an account. The whole shape of `doc` is the accounts area's affair. */
 export interface AccountDoc {
@@ -7,6 +10,8 @@ export interface AccountDoc {
   realm: string
   language?: string
   timezone?: string
+  access_lists?: AccessList
+  rate_limits?: AccountRateLimits
   [custom: string]: unknown
 }
 
@@ -66,7 +71,7 @@ export const secondFactorKind = 'second_factor'
 export const passwordResetKind = 'password_reset'
 export const userPhotoKind = 'user_photo'
 
-export type AuthMethod = 'cb_user_auth' | 'cb_api_auth' | 'cb_auth' | 'cb_basic_auth'
+export type AuthMethod = 'cb_user_auth' | 'cb_api_auth' | 'cb_basic_auth'
 
 /** A token for one thing: `own_password`, a new password of its user. */
 export type TokenPurpose = 'own_password'
@@ -88,6 +93,8 @@ export interface TokenClaims {
   /** The named API key that opened the session: it ends with the key, and may do what the key may. */
   api_key_id?: string
   purpose?: TokenPurpose
+  /** What the way to sign in and the user's record allowed when it was made, separated by spaces; absent: everything. */
+  scope?: string
 }
 
 /** Who calls: an account, and the user who signed in unless an API key did. */
@@ -98,6 +105,8 @@ export interface Actor {
   method: AuthMethod
   /** The named API key that was sent, or that opened the session. Absent with the account's one key. */
   key?: ApiKeyRecord
+  /** What the way to sign in and the user's record allow; absent: everything. A key's own scopes stand beside it. */
+  scopes?: Scopes
   /** Absent with Basic credentials and named API keys. */
   claims: TokenClaims | undefined
   /** The token as it was sent. Absent where there are no claims. */
@@ -107,8 +116,9 @@ export interface Actor {
 /** An API key carries the rights of an admin, except where a person is asked for. */
 export const privLevelOf = (actor: Actor) => (actor.user ? (actor.user.doc.priv_level ?? 'user') : 'admin')
 
-/** Whether the actor is a named API key that may do less than the account's one key. */
-export const isLimited = ({ key }: Actor) => key !== undefined && !isUnlimited(key)
+/** Whether the actor may do less than others of the account: by its scopes, or as a named API key with limits. */
+export const isLimited = ({ key, scopes }: Actor) =>
+  (key !== undefined && !isUnlimited(key)) || (scopes !== undefined && !scopes.includes(everything))
 
 export const isAccountAdmin = (actor: Actor) => actor.user?.doc.priv_level === 'admin'
 

@@ -22,6 +22,7 @@ import {
   userKind,
 } from './identity.ts'
 import { type Keyring, sha256Hex } from './keyring.ts'
+import { bothAllow, type Scopes, settingScopes } from './scopes.ts'
 import { assertInService } from './standing.ts'
 
 interface SystemHidden {
@@ -69,6 +70,8 @@ export interface TokenSubject {
   lifetimeSeconds?: number
   /** The one thing that the token is good for; absent: everything that its user may do. */
   purpose?: TokenPurpose
+  /** What it is good for; undefined: everything. */
+  scopes?: Scopes | undefined
 }
 
 const issuer = 'kazoo'
@@ -99,8 +102,7 @@ const revocationDefinition: CollectionDefinition<{ exp?: number }, object> = {
   row: () => ({}),
 }
 
-const refused = (reason?: unknown) =>
-  failure('invalid_credentials', { message: 'invalid credentials', data: {} }, reason)
+const refused = (reason?: unknown) => failure('invalid_credentials', {}, reason)
 
 /**
  * The one spelling of a token: what its parts decode to, encoded again. Decoders also take padding, the other alphabet
@@ -133,6 +135,12 @@ const expiryOf = (issued: number, lifetime: number, key: ApiKeyRecord | undefine
   const ends = [lifetime > 0 ? [issued + lifetime] : [], end === undefined ? [] : [end / 1000]].flat()
   return ends.length > 0 ? { exp: Math.min(...ends) } : {}
 }
+
+/** What a token allows now: what it was made for, and what its user may do today. What is for one thing is bound by that. */
+const scopesNow = ({ scope, purpose }: TokenClaims, user: UserRecord | undefined) =>
+  purpose === undefined
+    ? bothAllow(scope?.split(' ').filter(Boolean), settingScopes(user?.doc.scope_restrictions))
+    : undefined
 
 export type Tokens = ReturnType<typeof createTokens>
 
@@ -234,7 +242,8 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     if (key && !isKeyAlive(key, clock.now())) throw refused()
     await assertInService(store.records, account)
     const actor = { accountId: account.id, account, user, method: claims.method, claims, token }
-    return key ? { ...actor, key } : actor
+    const scopes = scopesNow(claims, user)
+    return { ...actor, ...(key ? { key } : {}), ...(scopes ? { scopes } : {}) }
   }
 
   return {
@@ -257,6 +266,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
       multiFactor,
       lifetimeSeconds,
       purpose,
+      scopes,
     }: TokenSubject): Promise<string> {
       const identity = await system()
       const key = await keys.get(systemScope, identity.hidden.currentKeyId)
@@ -277,6 +287,7 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
         ...(original?.userId ? { original_owner_id: original.userId } : {}),
         ...(multiFactor ? { mfa_resp: true } : {}),
         ...(purpose ? { purpose } : {}),
+        ...(scopes ? { scope: scopes.join(' ') } : {}),
       }
       const pem = keyring.open(key.hidden.sealedPrivateKey, `signing_key/${key.id}`)
       return new SignJWT({ ...claims })

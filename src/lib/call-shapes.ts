@@ -7,6 +7,7 @@ import {
   flag,
   integer,
   keyed,
+  keyedBy,
   list,
   must,
   open,
@@ -117,6 +118,11 @@ const CallLimits = open({ max_concurrent: integer({ description: 'Most calls at 
 const CallWaiting = open({ enabled: flag() })
 const DoNotDisturb = open({ enabled: flag() })
 const ContactList = open({ exclude: flag({ description: 'Leave it out of the contact list' }) })
+
+export const sipHeaderValue = typed(['string', 'boolean', 'integer'])
+
+/** SIP headers by name. */
+export const SipHeaders = keyedBy('^[a-zA-Z0-9_-]+$', sipHeaderValue)
 
 const Formatter = open({
   direction: choice(['inbound', 'outbound', 'both']),

@@ -10,13 +10,20 @@ export interface Problem {
 /** Dotted property path -> rule -> what is wrong. A dot inside a key is written `%2E`. */
 export type Problems = Record<string, Record<string, Problem>>
 
+/** Why somebody may not do something, in words for whoever is refused. */
+type Refusal = { reason?: string } & (
+  | { cause: string; message?: string }
+  | { message: string; cause?: string }
+)
+
 /** What can go wrong anywhere. `http/answer/failures.ts` maps each kind to status, message and data. */
 export interface FrameFailures {
   validation_error: { problems: Problems; metadata?: Record<string, unknown> }
   invalid_data: { data: Record<string, unknown> }
   invalid_credentials: { message?: string; data?: Record<string, unknown> }
-  forbidden: { cause?: string; message?: string; reason?: string }
-  not_found: Record<never, never>
+  /** Says what is wrong: the word alone helps nobody. */
+  forbidden: Refusal
+  not_found: { message?: string }
   bad_identifier: { cause: unknown; details?: unknown; reason?: string }
   bad_identifier_list: { values: string[] }
   missing_parameter: { message: string }
@@ -72,6 +79,20 @@ export class Failure<K extends FailureKind = FailureKind> extends Error {
   is<Kind extends FailureKind>(kind: Kind): this is Failure<Kind> {
     const own: FailureKind = this.kind
     return own === kind
+  }
+}
+
+/**
+ * Why somebody was not let in: for the operator's log, never for whoever asked. It travels as the `cause` of a failure.
+ * The reason is text of the program's own.
+ */
+export class SignInRefusal extends Error {
+  readonly accountId: string | undefined
+
+  constructor(reason: string, accountId?: string) {
+    super(reason)
+    this.name = 'SignInRefusal'
+    this.accountId = accountId
   }
 }
 

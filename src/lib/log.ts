@@ -16,6 +16,11 @@ export const describeError = (error: unknown): unknown => {
   return { name, message, stack, ...(cause === undefined ? {} : { cause: describeError(cause) }) }
 }
 
+// JSON leaves these as they are, and to some readers of logs they end a line.
+const otherBreaks = /[\u007f-\u009f\u2028\u2029]/g
+
+const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+
 export const createLog = (level: LogLevel, clock: Clock, write: (line: string) => void): Log => {
   const least = logLevels.indexOf(level)
   const enabled = (asked: LogLevel) => logLevels.indexOf(asked) >= least
@@ -23,7 +28,9 @@ export const createLog = (level: LogLevel, clock: Clock, write: (line: string) =
     enabled,
     write(at, message, fields) {
       if (enabled(at))
-        write(`${JSON.stringify({ time: isoTime(clock.now()), level: at, message, ...fields })}\n`)
+        write(
+          `${JSON.stringify({ time: isoTime(clock.now()), level: at, message, ...fields }).replace(otherBreaks, escaped)}\n`,
+        )
     },
   }
 }

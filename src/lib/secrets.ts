@@ -19,15 +19,13 @@ const names =
   'password|credentials|api_key|secret|\\w*_secret|private_key|pin|recovery_codes|authorization_header|\\w*_password' +
   '|passwd|passphrase|\\w*secret_key|access_token|auth_token|refresh_token|bearer_token|sha256_key|previous_key|custom_request_headers'
 const secretKey = new RegExp(`^(?:${names})$`)
-const secretText = new RegExp(`"(?:${names})":`)
+const textWith = (keys: string) => new RegExp(`"(?:${keys})":`)
+const secretText = textWith(names)
 
 /** What stands in the place of a secret. */
 export const masked = '***'
 
 export const isSecretKey = (key: string) => secretKey.test(key)
-
-/** Whether a JSON text has a key that is called like a secret. */
-export const namesSecret = (json: string) => secretText.test(json)
 
 /** Tells whether a secret is the same as before, and nothing else about it. */
 export const fingerprint = (text: string) => hash('sha256', text, 'hex').slice(0, 8)
@@ -71,6 +69,39 @@ const markOf = (shape: Shape | undefined, key: string): Mark | undefined => {
 
 const isSet = (value: unknown) => value !== null && value !== undefined
 
+/** The names of what is marked; undefined: what bears any name may be. */
+const markedNames = (shape: Shape): readonly string[] | undefined => {
+  const { properties = {}, patternProperties = {}, additionalProperties, items, anyOf = [] } = shape
+  const free = [...Object.values(patternProperties), additionalProperties, items].filter(isObject) as Shape[]
+  if (free.some((inner) => inner[markKey])) return undefined
+  const named = Object.entries(properties)
+  const inner = [...named.map(([, one]) => one), ...free, ...anyOf].map(markedNames)
+  if (inner.includes(undefined)) return undefined
+  return [
+    ...named.flatMap(([name, one]) => (one[markKey] ? [name] : [])),
+    ...inner.flatMap((one) => one ?? []),
+  ]
+}
+
+const anyText = /(?:)/
+const texts = new WeakMap<Shape, RegExp>()
+
+const textOf = (shape: Shape): RegExp => {
+  const marked = markedNames(shape)
+  return marked ? textWith([names, ...marked.map((name) => name.replace(/\W/g, '.'))].join('|')) : anyText
+}
+
+/**
+ * Whether a JSON text has a key that is called like a secret, or like something that the schema marks: of a text
+ * without one nothing has to be parsed.
+ */
+export const namesSecret = (json: string, schema?: Shape): boolean => {
+  if (!schema) return secretText.test(json)
+  const known = texts.get(schema) ?? textOf(schema)
+  texts.set(schema, known)
+  return known.test(json)
+}
+
 /** What is made of a secret. */
 type Make = (secret: unknown, mark: Mark) => unknown
 
@@ -103,7 +134,7 @@ export const asAnswered = (schema: object | undefined, doc: Json): Json =>
 
 /** The same JSON text with the values of secrets replaced. Texts without any pass unparsed. */
 export const maskSecrets = (json: string, schema?: object): string =>
-  schema || namesSecret(json) ? JSON.stringify(withMasks(schema, JSON.parse(json))) : json
+  namesSecret(json, schema) ? JSON.stringify(withMasks(schema, JSON.parse(json))) : json
 
 const textsIn = (value: unknown): string[] => {
   if (typeof value === 'string') return value === '' ? [] : [value]

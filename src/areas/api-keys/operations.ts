@@ -4,7 +4,14 @@ import { type AccountRecord, type Actor, accountKind } from '../../auth/identity
 import { sha256Hex } from '../../auth/keyring.ts'
 import { assertInService } from '../../auth/standing.ts'
 import type { Afterwards } from '../../jobs/afterwards.ts'
-import { failure, hasProblems, invalid, type Problems } from '../../lib/failure.ts'
+import {
+  failure,
+  hasProblems,
+  invalid,
+  joinProblems,
+  type Problems,
+  SignInRefusal,
+} from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId, randomKey } from '../../lib/ids.ts'
@@ -13,7 +20,15 @@ import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Security } from '../security/operations.ts'
-import { excessProblems, idInKey, keyProblems, keyText, secretBytes } from './rules.ts'
+import {
+  beyondKey,
+  beyondScopes,
+  excessProblems,
+  idInKey,
+  keyProblems,
+  keyText,
+  secretBytes,
+} from './rules.ts'
 import type { ApiKey } from './schema.ts'
 import { createApiKeyStore, idClaim } from './store.ts'
 
@@ -35,7 +50,9 @@ const mostKnown = 5_000
 const isHashOf = (text: string, hash: string) =>
   timingSafeEqual(Buffer.from(sha256Hex(text)), Buffer.from(hash))
 
-const refused = () => failure('invalid_credentials', {})
+/** The reason is for the log alone. */
+const refused = (reason: string, accountId?: string) =>
+  failure('invalid_credentials', {}, new SignInRefusal(reason, accountId))
 
 export type ApiKeys = ReturnType<typeof createApiKeys>
 
@@ -59,19 +76,24 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
   const judge = async (text: string): Promise<Known['actor']> => {
     const key = await find(text)
     const account = key && (await records.find(key.accountId, accountKind, key.accountId))
-    if (!account || !isAlive(key)) throw refused()
-    const { enabled } = await security.policyOf(account, 'cb_api_auth')
-    if (!enabled) throw refused()
+    if (!account) throw refused('unknown API key')
+    if (!isAlive(key)) throw refused('the API key has ended', account.id)
+    const { enabled, scopes } = await security.policyOf(account, 'cb_api_auth')
+    if (!enabled) throw refused('this way to sign in is disabled', account.id)
     await assertInService(records, account)
     const unsigned = { user: undefined, claims: undefined, token: undefined }
-    return { accountId: account.id, account, key, method: 'cb_api_auth', ...unsigned }
+    const bound = scopes ? { scopes } : {}
+    return { accountId: account.id, account, key, method: 'cb_api_auth', ...bound, ...unsigned }
   }
 
   const write = async (key: ApiKeyRecord) => keys.noteUse(key, gregorianNow(clock))
 
-  /** A limited key has no hand in keys that may do more than itself. */
-  const assertWithin = ({ key: own }: Actor, doc: Readonly<ApiKeyDoc>) => {
-    const problems = own ? excessProblems(doc, own.doc) : {}
+  /** Who is limited has no hand in keys that may do more. */
+  const assertWithin = ({ key: own, scopes }: Actor, doc: Readonly<ApiKeyDoc>) => {
+    const problems = joinProblems(
+      scopes ? excessProblems(doc, { scopes }, beyondScopes) : {},
+      own ? excessProblems(doc, own.doc, beyondKey) : {},
+    )
     if (hasProblems(problems)) throw invalid(problems)
   }
 
@@ -101,7 +123,9 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
     /** The key that opens a session: undefined when there is no such key, 401 when it may not. */
     async opening(text: string, clientAddress: string): Promise<ApiKeyRecord | undefined> {
       const key = await find(text)
-      if (key && !(isAlive(key) && isFromAllowedNetwork(key, clientAddress))) throw refused()
+      if (key && !isAlive(key)) throw refused('the API key has ended', key.accountId)
+      if (key && !isFromAllowedNetwork(key, clientAddress))
+        throw refused('the API key is not for this network', key.accountId)
       return key
     },
 

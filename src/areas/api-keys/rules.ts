@@ -1,4 +1,4 @@
-import { type ApiKeyDoc, excessOver } from '../../auth/api-keys.ts'
+import { type ApiKeyDoc, excessOver, type KeyLimits } from '../../auth/api-keys.ts'
 import { parseNetwork } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
 
@@ -40,12 +40,13 @@ export const keyProblems = (
   ...(expires !== undefined && expires !== before?.expires ? expiryProblems(expires, now) : {}),
 })
 
-/** A key gives nothing that it has not. */
-export const excessProblems = (doc: Readonly<ApiKeyDoc>, of: Readonly<ApiKeyDoc>): Problems => {
+export const beyondKey = 'An API key cannot make or change one that may do more than itself'
+export const beyondScopes = 'Whoever has scopes cannot make or change a key that may do more'
+
+/** Nobody gives what they have not. */
+export const excessProblems = (doc: KeyLimits, of: KeyLimits, message: string): Problems => {
   const excess = excessOver(doc, of)
-  const refused = (cause: unknown) => ({
-    forbidden: { message: 'An API key cannot make or change one that may do more than itself', cause },
-  })
+  const refused = (cause: unknown) => ({ forbidden: { message, cause } })
   return {
     ...(excess.scopes.length > 0 ? { scopes: refused(excess.scopes) } : {}),
     ...(excess.expires ? { expires: refused(doc.expires) } : {}),

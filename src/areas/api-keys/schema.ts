@@ -1,10 +1,6 @@
 import type { Static } from 'typebox'
 import { anyText, gregorian, id, list, must, open, text, uniqueList } from '../../lib/schema.ts'
-
-const scope = text(1, 64, {
-  pattern: '^(\\*|[a-z][a-z0-9_]*:(read|write))$',
-  description: '`<area>:read`, `<area>:write` (reading too), or `*`; an area is a resource such as `devices`',
-})
+import { scope } from '../../lib/scopes.ts'
 
 const fields = {
   name: must(text(1, 128)),

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { section } from '../../settings/keys.ts'
 
-const apiKeys = section({
+const apiKeys = section('Named API keys', {
   last_used_every_s: Type.Integer({
     minimum: 1,
     maximum: 86_400,

@@ -13,6 +13,7 @@ import { type AttemptType, createAttemptStore, secondFactors } from './store.ts'
 export interface Visit {
   author: Author
   clientAddress: string
+  peerAddress: string
   headers: Record<string, string>
 }
 

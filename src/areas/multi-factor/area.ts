@@ -1,7 +1,7 @@
 import { on } from '../../storage/signal.ts'
 import { area } from '../area.ts'
 import { usersArea } from '../users/area.ts'
-import { userLeaving } from '../users/signals.ts'
+import { userBeginsAnew, userLeaving } from '../users/signals.ts'
 import { createFactors } from './factors.ts'
 import { createProviders } from './operations.ts'
 import { createPasskeys } from './passkeys/operations.ts'
@@ -21,7 +21,10 @@ export const multiFactorArea = area({
     return {
       offers: { factors, providers, passkeys },
       routes: [...multiFactorRoutes({ providers, factors, users }), ...passkeyRoutes(passkeys, users)],
-      hears: [on(userLeaving, factors.removeWith), on(userLeaving, passkeys.removeWith)],
+      hears: [userLeaving, userBeginsAnew].flatMap((signal) => [
+        on(signal, factors.removeWith),
+        on(signal, passkeys.removeWith),
+      ]),
     }
   },
 })

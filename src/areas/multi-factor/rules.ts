@@ -47,7 +47,9 @@ export const neverUsed = (unixSeconds: number) => totpStep(unixSeconds) - 2
 
 export const afterFailure = (hidden: FactorHidden, unixSeconds: number): FactorHidden => {
   const failures = hidden.failures + 1
-  return { ...hidden, failures, blockedUntil: Math.ceil(unixSeconds) + pauseAfter(failures) }
+  const pause = pauseAfter(failures)
+  // Without a pause not even the rest of this second is waited for.
+  return { ...hidden, failures, blockedUntil: pause === 0 ? 0 : Math.ceil(unixSeconds) + pause }
 }
 
 export const afterSuccess = (hidden: FactorHidden, change: Partial<FactorHidden>): FactorHidden => ({

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { section } from '../../settings/keys.ts'
+import { section, unit } from '../../settings/keys.ts'
 
-const passkeys = section({
+const passkeys = section('Passkeys', {
   rp_id: Type.Optional(
     Type.String({
       minLength: 1,
@@ -33,7 +33,13 @@ const passkeys = section({
     default: 300,
     description: 'Seconds within which a challenge has to be answered',
   }),
-  most_per_user: Type.Integer({ minimum: 1, maximum: 50, default: 20 }),
+  most_per_user: Type.Integer({
+    minimum: 1,
+    maximum: 50,
+    default: 20,
+    ...unit('passkeys'),
+    description: 'Passkeys that a user may have',
+  }),
 })
 
 export const multiFactorSettings = { passkeys }

@@ -1,14 +1,21 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, SignInRefusal } from '../../lib/failure.ts'
+import type { Log } from '../../lib/log.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 import { createLockStore, type LockHidden } from './store.ts'
 
+interface Tools {
+  store: Store
+  settings: Settings
+  log: Log
+}
+
 export type LoginLock = ReturnType<typeof createLoginLock>
 
 /** Too many failed sign-ins lock an account for a while, where `lock_account_on_failed_attempts` is set. */
-export const createLoginLock = ({ store, settings }: { store: Store; settings: Settings }) => {
+export const createLoginLock = ({ store, settings, log }: Tools) => {
   const locks = createLockStore(store)
   const unixNow = () => Math.floor(store.clock.now() / 1000)
   const find = (account: AccountRecord) => locks.find(account.id, account.id)
@@ -31,19 +38,26 @@ export const createLoginLock = ({ store, settings }: { store: Store; settings: S
     return { failures, since, lockedUntil: failures >= most ? now + seconds : 0 }
   }
 
-  const remove = async (author: Author, account: AccountRecord) => {
+  const unlockWith = async (set: ChangeSet, account: AccountRecord) => {
     const lock = await find(account)
-    if (!lock) return
-    const set = new ChangeSet(author)
-    locks.remove(set, lock)
-    await store.commit(set)
+    if (lock) locks.remove(set, lock)
   }
+
+  /** In the form of the lines that the answers to refused sign-ins leave. */
+  const tellLocked = ({ clientAddress }: Author, { id }: AccountRecord, seconds: number) =>
+    log.write('info', 'account locked', {
+      client_address: clientAddress,
+      account_id: id,
+      reason: 'too many failed sign-ins',
+      seconds,
+    })
 
   return {
     isLocked,
 
     async assertUnlocked(account: AccountRecord) {
-      if (await isLocked(account)) throw failure('account_is_locked', {})
+      if (await isLocked(account))
+        throw failure('account_is_locked', {}, new SignInRefusal('the account is locked', account.id))
     },
 
     async countFailure(author: Author, account: AccountRecord) {
@@ -56,10 +70,18 @@ export const createLoginLock = ({ store, settings }: { store: Store; settings: S
         if (lock) locks.replace(set, lock, locks.revise(lock, { hidden }))
         else locks.insert(set, locks.draft(account.id, { doc: {}, hidden }, account.id))
         await store.commit(set)
+        if (hidden.lockedUntil > (lock?.hidden.lockedUntil ?? 0)) tellLocked(author, account, auth.lock_s)
       })
     },
 
+    /** Forgets the failures. Part of somebody's change set. */
+    unlockWith,
+
     /** Forgets the failures: after a good sign-in, or because somebody above says so. */
-    unlock: remove,
+    async unlock(author: Author, account: AccountRecord) {
+      const set = new ChangeSet(author)
+      await unlockWith(set, account)
+      if (set.changes.length > 0) await store.commit(set)
+    },
   }
 }

@@ -1,7 +1,13 @@
 import { type AccountRecord, accountKind } from '../../auth/identity.ts'
+import { settingScopes } from '../../auth/scopes.ts'
 import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
-import { type AuthModuleName, type AuthModules, authModuleNames } from '../../settings/auth-modules.ts'
+import {
+  type AuthModuleName,
+  type AuthModules,
+  authModuleNames,
+  moduleProblems,
+} from '../../settings/auth-modules.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -76,7 +82,13 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
     /** What holds for signing in to the account this way. */
     async policyOf(account: AccountRecord, name: AuthModuleName): Promise<ModulePolicy> {
       const system = await settings.of('crossbar.auth')
-      return policyOf(name, system, [...(await inherited(account)), await modulesOf(account.id)])
+      const { scopes, ...policy } = policyOf(name, system, [
+        ...(await inherited(account)),
+        await modulesOf(account.id),
+      ])
+      // As with token restrictions, nobody binds the operator, who could not undo it.
+      const binding = account.hidden.isSuperduper ? undefined : settingScopes(scopes)
+      return binding ? { ...policy, scopes: [...binding] } : policy
     },
 
     async view(account: AccountRecord) {
@@ -95,7 +107,7 @@ export const createSecurity = ({ store, settings, providers }: Tools) => {
       const tree = [...account.hidden.tree, account.id]
       const find = (accountId: string, id: string) => providers.named(account, accountId, id)
       const all = authModuleNames.map((name) => factorProblems(name, modules?.[name], tree, find))
-      return joinProblems(...(await Promise.all(all)))
+      return joinProblems(moduleProblems(modules), ...(await Promise.all(all)))
     },
 
     async replace(

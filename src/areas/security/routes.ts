@@ -3,6 +3,7 @@ import { accountAdmin, accountMember, anyToken, ownReseller } from '../../auth/p
 import { answer, one, removed } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import type { Json } from '../../lib/json.ts'
+import { authModuleNames } from '../../settings/auth-modules.ts'
 import type { LoginLock } from './login-lock.ts'
 import type { Security } from './operations.ts'
 import {
@@ -16,8 +17,6 @@ import type { SecurityRecord } from './store.ts'
 
 const onAccount = '/v2/accounts/{account_id}/security'
 const loginLock = `${onAccount}/login_lock` as const
-
-const availableMethods = ['cb_user_auth', 'cb_api_auth', 'cb_auth', 'cb_ip_auth', 'cb_desktop_auth']
 
 /** The record if there is one: the first POST or PATCH makes it. */
 interface SecuritySubject {
@@ -46,7 +45,7 @@ export const securityRoutes = (security: Security, lock: LoginLock): Route[] => 
       summary: 'List the ways to sign in that have settings',
       allow: anyToken,
       answers: AvailableMethods,
-      run: () => ({ available_auth_methods: availableMethods }),
+      run: () => ({ available_auth_methods: authModuleNames }),
     }),
     get(onAccount, {
       summary: 'Read how one may sign in to an account',

@@ -4,7 +4,6 @@ import { configsArea } from '../configs/area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { userFileRoutes } from './file-routes.ts'
 import { createKeyRenewal } from './key-renewal.ts'
-import { userNotices } from './notices.ts'
 import { createUsers } from './operations.ts'
 import { createPhotos } from './photo.ts'
 import { userRoutes } from './routes.ts'
@@ -18,7 +17,6 @@ export const usersArea = area({
   needs: { configs: configsArea, devices: devicesArea },
   settings: userSettings,
   accountSettings: userSettings,
-  notices: userNotices,
   create(tools, { configs, devices }) {
     const users = createUsers({ ...tools, configs, owned: { device: devices } })
     const photos = createPhotos(tools.store)

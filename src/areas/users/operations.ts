@@ -1,4 +1,4 @@
-import { isDigest } from '../../auth/credentials.ts'
+import { digestWanted, isDigest } from '../../auth/credentials.ts'
 import type { Asker, Deriver } from '../../auth/deriving/deriver.ts'
 import {
   type AccountRecord,
@@ -13,7 +13,6 @@ import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
-import { addressOf, type Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
@@ -26,10 +25,11 @@ import {
   powerProblems,
   privilegeProblems,
   type Secrets,
+  scopeProblems,
   separate,
   strengthProblems,
 } from './rules.ts'
-import { userLeaving } from './signals.ts'
+import { userBeginsAnew, userLeaving, userToWelcome } from './signals.ts'
 import {
   createUserStore,
   hotdeskClaim,
@@ -67,7 +67,6 @@ interface Tools {
   store: Store
   deriver: Deriver
   settings: Settings
-  mail: Mail
   /** A type that stands not here is one of which nobody owns anything. */
   owned: Partial<Record<ObjectType, OwnedObjects>>
   configs: Pick<AccountConfigs, 'read' | 'subject'>
@@ -75,7 +74,7 @@ interface Tools {
 
 export type Users = ReturnType<typeof createUsers>
 
-export const createUsers = ({ store, deriver, settings, mail, owned, configs }: Tools) => {
+export const createUsers = ({ store, deriver, settings, owned, configs }: Tools) => {
   const users = createUserStore(store)
   const { records, clock } = store
 
@@ -104,9 +103,15 @@ export const createUsers = ({ store, deriver, settings, mail, owned, configs }: 
   }
 
   const digestProblems = ({ credentials }: Secrets): Problems =>
-    credentials === undefined || isDigest(credentials)
+    credentials === undefined || isDigest('md5', credentials)
       ? {}
-      : { credentials: { wrong_format: { message: 'Must be an MD5 digest in hex' } } }
+      : {
+          credentials: {
+            wrong_format: {
+              message: `Must be ${digestWanted('md5')}; send a password that is not digested as password`,
+            },
+          },
+        }
 
   const strengthProblemsIn = async (accountId: string, secrets: Secrets): Promise<Problems> => {
     if (secrets.password === undefined && secrets.credentials === undefined) return {}
@@ -179,22 +184,6 @@ export const createUsers = ({ store, deriver, settings, mail, owned, configs }: 
     return passwordChanged + seconds
   }
 
-  const welcome = async (set: ChangeSet, account: AccountRecord, { doc }: UserRecord) => {
-    const address = addressOf(doc)
-    if (!address) return
-    await mail.notify(set, {
-      notice: 'new_user',
-      account,
-      to: [address],
-      values: {
-        'user.first_name': doc.first_name,
-        'user.last_name': doc.last_name,
-        'user.username': doc.username ?? '',
-        'user.email': address,
-      },
-    })
-  }
-
   return {
     ...readsOf(users),
 
@@ -207,8 +196,9 @@ export const createUsers = ({ store, deriver, settings, mail, owned, configs }: 
         passwordProblems(data.username, secrets, own?.doc),
         digestProblems(secrets),
         await strengthProblemsIn(accountId, secrets),
-        actor ? privilegeProblems(actor, data.priv_level, own?.doc) : {},
+        actor ? privilegeProblems(actor, data.priv_level, own) : {},
         actor && own ? powerProblems(actor, separated, own) : {},
+        actor ? scopeProblems(actor, separated, own) : {},
       )
     },
 
@@ -228,7 +218,7 @@ export const createUsers = ({ store, deriver, settings, mail, owned, configs }: 
     ): Promise<UserRecord> {
       const set = new ChangeSet(author)
       const user = await this.addTo(set, account, data)
-      if (notice === 'mail') await welcome(set, account, user)
+      if (notice === 'mail') set.tell(userToWelcome, user)
       await store.commit(set)
       return user
     },
@@ -243,7 +233,7 @@ export const createUsers = ({ store, deriver, settings, mail, owned, configs }: 
       actor: Actor,
       { account, user, objectTypes }: Leaving,
     ): Promise<RemovedObject[]> {
-      const problems = privilegeProblems(actor, user.doc.priv_level, user.doc)
+      const problems = privilegeProblems(actor, user.doc.priv_level, user)
       if (hasProblems(problems)) throw invalid(problems)
       const set = new ChangeSet(author)
       users.remove(set, user)
@@ -281,6 +271,32 @@ export const createUsers = ({ store, deriver, settings, mail, owned, configs }: 
     async byUsername(accountId: string, username: string): Promise<UserRecord | undefined> {
       const holder = await records.claimant(usernameClaim(accountId, username))
       return holder && users.find(accountId, holder.id)
+    },
+
+    /** Enables a user. Part of somebody's change set. */
+    enable(set: ChangeSet, user: UserRecord): UserRecord {
+      const after = users.revise(user, { doc: { ...user.doc, enabled: true } })
+      users.replace(set, user, after)
+      return after
+    },
+
+    /**
+     * A new password for an enabled user, whose sessions, second factors and mailed links all end. Part of somebody's
+     * change set.
+     */
+    async beginAnew(set: ChangeSet, account: AccountRecord, user: UserRecord, password: string) {
+      const { doc, hidden } = await compose(
+        set.author,
+        account,
+        { ...user.doc, enabled: true, password },
+        user,
+      )
+      users.replace(
+        set,
+        user,
+        users.revise(user, { doc, hidden: { ...hidden, signatureSecret: randomHex(32) } }),
+      )
+      set.tell(userBeginsAnew, user)
     },
 
     /** After a recovery the user has to choose a new password. Part of somebody's change set. */

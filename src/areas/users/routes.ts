@@ -1,8 +1,10 @@
 import type { UserRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
+import { proxyProblems } from '../../auth/proxies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { collectionListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
+import { joinProblems } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Devices } from '../devices/operations.ts'
@@ -12,6 +14,8 @@ import { DeletedUser, User, UserRecord as UserAnswer, UserRow } from './schema.t
 
 const onAccount = '/v2/accounts/{account_id}/users'
 const oneUser = `${onAccount}/{user_id}` as const
+
+type Judged = Pick<Call<typeof onAccount, Json>, 'path' | 'data' | 'actor' | 'request'>
 
 export const userRoutes = (users: Users, devices: Devices): Route[] => {
   const subject = ({ path }: { path: { account_id: string; user_id: string } }) =>
@@ -40,6 +44,12 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     return view(user)
   }
 
+  const judge = async ({ path, data, actor, request }: Judged, before: UserRecord | undefined) =>
+    joinProblems(
+      await users.judge(path.account_id, data, before, actor),
+      proxyProblems(data, { actor, before, peer: request.peerAddress }),
+    )
+
   return [
     get(onAccount, {
       summary: 'List the users of an account',
@@ -55,7 +65,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       body: User,
       answers: UserAnswer,
       fails: ['validation_error'],
-      judge: ({ path, data, actor }) => users.judge(path.account_id, data, undefined, actor),
+      judge: (call) => judge(call, undefined),
       wishes: creationWishes,
       run: async ({ author, account, data, request }) => {
         const user = await users.create(author, account, data, creationNotice(request))
@@ -76,7 +86,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       subject,
       body: User,
       answers: UserAnswer,
-      judge: ({ path, data, subject: user, actor }) => users.judge(path.account_id, data, user, actor),
+      judge: (call) => judge(call, call.subject),
       run: (call) => change(call),
     }),
     patch(oneUser, {
@@ -87,9 +97,9 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       subject,
       body: User,
       answers: UserAnswer,
-      judge: ({ path, data, subject: user, actor, sent }) => {
-        assertServesPurpose(actor, user, sent)
-        return users.judge(path.account_id, data, user, actor)
+      judge: (call) => {
+        assertServesPurpose(call.actor, call.subject, call.sent)
+        return judge(call, call.subject)
       },
       run: (call) => change(call),
     }),

@@ -6,6 +6,7 @@ import {
   type UserDoc,
   type UserRecord,
 } from '../../auth/identity.ts'
+import { areScopesWithin, bothAllow, settingScopes } from '../../auth/scopes.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
@@ -53,14 +54,16 @@ export const passwordProblems = (
   }
 }
 
-/** An ordinary user must not make an admin of anybody, nor change one; and neither an API key with limits. */
+/** An ordinary user must not make an admin of anybody, nor change one; and neither somebody with limits, but for themselves. */
 export const privilegeProblems = (
   actor: Actor,
   privLevel: unknown,
-  before: UserDoc | undefined,
+  before: UserRecord | undefined,
 ): Problems => {
   if (!isLimited(actor) && speaksForAccount(actor)) return {}
-  if (privLevel !== 'admin' && before?.priv_level !== 'admin') return {}
+  const levelBefore = before?.doc.priv_level
+  if (privLevel !== 'admin' && levelBefore !== 'admin') return {}
+  if (actor.user !== undefined && actor.user.id === before?.id && privLevel === levelBefore) return {}
   return {
     priv_level: { forbidden: { message: 'Only an admin may create or change an admin', cause: privLevel } },
   }
@@ -98,6 +101,36 @@ export const powerProblems = (
       { forbidden: { message, cause: field } },
     ]),
   )
+}
+
+/** Nobody lets users do, or takes the place of users who may do, what their own scopes do not let them. */
+export const scopeProblems = (
+  actor: Actor,
+  { doc, secrets }: { doc: UserDoc; secrets: Secrets },
+  before: UserRecord | undefined,
+): Problems => {
+  const limits = bothAllow(actor.scopes, actor.key?.doc.scopes)
+  const takesPlace = () =>
+    before === undefined ||
+    (actor.user?.id !== before.id &&
+      (secretNames(secrets).length > 0 ||
+        fieldsOfIdentity.some((field) => isChanged(field, doc, before.doc))))
+  const isWider = before !== undefined && isChanged('scope_restrictions', doc, before.doc)
+  // Named keys with `users:write` are trusted with ordinary users: docs/guides/api-keys.md.
+  if (!isWider && (actor.scopes === undefined || !takesPlace())) return {}
+  if (areScopesWithin(settingScopes(doc.scope_restrictions), limits)) return {}
+  const message = 'Whoever has scopes gives no others to a user'
+  return { scope_restrictions: { forbidden: { message, target: limits } } }
+}
+
+/** Whether a user is an admin whom somebody can sign in as. */
+export const isActingAdmin = ({ priv_level, enabled, username }: UserDoc) =>
+  priv_level === 'admin' && enabled !== false && username !== undefined
+
+/** What a change takes from an acting admin: the field that the refusal names. */
+export const lostPower = ({ priv_level, enabled }: UserDoc) => {
+  if (priv_level !== 'admin') return 'priv_level'
+  return enabled === false ? 'enabled' : 'username'
 }
 
 const forOwnPassword: readonly string[] = ['password', 'credentials', 'require_password_update']

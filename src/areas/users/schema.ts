@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { AllowedProxies } from '../../lib/allowed-proxies.ts'
 import { CallRecording, EmergencyAddress, endpointFields, Flags, Voicemail } from '../../lib/call-shapes.ts'
 import {
   anyText,
@@ -13,6 +14,7 @@ import {
   text,
   timezone,
 } from '../../lib/schema.ts'
+import { scope } from '../../lib/scopes.ts'
 import { readableSecret, secret } from '../../lib/secrets.ts'
 
 const Profile = open({
@@ -52,7 +54,7 @@ const fields = {
     emergency: EmergencyAddress,
     vcard: list(open({ address: must(anyText()), types: list(anyText()) })),
   }),
-  allowed_proxy_ips: list(anyText()),
+  allowed_proxy_ips: AllowedProxies,
   directories: keyed(anyText(), { description: 'Callflow to run, by directory' }),
   feature_level: anyText(),
   hotdesk: Hotdesk,
@@ -60,7 +62,10 @@ const fields = {
   profile: Profile,
   pronounced_name: open({ media_id: text(0, 128) }),
   require_password_update: flag({ default: false }),
-  scope_restrictions: list(anyText()),
+  scope_restrictions: list(scope, {
+    maxItems: 200,
+    description: 'What the tokens of the user may be used for, as with named API keys; empty: everything',
+  }),
   timezone: timezone({ description: 'Name of the time zone database' }),
   verified: flag({ default: false }),
   vm_to_email_enabled: flag({ default: true }),

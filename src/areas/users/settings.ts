@@ -1,6 +1,6 @@
 import { flag, section } from '../../settings/keys.ts'
 
-const passwords = section({
+const passwords = section('What new passwords have to be; accounts may ask more or less of their own users', {
   should_enforce_strength: flag(
     false,
     'New passwords have ten characters at least, among them a digit, a lower and an upper case letter and another one',

@@ -5,15 +5,15 @@ import {
   type UserRecord,
   userKind,
 } from '../../auth/identity.ts'
-import { invalid } from '../../lib/failure.ts'
+import { type Failure, failure, invalid } from '../../lib/failure.ts'
 import { memberOf } from '../../lib/member.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
-import { conflict } from '../../storage/change-set.ts'
+import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import { sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { featuresOf } from './rules.ts'
+import { featuresOf, isActingAdmin, lostPower } from './rules.ts'
 import { User } from './schema.ts'
 
 export const usernameTaken = (username: unknown) => ({
@@ -68,8 +68,33 @@ const claims = ({ accountId, id, doc, hidden }: UserRecord): HeldClaim[] => {
   ]
 }
 
-export const createUserStore = (store: Store) =>
-  createCollection<UserDoc, UserHidden>(store, {
+const lastAdmin = 'The last enabled admin of the master account stays what it is: make another one before'
+
+const lastAdminChanged = (after: UserDoc) => () =>
+  invalid({ [lostPower(after)]: { forbidden: { message: lastAdmin, cause: lostPower(after) } } })
+
+const lastAdminRemoved = (id: string) => () => failure('forbidden', { message: lastAdmin, cause: id })
+
+// Those who take one of the last two admins away at once hold the account one after the other, and look when they hold
+// it: a look in the same statement would see what was there before it waited.
+const holdAccount =
+  "UPDATE records SET revision = revision WHERE account_id = $1 AND kind = 'account' AND id = $1"
+
+export const createUserStore = (store: Store) => {
+  const { words } = store
+
+  const requireAdmin = `UPDATE records SET revision = revision
+    WHERE account_id = $1 AND kind = 'account' AND id = $1 AND (
+      EXISTS (SELECT 1 FROM account_tree t WHERE t.account_id = $1)
+      OR EXISTS (SELECT 1 FROM records u WHERE u.account_id = $1 AND u.kind = '${userKind}'
+        AND u.owner_id = '${adminsAmongUsers}' AND NOT ${words.isFalseIn('u.doc', 'enabled')}
+        AND ${words.isSaidIn('u.doc', 'username')}))`
+
+  /** Fails the change set if it leaves the account on top of all without an admin who can sign in. */
+  const keepAdmin = (set: ChangeSet, { accountId }: UserRecord, orElse: () => Failure) =>
+    set.run(holdAccount, [accountId]).run(requireAdmin, [accountId], { rows: 1, orElse })
+
+  const collection = createCollection<UserDoc, UserHidden>(store, {
     kind: userKind,
     secrets: () => User,
     ownerId: ({ priv_level }) => (priv_level === 'admin' ? adminsAmongUsers : ''),
@@ -97,3 +122,19 @@ export const createUserStore = (store: Store) =>
       signature_fingerprint: fingerprint(hidden.signatureSecret),
     }),
   })
+
+  return {
+    ...collection,
+
+    replace(set: ChangeSet, before: UserRecord, after: UserRecord) {
+      collection.replace(set, before, after)
+      if (isActingAdmin(before.doc) && !isActingAdmin(after.doc))
+        keepAdmin(set, before, lastAdminChanged(after.doc))
+    },
+
+    remove(set: ChangeSet, user: UserRecord) {
+      collection.remove(set, user)
+      if (isActingAdmin(user.doc)) keepAdmin(set, user, lastAdminRemoved(user.id))
+    },
+  }
+}

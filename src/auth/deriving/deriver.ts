@@ -8,7 +8,7 @@ import { createWorkerLink } from '../../storage/worker-link.ts'
 import { type Derivation, type DigestMethod, digestDerivation, digestOf, renewal } from '../credentials.ts'
 import { createGuesses } from '../guesses.ts'
 import { createAcquaintances } from './acquaintances.ts'
-import { createTurns, type Lane } from './turns.ts'
+import { createDerivationTurns, type Lane } from './derivation-turns.ts'
 
 /** Who wants something derived. */
 export interface Asker {
@@ -29,7 +29,10 @@ const script = new URL('./thread.ts', import.meta.url)
 
 type Thread = ReturnType<typeof startThread>
 
-const startThread = () => createWorkerLink<Derivation, string[]>(script, {})
+// Whoever signs in waits longer than whoever has.
+const niceness = 5
+
+const startThread = () => createWorkerLink<Derivation, string[]>(script, {}, { niceness })
 
 // A thread takes some megabytes while it is there, and 32 more while it derives.
 const idleMs = 60_000
@@ -44,7 +47,7 @@ export type Deriver = ReturnType<typeof createDeriver>
 
 /** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
 export const createDeriver = ({ settings, clock }: { settings: Settings; clock: Clock }) => {
-  const turns = createTurns<Job>(clock)
+  const turns = createDerivationTurns<Job>(clock)
   const acquaintances = createAcquaintances()
   const idle: Thread[] = []
   let running = 0

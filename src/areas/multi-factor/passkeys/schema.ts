@@ -55,7 +55,7 @@ export const NewPasskey = open(
   { title: 'New passkey' },
 )
 
-export const PasskeyName = open({ name: must(name) }, { title: 'Name of a passkey' })
+export const PasskeyName = open({ name: must(name) })
 
 export const PasskeySignIn = open({ credential: must(Assertion) }, { title: 'Passkey sign-in' })
 

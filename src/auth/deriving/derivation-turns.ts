@@ -49,9 +49,9 @@ const smallerFirst = (one: readonly number[], other: readonly number[]) => {
   return 0
 }
 
-export type Turns<Job> = ReturnType<typeof createTurns<Job>>
+export type DerivationTurns<Job> = ReturnType<typeof createDerivationTurns<Job>>
 
-export const createTurns = <Job>(clock: Clock) => {
+export const createDerivationTurns = <Job>(clock: Clock) => {
   let waiting: Waiting<Job>[] = []
   let taken = 0
   const served = new Map<string, Served>()

@@ -1,0 +1,8 @@
+import { list, text } from './schema.ts'
+
+/** Of an account or a user. */
+export const AllowedProxies = list(text(1, 64), {
+  maxItems: 200,
+  description:
+    'Addresses and CIDRs from which connections may bring its credentials: those of the reverse proxies in between; empty: any',
+})
