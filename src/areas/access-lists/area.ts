@@ -1,21 +1,19 @@
-import { on } from '../../storage/signal.ts'
+import { AccessList } from '../../lib/access-list.ts'
+import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { devicesArea } from '../devices/area.ts'
-import { deviceLeaving } from '../devices/signals.ts'
 import { createAccessLists } from './operations.ts'
 import { accessListRoutes } from './routes.ts'
-import { AccessList } from './schema.ts'
 
 /** Which addresses and user agents accounts and their devices let in. */
 export const accessListsArea = area({
   name: 'accessLists',
-  needs: { devices: devicesArea },
-  create(tools, { devices }) {
-    const lists = createAccessLists(tools)
+  needs: { accounts: accountsArea, devices: devicesArea },
+  create(_tools, needs) {
+    const lists = createAccessLists(needs)
     return {
       offers: lists,
-      routes: accessListRoutes(lists, devices),
-      hears: [on(deviceLeaving, lists.removeWith)],
+      routes: accessListRoutes(lists, needs.devices),
       schemas: { access_lists: AccessList },
     }
   },

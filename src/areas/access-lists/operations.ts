@@ -1,38 +1,36 @@
-import { type AttachmentRecord, createAttachment } from '../../storage/attachment.ts'
-import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
-import type { Store } from '../../storage/store.ts'
+import type { AccountRecord } from '../../auth/identity.ts'
+import type { AccessList } from '../../lib/access-list.ts'
+import type { Author } from '../../storage/change-set.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import { decideAccess } from './rules.ts'
-import type { AccessList } from './schema.ts'
 
-export type AccessListRecord = AttachmentRecord<AccessList>
+interface Tools {
+  accounts: Accounts
+  devices: Devices
+}
+
+/** Whose list it is: that of an account, or of a device of it. */
+export interface ListOwner {
+  account: AccountRecord
+  device?: DeviceRecord
+}
 
 export type AccessLists = ReturnType<typeof createAccessLists>
 
-/** Which addresses and user agents an account, and each of its devices, lets in. The owner is either of them. */
-export const createAccessLists = ({ store }: { store: Store }) => {
-  const lists = createAttachment<AccessList>(store, 'access_list')
+/** Which addresses and user agents an account, and each of its devices, lets in: a member of their records. */
+export const createAccessLists = ({ accounts, devices }: Tools) => ({
+  decide: decideAccess,
 
-  return {
-    of: lists.find,
-    removeWith: lists.removeWith,
-    decide: decideAccess,
-
-    async replace(
-      author: Author,
-      owner: ClaimHolder,
-      before: AccessListRecord | undefined,
-      list: AccessList,
-    ): Promise<AccessListRecord> {
-      const set = new ChangeSet(author)
-      const after = lists.put(set, owner, before, list)
-      await store.commit(set)
-      return after
-    },
-
-    async remove(author: Author, list: AccessListRecord) {
-      const set = new ChangeSet(author)
-      lists.remove(set, list)
-      await store.commit(set)
-    },
-  }
-}
+  /** Puts the list in the place of what was there before, or removes it. Answers with the record that has it. */
+  replace(
+    author: Author,
+    { account, device }: ListOwner,
+    list: AccessList | undefined,
+  ): Promise<AccountRecord | DeviceRecord> {
+    const member = { access_lists: list }
+    return device
+      ? devices.replace(author, account, device, { ...device.doc, ...member })
+      : accounts.replace(author, account, { ...account.doc, ...member })
+  },
+})

@@ -1,57 +1,56 @@
+import type { AccountRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
-import { answer, RawJson } from '../../http/answer/answers.ts'
+import { answer } from '../../http/answer/answers.ts'
 import { type Call, del, get, post, type Route } from '../../http/route.ts'
+import { AccessList, AccessListOrNone, accessListProblems } from '../../lib/access-list.ts'
 import { failure } from '../../lib/failure.ts'
 import { open } from '../../lib/schema.ts'
-import type { ClaimHolder } from '../../storage/change-set.ts'
-import { holderOf } from '../../storage/records.ts'
-import type { Devices } from '../devices/operations.ts'
-import type { AccessListRecord, AccessLists } from './operations.ts'
-import { accessListProblems } from './rules.ts'
-import { AccessList, AccessListOrNone } from './schema.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { AccessLists, ListOwner } from './operations.ts'
 
 const onAccount = '/v2/accounts/{account_id}/access_lists'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/access_lists'
 const onUser = '/v2/accounts/{account_id}/users/{user_id}/access_lists'
 
-/** Whose list is asked for, and the list as it is. */
+/** Whose list is asked for, and the record that has it. */
 interface ListSubject {
-  owner: ClaimHolder
-  list: AccessListRecord | undefined
+  owner: ListOwner
+  record: AccountRecord | DeviceRecord
   /** What If-Match is held against. */
-  revision?: string
+  revision: string
 }
 
 type Change<Data> = Pick<Call<string, Data, ListSubject>, 'author' | 'subject' | 'data'>
 
-const view = (list: AccessListRecord | undefined) =>
+const view = ({ id, created, modified, revision, doc: { access_lists: list } }: ListSubject['record']) =>
   list === undefined
     ? answer({ data: {} })
-    : answer({
-        data: new RawJson(list.docText),
-        metadata: { id: list.id, created: list.created, modified: list.modified },
-        revision: list.revision,
-      })
+    : answer({ data: list, metadata: { id, created, modified }, revision })
 
 export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] => {
-  const place = async (owner: ClaimHolder): Promise<ListSubject> => {
-    const list = await lists.of(owner)
-    return list ? { owner, list, revision: list.revision } : { owner, list }
-  }
+  const ofAccount = async ({ account }: Pick<Call, 'account'>): Promise<ListSubject> => ({
+    owner: { account },
+    record: account,
+    revision: account.revision,
+  })
 
-  const ofAccount = ({ account }: Pick<Call, 'account'>) => place(holderOf(account))
-
-  const ofDevice = async ({ path }: { path: { account_id: string; device_id: string } }) => {
+  const ofDevice = async ({
+    account,
+    path,
+  }: {
+    account: AccountRecord
+    path: { account_id: string; device_id: string }
+  }): Promise<ListSubject> => {
     const device = await devices.find(path.account_id, path.device_id)
-    if (device) return place(holderOf(device))
+    if (device) return { owner: { account, device }, record: device, revision: device.revision }
     throw failure('bad_identifier', { cause: 'Identifier was not found', details: path.device_id })
   }
 
   const replace = async ({ author, subject, data }: Change<AccessList>) =>
-    view(await lists.replace(author, subject.owner, subject.list, data))
+    view(await lists.replace(author, subject.owner, data))
 
-  const remove = async ({ author, subject }: Omit<Change<unknown>, 'data'>) => {
-    if (subject.list) await lists.remove(author, subject.list)
+  const remove = async ({ author, subject: { owner, record } }: Omit<Change<unknown>, 'data'>) => {
+    if (record.doc.access_lists) await lists.replace(author, owner, undefined)
     return {}
   }
 
@@ -69,7 +68,7 @@ export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] 
       summary: 'Read the access list of an account',
       ...reading,
       subject: ofAccount,
-      run: ({ subject }) => view(subject.list),
+      run: ({ subject }) => view(subject.record),
     }),
     post(onAccount, {
       summary: 'Replace the access list of an account',
@@ -88,7 +87,7 @@ export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] 
       summary: 'Read the access list of a device',
       ...reading,
       subject: ofDevice,
-      run: ({ subject }) => view(subject.list),
+      run: ({ subject }) => view(subject.record),
     }),
     post(onDevice, {
       summary: 'Replace the access list of a device',

@@ -1,7 +1,6 @@
+import type { AccessList } from '../../lib/access-list.ts'
 import { type Address, type Cidr, isInCidr, parseCidr } from '../../lib/cidr.ts'
-import type { Problems } from '../../lib/failure.ts'
 import { compilePattern, type Pattern } from '../../lib/pattern.ts'
-import type { AccessList } from './schema.ts'
 
 type AccessReason =
   | 'no_access_list'
@@ -14,30 +13,6 @@ interface AccessDecision {
   allowed: boolean
   reason: AccessReason
 }
-
-const isIPv4Cidr = (text: string) => !text.includes(':') && parseCidr(text) !== undefined
-
-const cidrProblems = (cidrs: readonly string[]): Problems => {
-  const problems: Problems = {}
-  for (const [index, value] of cidrs.entries()) {
-    if (isIPv4Cidr(value)) continue
-    const message = 'Must be an IPv4 subnet in CIDR notation, for example 192.0.2.0/24'
-    problems[`cidrs.${index}`] = { wrong_format: { message, format: 'ipv4-cidr', value } }
-  }
-  return problems
-}
-
-const userAgentProblems = (value: string): Problems => {
-  const { problem } = compilePattern(value)
-  if (problem === undefined) return {}
-  return { user_agent: { wrong_format: { message: `The pattern ${problem}`, format: 'regex', value } } }
-}
-
-/** What the schema cannot say, of the keys that passed it. */
-export const accessListProblems = ({ cidrs, user_agent }: Partial<AccessList>): Problems => ({
-  ...(cidrs && cidrProblems(cidrs)),
-  ...(user_agent !== undefined && userAgentProblems(user_agent)),
-})
 
 interface ReadyList {
   cidrs: readonly Cidr[]

@@ -1,8 +1,10 @@
+import { accessListProblems } from '../../lib/access-list.ts'
 import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
 import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
+import { deviceLimitProblems } from '../../lib/packet-limits.ts'
 import { type Device, deviceReadOnly } from './schema.ts'
 
 /** What is stored of a device. */
@@ -147,6 +149,12 @@ const missingNumberProblems = (data: Partial<DeviceDoc>, type: string): Problems
     ? { 'mobile.mdn': { required: { message: requiredMessage, value: 'mdn' } } }
     : {}
 
+/** What of the lists and limits that edges follow the schema cannot say. */
+const edgeProblems = ({ access_lists: lists, rate_limits: limits }: Partial<DeviceDoc>): Problems => ({
+  ...(lists && accessListProblems(lists, 'access_lists.')),
+  ...(limits && deviceLimitProblems(limits, 'rate_limits.')),
+})
+
 /** What of a device must hold whoever else there is. `mayRetype`: the operator changes what is fixed for others. */
 export const deviceProblems = (
   data: Partial<DeviceDoc>,
@@ -159,6 +167,7 @@ export const deviceProblems = (
     ...addressProblems(data),
     ...forwardingProblems(data),
     ...missingNumberProblems(data, type),
+    ...edgeProblems(data),
     ...(before && !actor.mayRetype ? { ...typeProblems(type, before), ...numberProblems(data, before) } : {}),
   }
 }

@@ -1,5 +1,14 @@
 import type { Static } from 'typebox'
-import { Addresses, CallRecording, endpointFields, Flags } from '../../lib/call-shapes.ts'
+import { AccessList } from '../../lib/access-list.ts'
+import {
+  Addresses,
+  CallRecording,
+  endpointFields,
+  Flags,
+  SipHeaders,
+  sipHeaderValue,
+} from '../../lib/call-shapes.ts'
+import { DeviceRateLimits } from '../../lib/packet-limits.ts'
 import {
   anyObject,
   anyText,
@@ -8,7 +17,6 @@ import {
   flag,
   id,
   integer,
-  keyed,
   keyedBy,
   list,
   must,
@@ -19,14 +27,11 @@ import {
 } from '../../lib/schema.ts'
 import { readableSecret } from '../../lib/secrets.ts'
 
-const headerValue = typed(['string', 'boolean', 'integer'])
-const headers = keyedBy('^[a-zA-Z0-9_-]+$', headerValue)
-
 // `in` and `out` are header names too, so the form that has no direction has to leave them out.
 const CustomSipHeaders = open(
-  { in: headers, out: headers },
+  { in: SipHeaders, out: SipHeaders },
   {
-    patternProperties: { '^(?!(?:in|out)$)[a-zA-Z0-9_-]+$': headerValue },
+    patternProperties: { '^(?!(?:in|out)$)[a-zA-Z0-9_-]+$': sipHeaderValue },
     additionalProperties: false,
     description: 'Headers added to calls from (`in`) and to (`out`) the device',
   },
@@ -57,15 +62,24 @@ const Sip = open(
   { default: {} },
 )
 
-const PhoneKey = open({ type: anyText({ description: 'none, line, parking, presence, speed_dial, ...' }) })
+const keyTypes = ['none', 'line', 'parking', 'personal_parking', 'presence', 'speed_dial'] as const
+
+const PhoneKey = open({
+  type: choice(keyTypes),
+  value: typed(['string', 'integer', 'object'], {
+    description: 'Whom or what the key is about; with a label: an object of label and value',
+  }),
+})
+
+const PhoneKeys = keyedBy('^[0-9]+$', PhoneKey, { description: 'What a key does, by its position' })
 
 const Provision = open({
   id: anyText(),
   endpoint_brand: anyText(),
   endpoint_family: anyText(),
   endpoint_model: typed(['string', 'integer']),
-  combo_keys: keyed(PhoneKey, { description: 'What a key does, by its position' }),
-  feature_keys: keyed(PhoneKey, { description: 'What a key does, by its position' }),
+  combo_keys: PhoneKeys,
+  feature_keys: PhoneKeys,
   check_sync_event: anyText(),
   check_sync_reboot: anyText({ default: 'reboot=true' }),
   check_sync_reload: anyText({ default: 'reboot=false' }),
@@ -83,6 +97,7 @@ const fields = {
   mac_address: anyText({ description: 'Unique; any usual notation' }),
   sip: Sip,
   ...endpointFields,
+  access_lists: AccessList,
   addresses: Addresses,
   exclude_from_queues: flag({ default: false }),
   hotdesk: open({
@@ -93,6 +108,7 @@ const fields = {
   mwi_unsolicited_updates: flag({ default: true }),
   outbound_flags: OutboundFlags,
   provision: Provision,
+  rate_limits: DeviceRateLimits,
   register_overwrite_notify: flag({ default: false }),
   suppress_unregister_notifications: flag({ default: false }),
   timezone: timezone({ description: 'Name of the time zone database' }),

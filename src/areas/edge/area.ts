@@ -15,5 +15,5 @@ export const edgeArea = area({
     accessLists: accessListsArea,
     rateLimits: rateLimitsArea,
   },
-  create: (_tools, needs) => ({ routes: edgeRoutes(createEdge(needs)) }),
+  create: ({ store }, needs) => ({ routes: edgeRoutes(createEdge({ records: store.records, ...needs })) }),
 })

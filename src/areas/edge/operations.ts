@@ -1,4 +1,7 @@
-import { type AccountRecord, type Actor, isAbove, isSuperduper } from '../../auth/identity.ts'
+import { type AccountRecord, type Actor, isAbove, isSuperduper, userKind } from '../../auth/identity.ts'
+import { disabledOf } from '../../auth/standing.ts'
+import { failure } from '../../lib/failure.ts'
+import type { Records } from '../../storage/records.ts'
 import type { AccessLists } from '../access-lists/operations.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
@@ -7,6 +10,7 @@ import type { EdgeQuestion } from './rules.ts'
 import type { EdgeAnswer } from './schema.ts'
 
 interface Tools {
+  records: Records
   accounts: Accounts
   devices: Devices
   accessLists: AccessLists
@@ -27,7 +31,7 @@ const isInRealm = ({ doc }: DeviceRecord, realm: string) =>
 export type Edge = ReturnType<typeof createEdge>
 
 /** What an edge proxy has to know of a packet. Asked for every packet that it has not cached: all reads are cached. */
-export const createEdge = ({ accounts, devices, accessLists, rateLimits }: Tools) => {
+export const createEdge = ({ records, accounts, devices, accessLists, rateLimits }: Tools) => {
   const inRealmOf = async (
     account: AccountRecord,
     { realm, username }: EdgeQuestion,
@@ -52,19 +56,34 @@ export const createEdge = ({ accounts, devices, accessLists, rateLimits }: Tools
     ...(address ? { allowed: false, reason: 'unknown_realm' } : {}),
   })
 
-  const listsOf = async ({ account, device }: Sender) => ({
-    realm: (await accessLists.of({ accountId: account.id, id: account.id }))?.doc,
-    device: device && (await accessLists.of(device))?.doc,
-  })
+  const isOwnerDisabled = async ({ accountId, doc }: DeviceRecord) =>
+    doc.owner_id !== undefined &&
+    (await records.find(accountId, userKind, doc.owner_id))?.doc.enabled === false
+
+  /** What is switched off, the widest first: nothing passes, whatever the lists say. */
+  const disabled = async ({ account, device }: Sender) => {
+    if (await disabledOf(records, account)) return 'account_disabled'
+    if (device && (await isOwnerDisabled(device))) return 'user_disabled'
+    return device?.doc.enabled === false ? 'device_disabled' : undefined
+  }
 
   return {
-    /** A realm that the actor is not above is answered like one that nobody has. */
+    /**
+     * A realm that the actor is not above is answered like one that nobody has; but for the own one, where the actor
+     * would take that answer for the truth.
+     */
     async decide(actor: Actor, question: EdgeQuestion): Promise<EdgeAnswer> {
       const { address, userAgent } = question
       const sender = await senderOf(question)
-      if (!sender || !mayAsk(actor, sender.account)) return stranger(question)
+      if (!sender) return stranger(question)
+      if (!mayAsk(actor, sender.account)) {
+        if (sender.account.id !== actor.accountId) return stranger(question)
+        throw failure('forbidden', { cause: 'only accounts above a realm may ask about it' })
+      }
       const { account, device } = sender
-      const { realm: realmList, device: deviceList } = await listsOf(sender)
+      const realmList = account.doc.access_lists
+      const deviceList = device?.doc.access_lists
+      const reason = await disabled(sender)
       return {
         account_id: account.id,
         ...(device ? { device_id: device.id } : {}),
@@ -72,8 +91,9 @@ export const createEdge = ({ accounts, devices, accessLists, rateLimits }: Tools
           ...(realmList ? { realm: realmList } : {}),
           ...(deviceList ? { device: deviceList } : {}),
         },
-        rate_limits: await rateLimits.inForce(account, device?.id),
+        rate_limits: await rateLimits.inForce(account, device),
         ...(address ? accessLists.decide({ realmList, deviceList, address, userAgent }) : {}),
+        ...(reason ? { allowed: false, reason } : {}),
       }
     },
   }

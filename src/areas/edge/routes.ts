@@ -22,6 +22,7 @@ export const edgeRoutes = (edge: Edge): Route[] => [
       user_agent: 'What sent it',
     },
     answers: EdgeAnswer,
+    fails: ['forbidden'],
     run: async ({ actor, query }) => {
       const data = JSON.stringify(await edge.decide(actor, questionIn(query)))
       return answer({

@@ -29,8 +29,14 @@ export const EdgeAnswer = open(
     rate_limits: must(
       open({ account: must(Limits), device: must(Limits) }, { description: '-1: nothing may pass' }),
     ),
-    allowed: flag({ description: 'Whether the access lists let the address in; when one was given' }),
-    reason: anyText({ description: 'Why' }),
+    allowed: flag({
+      description:
+        'Whether the access lists let the address in; when one was given, or when nothing may pass',
+    }),
+    reason: anyText({
+      description:
+        'Why: `account_disabled`, `user_disabled`, `device_disabled`, or what the access lists came to',
+    }),
   },
   { title: 'Edge decision' },
 )

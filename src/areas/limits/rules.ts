@@ -6,6 +6,13 @@ import type { EffectiveLimits, Limits } from './schema.ts'
 /** Trunks that are counted, and sold, one by one. */
 export const pricedTrunks = ['twoway_trunks', 'inbound_trunks', 'outbound_trunks'] as const
 
+/** What says which of the account's users or devices bring a trunk each. */
+const bundles = {
+  twoway_trunks: 'bundled_twoway_trunks',
+  inbound_trunks: 'bundled_inbound_trunks',
+  outbound_trunks: 'bundled_outbound_trunks',
+} as const
+
 /** What an account has that never asked for anything. */
 export const noWishes = {
   twoway_trunks: 0,
@@ -57,7 +64,7 @@ export const effectiveLimits = (
 ): EffectiveLimits => {
   const trunks = (name: (typeof pricedTrunks)[number]) => {
     const allowed = trunksOf(wishes[name], operator[name])
-    const type = operator[`bundled_${name}`]
+    const type = operator[bundles[name]]
     return allowed < 0 || type === undefined ? allowed : allowed + count(type)
   }
   return {

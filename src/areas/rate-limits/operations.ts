@@ -1,8 +1,9 @@
 import type { AccountRecord } from '../../auth/identity.ts'
+import type { AccountRateLimits, DeviceRateLimits } from '../../lib/packet-limits.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { type AttachmentRecord, createAttachment } from '../../storage/attachment.ts'
-import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
-import type { Store } from '../../storage/store.ts'
+import type { Author } from '../../storage/change-set.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import {
   accountLimits,
   deviceLimits,
@@ -10,9 +11,6 @@ import {
   systemLimitsOf,
   unknownRealmLimits,
 } from './rules.ts'
-import type { AccountRateLimits, DeviceRateLimits } from './schema.ts'
-
-export type RateLimitRecord = AttachmentRecord<AccountRateLimits | DeviceRateLimits>
 
 /** The limits that hold for a realm and for one of its devices. */
 interface LimitsInForce {
@@ -21,60 +19,43 @@ interface LimitsInForce {
 }
 
 interface Tools {
-  store: Store
   settings: Settings
+  accounts: Accounts
+  devices: Devices
 }
 
 export type RateLimits = ReturnType<typeof createRateLimits>
 
-/** How many SIP packets an account, and each of its devices, may send. The owner is either of them. */
-export const createRateLimits = ({ store, settings }: Tools) => {
-  const limits = createAttachment<AccountRateLimits | DeviceRateLimits>(store, 'rate_limits')
-
-  const ofAccount = async (id: string) =>
-    (await limits.find({ accountId: id, id }))?.doc as AccountRateLimits | undefined
-
-  /** The document of the nearest ancestor that has one. */
-  const inherited = async (tree: readonly string[]) => {
-    for (const id of [...tree].reverse()) {
-      const found = await ofAccount(id)
-      if (found) return found
-    }
-    return undefined
+/** How many SIP packets an account, and each of its devices, may send: a member of their records. */
+export const createRateLimits = ({ settings, accounts, devices }: Tools) => {
+  /** What the accounts above say, nearest first. */
+  const above = async ({ hidden }: AccountRecord) => {
+    const ancestors = await Promise.all(hidden.tree.toReversed().map((id) => accounts.find(id)))
+    return ancestors.map((ancestor) => ancestor?.doc.rate_limits)
   }
 
   return {
-    of: limits.find,
-    removeWith: limits.removeWith,
     ofUnknownRealm: { account: unknownRealmLimits, device: unknownRealmLimits } satisfies LimitsInForce,
 
-    async replace(
-      author: Author,
-      owner: ClaimHolder,
-      before: RateLimitRecord | undefined,
-      doc: AccountRateLimits | DeviceRateLimits,
-    ): Promise<RateLimitRecord> {
-      const set = new ChangeSet(author)
-      const after = limits.put(set, owner, before, doc)
-      await store.commit(set)
-      return after
-    },
+    /** Puts the limits in the place of those before, or removes them. */
+    ofAccount: (author: Author, account: AccountRecord, limits: AccountRateLimits | undefined) =>
+      accounts.replace(author, account, { ...account.doc, rate_limits: limits }),
 
-    async remove(author: Author, record: RateLimitRecord) {
-      const set = new ChangeSet(author)
-      limits.remove(set, record)
-      await store.commit(set)
-    },
+    /** The same for a device. */
+    ofDevice: (
+      author: Author,
+      account: AccountRecord,
+      device: DeviceRecord,
+      limits: DeviceRateLimits | undefined,
+    ) => devices.replace(author, account, device, { ...device.doc, rate_limits: limits }),
 
     /** What holds after fall-back. Without a device: what holds for a device that has no limits of its own. */
-    async inForce({ id, hidden }: AccountRecord, deviceId: string | undefined): Promise<LimitsInForce> {
+    async inForce(account: AccountRecord, device: DeviceRecord | undefined): Promise<LimitsInForce> {
       const system = systemLimitsOf((await settings.of('frontier')).rate_limits)
-      const account = await ofAccount(id)
-      const above = account ? undefined : await inherited(hidden.tree)
-      const own = deviceId === undefined ? undefined : await limits.find({ accountId: id, id: deviceId })
+      const { rate_limits: own } = account.doc
       return {
-        account: accountLimits({ account, ancestors: [above], system }),
-        device: deviceLimits({ device: own?.doc as DeviceRateLimits | undefined, account, system }),
+        account: accountLimits({ account: own, ancestors: await above(account), system }),
+        device: deviceLimits({ device: device?.doc.rate_limits, account: own, system }),
       }
     },
   }

@@ -1,67 +1,44 @@
+import type { AccountRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
-import { answer, RawJson } from '../../http/answer/answers.ts'
+import { answer } from '../../http/answer/answers.ts'
 import { type Call, del, get, post, type Route } from '../../http/route.ts'
-import type { ClaimHolder } from '../../storage/change-set.ts'
-import { holderOf } from '../../storage/records.ts'
-import type { Devices } from '../devices/operations.ts'
-import type { RateLimitRecord, RateLimits } from './operations.ts'
 import {
   AccountRateLimits,
-  AccountRateLimitsOrNone,
+  accountLimitProblems,
   DeviceRateLimits,
-  DeviceRateLimitsOrNone,
-} from './schema.ts'
+  deviceLimitProblems,
+} from '../../lib/packet-limits.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import type { RateLimits } from './operations.ts'
 
 const onAccount = '/v2/accounts/{account_id}/rate_limits'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/rate_limits'
 
-/** Whose limits are asked for, and the limits as they are. */
-interface LimitsSubject {
-  owner: ClaimHolder
-  limits: RateLimitRecord | undefined
-  /** What If-Match is held against. */
-  revision?: string
+type Owner = AccountRecord | DeviceRecord
+
+const shown = (owner: Owner, metadata: Record<string, unknown> = {}) => {
+  const { id, created, modified, revision, doc } = owner
+  return answer({
+    data: doc.rate_limits,
+    metadata: { id, created, modified, ...metadata },
+    revision,
+  })
 }
 
-type Change<Data> = Pick<Call<string, Data, LimitsSubject>, 'author' | 'subject' | 'data'>
-
-const shown = (limits: RateLimitRecord, metadata: Record<string, unknown> = {}) =>
-  answer({
-    data: new RawJson(limits.docText),
-    metadata: { id: limits.id, created: limits.created, modified: limits.modified, ...metadata },
-    revision: limits.revision,
-  })
-
-const view = ({ subject: { limits } }: { subject: LimitsSubject }) => (limits ? shown(limits) : {})
+const view = ({ subject }: { subject: Owner }) => (subject.doc.rate_limits ? shown(subject) : {})
 
 export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route[] => {
-  const place = async (owner: ClaimHolder): Promise<LimitsSubject> => {
-    const limits = await rateLimits.of(owner)
-    return limits ? { owner, limits, revision: limits.revision } : { owner, limits }
-  }
+  const ofAccount = async ({ account }: Pick<Call, 'account'>) => account
 
-  const ofAccount = ({ account }: Pick<Call, 'account'>) => place(holderOf(account))
-
-  const ofDevice = async ({ path }: { path: { account_id: string; device_id: string } }) =>
-    place(holderOf(await devices.get(path.account_id, path.device_id)))
-
-  const replace = async (call: Change<AccountRateLimits | DeviceRateLimits>) => {
-    const { author, subject, data } = call
-    return shown(await rateLimits.replace(author, subject.owner, subject.limits, data))
-  }
-
-  const remove = async ({ author, subject: { limits } }: Omit<Change<unknown>, 'data'>) => {
-    if (!limits) return {}
-    await rateLimits.remove(author, limits)
-    return shown(limits, { deleted: true })
-  }
+  const ofDevice = ({ path }: { path: { account_id: string; device_id: string } }) =>
+    devices.get(path.account_id, path.device_id)
 
   return [
     get(onAccount, {
       summary: 'Read the SIP packet limits of an account',
       allow: accountMember,
       subject: ofAccount,
-      answers: AccountRateLimitsOrNone,
+      answers: AccountRateLimits,
       run: view,
     }),
     post(onAccount, {
@@ -70,20 +47,28 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       subject: ofAccount,
       body: AccountRateLimits,
       answers: AccountRateLimits,
-      run: replace,
+      judge: async ({ data }) => accountLimitProblems(data),
+      run: async ({ author, subject, data }) => {
+        const account = await rateLimits.ofAccount(author, subject, data)
+        return shown(account, { effective: await rateLimits.inForce(account, undefined) })
+      },
     }),
     del(onAccount, {
       summary: 'Remove the SIP packet limits of an account',
       allow: accountMember,
       subject: ofAccount,
-      answers: AccountRateLimitsOrNone,
-      run: remove,
+      answers: AccountRateLimits,
+      run: async ({ author, subject }) => {
+        if (!subject.doc.rate_limits) return {}
+        await rateLimits.ofAccount(author, subject, undefined)
+        return shown(subject, { deleted: true })
+      },
     }),
     get(onDevice, {
       summary: 'Read the SIP packet limits of a device',
       allow: accountMember,
       subject: ofDevice,
-      answers: DeviceRateLimitsOrNone,
+      answers: DeviceRateLimits,
       run: view,
     }),
     post(onDevice, {
@@ -92,14 +77,23 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       subject: ofDevice,
       body: DeviceRateLimits,
       answers: DeviceRateLimits,
-      run: replace,
+      judge: async ({ data }) => deviceLimitProblems(data),
+      run: async ({ author, account, subject, data }) => {
+        const device = await rateLimits.ofDevice(author, account, subject, data)
+        const { device: effective } = await rateLimits.inForce(account, device)
+        return shown(device, { effective })
+      },
     }),
     del(onDevice, {
       summary: 'Remove the SIP packet limits of a device',
       allow: accountMember,
       subject: ofDevice,
-      answers: DeviceRateLimitsOrNone,
-      run: remove,
+      answers: DeviceRateLimits,
+      run: async ({ author, account, subject }) => {
+        if (!subject.doc.rate_limits) return {}
+        await rateLimits.ofDevice(author, account, subject, undefined)
+        return shown(subject, { deleted: true })
+      },
     }),
   ]
 }

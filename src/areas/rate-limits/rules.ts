@@ -1,5 +1,5 @@
 import { memberOf } from '../../lib/member.ts'
-import type { AccountRateLimits, DeviceRateLimits } from './schema.ts'
+import type { AccountRateLimits, DeviceRateLimits } from '../../lib/packet-limits.ts'
 
 const periods = ['per_minute', 'per_second'] as const
 const counters = ['registrations', 'invites', 'total_packets'] as const
@@ -59,26 +59,27 @@ const firstFound = (layers: readonly (PartialLimits | undefined)[], last: Effect
   })
 
 /** What an ancestor hands down: only counters that it limits in both periods. */
-const inherited = (limits: DeviceRateLimits): PartialLimits => {
+const inherited = (limits: DeviceRateLimits = {}): PartialLimits => {
   const handedDown = (period: Period) => {
-    const isComplete = (counter: Counter) => periods.every((each) => limits[each][counter] !== undefined)
+    const isComplete = (counter: Counter) => periods.every((each) => limits[each]?.[counter] !== undefined)
     return Object.fromEntries(
-      counters.filter(isComplete).map((counter) => [counter, limits[period][counter]]),
+      counters.filter(isComplete).map((counter) => [counter, limits[period]?.[counter]]),
     )
   }
   return { per_minute: handedDown('per_minute'), per_second: handedDown('per_second') }
 }
 
-/** The limits of a realm. `ancestors` are the documents of the accounts above, nearest first. */
+/** The limits of a realm: each figure from the first that has it. `ancestors` are the accounts above, nearest first. */
 export const accountLimits = (given: {
   account: AccountRateLimits | undefined
   ancestors: readonly (AccountRateLimits | undefined)[]
   system: SystemLimits
 }): EffectiveLimits => {
   const { account, ancestors, system } = given
-  if (account) return firstFound([account.account], system.account)
-  const nearest = ancestors.find((ancestor) => ancestor !== undefined)
-  return firstFound([nearest && inherited(nearest.account)], system.account)
+  return firstFound(
+    [account?.account, ...ancestors.map((above) => inherited(above?.account))],
+    system.account,
+  )
 }
 
 export const deviceLimits = (given: {

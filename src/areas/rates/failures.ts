@@ -1,7 +1,7 @@
 import { type DetailsOf, plain } from '../../lib/failure-answer.ts'
 
 export const rateFailures = {
-  no_rate: plain(500, 'No rate found for this number'),
+  no_rate: plain(404, 'No rate found for this number'),
 }
 
 type Owned = DetailsOf<typeof rateFailures>

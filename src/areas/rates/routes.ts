@@ -59,7 +59,9 @@ export const rateRoutes = (rates: Rates): Route[] => {
     const asked = textIn(query, 'ratedeck_id')
     if (isSuperduper(actor)) return asked
     const [own, ...above] = await rates.decksUpFrom(actor.account)
-    if (asked !== undefined && asked !== own && above.includes(asked)) throw failure('forbidden', {})
+    if (asked !== undefined && asked !== own && above.includes(asked)) {
+      throw failure('forbidden', { cause: 'this ratedeck is for accounts above' })
+    }
     return asked ?? own
   }
 

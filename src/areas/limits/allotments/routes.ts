@@ -1,5 +1,5 @@
 import { accountMember, ownReseller } from '../../../auth/policies.ts'
-import { timeWindow } from '../../../http/answer/time-window.ts'
+import { openTimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, post, type Route } from '../../../http/route.ts'
 import { Allotments } from '../../../lib/limit-shapes.ts'
 import { anyText, integer, keyed, must, open } from '../../../lib/schema.ts'
@@ -26,7 +26,7 @@ interface RouteTools {
 /** The time that a request asks for, to the minute; undefined: the current cycles. */
 const stretchIn = (query: URLSearchParams, now: number): Stretch | undefined => {
   if (!query.has('created_from') && !query.has('created_to')) return undefined
-  const { from, to } = timeWindow(query, now, Number.MAX_SAFE_INTEGER)
+  const { from, to } = openTimeWindow(query, now, Number.MAX_SAFE_INTEGER)
   return { from: minuteOf(from), to }
 }
 
