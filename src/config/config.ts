@@ -46,7 +46,11 @@ export const settingsTable: readonly Setting[] = [
   },
   { name: 'CROSSPOINT_MASTER_REALM', fallback: 'master.localhost', meaning: 'its realm' },
   { name: 'CROSSPOINT_ADMIN_USERNAME', fallback: 'admin', meaning: 'its first user' },
-  { name: 'CROSSPOINT_ADMIN_PASSWORD', fallback: undefined, meaning: 'unset: made up and printed once' },
+  {
+    name: 'CROSSPOINT_ADMIN_PASSWORD',
+    fallback: undefined,
+    meaning: 'its password, at the first start only; unset: made up and printed once',
+  },
   {
     name: 'CROSSPOINT_SMTP_URL',
     fallback: undefined,

@@ -1,20 +1,16 @@
 import type { Static } from 'typebox'
-import { anyText, closed, flag, integer, list, open, text } from '../lib/schema.ts'
+import type { Problems } from '../lib/failure.ts'
+import { memberOf } from '../lib/member.ts'
+import { closed, flag, integer, list, open, text } from '../lib/schema.ts'
+import { scope } from '../lib/scopes.ts'
 
-/** The ways to sign in that have settings of their own. */
-export const authModuleNames = [
-  'cb_api_auth',
-  'cb_auth',
-  'cb_conference_auth',
-  'cb_desktop_auth',
-  'cb_ip_auth',
-  'cb_user_auth',
-] as const
+/** The ways to sign in: each has settings of its own. */
+export const authModuleNames = ['cb_user_auth', 'cb_api_auth'] as const
 export type AuthModuleName = (typeof authModuleNames)[number]
 
 const MultiFactor = closed(
   {
-    enabled: flag(),
+    enabled: flag({ description: 'Whether a second factor is asked for' }),
     configuration_id: text(1, 64, { description: 'The provider; absent: the nearest one above' }),
     account_id: text(32, 32, { description: 'The account that holds the provider' }),
     include_subaccounts: flag({ description: 'Also for the accounts below' }),
@@ -24,23 +20,37 @@ const MultiFactor = closed(
 
 const AuthModule = open({
   enabled: flag({ description: 'Whether one may sign in this way' }),
-  log_failed_attempts: flag(),
-  log_successful_attempts: flag(),
-  token_auth_expiry_s: integer({ description: 'Seconds; not positive: tokens do not expire' }),
-  scopes: list(anyText()),
+  log_failed_attempts: flag({ description: 'Keep refused sign-ins' }),
+  log_successful_attempts: flag({ description: 'Keep sign-ins' }),
+  token_auth_expiry_s: integer({
+    description: 'How long a token is good; not positive: tokens do not expire',
+  }),
+  scopes: list(scope, {
+    maxItems: 200,
+    description:
+      'What tokens that are got this way may be used for, as with named API keys; empty: everything. They do not bind the master account',
+  }),
   multi_factor: MultiFactor,
 })
 export type AuthModule = Static<typeof AuthModule>
 
+const authModule = (description: string) => ({ ...AuthModule, description })
+
 const modules = {
-  cb_api_auth: AuthModule,
-  cb_auth: AuthModule,
-  cb_conference_auth: AuthModule,
-  cb_desktop_auth: AuthModule,
-  cb_ip_auth: AuthModule,
-  cb_user_auth: AuthModule,
+  cb_api_auth: authModule('API keys, named ones too'),
+  cb_user_auth: authModule('User name and password, passkeys, acting as a user'),
 } satisfies Record<AuthModuleName, typeof AuthModule>
 
 /** Settings by way to sign in: of the system, and of accounts. */
-export const AuthModules = closed(modules, { default: {} })
+export const AuthModules = closed(modules, {
+  default: {},
+  description: 'By way to sign in, what holds for it instead',
+})
 export type AuthModules = Static<typeof AuthModules>
+
+/** What of the settings by way to sign in the schema cannot say. */
+export const moduleProblems = (modules: unknown): Problems => {
+  if (memberOf(modules, 'cb_api_auth', 'multi_factor', 'enabled') !== true) return {}
+  const message = 'Nobody is there to be asked for a second factor with an API key'
+  return { 'auth_modules.cb_api_auth.multi_factor.enabled': { invalid: { message, value: true } } }
+}

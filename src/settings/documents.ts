@@ -1,54 +1,79 @@
 import { type Static, type TSchema, Type } from 'typebox'
-import { choice } from '../lib/schema.ts'
+import { choice, typed } from '../lib/schema.ts'
 import { secret } from '../lib/secrets.ts'
 import { AuthModules } from './auth-modules.ts'
-import { flag, section } from './keys.ts'
+import { flag, keysByName, section, unit } from './keys.ts'
 
 // One section (`default`, a zone or a node) of each settings document that the frame reads; areas add theirs.
 // A key stands here only when something follows it.
 
-const tokens = (fallback: number) => Type.Integer({ minimum: 0, default: fallback })
+const tokens = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 0, default: fallback, ...unit('throttling tokens'), description })
 
-const crossbar = section({
+const crossbar = section('The service: TLS, sizes, connections, lists, prices of requests, mail', {
   use_ssl: flag(false, 'Also serve HTTPS, on ssl_port'),
-  ssl_port: Type.Integer({ minimum: 0, maximum: 65_535, default: 8443 }),
+  ssl_port: Type.Integer({
+    minimum: 0,
+    maximum: 65_535,
+    default: 8443,
+    ...unit('port'),
+    description: 'Where HTTPS is served; 0 takes a free port',
+  }),
   ssl_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM certificate chain' })),
   ssl_key: Type.Optional(Type.String({ minLength: 1, description: 'Path of the PEM private key' })),
   ssl_ca_cert: Type.Optional(Type.String({ minLength: 1, description: 'Path of a PEM CA chain' })),
   ssl_password: Type.Optional(Type.String({ ...secret, description: 'Pass phrase of the private key' })),
-  max_upload_size: Type.Integer({ minimum: 1024, maximum: 1_000_000_000, default: 8_000_000 }),
+  max_upload_size: Type.Integer({
+    minimum: 1024,
+    maximum: 1_000_000_000,
+    default: 8_000_000,
+    ...unit('bytes'),
+    description: 'The largest body that is read whole: JSON, forms, images, keys; a larger one is 413',
+  }),
   max_streamed_size: Type.Integer({
     minimum: 1024,
     default: 4_000_000_000,
+    ...unit('bytes'),
     description: 'Bytes of a body that is stored while it arrives: task input, call records',
   }),
   unjudged_body_size: Type.Integer({
     minimum: 1024,
     maximum: 1_000_000,
     default: 65_536,
+    ...unit('bytes'),
     description:
       'Bytes of a body that are read before it is known who sends it: larger ones wait until the request is let in',
   }),
   body_bytes_per_token: Type.Integer({
     minimum: 1024,
     default: 250_000,
+    ...unit('bytes'),
     description:
       'Bytes of a body beyond unjudged_body_size that cost a further throttling token; never more than half of the bucket',
   }),
   max_body_values: Type.Integer({
     minimum: 1000,
     default: 1_000_000,
+    ...unit('values'),
     description: 'Values of a JSON body; an object or array among others counts twice',
   }),
-  max_form_fields: Type.Integer({ minimum: 10, maximum: 100_000, default: 1000 }),
+  max_form_fields: Type.Integer({
+    minimum: 10,
+    maximum: 100_000,
+    default: 1000,
+    ...unit('fields'),
+    description: 'Fields of a form (application/x-www-form-urlencoded) that is sent in place of JSON',
+  }),
   max_connections: Type.Integer({
     minimum: 10,
     default: 10_000,
+    ...unit('connections'),
     description: 'Connections that may be open at once; further ones are closed',
   }),
   max_connections_per_address: Type.Integer({
     minimum: 1,
     default: 1000,
+    ...unit('connections'),
     description: 'The same from one IPv4 address or IPv6 /64; reverse_proxies are not counted',
   }),
   idempotency_keep_s: Type.Integer({
@@ -56,22 +81,41 @@ const crossbar = section({
     default: 86_400,
     description: 'Seconds for which an answer is kept under its Idempotency-Key',
   }),
-  pagination_page_size: Type.Integer({ minimum: 1, maximum: 10_000, default: 50 }),
-  maximum_range: Type.Integer({ minimum: 1, default: 2_682_000, description: 'Seconds' }),
+  pagination_page_size: Type.Integer({
+    minimum: 1,
+    maximum: 10_000,
+    default: 50,
+    ...unit('rows'),
+    description: 'Rows of a page when the request names no page_size',
+  }),
+  maximum_range: Type.Integer({
+    minimum: 1,
+    default: 2_682_000,
+    ...unit('seconds'),
+    description:
+      'The longest time between created_from and created_to of a list (31 days and an hour), and the range of one that names no beginning. Ledgers and transactions take any range',
+  }),
   request_memory_limit: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'Bytes of an unpaginated, unchunked list' }),
+    Type.Integer({
+      minimum: 1,
+      ...unit('bytes'),
+      description:
+        'The longest list that is answered as a whole (paginate=false with is_chunked=false or pretty_print=true); longer ones are 416. Absent: of any length',
+    }),
   ),
   answer_bytes_per_account: Type.Integer({
     minimum: 1_000_000,
     default: 64_000_000,
+    ...unit('bytes'),
     description:
       'Bytes of answers that are under way to the clients of one account; more wait, and then get 429',
   }),
   answer_bytes: Type.Integer({
     minimum: 3_000_000,
     default: 192_000_000,
+    ...unit('bytes'),
     description:
-      'The same for all accounts of a process; the last third is for accounts with nothing under way',
+      'Bytes of answers that are under way to all clients of a process; more get 503. The last third is for accounts with nothing under way',
   }),
   answer_wait_s: Type.Integer({
     minimum: 0,
@@ -85,26 +129,49 @@ const crossbar = section({
     default: 120,
     description: 'Seconds after which a client that takes nothing of its answer is cut off',
   }),
-  token_costs: Type.Union([Type.Integer({ minimum: 0 }), Type.Object({}, { additionalProperties: true })], {
+  token_costs: typed(['integer', 'object'], {
+    minimum: 0,
     default: 1,
-    description: 'Throttling tokens a request costs: a number, or costs by account, endpoint and method',
+    ...unit('throttling tokens'),
+    description:
+      'What a request costs: a number (0: nothing costs anything), or numbers by account, endpoint and method, of which negative ones are passed over',
   }),
-  user_auth_tokens: tokens(35),
-  api_auth_tokens: tokens(35),
-  derivation_tokens: tokens(5),
-  default_language: Type.String({ default: 'en-US' }),
+  user_auth_tokens: tokens(
+    35,
+    'What a sign-in with a password costs, and each call of a recovery, unless token_costs names a price',
+  ),
+  api_auth_tokens: tokens(35, 'What a sign-in with an API key costs, unless token_costs names a price'),
+  derivation_tokens: tokens(5, 'What a request costs more that sets a password or a PIN'),
+  default_language: Type.String({
+    default: 'en-US',
+    description: 'Language of accounts that name none and have none above them, and of sign-in answers',
+  }),
   include_auth_token: flag(true, 'Echo the token in every answer'),
-  allow_fetch_full_docs: flag(false, 'Let lists answer with whole records'),
+  allow_fetch_full_docs: flag(false, 'Let lists answer with whole records (full_docs=true)'),
   allowed_modules_fetch_full_docs: Type.Object(
     { cb_cdrs: flag(false, 'Let lists of call detail records answer with whole records') },
-    { default: {}, additionalProperties: true },
+    {
+      default: {},
+      additionalProperties: true,
+      description: 'The same list by list, where allow_fetch_full_docs is off',
+    },
   ),
   schema_strict_validation: flag(
     false,
     'Refuse text where a number or boolean is wanted instead of converting it',
   ),
-  reset_id_size: Type.Integer({ minimum: 42, maximum: 180, default: 137 }),
-  reset_id_expiry_s: Type.Integer({ minimum: 1, default: 3600 }),
+  reset_id_size: Type.Integer({
+    minimum: 42,
+    maximum: 180,
+    default: 137,
+    ...unit('characters'),
+    description: 'Length of the secret in the link of a recovery mail',
+  }),
+  reset_id_expiry_s: Type.Integer({
+    minimum: 1,
+    default: 3600,
+    description: 'For how long the link of a recovery mail is good',
+  }),
   recovery_ui_hosts: Type.Array(Type.String(), {
     default: [],
     description:
@@ -137,20 +204,27 @@ const crossbar = section({
     Type.Integer({ minimum: 1, description: 'Seconds until a password has to be replaced' }),
   ),
   check_reverse_proxies: flag(true, 'Believe X-Forwarded-For only from reverse_proxies'),
-  reverse_proxies: Type.Array(Type.String(), { default: ['127.0.0.1'] }),
+  reverse_proxies: Type.Array(Type.String(), {
+    default: ['127.0.0.1'],
+    description:
+      'Addresses and CIDRs of proxies in front of this server, whose X-Forwarded-For is believed; their connections are not counted by address',
+  }),
   allowed_private_hosts: Type.Array(Type.String(), {
     default: [],
     description:
       'Hosts inside of private networks that may be called for customers: names, addresses or CIDRs',
   }),
-  basic_auth_type: choice(['md5', 'sha'], { default: 'md5' }),
+  basic_auth_type: choice(['md5', 'sha'], {
+    default: 'md5',
+    description: 'The digest of user name and password in Basic credentials',
+  }),
   default_allow_anonymous_quickcalls: flag(false, 'Let anybody start a quickcall with GET'),
 })
 
-const auth = section({
+const auth = section('Signing in: tokens, what is kept of attempts, locks, guesses', {
   token_auth_expiry_s: Type.Integer({
     default: 3600,
-    description: 'Seconds; not positive: tokens do not expire',
+    description: 'How long a token is good; not positive: tokens do not expire',
   }),
   log_failed_attempts: flag(true, 'Keep refused sign-ins'),
   log_successful_attempts: flag(false, 'Keep sign-ins'),
@@ -164,28 +238,41 @@ const auth = section({
   reset_identity_secret_on_rehash: flag(true, 'A new password ends the sessions of the user'),
   generate_username_if_empty: flag(true, 'Make up a user name when only a password is given'),
   lock_account_on_failed_attempts: flag(false, 'Refuse sign-in after too many failures'),
-  failed_attempts_until_lock: Type.Integer({ minimum: 1, default: 10 }),
-  lock_s: Type.Integer({ minimum: 1, default: 600 }),
+  failed_attempts_until_lock: Type.Integer({
+    minimum: 1,
+    default: 10,
+    ...unit('failures'),
+    description: 'Refused sign-ins within lock_s after which the account is locked',
+  }),
+  lock_s: Type.Integer({
+    minimum: 1,
+    default: 600,
+    description: 'For how long an account stays locked, and how long failures are counted together',
+  }),
   guesses_at_once: Type.Integer({
     minimum: 1,
     default: 100,
+    ...unit('guesses'),
     description:
       'Wrong passwords for one account, of all networks that nobody signed in from, that are looked at in a burst',
   }),
   guesses_of_network: Type.Integer({
     minimum: 1,
     default: 20,
+    ...unit('guesses'),
     description: 'Those of them that one network may have',
   }),
   guesses_per_minute: Type.Integer({
     minimum: 1,
     default: 20,
+    ...unit('guesses a minute'),
     description: 'Wrong passwords for one account that are looked at in the long run',
   }),
   derivation_threads: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 64,
+      ...unit('threads'),
       description: 'Threads that check passwords, 32 MiB each while they do; absent: by cores, 4 at most',
     }),
   ),
@@ -193,6 +280,7 @@ const auth = section({
     minimum: 1,
     maximum: 10_000,
     default: 64,
+    ...unit('passwords'),
     description: 'Passwords of one network, or for one account, that may wait to be checked; more get 429',
   }),
   auth_modules: AuthModules,
@@ -201,25 +289,44 @@ const auth = section({
 const keptDays = (fallback: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 36_500, default: fallback, description })
 
-const events = section({
+const events = section('How long the change feed and the audit log are kept', {
   events_retention_days: keptDays(31, 'How long events are kept; 0: for ever'),
   audit_retention_days: keptDays(0, 'How long audit entries are kept; 0: for ever'),
 })
 
 const bucketKeys = {
-  max_bucket_tokens: Type.Integer({ minimum: 1, default: 100 }),
-  tokens_fill_rate: Type.Integer({ minimum: 1, default: 10 }),
-  tokens_fill_time: choice(['second', 'minute', 'hour', 'day'], { default: 'second' }),
-  inactivity_timeout_s: Type.Integer({ minimum: 1, default: 600 }),
+  max_bucket_tokens: Type.Integer({
+    minimum: 1,
+    default: 100,
+    ...unit('throttling tokens'),
+    description: 'What a full bucket holds, so what may be spent in a burst',
+  }),
+  tokens_fill_rate: Type.Integer({
+    minimum: 1,
+    default: 10,
+    ...unit('throttling tokens'),
+    description: 'What flows into a bucket in each tokens_fill_time',
+  }),
+  tokens_fill_time: choice(['second', 'minute', 'hour', 'day'], {
+    default: 'second',
+    description: 'The time in which tokens_fill_rate tokens flow in',
+  }),
+  inactivity_timeout_s: Type.Integer({
+    minimum: 1,
+    default: 600,
+    description: 'A bucket that nobody used for so long is full again',
+  }),
   ipv6_site_factor: Type.Integer({
     minimum: 1,
     default: 8,
+    ...unit('times'),
     description: 'How many times the bucket of one IPv6 network (/64) the one of its whole site (/48) holds',
   }),
 }
 
 const tokenBuckets = Type.Object(bucketKeys, {
   additionalProperties: true,
+  ...keysByName,
   description: 'Throttling buckets; a key that names an application holds the same keys for it alone',
 })
 
@@ -230,7 +337,7 @@ type FrameSettings = typeof frameSettings
 
 /**
  * The settings documents that have a schema, by id: what `settings.of` knows. Whoever owns a document adds it here from
- * its `settings.ts`. Documents of other names are kept as they are given.
+ * its `settings.ts`. Documents of other names are those of clients.
  */
 export interface SettingsDocuments extends FrameSettings {}
 

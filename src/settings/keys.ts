@@ -1,16 +1,28 @@
-import { type TProperties, Type } from 'typebox'
+import { type TObjectOptions, type TProperties, Type } from 'typebox'
 
 // What settings documents are made of.
 
-/** One section of a document. Keys that nothing follows are kept as they are. */
-export const section = <const Keys extends TProperties>(keys: Keys) =>
-  Type.Object(keys, { additionalProperties: true })
+/** One section of a document that is about something. Keys that nothing follows are kept, and told as warnings. */
+export const section = <const Keys extends TProperties>(
+  about: string,
+  keys: Keys,
+  notes: TObjectOptions = {},
+) => Type.Object(keys, { additionalProperties: true, description: about, ...notes })
+
+/** Marks an object that may hold names beside its keys, each with the same keys for it alone. */
+export const keysByName = { 'x-names': 'keys' } as const
+
+/** Marks an object that may hold names beside its keys, each with something of its own. */
+export const dataByName = { 'x-names': 'data' } as const
+
+/** What a number counts, where its name does not end with it (`_s`, `_ms`, `_days`, ...). Told with the schema. */
+export const unit = (name: string) => ({ 'x-unit': name }) as const
 
 export const flag = (fallback: boolean, description: string) =>
   Type.Boolean({ default: fallback, description })
 
-export const country = () =>
-  Type.String({ default: 'US', minLength: 2, maxLength: 2, description: 'ISO 3166-1' })
+export const country = (description: string) =>
+  Type.String({ default: 'US', minLength: 2, maxLength: 2, description })
 
 /** Where something outside is asked. */
 export const address = (description: string) =>

@@ -5,6 +5,7 @@ import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections } from '../../settings/sections.ts'
 import type { Settings } from '../../settings/settings.ts'
+import { type Warning, warningsOf } from '../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
@@ -36,6 +37,9 @@ export interface AccountConfigSubject {
 
 const prefix = 'configs_'
 
+/** The document that `/configs` alone reads. */
+export const unnamed = 'default'
+
 const idOf = (name: string) => `${prefix}${name}`
 const nameOf = (id: string) => id.slice(prefix.length)
 
@@ -57,6 +61,12 @@ export const createAccountConfigs = (tools: Tools) => {
     if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
     if (!Object.hasOwn(documents, name) || hasAccountLevel(name)) return
     throw failure('bad_identifier', { cause: name, reason: 'this document holds for the whole system' })
+  }
+
+  /** What was stored before stays, so that it can be read and taken away. */
+  const assertMayBe = async (name: string, record: AccountConfigStored | undefined) => {
+    if (record || name === unnamed || (await isReadableBelow(name))) return
+    throw failure('bad_identifier', { cause: name, reason: 'there is no such settings document' })
   }
 
   const systemValues = async (name: string): Promise<Json> => {
@@ -103,6 +113,7 @@ export const createAccountConfigs = (tools: Tools) => {
     async subject(account: AccountRecord, name: string): Promise<AccountConfigSubject> {
       assertHasAccountLevel(name)
       const record = await collection.find(account.id, idOf(name))
+      await assertMayBe(name, record)
       return {
         id: idOf(name),
         accountId: account.id,
@@ -120,6 +131,12 @@ export const createAccountConfigs = (tools: Tools) => {
     async judge(subject: AccountConfigSubject, values: Json, sent: Sent): Promise<Problems> {
       const schema = schemaOf(subject.id)
       return schema ? (await validate(schema, wholeOf(subject, values, sent))).problems : {}
+    },
+
+    /** The keys of the account that nothing follows. */
+    warnings({ id, record }: AccountConfigSubject): Warning[] {
+      const schema = schemaOf(id)
+      return schema ? warningsOf(schema, record?.doc ?? {}) : []
     },
 
     /** The values as they hold for the account. */

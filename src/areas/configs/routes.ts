@@ -3,16 +3,14 @@ import { accountAdmin, accountMember } from '../../auth/policies.ts'
 import { answer } from '../../http/answer/answers.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import type { Json } from '../../lib/json.ts'
+import type { Warning } from '../../settings/unknown-keys.ts'
 import type { Sent } from '../system-configs/operations.ts'
-import type { AccountConfigSubject, AccountConfigs } from './operations.ts'
+import { type AccountConfigSubject, type AccountConfigs, unnamed } from './operations.ts'
 import { AccountConfig, AccountConfigRecord } from './schema.ts'
 import type { AccountConfigStored } from './store.ts'
 
 const all = '/v2/accounts/{account_id}/configs'
 const one = `${all}/{config_id}` as const
-
-/** What `/configs` alone reads. */
-const unnamed = 'default'
 
 const prepare = ({ id: _id, ...values }: Json): Json => values
 
@@ -20,6 +18,8 @@ const metadataOf = (id: string, record: AccountConfigStored | undefined) => ({
   id,
   ...(record ? { created: record.created, modified: record.modified } : {}),
 })
+
+const told = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
 
 export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
   const subject = ({ path, account }: { path: { config_id: string }; account: AccountRecord }) =>
@@ -29,7 +29,7 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
   const view = (config: AccountConfigSubject) =>
     answer({
       data: { ...configs.read(config), id: config.id },
-      metadata: metadataOf(config.id, config.record),
+      metadata: { ...metadataOf(config.id, config.record), ...told(configs.warnings(config)) },
     })
 
   const writing = (sent: Sent) => ({

@@ -1,4 +1,5 @@
 import type { Json } from '../../lib/json.ts'
+import type { Alert } from '../alerts/schema.ts'
 
 /** The address of a phone whose settings are kept for it elsewhere; undefined for other devices. */
 export const provisionedMac = (doc: Json | undefined): string | undefined => {
@@ -37,7 +38,7 @@ export const causeOf = ({ accountId, deviceId }: Pick<Untaken, 'accountId' | 'de
   `provisioner/${accountId}/${deviceId}`
 
 /** What the admins of the account and of its reseller are told. */
-export const alertOf = ({ accountId, resellerId, deviceId, mac, name, ownerId, reply }: Untaken) => ({
+export const alertOf = ({ accountId, resellerId, deviceId, mac, name, ownerId, reply }: Untaken): Alert => ({
   title: 'Provisioning Error',
   message: `The settings of the phone ${name ?? deviceId} (${mac}) could not be handed to the provisioning service.`,
   category: 'provisioner',
@@ -45,7 +46,7 @@ export const alertOf = ({ accountId, resellerId, deviceId, mac, name, ownerId, r
   metadata: { device_id: deviceId, mac_address: mac, ...reply },
   from: [
     { type: 'account', value: accountId },
-    ...(ownerId === undefined ? [] : [{ type: 'user', value: ownerId }]),
+    ...(ownerId === undefined ? [] : [{ type: 'user' as const, value: ownerId }]),
   ],
   to: [...new Set([accountId, resellerId])].map((id) => ({ type: id, value: 'admins' })),
 })

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { secret } from '../../lib/secrets.ts'
 import { section } from '../../settings/keys.ts'
 
-const provisioner = section({
+const provisioner = section('The service that provisions phones', {
   provisioning_url: Type.Optional(
     Type.String({
       pattern: '^https?://',
@@ -13,7 +13,12 @@ const provisioner = section({
   authorization_header: Type.Optional(
     Type.String({ minLength: 1, maxLength: 4096, ...secret, description: 'Sent as it is' }),
   ),
-  timeout_ms: Type.Integer({ minimum: 1, maximum: 60_000, default: 10_000 }),
+  timeout_ms: Type.Integer({
+    minimum: 1,
+    maximum: 60_000,
+    default: 10_000,
+    description: 'How long the service is waited for',
+  }),
 })
 
 export const provisioningSettings = { provisioner }

@@ -4,7 +4,8 @@ import type { Json } from '../../lib/json.ts'
 import { asAnswered, withKeptSecrets } from '../../lib/secrets.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { defaultsOf } from '../../settings/sections.ts'
-import type { SettingsDoc } from '../../settings/settings.ts'
+import type { Settings, SettingsDoc } from '../../settings/settings.ts'
+import { type Warning, warningsOf } from '../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
@@ -26,6 +27,7 @@ import { createSystemConfigStore, type SystemConfigStored } from './store.ts'
 interface Tools {
   declared: Pick<Declarations, 'settings'>
   store: Store
+  settings: Settings
   /** The section that holds for this process alone. */
   node: string
   validate: Validate
@@ -53,11 +55,14 @@ interface SentSection {
   sent: Sent
 }
 
+const unknownDocument =
+  'there is no such settings document; readable_documents of crossbar.configs names further ones that clients keep'
+
 const tlsKeys = ['use_ssl', 'ssl_port', 'ssl_cert', 'ssl_key', 'ssl_ca_cert', 'ssl_password']
 
 export type SystemConfigs = ReturnType<typeof createSystemConfigs>
 
-export const createSystemConfigs = ({ declared, store, node, validate, tlsProblems }: Tools) => {
+export const createSystemConfigs = ({ declared, store, settings, node, validate, tlsProblems }: Tools) => {
   const collection = createSystemConfigStore(store, (name) => documentShape(schemaOf(name)))
   const partials = new Map<string, TSchema>()
 
@@ -144,12 +149,21 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
     if (!record && !schemaOf(name)) throw failure('bad_identifier', { cause: name })
   }
 
+  /** What was stored before stays, so that it can be read and taken away. */
+  const assertMayBe = async (name: string, record: SystemConfigStored | undefined) => {
+    if (record || schemaOf(name)) return
+    const { readable_documents: declaredNames } = await settings.of('crossbar.configs')
+    if (!declaredNames.includes(name))
+      throw failure('bad_identifier', { cause: name, reason: unknownDocument })
+  }
+
   return {
     ...readsOf(collection),
 
     async subject(name: string): Promise<SystemConfigSubject> {
       if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })
       const record = await collection.find(systemScope, name)
+      await assertMayBe(name, record)
       const schema = schemaOf(name)
       const sections = record?.doc ?? {}
       return {
@@ -191,6 +205,19 @@ export const createSystemConfigs = ({ declared, store, node, validate, tlsProble
       asAnswered(documentShape(schemaOf(name)), sections) as SettingsDoc,
 
     shownSection: (name: string, values: Json) => asAnswered(schemaOf(name), values),
+
+    /** The keys that nothing follows, of a section or of all of them. */
+    warnings(name: string, sections: SettingsDoc): Warning[] {
+      const schema = schemaOf(name)
+      return schema
+        ? Object.entries(sections).flatMap(([section, values]) => warningsOf(schema, values, [section]))
+        : []
+    },
+
+    sectionWarnings(name: string, values: Json): Warning[] {
+      const schema = schemaOf(name)
+      return schema ? warningsOf(schema, values) : []
+    },
 
     /** What is wrong with a document that shall replace the stored one. */
     async judge(subject: SystemConfigSubject, given: SettingsDoc, sent: Sent): Promise<Problems> {

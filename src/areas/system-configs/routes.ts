@@ -6,6 +6,7 @@ import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
+import type { Warning } from '../../settings/unknown-keys.ts'
 import { systemScope } from '../../storage/change-set.ts'
 import type { Sent, SystemConfigSubject, SystemConfigs } from './operations.ts'
 import {
@@ -51,14 +52,23 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     record: (record) => ({ ...configs.shown(record.id, record.doc), id: record.id }),
   }
 
-  const shownWhole = ({ name }: SystemConfigSubject, record: SystemConfigStored, extra?: Json) =>
-    shown(name, record, configs.shown(name, record.doc), extra)
+  const told = (warnings: readonly Warning[]): Json => (warnings.length > 0 ? { warnings } : {})
+
+  const shownWhole = ({ name }: SystemConfigSubject, record: SystemConfigStored, extra: Json = {}) =>
+    shown(name, record, configs.shown(name, record.doc), {
+      ...told(configs.warnings(name, record.doc)),
+      ...extra,
+    })
 
   const shownPart = (
     { name }: SystemConfigSubject,
     part: string,
     { record, values, extra }: { record: SystemConfigStored | undefined; values: Json; extra?: Json },
-  ) => shown(`${name}/${part}`, record, configs.shownSection(name, values), extra)
+  ) =>
+    shown(`${name}/${part}`, record, configs.shownSection(name, values), {
+      ...told(configs.sectionWarnings(name, values)),
+      ...extra,
+    })
 
   const common = { allow: superduper, answers: SystemConfigRecord }
 
@@ -113,7 +123,13 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
       run: (call) => {
         const { name, record } = call.subject
         const view = wantsAll(call) ? 'all' : 'default'
-        const { fields } = shown(name, record, configs.shown(name, configs.read(call.subject, view)))
+        const warnings = told(configs.warnings(name, call.subject.sections))
+        const { fields } = shown(
+          name,
+          record,
+          configs.shown(name, configs.read(call.subject, view)),
+          warnings,
+        )
         return answer({ ...fields, ...(record ? { etag: `${record.revision}-${view}` } : {}) })
       },
     }),

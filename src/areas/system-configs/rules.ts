@@ -3,6 +3,7 @@ import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { compilePattern } from '../../lib/pattern.ts'
 import { isTimezone } from '../../lib/timezones.ts'
+import { moduleProblems } from '../../settings/auth-modules.ts'
 import { isSettingsName } from '../../settings/names.ts'
 import { mergeSections, withoutDefaults } from '../../settings/sections.ts'
 import type { SettingsDoc } from '../../settings/settings.ts'
@@ -76,16 +77,36 @@ const costProblems = (costs: Json, path: string, depth = 1): Problems => {
   for (const [key, cost] of Object.entries(costs)) {
     const place = `${path}.${key.replaceAll('.', '%2E')}`
     if (isObject(cost) && depth < deepestCost) Object.assign(problems, costProblems(cost, place, depth + 1))
-    else if (typeof cost !== 'number') {
+    else if (typeof cost !== 'number')
       problems[place] = { type: { message: 'Value did not match type(s): number', target: 'number' } }
-    } else if (cost < 0) {
-      problems[place] = { minimum: { message: 'Value must be at least 0', target: 0, value: cost } }
-    }
   }
   return problems
 }
 
-const crossbarProblems = ({ reverse_proxies: proxies, token_costs: costs }: Json): Problems => ({
+/** Keys of the family that say where the plain listener is: here the environment does. */
+const listenerProblems = ({ use_plaintext: isPlain, port }: Json): Problems => ({
+  ...(isPlain === false
+    ? {
+        use_plaintext: {
+          invalid: {
+            message:
+              'The plain listener cannot be switched off: CROSSPOINT_HOST=127.0.0.1, read at the start, keeps it to this machine',
+            value: false,
+          },
+        },
+      }
+    : {}),
+  ...(port === undefined
+    ? {}
+    : {
+        port: {
+          invalid: { message: 'The port is what CROSSPOINT_PORT says, read at the start', value: port },
+        },
+      }),
+})
+
+const crossbarProblems = ({ reverse_proxies: proxies, token_costs: costs, ...listener }: Json): Problems => ({
+  ...listenerProblems(listener),
   ...proxyProblems(proxies),
   ...(isObject(costs) ? costProblems(costs, 'token_costs') : {}),
 })
@@ -121,6 +142,7 @@ const numberProblems = ({ reconcile_regex, e164_converters, classifiers }: Json)
 const checks: Record<string, (section: Json) => Problems> = {
   crossbar: crossbarProblems,
   'crossbar.accounts': accountProblems,
+  'crossbar.auth': ({ auth_modules: modules }) => moduleProblems(modules),
   number_manager: numberProblems,
 }
 

@@ -13,7 +13,7 @@ export const SystemConfig = open(
 )
 
 /** A document that need not have its `default` section: what a PATCH makes of it. */
-export const SystemConfigSections = keyed(section, { title: 'System configuration sections' })
+export const SystemConfigSections = keyed(section)
 
 export const SystemConfigRecord = open(
   { id: must(anyText({ readOnly: true })) },
