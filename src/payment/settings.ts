@@ -36,11 +36,16 @@ const httpSync = Type.Object(
     vendors: vendors(
       Type.Object({
         ...systemKeys,
-        timeout_ms: Type.Optional(Type.Integer({ minimum: 10, maximum: 60_000 })),
+        timeout_ms: Type.Optional(
+          Type.Integer({ minimum: 10, maximum: 60_000, description: 'How long an answer is waited for' }),
+        ),
       }),
     ),
   },
-  { additionalProperties: true },
+  {
+    additionalProperties: true,
+    description: 'The operator’s own billing system: bookkeepers of type `http`',
+  },
 )
 
 const stripeKeys = {
@@ -69,7 +74,7 @@ const stripe = Type.Object(
     timeout_ms: timeout(10_000, 'How long each try of a call may take'),
     vendors: vendors(Type.Object(stripeKeys)),
   },
-  { additionalProperties: true },
+  { additionalProperties: true, description: 'Bookkeepers of type `stripe`' },
 )
 
 export const gatewaySettings = { 'services.http_sync': httpSync, 'services.stripe': stripe }

@@ -2,7 +2,7 @@ import type { AccountRecord } from '../../auth/identity.ts'
 import { accountMember, ownReseller } from '../../auth/policies.ts'
 import { answer, ListAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
-import { timeWindow } from '../../http/answer/time-window.ts'
+import { openTimeWindow } from '../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Problems } from '../../lib/failure.ts'
@@ -29,7 +29,7 @@ const availableLedgers = [
 ]
 
 const windowQuery = {
-  created_from: 'Gregorian seconds',
+  created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
 }
 
@@ -73,7 +73,7 @@ const requestProblems = async ({ data }: { data: Requested }) => ({
 export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools): Route[] => {
   const windowOf = async ({ query }: Pick<Call, 'query'>) => {
     const { maximum_range: range } = await settings.of('crossbar')
-    return timeWindow(query, gregorianNow(clock), range)
+    return openTimeWindow(query, gregorianNow(clock), range)
   }
 
   const entriesOf = async (

@@ -1,11 +1,19 @@
 import type { DetailsOf, FailureAnswer } from '../../lib/failure-answer.ts'
 
+interface PaymentRefusal {
+  /** A word of the bookkeeper's. */
+  reason: string
+  /** The same for people. */
+  told: string
+  transaction: object
+}
+
 export const paymentFailures = {
-  /** The 500 that the specification has for money that could not be moved. */
-  payment_failed: ({ reason, transaction }: { reason: string; transaction: object }): FailureAnswer => ({
-    status: 500,
+  /** Whoever takes the money has refused it. Another means of payment may do, so it is no fault of the server. */
+  payment_failed: ({ reason, told, transaction }: PaymentRefusal): FailureAnswer => ({
+    status: 402,
     message: reason,
-    data: transaction,
+    data: { ...transaction, message: `The payment was refused, nothing was booked: ${told}` },
   }),
 }
 

@@ -11,7 +11,7 @@ const numberPrefix = (fallback?: string) =>
   })
 
 /** Documents that months become. */
-const invoices = section({
+const invoices = section('Invoices and credit notes', {
   number_prefix: numberPrefix(''),
   due_days: Type.Integer({
     minimum: 0,
@@ -33,7 +33,7 @@ const dunningDays = (fallback: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 365, default: fallback, description })
 
 /** What happens to invoices that are not paid. */
-const dunning = section({
+const dunning = section('What happens to invoices that are not paid', {
   attempt_days: Type.Array(Type.Integer({ minimum: 1, maximum: 365 }), {
     default: [3, 7, 14],
     maxItems: 20,
@@ -48,7 +48,7 @@ const dunning = section({
   }),
 })
 
-const topup = section({
+const topup = section('Automatic top-ups', {
   enable: Type.Boolean({
     default: false,
     description: 'Top accounts up by themselves, as their `topup` says',

@@ -12,6 +12,7 @@ import { createBooks } from './books.ts'
 import { createCharged } from './charged.ts'
 import { createConsent } from './consent.ts'
 import { servicesFailures } from './failures.ts'
+import { createForesight } from './foresight.ts'
 import { createServices } from './operations.ts'
 import { createPaymentTokens } from './payment-tokens/operations.ts'
 import { paymentTokenRoutes } from './payment-tokens/routes.ts'
@@ -51,6 +52,7 @@ export const servicesArea = area({
     const bookkeepers = createBookkeepers({ store, books, priceBook, gateways, vendors })
     const standings = createStandings({ books, settings, bookkeepers })
     const charged = createCharged(store)
+    const foresight = createForesight({ store, books, quantities, charged })
     const tell = createTelling(tools)
     const audit = createServiceAudit({ ...tools, quantities, tell })
     const synchronization = createSynchronization({ ...tools, tell, books, bookkeepers })
@@ -77,6 +79,7 @@ export const servicesArea = area({
         standings,
         audit,
         charged,
+        foresight,
         paymentTokens,
         settle: synchronization.settle,
       },

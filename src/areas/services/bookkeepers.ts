@@ -7,7 +7,6 @@ import type { Store } from '../../storage/store.ts'
 import type { Books } from './books.ts'
 import { defaultToken, isExpired, type PaymentToken } from './payment-tokens/rules.ts'
 import type { PriceBook } from './price-book.ts'
-import type { Invoice } from './pricing/invoices.ts'
 import type { Bookkeeper } from './pricing/plan.ts'
 import { type DelinquencyReason, standingAfter } from './rules.ts'
 import type { BookkeeperStandings, Standing } from './standing.ts'
@@ -62,7 +61,7 @@ export const createBookkeepers = ({ store, books, priceBook, gateways, vendors }
 
   const standings: BookkeeperStandings = {
     /** What is known here: no bookkeeper is asked while a request waits. */
-    async standing(account: AccountRecord, { bookkeeper }: Invoice) {
+    async standing(account: AccountRecord, bookkeeper: Bookkeeper) {
       const gateway = gateways.of(bookkeeper.type)
       return gateway
         ? standingAt(account, gateway, bookkeeper)

@@ -3,7 +3,7 @@ import type { Store } from '../../storage/store.ts'
 import type { PriceBook, Terms } from './price-book.ts'
 import { type Invoice, priceAccount } from './pricing/invoices.ts'
 import type { Counted } from './pricing/items.ts'
-import { mergeRest } from './pricing/merge.ts'
+import { cascades, mergeRest, type PriceList } from './pricing/merge.ts'
 import type { PlanDoc } from './pricing/plan.ts'
 import type { QuantityBook } from './quantities/operations.ts'
 import { createServicesStore, type ServicesRecord } from './store.ts'
@@ -23,8 +23,15 @@ export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantit
 
   const manualOf = (record: ServicesRecord | undefined) => record?.doc.manual ?? {}
 
-  const counted = async (accountId: string): Promise<Counted> => ({
-    ...(await quantities.of(accountId)),
+  // What those below have costs a look at everything that moved just now: only for who pays for it.
+  const quantitiesFor = async (accountId: string, lists: readonly PriceList[]) =>
+    lists.some(cascades)
+      ? quantities.of(accountId)
+      : { account: await quantities.own(accountId), cascade: {} }
+
+  /** What an account has of what its price lists may count. */
+  const counted = async (accountId: string, lists: readonly PriceList[]): Promise<Counted> => ({
+    ...(await quantitiesFor(accountId, lists)),
     manual: manualOf(await services.find(accountId)),
   })
 
@@ -40,20 +47,30 @@ export const createBooks = (tools: { store: Store; priceBook: PriceBook; quantit
     return known
   }
 
+  const find = (accountId: string) => store.records.find(accountId, accountKind, accountId)
+
   return {
     services,
     terms,
     counted,
+    account: find,
+
+    /** Those who stand above an account, top first. */
+    treeOf: async (accountId: string) => (await find(accountId))?.hidden.tree ?? [],
+
+    /** Whether plans price anything of what an account has. */
+    async isPaying(accountId: string) {
+      const account = await find(accountId)
+      return account !== undefined && (await terms(account)).lists.length > 0
+    },
 
     /** What the account's plans say beside prices: limits, the ratedeck and so on. */
     rest,
 
-    account: (accountId: string) => store.records.find(accountId, accountKind, accountId),
-
     /** What an account pays as things are. */
     async invoices(account: AccountRecord): Promise<Invoice[]> {
       const { lists } = await terms(account)
-      return priceAccount(lists, await counted(account.id))
+      return priceAccount(lists, await counted(account.id, lists))
     },
   }
 }

@@ -16,6 +16,17 @@ interface Part {
   total: number
 }
 
+interface PartsOfBill {
+  month: number
+  items: readonly Part[]
+}
+
+const sumOf = (parts: readonly Part[]) => parts.reduce((sum, { total }) => sum + total, 0)
+
+/** Units of a part that nothing has given back. `charged`: units of its item, undefined for bills that nobody noted. */
+const stillCharged = ({ total }: Part, charged = total) =>
+  total <= 0 ? total : Math.max(0, Math.min(total, charged))
+
 export type Charged = ReturnType<typeof createCharged>
 
 /** What accounts were charged for what they have: no removal gives back more than that. */
@@ -25,13 +36,17 @@ export const createCharged = (store: Store) => {
 
   const currentMonth = () => Number(monthOf(store.clock.now()))
 
+  const giveBack = (set: ChangeSet, accountId: string, { month, items }: PartsOfBill) => {
+    for (const { total, ...item } of items)
+      if (total !== 0) rows.add(set, { accountId, month, item: itemKey(item), amount: -total })
+  }
+
   return {
     of: (accountId: string): Promise<ChargedItems> => rows.of(accountId, currentMonth()),
 
     /** A bill for a whole month. Whoever has just priced something that the account has prices it anew. */
     billed(set: ChangeSet, accountId: string, { month, invoice }: { month: number; invoice: Invoice }) {
       turns.pass(set, accountId)
-      rows.forgetBefore(set, accountId, month)
       for (const { category, item, total } of invoice.items)
         if (total !== 0)
           rows.add(set, { accountId, month, item: itemKey({ category, key: item }), amount: total })
@@ -45,12 +60,24 @@ export const createCharged = (store: Store) => {
           if (proration.total !== 0)
             rows.add(set, { accountId, month, item: itemKey(proration), amount: proration.total })
     },
+
     /** Parts of a bill that are given back. Whoever has just priced something that the account has prices it anew. */
-    credited(set: ChangeSet, accountId: string, { month, items }: { month: number; items: readonly Part[] }) {
-      if (month !== currentMonth()) return
+    credited(set: ChangeSet, accountId: string, parts: PartsOfBill) {
       turns.pass(set, accountId)
-      for (const { total, ...item } of items)
-        if (total !== 0) rows.add(set, { accountId, month, item: itemKey(item), amount: -total })
+      giveBack(set, accountId, parts)
+    },
+
+    /**
+     * What is left of a bill is given back. Answers with the units that whatever was removed within its month gave back
+     * before, and that are not given twice. Fails with `datastore_conflict` when something is removed meanwhile.
+     */
+    async cancelled(set: ChangeSet, accountId: string, { month, items }: PartsOfBill): Promise<number> {
+      const turn = await turns.of(accountId)
+      const before = await rows.of(accountId, month)
+      set.statements.push(...turns.take([{ accountId, turn }]).statements)
+      const kept = items.map((part) => ({ ...part, total: stillCharged(part, before.get(itemKey(part))) }))
+      giveBack(set, accountId, { month, items: kept })
+      return sumOf(items) - sumOf(kept)
     },
 
     /** What a request was charged for the rest of the month, and is given back: its entry in the ledger says for what. */
@@ -68,11 +95,13 @@ export const createCharged = (store: Store) => {
   }
 }
 
-/** The same for a change that is not written yet. */
-export const addAgreed = (charged: ChargedItems, compared: readonly ComparedInvoice[]) => {
+/** The same with what a change that is not written yet comes to. */
+export const withAgreed = (charged: ChargedItems, compared: readonly ComparedInvoice[]): ChargedItems => {
+  const all = new Map(charged)
   for (const { prorations } of compared)
     for (const proration of prorations) {
       const key = itemKey(proration)
-      charged.set(key, (charged.get(key) ?? 0) + proration.total)
+      all.set(key, (all.get(key) ?? 0) + proration.total)
     }
+  return all
 }

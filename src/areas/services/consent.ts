@@ -1,17 +1,20 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import { failure } from '../../lib/failure.ts'
-import { elementAt } from '../../lib/list.ts'
+import { failure, isOutage } from '../../lib/failure.ts'
+import { elementAt, zip } from '../../lib/list.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import { agreedLines } from './agreed/rules.ts'
 import type { ServiceAudit } from './audit/operations.ts'
 import type { Books } from './books.ts'
-import { addAgreed, type Charged, type ChargedItems, itemKey } from './charged.ts'
+import { type Charged, type ChargedItems, itemKey, withAgreed } from './charged.ts'
 import { type CountMove, concernedBy, isMoving, movesOfSets, type Request } from './moves.ts'
+import { createPayerTurns, type Outcome } from './payer-turns.ts'
 import {
   type ComparedInvoice,
   comparedJson,
   compareInvoices,
+  givesBack,
+  type Invoice,
   isChanged,
   priceAccount,
   raisesCharge,
@@ -24,7 +27,6 @@ import { moved } from './quantities/rules.ts'
 import { chargesAgreed } from './signals.ts'
 import type { Standings } from './standing.ts'
 import { createTurnStore } from './store.ts'
-import { createQueueing } from './turns.ts'
 
 interface Tools {
   store: Store
@@ -35,16 +37,31 @@ interface Tools {
   charged: Charged
 }
 
-/** An account whose plans price something that moves, and what it has at each step. */
+/** Where an account stands when some of what waits in its turn is agreed to. */
+interface SoFar {
+  counted: Counted
+  /** What these counts cost. */
+  invoices: readonly Invoice[]
+  /** What was agreed to by then for the rest of the month. */
+  charged: ChargedItems
+  /** Whether anything on its invoices changes. */
+  isConcerned: boolean
+}
+
+/** An account whose plans price something that moves. */
 interface Payer {
   account: AccountRecord
   lists: readonly PriceList[]
-  counted: Counted
   turn: number
-  /** Read when something is to be given back. */
-  charged?: ChargedItems
-  /** Whether anything on its invoices changes. */
-  isConcerned: boolean
+  /** What was charged before this turn: read when something is to be given back. */
+  chargedBefore?: ChargedItems
+  soFar: SoFar
+}
+
+/** A commit that waits for its payers' turn. */
+interface Wish {
+  sets: readonly ChangeSet[]
+  write: (sets: readonly ChangeSet[]) => Promise<void>
 }
 
 // Each lost turn is somebody else's success: this many in a row do not happen.
@@ -58,14 +75,14 @@ const amountOf = (compared: readonly ComparedInvoice[]) =>
  * priced before and after, asked if it is the one who wants it, and charged what was agreed to: its audit entries and
  * its ledger are written with the change itself. Prices that change later change nothing of that, and of two who were
  * priced for the same place one is priced anew. Accounts without plans are not even looked at twice.
+ *
+ * Who waits for the same payers' turn is judged together, each after those before it, and written at once. Whatever may
+ * have gone wrong because of the company is judged again alone.
  */
 export const createConsent = (tools: Tools): Gate => {
   const { store, books, standings, audit, quantities, charged } = tools
   const { clock } = store
   const turns = createTurnStore(store)
-  const taking = createQueueing()
-
-  const treeOf = async (accountId: string) => (await books.account(accountId))?.hidden.tree ?? []
 
   const open = async (accountId: string): Promise<Payer | undefined> => {
     const account = await books.account(accountId)
@@ -73,20 +90,17 @@ export const createConsent = (tools: Tools): Gate => {
     // Before what it counts: a turn that is taken in between is noticed by the write.
     const turn = await turns.of(accountId)
     const { lists } = await books.terms(account)
-    return lists.length === 0
-      ? undefined
-      : { account, lists, counted: await books.counted(accountId), turn, isConcerned: false }
-  }
-
-  const paying = async (accountId: string) => {
-    const account = await books.account(accountId)
-    return account !== undefined && (await books.terms(account)).lists.length > 0
+    if (lists.length === 0) return undefined
+    const counted = await books.counted(accountId, lists)
+    const invoices = priceAccount(lists, counted)
+    const soFar = { counted, invoices, charged: new Map(), isConcerned: false }
+    return { account, lists, turn, soFar }
   }
 
   /** Those who pay for what change sets move, by their ids. */
   const payersOf = async (sets: readonly ChangeSet[]): Promise<string[]> => {
     const payerIds: string[] = []
-    for (const id of await concernedBy(sets, treeOf)) if (await paying(id)) payerIds.push(id)
+    for (const id of await concernedBy(sets, books.treeOf)) if (await books.isPaying(id)) payerIds.push(id)
     return payerIds
   }
 
@@ -118,76 +132,139 @@ export const createConsent = (tools: Tools): Gate => {
   }
 
   /** No more is given back than was charged this month: what plans began to price in between was not paid for. */
-  const compared = async (payer: Payer, after: Counted): Promise<ComparedInvoice[]> => {
-    const { account, lists, counted } = payer
-    const invoices = [priceAccount(lists, counted), priceAccount(lists, after)] as const
-    const whole = compareInvoices(...invoices, clock.now())
-    const givesBack = whole.some(({ prorations }) => prorations.some(({ total }) => total < 0))
-    if (!givesBack && !payer.charged) return whole
-    const known = payer.charged ?? (await charged.of(account.id))
-    payer.charged = known
-    return compareInvoices(...invoices, clock.now(), (item) => known.get(itemKey(item)) ?? 0)
+  const compare = async (payer: Payer, invoices: readonly Invoice[]) => {
+    const { account, soFar } = payer
+    const compared = compareInvoices(soFar.invoices, invoices, clock.now())
+    if (!givesBack(compared)) return compared
+    const before = payer.chargedBefore ?? (await charged.of(account.id))
+    payer.chargedBefore = before
+    return compareInvoices(soFar.invoices, invoices, clock.now(), (item) => {
+      const key = itemKey(item)
+      return (before.get(key) ?? 0) + (soFar.charged.get(key) ?? 0)
+    })
   }
 
   /** What a request means for one who pays. */
   const agree = async (request: Request, payer: Payer) => {
-    const { account, counted } = payer
+    const { account, lists, soFar } = payer
     const moves = request.moves.filter(({ chain }) => chain.includes(account.id))
     if (moves.length === 0) return
-    const after = moved(counted, account.id, moves)
-    const invoices = await compared(payer, after)
-    payer.counted = after
-    if (!invoices.some(isChanged)) return
-    payer.isConcerned = true
-    if (!request.isCorrection) await ask(payer, request, invoices)
-    await tell(request, payer, { moves, compared: invoices })
+    const counted = moved(soFar.counted, account.id, moves)
+    const invoices = priceAccount(lists, counted)
+    const compared = await compare(payer, invoices)
+    payer.soFar = { ...soFar, counted, invoices }
+    if (!compared.some(isChanged)) return
+    if (!request.isCorrection) await ask(payer, request, compared)
+    await tell(request, payer, { moves, compared })
+    payer.soFar.isConcerned = true
     if (request.isCorrection) return
-    if (payer.charged) addAgreed(payer.charged, invoices)
-    charged.agreed(request.set, account.id, invoices)
-    request.set.tell(chargesAgreed, { account, due: agreedLines(invoices, moves) })
+    payer.soFar.charged = withAgreed(soFar.charged, compared)
+    charged.agreed(request.set, account.id, compared)
+    request.set.tell(chargesAgreed, { account, due: agreedLines(compared, moves) })
   }
 
-  const judge = async (requests: readonly Request[], payerIds: readonly string[]): Promise<Payer[]> => {
+  const openAll = async (payerIds: readonly string[]): Promise<Payer[]> => {
     const payers: Payer[] = []
     for (const id of payerIds) {
       const payer = await open(id)
       if (payer) payers.push(payer)
     }
-    for (const request of requests) for (const payer of payers) await agree(request, payer)
-    return payers.filter(({ isConcerned }) => isConcerned)
+    return payers
   }
 
-  /** False when somebody else's turn came first. */
-  const tryOnce = async (
-    sets: readonly ChangeSet[],
-    { requests, payerIds }: { requests: readonly Request[]; payerIds: readonly string[] },
-    write: () => Promise<void>,
-  ): Promise<boolean> => {
-    const first = elementAt(sets, 0)
+  /** A wish that is refused leaves everything as it was. */
+  const judge = async ({ sets }: Wish, payers: readonly Payer[]): Promise<Outcome> => {
     const takeBack = sets.map((set) => set.checkpoint())
-    const payers = await judge(requests, payerIds)
-    const turn = turns.take(payers.map(({ account, turn: seen }) => ({ accountId: account.id, turn: seen })))
-    first.statements.unshift(...turn.statements)
+    const before = payers.map(({ soFar }) => soFar)
     try {
-      await write()
-      return true
+      // In the turn: what an account that moves brings along is counted now.
+      const requests = await movesOfSets(sets, {
+        treeOf: books.treeOf,
+        quantitiesOf: quantities.of,
+      })
+      for (const request of requests) for (const payer of payers) await agree(request, payer)
+      return 'done'
     } catch (error) {
-      if (!turn.isLost(error)) throw error
       for (const back of takeBack) back()
-      return false
+      for (const [payer, soFar] of zip(payers, before)) payer.soFar = soFar
+      return { error }
     }
   }
 
+  /** What is agreed to is written at once, or nothing of it. Undefined when somebody else's turn came first. */
+  const tryOnce = async (
+    payerIds: readonly string[],
+    wishes: readonly Wish[],
+  ): Promise<Outcome[] | undefined> => {
+    const payers = await openAll(payerIds)
+    const takeBack = wishes.flatMap(({ sets }) => sets).map((set) => set.checkpoint())
+    const outcomes: Outcome[] = []
+    for (const wish of wishes) outcomes.push(await judge(wish, payers))
+    const agreed = wishes.filter((_, at) => outcomes[at] === 'done')
+    const sets = agreed.flatMap((wish) => wish.sets)
+    const [first] = agreed
+    if (!first) return outcomes
+    const concerned = payers.filter(({ soFar }) => soFar.isConcerned)
+    const turn = turns.take(
+      concerned.map(({ account, turn: seen }) => ({ accountId: account.id, turn: seen })),
+    )
+    elementAt(sets, 0).statements.unshift(...turn.statements)
+    try {
+      await first.write(sets)
+      return outcomes
+    } catch (error) {
+      for (const back of takeBack) back()
+      if (turn.isLost(error)) return undefined
+      throw error
+    }
+  }
+
+  const together = async (payerIds: readonly string[], wishes: readonly Wish[]): Promise<Outcome[]> => {
+    for (let tries = 1; tries <= mostTries; tries += 1) {
+      const outcomes = await tryOnce(payerIds, wishes)
+      if (outcomes) return outcomes
+      await store.fence()
+    }
+    throw failure('datastore_conflict', {})
+  }
+
+  const alone = async (payerIds: readonly string[], wish: Wish): Promise<Outcome> => {
+    try {
+      return elementAt(await together(payerIds, [wish]), 0)
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /** Undefined for what has to be judged alone. */
+  const inCompany = async (
+    payerIds: readonly string[],
+    wishes: readonly Wish[],
+  ): Promise<(Outcome | undefined)[]> => {
+    if (wishes.length === 1) return [undefined]
+    try {
+      const outcomes = await together(payerIds, wishes)
+      const firstAgreed = outcomes.indexOf('done')
+      // Nobody who was refused before anything was agreed to would have fared better alone.
+      return outcomes.map((outcome, at) =>
+        outcome === 'done' || firstAgreed < 0 || at < firstAgreed ? outcome : undefined,
+      )
+    } catch (error) {
+      // What may have been written is not written again.
+      return wishes.map(() => (isOutage(error) ? { error } : undefined))
+    }
+  }
+
+  const take = createPayerTurns<Wish>(async (payerIds, wishes) => {
+    const outcomes: Outcome[] = []
+    for (const [wish, outcome] of zip(wishes, await inCompany(payerIds, wishes)))
+      outcomes.push(outcome ?? (await alone(payerIds, wish)))
+    return outcomes
+  })
+
   return async (sets, write) => {
-    if (!sets.some(isMoving)) return write()
+    if (!sets.some(isMoving)) return write(sets)
     const payerIds = await payersOf(sets)
-    if (payerIds.length === 0) return write()
-    const requests = await movesOfSets(sets, { treeOf, quantitiesOf: quantities.of })
-    return taking(payerIds, async () => {
-      for (let tries = 1; !(await tryOnce(sets, { requests, payerIds }, write)); tries += 1) {
-        if (tries === mostTries) throw failure('datastore_conflict', {})
-        await store.fence()
-      }
-    })
+    return payerIds.length === 0 ? write(sets) : take(payerIds, { sets, write })
   }
 }

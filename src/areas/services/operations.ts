@@ -21,6 +21,8 @@ import {
   billingCycle,
   flatItems,
   mayBeBilledBy,
+  offeredApplications,
+  pricedMessages,
   type ServicesDoc,
   sizeProblems,
   standingJson,
@@ -46,6 +48,11 @@ interface Tools {
   /** Whether a bookkeeper outside does not know yet how things are. */
   isDirty(accountId: string): Promise<boolean>
 }
+
+/** What an account and those below it have. */
+type Counts = Awaited<ReturnType<QuantityBook['of']>>
+
+const masterOf = ({ id, hidden: { tree } }: AccountRecord) => tree[0] ?? id
 
 const combined = <T extends object>(before: T | undefined, given: T, manner: Manner): T =>
   (manner === 'merge' ? mergePatch(before ?? {}, given) : given) as T
@@ -138,7 +145,7 @@ export const createServices = (tools: Tools) => {
       billing_id: doc.billing_id ?? account.id,
       reseller: account.hidden.isReseller,
       reseller_id: await sellerOf(account),
-      ...(doc.bookkeeper ? { bookkeeper: doc.bookkeeper } : {}),
+      bookkeeper: await priceBook.bookkeeperOf(account, doc),
       ...(doc.ratedeck ? { ratedeck: doc.ratedeck } : {}),
       ...(doc.tax ? { tax: doc.tax } : {}),
       dirty: await isDirty(account.id),
@@ -148,8 +155,7 @@ export const createServices = (tools: Tools) => {
     }
   }
 
-  const summaryOf = async (account: AccountRecord, doc: ServicesDoc) => {
-    const counts = await quantities.of(account.id)
+  const summaryOf = async (account: AccountRecord, doc: ServicesDoc, counts: Counts) => {
     const terms = await priceBook.draft(account, doc)
     const manual = doc.manual ?? {}
     const invoices = priceAccount(terms.lists, { ...counts, manual })
@@ -161,9 +167,9 @@ export const createServices = (tools: Tools) => {
       quantities: { account: counts.account, cascade: counts.cascade, manual },
       reseller: { id: await sellerOf(account), is_reseller: account.hidden.isReseller },
       ratedeck: doc.ratedeck ?? ratedeck ?? {},
-      applications: applications ?? {},
+      applications: offeredApplications(applications ?? {}, masterOf(account)),
       limits: limits ?? {},
-      im: im ?? {},
+      im: pricedMessages(im ?? {}),
       payment_tokens: doc.payment_tokens ?? {},
       billing_cycle: billingCycle(store.clock.now(), gregorianOfUnix),
       status: await standings.of(account, 1),
@@ -182,6 +188,18 @@ export const createServices = (tools: Tools) => {
   /** The ratedeck that an account is given by name, by itself or by its plans. */
   const ratedeckNamed = async (account: AccountRecord) =>
     (await docOf(account)).ratedeck?.id ?? (await books.rest(account)).ratedeck?.id
+
+  const quoted = async (account: AccountRecord, doc: ServicesDoc, counts: Counts, change: ServicesChange) => {
+    const { plans: proposed } = await changedPlans(account, { ...doc, plans: {} }, { ...change, delete: [] })
+    const removed = new Set(change.delete ?? [])
+    const plansLeft = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
+    const overrides = change.overrides ?? doc.overrides ?? {}
+    const tax = change.tax ?? doc.tax ?? {}
+    const priced = { ...doc, plans: plansLeft, overrides, tax }
+    const { lists } = await priceBook.draft(account, priced)
+    requireSize([], priceAccount(lists, { ...counts, manual: doc.manual ?? {} }), 'plan.')
+    return summaryOf(account, priced, counts)
+  }
 
   return {
     find: (account: AccountRecord) => services.find(account.id),
@@ -286,25 +304,17 @@ export const createServices = (tools: Tools) => {
       return standingJson(await docOf(payer))
     },
 
-    summary: async (account: AccountRecord) => summaryOf(account, await docOf(account)),
+    summary: async (account: AccountRecord) =>
+      summaryOf(account, await docOf(account), await quantities.of(account.id)),
 
     /** What exactly these plans would come to. Nothing is saved. */
-    async quote(account: AccountRecord, change: ServicesChange) {
-      const doc = await docOf(account)
-      const { plans: proposed } = await changedPlans(
-        account,
-        { ...doc, plans: {} },
-        { ...change, delete: [] },
-      )
-      const removed = new Set(change.delete ?? [])
-      const quoted = Object.fromEntries(Object.entries(proposed).filter(([id]) => !removed.has(id)))
-      const overrides = change.overrides ?? doc.overrides ?? {}
-      const tax = change.tax ?? doc.tax ?? {}
-      const priced = { ...doc, plans: quoted, overrides, tax }
-      const { lists } = await priceBook.draft(account, priced)
-      const counts = { ...(await quantities.of(account.id)), manual: doc.manual ?? {} }
-      requireSize([], priceAccount(lists, counts), 'plan.')
-      return summaryOf(account, priced)
+    quote: async (account: AccountRecord, change: ServicesChange) =>
+      quoted(account, await docOf(account), await quantities.of(account.id), change),
+
+    /** What plans of the operator would come to for an account that has nothing yet. */
+    async quoteForNobody(by: AccountRecord, change: ServicesChange) {
+      const master = await books.account(masterOf(by))
+      return quoted(master ?? by, {}, { account: {}, cascade: {} }, change)
     },
 
     /** The plans that an account could have: those of its reseller. */

@@ -1,4 +1,11 @@
-import { accountAdmin, accountMember, ownReseller, type ResellerOf, superduper } from '../../auth/policies.ts'
+import {
+  accountAdmin,
+  accountMember,
+  anyToken,
+  ownReseller,
+  type ResellerOf,
+  superduper,
+} from '../../auth/policies.ts'
 import { FileAnswer, ListAnswer } from '../../http/answer/answers.ts'
 import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
@@ -34,7 +41,9 @@ const assertMaySell = async (
 ) => {
   const keys = ['add', 'plans', 'delete', 'overrides', 'bookkeeper', 'ratedeck', 'tax'] as const
   const isSold = keys.some((key) => key in data)
-  if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) throw failure('forbidden', {})
+  if (isSold && !(await ownReseller.allows(actor, account, {}, resellerOf))) {
+    throw failure('forbidden', { cause: 'what an account is sold is changed by its reseller' })
+  }
 }
 
 const csvOf = (items: readonly object[]) => {
@@ -156,7 +165,7 @@ export const servicesRoutes = (services: Services): Route[] => {
     }),
     get('/v2/services/editable', {
       summary: 'Read what plans can price',
-      allow: superduper,
+      allow: anyToken,
       answers: anyObject(),
       run: editable,
     }),
@@ -167,6 +176,14 @@ export const servicesRoutes = (services: Services): Route[] => {
       judge: judgeChange,
       answers: Summary,
       run: ({ account, data }) => services.quote(account, data),
+    }),
+    post('/v2/services/quote', {
+      summary: 'Price plans of the master account for somebody who has nothing yet; nothing is saved',
+      allow: superduper,
+      body: ServicesChange,
+      judge: judgeChange,
+      answers: Summary,
+      run: ({ actor, data }) => services.quoteForNobody(actor.account, data),
     }),
     get(`${base}/manual`, {
       summary: 'Read the counts that are set by hand',

@@ -3,7 +3,13 @@ import { dollarsOfUnits, mostUnits, unitsOfDollars } from '../../lib/money.ts'
 import type { PaymentTokens } from './payment-tokens/rules.ts'
 import type { Invoice } from './pricing/invoices.ts'
 import type { PricedItem } from './pricing/items.ts'
-import type { Bookkeeper, PlanDoc } from './pricing/plan.ts'
+import {
+  type Application,
+  type Bookkeeper,
+  type MessagePrices,
+  messagePrices,
+  type PlanDoc,
+} from './pricing/plan.ts'
 import type { TaxStanding } from './pricing/taxes.ts'
 import type { Quantities } from './quantities/rules.ts'
 
@@ -115,6 +121,28 @@ export const sizeProblems = (
   }
   return problems
 }
+
+/** What plans offer, with what they leave out. */
+export const offeredApplications = (
+  applications: Readonly<Record<string, Application>>,
+  masterId: string,
+): Record<string, Application> =>
+  Object.fromEntries(
+    Object.entries(applications).map(([id, one]) => [id, { vendor_id: masterId, enabled: true, ...one }]),
+  )
+
+const messageKinds = ['sms', 'mms'] as const
+
+/** The kinds of messages that plans name, with the prices that they leave out. */
+export const pricedMessages = (im: MessagePrices): MessagePrices =>
+  Object.fromEntries(
+    messageKinds.flatMap((kind) => {
+      const said = im[kind]
+      if (!said) return []
+      const price = messagePrices[kind]
+      return [[kind, { enabled: true, ...said, rate: { inbound: price, outbound: price, ...said.rate } }]]
+    }),
+  )
 
 const firstOfNextMonth = (unixMilliseconds: number) => {
   const day = new Date(unixMilliseconds)

@@ -13,13 +13,14 @@ import {
   open,
   text,
 } from '../../lib/schema.ts'
-import { jurisdiction, PlanOverrides } from './plans/schema.ts'
+import { Application, jurisdiction, MessagePrices, PlanOverrides } from './plans/schema.ts'
 
-const planId = text(32, 32)
+// Whether there is such a plan is found by looking: an id of any form that is none is 404.
+const planId = anyText()
 
 const Assignment = open({
   id: must(planId),
-  vendor_id: text(32, 32, { description: 'The account that owns the plan: the reseller' }),
+  vendor_id: anyText({ description: 'The account that owns the plan: the reseller' }),
   overrides: PlanOverrides,
   contract: anyObject(),
 })
@@ -54,7 +55,7 @@ export const ServicesChange = open({
 export type ServicesChange = Static<typeof ServicesChange>
 
 export const PlanAssignment = open({
-  vendor_id: text(32, 32),
+  vendor_id: anyText(),
   overrides: PlanOverrides,
   contract: anyObject(),
 })
@@ -81,6 +82,13 @@ export const ServicesAnswer = open({
   plans: must(anyObject()),
   overrides: must(anyObject()),
   quantities: must(anyObject()),
+  bookkeeper: must(
+    open(
+      { id: must(anyText()), type: must(anyText()), vendor_id: must(anyText()) },
+      { description: 'Who keeps the books of plans that name nobody' },
+    ),
+  ),
+  ratedeck,
   tax: TaxStanding,
   billing_id: must(anyText()),
   reseller: must(flag()),
@@ -158,6 +166,10 @@ export const Summary = open({
   invoices: must(list(Invoice)),
   quantities: must(anyObject()),
   reseller: must(anyObject()),
+  ratedeck: must(anyObject()),
+  applications: must(keyed(Application)),
+  limits: must(anyObject()),
+  im: must(MessagePrices),
   billing_cycle: must(anyObject()),
   status: must(anyObject()),
 })

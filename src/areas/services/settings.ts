@@ -1,7 +1,10 @@
 import { Type } from 'typebox'
-import { flag, section } from '../../settings/keys.ts'
+import { flag, section, unit } from '../../settings/keys.ts'
 
-const services = section({
+const priority = (fallback: number, description: string) =>
+  Type.Integer({ default: fallback, ...unit('rank'), description })
+
+const services = section('Plans, charges and standing', {
   enforce_good_standing: flag(false, 'Refuse charges of accounts that are not in good standing'),
   master_account_bookkeeper: Type.Optional(
     Type.String({
@@ -11,11 +14,15 @@ const services = section({
   ),
   merge_strategy_priority: Type.Object(
     {
-      simple: Type.Integer({ default: 10 }),
-      recursive: Type.Integer({ default: 25 }),
-      cumulative: Type.Integer({ default: 50 }),
+      simple: priority(10, 'Of plans whose merge.strategy is simple'),
+      recursive: priority(25, 'Of plans whose merge.strategy is recursive'),
+      cumulative: priority(50, 'Of plans whose merge.strategy is cumulative'),
     },
-    { default: {}, description: 'Of plans merged in different ways, the larger one wins' },
+    {
+      default: {},
+      description:
+        'Of plans of one account that are merged in different ways, the larger one is laid over the smaller',
+    },
   ),
   own_topup_without_gateway: flag(
     false,
@@ -31,6 +38,7 @@ const services = section({
     minimum: 0,
     maximum: 86_400,
     default: 600,
+    ...unit('seconds'),
     description: 'Seconds in which changes of an invoice are gathered before its bookkeeper is told',
   }),
 })

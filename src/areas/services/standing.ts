@@ -1,14 +1,14 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Books } from './books.ts'
-import type { Invoice } from './pricing/invoices.ts'
+import type { PriceList } from './pricing/merge.ts'
+import type { Bookkeeper } from './pricing/plan.ts'
 
 export type Standing = { acceptable: true } | { acceptable: false; reason: string; message?: string }
 
-/** What a bookkeeper says of an account that is about to be charged. */
+/** What is known of whether a bookkeeper will charge an account. */
 export interface BookkeeperStandings {
-  /** `amount` in units, at once and each month together. */
-  standing(account: AccountRecord, invoice: Invoice, amount: number): Promise<Standing>
+  standing(account: AccountRecord, bookkeeper: Bookkeeper): Promise<Standing>
 }
 
 export type Standings = ReturnType<typeof createStandings>
@@ -34,9 +34,9 @@ export const createStandings = (tools: {
     return payer ? payerOf(payer, left - 1) : account
   }
 
-  const ask = async (account: AccountRecord, amount: number): Promise<Standing> => {
-    for (const invoice of await books.invoices(account)) {
-      const standing = await bookkeepers.standing(account, invoice, amount)
+  const ask = async (account: AccountRecord, lists: readonly PriceList[]): Promise<Standing> => {
+    for (const { bookkeeper } of lists) {
+      const standing = await bookkeepers.standing(account, bookkeeper)
       if (!standing.acceptable) return standing
     }
     return good
@@ -56,7 +56,7 @@ export const createStandings = (tools: {
         return { acceptable: false, reason, message: `account ${payer.id} is not in good standing` }
       }
       const { lists } = await books.terms(payer)
-      return lists.length === 0 ? good : ask(payer, amount)
+      return ask(payer, lists)
     },
   }
 }

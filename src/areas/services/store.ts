@@ -1,3 +1,4 @@
+import type { Failure } from '../../lib/failure.ts'
 import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
 import { requireRecord, type StoredRecord } from '../../storage/records.ts'
@@ -71,8 +72,11 @@ export const createTurnStore = ({ all }: Store) => ({
 
   /** The statements that take turns, always in the same order, and whether a failure means that one was gone. */
   take(seen: readonly SeenTurn[]) {
-    const lost = conflict()
-    const orElse = () => lost
+    let lost: Failure | undefined
+    const orElse = () => {
+      lost = conflict()
+      return lost
+    }
     const ordered = [...seen].sort((a, b) => (a.accountId < b.accountId ? -1 : 1))
     return {
       statements: ordered.map(({ accountId, turn }) => ({
@@ -80,7 +84,7 @@ export const createTurnStore = ({ all }: Store) => ({
         params: [accountId, turn],
         expect: { rows: 1, orElse },
       })),
-      isLost: (error: unknown) => error === lost,
+      isLost: (error: unknown) => error !== undefined && error === lost,
     }
   },
 })
@@ -109,7 +113,4 @@ export const createChargedStore = ({ all }: Store) => ({
         ON CONFLICT (account_id, month, item) DO UPDATE SET amount = charged_items.amount + excluded.amount`,
       [accountId, month, item, amount],
     ),
-
-  forgetBefore: (set: ChangeSet, accountId: string, month: number) =>
-    set.run('DELETE FROM charged_items WHERE account_id = $1 AND month < $2', [accountId, month]),
 })

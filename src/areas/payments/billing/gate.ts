@@ -19,5 +19,5 @@ export const createBillingGate =
     const accountIds = sets.flatMap(concerned)
     if (accountIds.length > 0 && !(await billing.isDone()))
       for (const accountId of await billing.withThoseAbove(accountIds)) await billing.catchUp(accountId)
-    return write()
+    return write(sets)
   }

@@ -14,7 +14,7 @@ import type { Books } from '../../services/books.ts'
 import type { PaymentTokenBook } from '../../services/payment-tokens/operations.ts'
 import type { InvoiceStore } from '../invoices/store.ts'
 import type { Transactions } from '../transactions/operations.ts'
-import type { Transaction } from '../transactions/rules.ts'
+import { type Transaction, wasGivenUp } from '../transactions/rules.ts'
 import { balanceStep, disputeStateOf, isDecided } from './rules.ts'
 import { createGatewayEventStore } from './store.ts'
 
@@ -78,8 +78,9 @@ export const createGatewayEvents = (tools: Tools) => {
   const ownRefund = async (key: string | undefined, { accountId }: Transaction) => {
     const [, id = ''] = (key ?? '').split('/')
     const known = key === undefined ? undefined : await transactions.find(accountId, id)
-    if (known) await transactions.cleared(accountId, known.id)
-    return known
+    if (!known) return undefined
+    const cleared = await transactions.cleared(accountId, known.id)
+    return wasGivenUp(cleared) ? undefined : cleared
   }
 
   const ask = async ({ payload }: Errand<AboutEvent>): Promise<Facts> => {

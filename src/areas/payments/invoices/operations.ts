@@ -26,6 +26,7 @@ import {
   monthAfter,
   numberText,
   partyOf,
+  taxOn,
   taxShare,
   toPay,
   type UsageSum,
@@ -147,6 +148,25 @@ export const createInvoices = (tools: Tools) => {
     return { taxes, parts: parts.filter(([, part]) => part !== 0) }
   }
 
+  /** What was given back of the invoice before all of it is, with its taxes: the next document has it. Units. */
+  const takeReturned = (set: ChangeSet, account: AccountRecord, invoice: Invoice, returned: number) => {
+    const number = invoice.number ? numberText(invoice.number) : invoice.id
+    const parts = [['services', returned] as const, ['taxes', taxOn(returned, invoice.doc)] as const]
+    for (const [service, amount] of parts.filter(([, part]) => part !== 0))
+      ledgers.post(set, account, {
+        source: { service, id: `${invoice.id}/void` },
+        usage: { type: 'void', quantity: 0, unit: service },
+        amount: -amount,
+        identity: ['void', invoice.id, service],
+        details: {
+          description: `Given back before invoice ${number} was taken back`,
+          period: { start: gregorianNow(clock) },
+          executor: { trigger: 'manual', module: 'invoices' },
+          metadata: { invoice_id: invoice.id },
+        },
+      })
+  }
+
   const assertLeft = (invoice: Invoice, amount: number) => {
     const left = leftOf(invoice)
     if (amount > 0 && amount <= left) return
@@ -204,7 +224,8 @@ export const createInvoices = (tools: Tools) => {
       const parts = invoice.credited === 0 ? bySource(invoice.doc) : shares(leftOf(invoice), invoice).parts
       giveBack(set, account, { invoice, documentId: `${id}/void`, parts })
       const items = creditedItems(leftOf(invoice), invoice.doc)
-      charged.credited(set, account.id, { month: invoice.month, items })
+      const returned = await charged.cancelled(set, account.id, { month: invoice.month, items })
+      takeReturned(set, account, invoice, returned)
       rows.move(set, invoice, { status: 'void' })
       rows.tell(set, invoice, 'void', { amount: dollarsOfUnits(leftOf(invoice)) })
       await store.commit(set)

@@ -334,18 +334,28 @@ export const amountDue = ({ total, fresh, balance, collection }: Purse) => {
   return Math.max(0, Math.min(total, lacking))
 }
 
+type Taxed = Pick<InvoiceDoc, 'total' | 'taxes'>
+
+const addedTaxes = ({ taxes }: Taxed) =>
+  taxes.reduce((sum, tax) => (tax.inclusive ? sum : sum + tax.amount), 0)
+
+/** Units of `amount` in the proportion of two others. */
+const inProportion = (amount: number, part: number, whole: number) =>
+  whole === 0 ? 0 : Number(divideRounded(BigInt(amount) * BigInt(part), BigInt(whole)))
+
 /** Units of a credit note that are taxes: in the share that they have of the invoice. */
-export const taxShare = (amount: number, { total, taxes }: Pick<InvoiceDoc, 'total' | 'taxes'>) => {
-  const added = taxes.reduce((sum, tax) => (tax.inclusive ? sum : sum + tax.amount), 0)
-  return total === 0 ? 0 : Number(divideRounded(BigInt(amount) * BigInt(added), BigInt(total)))
+export const taxShare = (amount: number, doc: Taxed) => inProportion(amount, addedTaxes(doc), doc.total)
+
+/** Units of taxes that were added to so much of an invoice's lines. */
+export const taxOn = (amount: number, doc: Taxed) => {
+  const added = addedTaxes(doc)
+  return inProportion(amount, added, doc.total - added)
 }
 
 /** Units that a credit note gives back of each item that was paid for the month, in the share that it has. */
 export const creditedItems = (amount: number, { items, total }: Pick<InvoiceDoc, 'items' | 'total'>) =>
   items.flatMap(({ category = '', key, amount: paid }) =>
-    key === undefined || total === 0
-      ? []
-      : [{ category, key, total: Number(divideRounded(BigInt(paid) * BigInt(amount), BigInt(total))) }],
+    key === undefined ? [] : [{ category, key, total: inProportion(paid, amount, total) }],
   )
 
 /** Units that may still be given back. */

@@ -31,7 +31,10 @@ export const topupRoutes = (topups: Topups, resellerOf: ResellerOf): Route[] => 
     allow: accountAdmin,
     body: TopupRequest,
     judge: async ({ data }: { data: { amount?: unknown } }) =>
-      amountProblems(data.amount, { required: 'Field is required but missing' }),
+      amountProblems(data.amount, {
+        required: 'Field is required but missing',
+        minimum: 'Amount must be greater than 0',
+      }),
     answers: ToppedUp,
     fails: moneyFailures,
     run: async ({ author, actor, account, path, data }: Call<typeof base, TopupRequest>) => {

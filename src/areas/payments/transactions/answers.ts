@@ -5,9 +5,9 @@ import { isOpen, type Transaction, transactionJson } from './rules.ts'
 /** Money that did not move is an error; money of which nobody knows yet is on its way. */
 export const assertMoved = (transaction: Transaction) => {
   if (transaction.status !== 'failed') return
-  const { reason = 'unspecified_fault' } = transaction.doc.result ?? {}
+  const { reason = 'declined', message: told = reason } = transaction.doc.result ?? {}
   if (reason === 'no_payment_token') throw failure('no_payment_token', {})
-  throw failure('payment_failed', { reason, transaction: transactionJson(transaction) })
+  throw failure('payment_failed', { reason, told, transaction: transactionJson(transaction) })
 }
 
 export const underWay = 'the bookkeeper has not said yet whether the money has moved'

@@ -26,7 +26,8 @@ export type ManualTransactions = ReturnType<typeof createManualTransactions>
 /** Money that the vendor of a bookkeeper takes or gives back by hand. */
 export const createManualTransactions = ({ transactions, bookkeepers }: Tools) => {
   const assertMayAct = (mayAct: MayAct, vendorId: string) => {
-    if (!mayAct(vendorId)) throw failure('forbidden', {})
+    if (mayAct(vendorId)) return
+    throw failure('forbidden', { cause: 'money is moved by the vendor of the bookkeeper' })
   }
 
   const assertLeft = (sale: Transaction | undefined, amount: number): Transaction => {

@@ -27,6 +27,7 @@ import {
   coinProblems,
   isOpen,
   maySend,
+  neverArrived,
   orderOf,
   resultOf,
   statusAfter,
@@ -35,6 +36,7 @@ import {
   type TransactionStatus,
   type TransactionType,
   type Trigger,
+  wasGivenUp,
 } from './rules.ts'
 import { createSettlement } from './settlement.ts'
 import { createTransactionStore, type TransactionPage } from './store.ts'
@@ -171,7 +173,7 @@ export const createTransactions = (tools: Tools) => {
     if (found.status !== 'absent') return found
     return maySend(transaction, clock.now())
       ? send(gateway, transaction)
-      : declined('never_arrived', 'the bookkeeper never heard of it')
+      : declined(neverArrived, 'the bookkeeper never heard of it')
   }
 
   /** Transactions that requests of this process wait for: no gateway was asked for them before. */
@@ -271,6 +273,15 @@ export const createTransactions = (tools: Tools) => {
     return id
   }
 
+  /** Books a sale that was given up and has arrived after all. A refund that does so is adopted. */
+  const lookAgain = async (transaction: Transaction) => {
+    const gateway = bookkeepers.gateway(transaction.doc.bookkeeper)
+    if (!gateway || transaction.type !== 'sale') return
+    const found = await safely(() => gateway.lookup(orderOf(transaction)))
+    if (found.status === 'succeeded')
+      await store.commit(await settlement.settle(roundAuthor, transaction, found))
+  }
+
   return {
     open,
     adopt,
@@ -286,7 +297,9 @@ export const createTransactions = (tools: Tools) => {
 
     /** The same after a look at how it ended: for whoever asks again because an answer was lost. */
     async cleared(accountId: string, id: string): Promise<Transaction> {
-      if (isOpen(await rows.get(accountId, id))) await queue.now(kindName, id)
+      const transaction = await rows.get(accountId, id)
+      if (isOpen(transaction)) await queue.now(kindName, id)
+      else if (wasGivenUp(transaction)) await lookAgain(transaction)
       return rows.get(accountId, id)
     },
 

@@ -2,7 +2,7 @@ import { isSuperduper } from '../../../auth/identity.ts'
 import { accountMember, ancestorOnly } from '../../../auth/policies.ts'
 import { answer, ListAnswer } from '../../../http/answer/answers.ts'
 import type { Listing } from '../../../http/answer/listing.ts'
-import { type TimeWindow, timeWindow } from '../../../http/answer/time-window.ts'
+import { openTimeWindow, type TimeWindow } from '../../../http/answer/time-window.ts'
 import { type Call, get, put, type Route } from '../../../http/route.ts'
 import type { Clock } from '../../../lib/clock.ts'
 import { failure } from '../../../lib/failure.ts'
@@ -42,7 +42,7 @@ interface RouteTools {
 }
 
 const windowQuery = {
-  created_from: 'Gregorian seconds',
+  created_from: 'Gregorian seconds, however long ago; the usual range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
 }
 
@@ -70,7 +70,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
 
   const windowOf = async ({ query }: Pick<Call, 'query'>): Promise<TimeWindow> => {
     const { maximum_range: range } = await settings.of('crossbar')
-    return timeWindow(query, gregorianNow(clock), range)
+    return openTimeWindow(query, gregorianNow(clock), range)
   }
 
   const listing = (accountId: string, window: TimeWindow): Listing<Transaction> => ({
@@ -161,7 +161,9 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
       allow: accountMember,
       answers: anyObject(),
       run: () => {
-        throw failure('forbidden', {})
+        throw failure('forbidden', {
+          cause: 'money moves by PUT of transactions/sale and transactions/refund',
+        })
       },
     }),
   ]

@@ -65,6 +65,12 @@ export interface Transaction {
 export const isOpen = ({ status }: Pick<Transaction, 'status'>) =>
   status === 'pending' || status === 'unknown'
 
+export const neverArrived = 'never_arrived'
+
+/** Whether it was given up because the gateway had not heard of it: it may have arrived since. */
+export const wasGivenUp = ({ status, doc }: Pick<Transaction, 'status' | 'doc'>) =>
+  status === 'failed' && doc.result?.reason === neverArrived
+
 /** Nobody outside has a use for the difference: an open transaction is pending. */
 const shownStatus = ({ status }: Transaction) => (status === 'unknown' ? 'pending' : status)
 
@@ -162,14 +168,12 @@ export const maySend = ({ created }: Transaction, nowUnixMs: number) =>
 /** What is wrong with an amount in dollars that is no positive number of at most `decimals` decimals. */
 export const amountProblems = (
   amount: unknown,
-  words: { required: string; minimum?: string },
+  words: { required: string; minimum: string },
   decimals = 4,
 ): Problems => {
   if (typeof amount !== 'number') return { amount: { required: { message: words.required } } }
   if (amount <= 0) {
-    return words.minimum === undefined
-      ? { amount: { required: { message: words.required } } }
-      : { amount: { minimum: { message: words.minimum, target: 0, value: amount } } }
+    return { amount: { minimum: { message: words.minimum, target: 0, value: amount } } }
   }
   if (amount > mostDollars) {
     const message = `Value must be at most ${mostDollars}`

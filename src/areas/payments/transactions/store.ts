@@ -54,12 +54,15 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       .record({ accountId, kind: 'transaction', id, action: 'created' })
   },
 
-  /** To stand before everything that follows from how it ended: of two who know that, one books it. */
-  takeTurn: (set: ChangeSet, { accountId, id }: Transaction) =>
+  /**
+   * To stand before everything that follows from how it ended: of two who know that, one books it. What was given up
+   * may still end otherwise, once.
+   */
+  takeTurn: (set: ChangeSet, { accountId, id, status }: Transaction) =>
     set.run(
       `UPDATE transactions SET status = status
-        WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown')`,
-      [accountId, id],
+        WHERE account_id = $1 AND id = $2 AND status IN ('pending', 'unknown', $3)`,
+      [accountId, id, status === 'failed' ? 'failed' : 'pending'],
       { rows: 1, orElse: conflict },
     ),
 

@@ -64,9 +64,10 @@ export const createRepricing = ({
   const compare = async (account: AccountRecord, { planId: id, before, after }: Payload) => {
     const services = await books.services.find(account.id)
     if (!services?.doc.plans?.[id]) return []
-    const counted = await books.counted(account.id)
-    const pricedBy = async (doc: PlanDoc) =>
-      priceAccount((await priceBook.draft(account, services.doc, { id, doc })).lists, counted)
+    const pricedBy = async (doc: PlanDoc) => {
+      const { lists } = await priceBook.draft(account, services.doc, { id, doc })
+      return priceAccount(lists, await books.counted(account.id, lists))
+    }
     const compared = compareInvoices(await pricedBy(before), await pricedBy(after), store.clock.now())
     // New prices hold from the next bill.
     return compared.map(withoutDues)

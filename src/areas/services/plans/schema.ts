@@ -16,6 +16,8 @@ import {
   text,
 } from '../../../lib/schema.ts'
 
+import { messagePrices } from '../pricing/plan.ts'
+
 // The plan document. Keys it does not name are kept.
 
 const dollars = (description: string) => number({ minimum: 0, maximum: mostDollars, description })
@@ -72,6 +74,29 @@ export const ItemPlan = open({
   quantity: open({ category: text(1, 128), name: text(1, 128) }, { description: 'Counts this item instead' }),
 })
 
+export const Application = open({
+  name: anyText(),
+  vendor_id: anyText({ description: 'Whose application it is; the master account without it' }),
+  enabled: flag({ description: 'true without it' }),
+})
+
+const messages = (kind: string, fallback: number) =>
+  open(
+    {
+      enabled: flag({ description: `Whether numbers may have the feature ${kind}; true without it` }),
+      rate: open({
+        inbound: dollars(`For each that comes in; ${fallback} without it`),
+        outbound: dollars(`For each that goes out; ${fallback} without it`),
+      }),
+    },
+    { description: 'What each costs is told in the summary; messages are not sent, hence not charged, here' },
+  )
+
+export const MessagePrices = open({
+  sms: messages('sms', messagePrices.sms),
+  mms: messages('mms', messagePrices.mms),
+})
+
 const Items = keyed(keyed(ItemPlan), { description: 'Category -> item (or _all) -> how it is priced' })
 
 const parts = {
@@ -83,9 +108,9 @@ const parts = {
   }),
   bookkeeper: open({ id: text(1, 128), type: text(1, 64), vendor_id: text(32, 32) }),
   ratedeck: open({ id: text(1, 128), name: text(1, 128) }),
-  applications: keyed(anyObject()),
+  applications: keyed(Application, { description: 'What accounts with the plan are offered, by id' }),
   limits: OperatorLimits,
-  im: anyObject(),
+  im: MessagePrices,
   asr: anyObject(),
 }
 

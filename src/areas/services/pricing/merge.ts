@@ -21,6 +21,10 @@ export interface PriceList {
   tax?: TaxStanding
 }
 
+/** Whether something that those below have costs the account. */
+export const cascades = ({ plan }: PriceList) =>
+  Object.values(plan).some((items) => Object.values(items).some(({ cascade }) => cascade))
+
 export type StrategyPriorities = Readonly<Record<MergeStrategy, number>>
 
 const merged = <T extends object>(...parts: (T | undefined)[]): T =>

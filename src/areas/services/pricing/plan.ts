@@ -54,6 +54,27 @@ export interface Bookkeeper {
 
 export type MergeStrategy = 'simple' | 'recursive' | 'cumulative'
 
+/** An application that accounts with the plan are offered. */
+export interface Application {
+  name?: string
+  vendor_id?: string
+  enabled?: boolean
+}
+
+interface Messages {
+  enabled?: boolean
+  rate?: { inbound?: number; outbound?: number }
+}
+
+/** What messages cost, and whether numbers may have them. */
+export interface MessagePrices {
+  sms?: Messages
+  mms?: Messages
+}
+
+/** Dollars for one message where a plan says no price. */
+export const messagePrices = { sms: 0.007, mms: 0.015 } as const
+
 export interface PlanDoc {
   name?: string
   description?: string
@@ -62,8 +83,8 @@ export interface PlanDoc {
   merge?: { strategy?: MergeStrategy; priority?: number }
   bookkeeper?: Partial<Bookkeeper>
   ratedeck?: { id?: string; name?: string }
-  applications?: Record<string, object>
+  applications?: Record<string, Application>
   limits?: OperatorLimits
-  im?: object
+  im?: MessagePrices
   asr?: object
 }

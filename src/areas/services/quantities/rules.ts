@@ -79,7 +79,8 @@ export const quantitiesBy = <Row extends { category: string; item: string }>(
   return quantities
 }
 
-interface Totals {
+/** What an account has itself, and what those below it have. */
+export interface Totals {
   account: Quantities
   cascade: Quantities
 }
@@ -107,6 +108,20 @@ export const moved = <T extends Totals>(
   }
   return { ...totals, account, cascade }
 }
+
+const sumsOfItems = (counts: Quantities, more: Quantities): Quantities => {
+  const sums = { ...counts }
+  for (const [category, items] of Object.entries(more))
+    for (const [item, delta] of Object.entries(items)) addTo(sums, category, item, delta)
+  return sums
+}
+
+/** What an account has after it got some more of its own, and below it. */
+export const withMore = <T extends Totals>(totals: T, { account, cascade }: Totals): T => ({
+  ...totals,
+  account: sumsOfItems(totals.account, account),
+  cascade: sumsOfItems(totals.cascade, cascade),
+})
 
 /** What has to be added to some counts so that they become others. */
 export const differencesBetween = (
