@@ -3,7 +3,7 @@ import { Failure } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
-import { workKey } from '../storage/errand.ts'
+import { errandStatement, type Errand as NextErrand, workKey } from '../storage/errand.ts'
 import { retrying, type Store } from '../storage/store.ts'
 import type { Round } from './rounds.ts'
 import { createWorkStore, type Tried, type Work } from './store.ts'
@@ -17,6 +17,8 @@ export type Conclusion<Payload = unknown> = {
   sets?: readonly ChangeSet[]
   /** Rows that are no change of anybody's records. */
   statements?: readonly Statement[]
+  /** What is asked for next, where there is no set that could ask for it. */
+  errands?: readonly NextErrand[]
   /** In words for operators; never a secret. */
   outcome?: string
 } & (
@@ -153,9 +155,19 @@ export const createQueue = ({ store, log }: Tools) => {
     return { state: conclusion.state, dueAt: 0, outcome, finishedAt: now, payload }
   }
 
-  const commit = (statements: readonly Statement[], sets: readonly ChangeSet[]) => {
+  const commit = (
+    statements: readonly Statement[],
+    { sets = [], errands = [] }: Pick<Conclusion, 'sets' | 'errands'>,
+  ) => {
     const [last] = sets.slice(-1)
-    if (!last) return store.writeUnrecorded(statements)
+    if (!last) {
+      const next = errands.map((errand) => errandStatement(errand, clock.now()))
+      return store.writeUnrecorded(
+        [...statements, ...next],
+        errands.map(({ kind }) => workKey(kind)),
+      )
+    }
+    for (const errand of errands) last.errand(errand)
     // Behind what else is written, as in the writes that ask for errands: nobody holds what the other one waits for.
     last.statements.push(...statements)
     return store.commit(...sets)
@@ -180,7 +192,7 @@ export const createQueue = ({ store, log }: Tools) => {
         conclusion.state === 'forgotten'
           ? rows.forget(errand)
           : rows.tried(errand, triedAs(errand, conclusion, pauseMs))
-      await commit([end, ...(conclusion.statements ?? [])], conclusion.sets ?? [])
+      await commit([end, ...(conclusion.statements ?? [])], conclusion)
     }
 
     /**

@@ -1,6 +1,6 @@
 // How tasks run: every row once and in order, whatever happens in between. The action is the tests' own.
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { OutputAction } from '../../src/areas/tasks/operations.ts'
+import type { Foresight, InputAction, OutputAction } from '../../src/areas/tasks/operations.ts'
 import type { AccountRecord } from '../../src/auth/identity.ts'
 import { accountMember, superduper } from '../../src/auth/policies.ts'
 import { failure } from '../../src/lib/failure.ts'
@@ -227,6 +227,23 @@ describeEngines('a running task', (engine) => {
     expect((await by.ended(id)).estimated_seconds_left).toBeUndefined()
   })
 
+  it('counts the pauses that are still to come into the time that it will take', async () => {
+    let release = () => {}
+    gate = ([name]) => {
+      if (name === 'n000003') return new Promise<void>((resolve) => (release = resolve))
+    }
+    await world.configure({ wait_after_row_ms: 1 })
+    const id = await by.begin(csvOf(numbered(100)))
+    await eventually(() => calls.flat().includes('n000003'), Boolean)
+    await world.configure({ wait_after_row_ms: 60_000 })
+    const { success_count: done, estimated_seconds_left: left } = await by.view(id)
+    expect(done).toBe(3)
+    expect(left).toBeGreaterThanOrEqual(97 * 60)
+    expect(left).toBeLessThan(97 * 60 + 60)
+    await by.halt(id)
+    release()
+  })
+
   it('stops when its maker may no longer do this', async () => {
     await world.configure({ rows_at_once: 2 })
     let passed = 0
@@ -322,6 +339,101 @@ describeEngines('a running task', (engine) => {
     })
   })
 
+  describe('that was stopped and goes on', () => {
+    /** Stops a task when this many rows of it are done, and gives what came of it. */
+    const stopBehind = async (id: string, count: number) => {
+      let release = () => {}
+      const next = numbered(count + 1).at(-1) as string
+      gate = (names) => {
+        if (names.includes(next)) return new Promise<void>((resolve) => (release = resolve))
+      }
+      await by.start(id)
+      await eventually(() => calls.flat().includes(next), Boolean)
+      const view = await by.halt(id)
+      release()
+      gate = () => {}
+      return view
+    }
+
+    it('does in a new task each row that was not reached, and no other', async () => {
+      await world.configure({ rows_at_once: 10 })
+      const id = await by.make(csvOf(numbered(60), 'name'), { fileName: 'names.csv' })
+      expect(await stopBehind(id, 20)).toMatchObject({ status: 'stopped', success_count: 20 })
+      const next = await by.continue(id)
+      expect(await by.view(next)).toMatchObject({
+        status: 'pending',
+        continuation_of: id,
+        file_name: 'names.csv',
+        total_count: 40,
+      })
+      expect(await by.input(next)).toBe(csvOf(numbered(60).slice(20)))
+      expect(await stopBehind(next, 50)).toMatchObject({ status: 'stopped', success_count: 30 })
+      const last = await by.continue(next)
+      await by.start(last)
+      expect(await by.ended(last)).toMatchObject({ status: 'success', success_count: 10 })
+      expect(await notesOf()).toEqual(Object.fromEntries(numbered(60).map((name) => [name, 1])))
+      expect((await by.view(id)).continued_by).toBe(next)
+      expect((await by.view(next)).continued_by).toBe(last)
+    })
+
+    it('keeps each cell as it was', async () => {
+      const rows = ['a,', '"b, ""b""","x\ny"', '=c,fail']
+      await world.configure({ max_running: 0 })
+      const id = await by.begin(csvOf(rows, 'name,do'))
+      await by.halt(id)
+      expect(await by.input(await by.continue(id))).toBe(csvOf(rows, 'name,do'))
+    })
+
+    it('is started in one task only, whichever of several that is', async () => {
+      await world.configure({ max_running: 0 })
+      const id = await by.begin(csvOf(['a']))
+      await by.halt(id)
+      const [one, other] = [await by.continue(id), await by.continue(id)]
+      await by.remove(one)
+      const third = await by.continue(id)
+      await by.start(third)
+      const before = await by.view(other)
+      await expect(by.start(other)).rejects.toMatchObject({
+        kind: 'bad_identifier',
+        details: { cause: other, reason: 'another task does these rows' },
+      })
+      expect(await by.view(other)).toEqual(before)
+      await by.halt(third)
+    })
+
+    it('names a row to the outside as it was named before', async () => {
+      await world.configure({ rows_at_once: 10 })
+      const named: string[] = []
+      const naming = (store: Process['store']) => {
+        const action = createNotes(store, look).action as InputAction
+        const run: InputAction['run'] = (rows, context) => {
+          named.push(...rows.map(({ number }) => context.idOfRow(number)))
+          return action.run(rows, context)
+        }
+        return [{ ...action, run }]
+      }
+      await process.stop()
+      process = world.process(naming)
+      process.start()
+      by = operate(process, account)
+      const id = await by.make(csvOf(numbered(40)))
+      await stopBehind(id, 20)
+      const next = await by.continue(id)
+      await by.start(next)
+      await by.ended(next)
+      expect(new Set(named)).toEqual(new Set(numbered(40).map((_, at) => `${id}-${at + 1}`)))
+    })
+
+    it('refuses a task that was not stopped', async () => {
+      const id = await by.make(csvOf(['a']))
+      const refusal = { details: { cause: id, reason: 'task was not stopped' } }
+      await expect(by.continue(id)).rejects.toMatchObject(refusal)
+      await by.start(id)
+      await by.ended(id)
+      await expect(by.continue(id)).rejects.toMatchObject(refusal)
+    })
+  })
+
   describe('that is dry', () => {
     it('writes what a real run would, and changes nothing', async () => {
       const rows = ['a,', 'bad,', 'b,', 'a,', 'c,fail', 'a,', 'b,']
@@ -366,6 +478,41 @@ describeEngines('a running task', (engine) => {
         csvOf(['a,1', 'b,1', 'c,1', 'a,2', 'b,2', 'hold,1', 'a,3', 'c,2', 'a,4'], 'name,times'),
       )
       expect(await notesOf()).toEqual({})
+    })
+
+    it('tells what its rows would charge, each counted once whichever process judged it', async () => {
+      await world.configure({ rows_at_once: 2 })
+      const pricing: Foresight<number> = {
+        add: async (sum = 0, sets) => sum + sets.length,
+        priced: async (sum = 0) => [
+          { account_id: account.id, name: 'Payer', today: sum, recurring: 0, invoices: [] },
+        ],
+      }
+      const pricedActionsOf = (store: Process['store']) =>
+        actionsOf(store).map((action) =>
+          action.input === 'csv' ? { ...action, foresight: pricing } : action,
+        )
+      const first = world.process(pricedActionsOf)
+      const second = world.process(pricedActionsOf)
+      await process.stop()
+      process = second
+      first.start()
+      let release = () => {}
+      gate = (names) => {
+        if (names.includes('hold')) return new Promise<void>((resolve) => (release = resolve))
+      }
+      const rows = ['a', 'bad', 'b', 'a', 'hold', 'c', 'd']
+      const id = await operate(first, account).begin(csvOf(rows), { dryRun: true })
+      await eventually(() => calls.flat().includes('hold'), Boolean)
+      const leaving = first.stop()
+      release()
+      await leaving
+      gate = () => {}
+      second.start()
+      const charges = [{ account_id: account.id, name: 'Payer', today: 6, recurring: 0, invoices: [] }]
+      expect(await operate(second, account).ended(id)).toMatchObject({ success_count: 6, charges })
+      const real = await operate(second, account).begin(csvOf(rows))
+      expect(await operate(second, account).ended(real)).not.toHaveProperty('charges')
     })
   })
 
@@ -435,6 +582,30 @@ describeEngines('a running task', (engine) => {
       expect(await second.ended(id)).toMatchObject({ status: 'success', success_count: 10 })
       expect(await second.output(id)).toBe(csvOf(lines, 'number'))
       expect(calls.flat()).toEqual(['0', '1', '2', '3', '4', '5', '5', '6', '7', '8', '9'])
+    })
+
+    it('goes on behind the last part when it was stopped, as it was asked for', async () => {
+      const told = counting({ settle: () => ({ asked: calls.length }), parameters: { after: 'Never given' } })
+      let release = () => {}
+      gate = ([name]) => {
+        if (name === '5') return new Promise<void>((resolve) => (release = resolve))
+      }
+      const counter = begin(told)
+      const id = await counter.begin(undefined, order)
+      await eventually(
+        () => calls.length,
+        (count) => count === 6,
+      )
+      await counter.halt(id)
+      release()
+      gate = () => {}
+      const next = await counter.continue(id)
+      expect(await counter.view(next)).toMatchObject({ parameters: { asked: 0 }, continuation_of: id })
+      await counter.start(next)
+      expect(await counter.ended(next)).toMatchObject({ status: 'success', success_count: 5 })
+      expect((await counter.output(id)) + (await counter.output(next)).replace('number\r\n', '')).toBe(
+        csvOf([...lines.slice(0, 5).map((line) => `${line},`), ...lines.slice(5)], 'number,never'),
+      )
     })
 
     it.each([

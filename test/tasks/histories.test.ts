@@ -15,7 +15,7 @@ const input = {
 
 type Outcome = keyof typeof input
 
-const operations = ['start', 'halt', 'remove', 'retry', 'finish'] as const
+const operations = ['start', 'halt', 'remove', 'retry', 'continue', 'finish'] as const
 type Operation = (typeof operations)[number]
 
 const allowed: Record<Exclude<Operation, 'finish'>, readonly State[]> = {
@@ -23,6 +23,7 @@ const allowed: Record<Exclude<Operation, 'finish'>, readonly State[]> = {
   halt: ['executing'],
   remove: ['pending', 'stopped', 'success', 'partial', 'failure'],
   retry: ['partial', 'failure'],
+  continue: ['stopped'],
 }
 
 const reasonFor = (operation: Operation, state: State) => {
@@ -34,6 +35,7 @@ const reasonFor = (operation: Operation, state: State) => {
     start: 'task already started',
     halt: 'task is not running',
     remove: 'task is running',
+    continue: 'task was not stopped',
     finish: '',
   }[operation]
 }

@@ -1,7 +1,6 @@
 import { on } from '../../storage/signal.ts'
 import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
-import { migrationFailures } from './failures.ts'
 import { createMigrations } from './operations.ts'
 import { migrationRoutes } from './routes.ts'
 
@@ -9,7 +8,6 @@ import { migrationRoutes } from './routes.ts'
 export const migrationsArea = area({
   name: 'migrations',
   collects: ['migrations'],
-  failures: migrationFailures,
   create(tools, _needs, collected) {
     const migrations = createMigrations({ ...tools, ...collected })
     return {

@@ -3,7 +3,7 @@ import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import type { Leases } from '../../jobs/leases.ts'
 import { createWorkers } from '../../jobs/long-work/workers.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
@@ -47,6 +47,16 @@ const mostIds = 1000
 const mostFailures = 100
 // Runs take turns, so that a short one does not wait for a long one to end.
 const turnMs = 300
+
+const notNow = () =>
+  invalid({
+    migration: {
+      failed: { message: 'Field perform_migration must be now', error: 'invalid action time', target: 'now' },
+    },
+  })
+
+const notKnown = () =>
+  invalid({ migration: { invalid: { message: 'There is no such migration', migration: 'not found' } } })
 
 export type Migrations = ReturnType<typeof createMigrations>
 
@@ -163,8 +173,8 @@ export const createMigrations = ({ store, leases, rounds, node, log, migrations 
 
     /** Has it performed. Answers when that is done, or after two seconds with how far it is. */
     async perform(order: Order) {
-      if (order.moment !== 'now') throw failure('migration_failed', { error: 'invalid action time' })
-      if (!known.has(order.id)) throw failure('migration_invalid', {})
+      if (order.moment !== 'now') throw notNow()
+      if (!known.has(order.id)) throw notKnown()
       const entered = await enter(order)
       if (!entered) throw failure('bad_identifier', { cause: order.account.id })
       const run = await awaited(entered)

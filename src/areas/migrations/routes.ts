@@ -31,7 +31,7 @@ export const migrationRoutes = (migrations: Migrations): Route[] => [
     allow: accountAdmin,
     body: MigrationOrder,
     answers: MigrationAnswer,
-    fails: ['migration_failed', 'migration_invalid', 'datastore_conflict'],
+    fails: ['datastore_conflict'],
     async run({ actor, author, account, path, request }) {
       const order = { actor, author, account, id: path.migration_id, reach: reachIn(request) }
       const { isDone, data } = await migrations.perform({

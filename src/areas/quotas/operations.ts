@@ -1,7 +1,7 @@
 import { accountKind } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { type ChangeSet, systemScope } from '../../storage/change-set.ts'
+import { type ChangeSet, systemScope, type Transfer } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import { bytesAbove, isCounted, type QuotaRules, quotasOf } from './rules.ts'
 import { createQuotaStore } from './store.ts'
@@ -53,13 +53,23 @@ export const createQuotas = ({ store, settings }: Tools) => {
     }
   }
 
-  /** Whoever stands on top of all is not asked. */
-  const judgeAccount = async (tree: readonly string[], rules: QuotaRules) => {
-    for (const id of tree.slice(1)) {
+  const requireRoomBelow = async (ids: readonly string[], coming: number, rules: QuotaRules) => {
+    for (const id of ids) {
       const limit = quotasOf(rules, id).subAccounts
       const above = await records.find(id, accountKind, id)
-      if (above && above.tally >= limit) throw failure('quota_exceeded', { what: accountKind, limit })
+      if (above && above.tally + coming > limit) throw failure('quota_exceeded', { what: accountKind, limit })
     }
+  }
+
+  /** Whoever stands on top of all is not asked. */
+  const judgeAccount = (tree: readonly string[], rules: QuotaRules) =>
+    requireRoomBelow(tree.slice(1), 1, rules)
+
+  /** An account that moves comes with all below it, to those who did not stand above it before. */
+  const judgeTransfer = async ({ accountId, from, to = [] }: Transfer, rules: QuotaRules) => {
+    const below = (await records.find(accountId, accountKind, accountId))?.tally ?? 0
+    const others = to.slice(1).filter((id) => !from.includes(id))
+    await requireRoomBelow(others, 1 + below, rules)
   }
 
   const judgeFiles = async (filed: ChangeSet['filed'], rules: QuotaRules) => {
@@ -74,18 +84,19 @@ export const createQuotas = ({ store, settings }: Tools) => {
   const judge = async (sets: readonly ChangeSet[]) => {
     const rules = await settings.of('quotas')
     for (const set of sets) judgeSizes(set, rules)
-    for (const { born, newcomers, filed } of sets) {
+    for (const { born, newcomers, filed, transfers } of sets) {
       // The place of an account is below others: what it has itself is no account.
       const others = newcomers.size === 0 ? born : born.filter(({ kind }) => kind !== accountKind)
       if (others.length > 0) await judgeBirths(others, newcomers, rules)
       for (const { tree } of newcomers.values()) await judgeAccount(tree, rules)
+      for (const transfer of transfers) await judgeTransfer(transfer, rules)
       if (filed.length > 0) await judgeFiles(filed, rules)
     }
   }
 
   const gate: Gate = async (sets, write) => {
     if (sets.some(({ kept }) => kept.length > 0)) await judge(sets)
-    return write()
+    return write(sets)
   }
 
   return {

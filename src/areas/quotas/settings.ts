@@ -1,25 +1,27 @@
 import { Type } from 'typebox'
-import { section } from '../../settings/keys.ts'
+import { section, unit } from '../../settings/keys.ts'
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
-const bytes = (description: string) => Type.Integer({ minimum: 0, description })
+const count = (what: string, description: string) => Type.Integer({ minimum: 0, ...unit(what), description })
+const bytes = (description: string) => Type.Integer({ minimum: 0, ...unit('bytes'), description })
 
-const counts = (description: string) => Type.Record(Type.String({ maxLength: 64 }), count(description))
+const counts = (description: string) =>
+  Type.Record(Type.String({ maxLength: 64 }), count('records', 'Records of this kind'), { description })
 
 /** What an account may have. */
 const keys = {
-  records: count('Records of one kind that an account may have'),
+  records: count('records', 'Records of one kind that an account may have'),
   records_of_kind: counts('The same for one kind: device, user, alert, number, task and the like'),
-  sub_accounts: count('Accounts below one'),
+  sub_accounts: count('accounts', 'Accounts below one, at whatever depth'),
   file_bytes: bytes('Of logos, icons, texts and photos together'),
   task_input_bytes: bytes('Of the inputs of all tasks that an account keeps'),
 }
 
-const quotas = section({
+const quotas = section('What accounts may have; whatever would pass one is refused', {
   record_bytes: Type.Integer({
     minimum: 1000,
     maximum: 16_000_000,
     default: 1_000_000,
+    ...unit('bytes'),
     description: 'JSON text of a record, of whatever kind and whoever writes it',
   }),
   records: { ...keys.records, default: 100_000 },

@@ -61,7 +61,8 @@ export type RowResult<State = unknown> =
 
 /** For whom a task works. Read anew for each batch. */
 export interface TaskContext {
-  taskId: string
+  /** Names a row, by its number, for those outside: the same in a task that goes on where this one was stopped. */
+  idOfRow(number: number): string
   /** The account that the task belongs to. */
   account: AccountRecord
   /** Who made the task; it runs with their rights. */
@@ -70,8 +71,28 @@ export interface TaskContext {
   author: Author
   /** Nothing outside of the store may be touched either. */
   dryRun: boolean
+  /** Whoever started the task agreed to what its rows cost. */
+  acceptsCharges: boolean
   /** What `settle` made of the parameters. */
   parameters: Json
+}
+
+/** What one account would pay. Money in dollars. */
+export interface ForeseenCharge {
+  account_id: string
+  name: string
+  /** Due at once; negative: given back. */
+  today: number
+  /** By how much the monthly bill rises; negative: falls. */
+  recurring: number
+  invoices: readonly unknown[]
+}
+
+/** Tells what changes would cost that nobody writes: gathers bit by bit, and prices all of it in the end. */
+export interface Foresight<Gathered = unknown> {
+  /** What was gathered before, and what some more change sets move. Kept as JSON, of a size that rows do not add to. */
+  add(gathered: Gathered | undefined, sets: readonly ChangeSet[]): Promise<Gathered>
+  priced(gathered: Gathered | undefined): Promise<ForeseenCharge[]>
 }
 
 interface Definition {
@@ -95,6 +116,8 @@ export interface InputAction<State = unknown> extends Definition {
   openPrefix?: string
   /** Whether a cell that is not empty is good. Rows with bad ones fail with `bad field(s) X Y` and never get to `run`. */
   verifiers?: Readonly<Record<string, (cell: string) => boolean>>
+  /** Where what rows change may cost something: a dry run tells what, and whoever starts such a task may refuse to pay. */
+  foresight?: Foresight
   /** `input`: the header of the input and `error`. Else the whole header, `error` included if wanted. */
   output: 'input' | readonly string[]
   /** What the row is about, a number say: rows of the same key never come in one `run`. */

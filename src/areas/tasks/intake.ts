@@ -5,6 +5,7 @@ import { plainCsvLine } from '../../lib/csv.ts'
 import { CsvMistake, type CsvRecord, createCsvParser } from '../../lib/csv-parse.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { createUtf8Lines, NotUtf8 } from '../../lib/utf8-lines.ts'
 
 /** What an input turned out to be. */
 export interface Intake {
@@ -95,11 +96,11 @@ const createCutter = (keep: (part: Part) => Promise<void>) => {
   }
 }
 
-const parsed = (parse: () => CsvRecord[]) => {
+const parsed = <T>(parse: () => T): T => {
   try {
     return parse()
   } catch (error) {
-    if (!(error instanceof CsvMistake)) throw error
+    if (!(error instanceof CsvMistake || error instanceof NotUtf8)) throw error
     throw badFormat(`The CSV is malformed and cannot be processed: ${error.message}`)
   }
 }
@@ -107,15 +108,18 @@ const parsed = (parse: () => CsvRecord[]) => {
 /** Reads an input to its end. Throws at the first thing that makes it no input at all. */
 export const takeIn = async (chunks: AsyncIterable<Uint8Array>, wishes: Wishes): Promise<Intake> => {
   const parser = createCsvParser()
+  const lines = createUtf8Lines()
   const judge = createJudge(wishes)
   const cutter = wishes.keep && createCutter(wishes.keep)
   for await (const chunk of chunks) {
     cutter?.add(chunk)
+    parsed(() => lines.push(chunk))
     const records = parsed(() => parser.push(chunk))
     for (const record of records) judge.take(record)
     const last = records.at(-1)
     if (last) await cutter?.rowsEnd(last.end, judge.rows())
   }
+  parsed(lines.end)
   for (const record of parsed(() => parser.end())) judge.take(record)
   const intake = judge.finish()
   await cutter?.finish(judge.rows())

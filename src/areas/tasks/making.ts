@@ -35,10 +35,17 @@ export interface TaskOrder {
   parameter(name: string): unknown
 }
 
-/** A task whose failed rows make a new one. */
-interface Origin {
+/** A task of whose rows a new one is made. */
+export interface Origin {
   task: TaskRecord
-  failedCount: number
+  /** `retry`: of those that failed; `continue`: of those that it never reached. */
+  how: 'retry' | 'continue'
+  /** How many they are; undefined for a task without input. */
+  rowCount: number | undefined
+  /** Rows before them, and whose first they were. */
+  rowsBefore?: { taskId: string; count: number }
+  /** Where one without input goes on. */
+  position?: string | undefined
 }
 
 interface Tools {
@@ -56,6 +63,8 @@ interface Made {
   parameters: Json | undefined
   origin: Origin | undefined
 }
+
+const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
 
 const invalidRequest = (data: Json) => failure('invalid_request', { data })
 
@@ -132,13 +141,14 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
           ...(intake ? { total_count: intake.rowCount } : {}),
           csvs: intake ? ['in.csv'] : [],
           ...(dryRun ? { dry_run: true } : {}),
-          ...(origin ? { retry_of: origin.task.id } : {}),
+          ...(origin ? { [originFields[origin.how]]: origin.task.id } : {}),
           ...(parameters ? { parameters } : {}),
         },
         hidden: {
           author,
           authMethod: actor.method,
           ...(actor.user ? { authUserId: actor.user.id } : {}),
+          ...(origin?.rowsBefore ? { rowsBefore: origin.rowsBefore } : {}),
           ...(intake ? { header: intake.header } : {}),
           columns: outputColumns(action, intake?.header ?? []),
         },
@@ -164,25 +174,26 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     const { account, actor, author, input } = order
     const known = find(category, name)
     // Before the input: nobody sends it for nothing.
-    if (known && !known.allow.allows(actor, account, { account_id: account.id }))
-      throw failure('forbidden', {})
+    if (known && !known.allow.allows(actor, account, { account_id: account.id })) {
+      throw failure('forbidden', { cause: `tasks of this kind may be made by: ${known.allow.name}` })
+    }
     const intake = await receive(input, known, key)
     const action = requireKnown(known, category, name)
     requireSound(action, input, intake)
-    if (origin && intake?.rowCount !== origin.failedCount) {
-      throw failure('bad_identifier', { cause: origin.task.id, reason: refusalReasons.retry })
+    if (origin && intake?.rowCount !== origin.rowCount) {
+      throw failure('bad_identifier', { cause: origin.task.id, reason: refusalReasons[origin.how] })
     }
-    const parameters = await settle(action, order)
+    const parameters = origin ? origin.task.doc.parameters : await settle(action, order)
     const task = draft(order, action, { key, intake, parameters, origin })
     const set = new ChangeSet(author)
     requireRecord(set, holderOf(account))
     if (origin) requireRecord(set, holderOf(origin.task))
-    store.insert(set, task, intake !== undefined)
+    store.insert(set, task, { hasInput: intake !== undefined, position: origin?.position })
     await base.commit(set)
     return task
   }
 
-  /** The task as it is stored. `origin`: the one whose failed rows it is made of. */
+  /** The task as it is stored. `origin`: the one of whose rows it is made. */
   return async (order: TaskOrder, origin?: Origin): Promise<TaskRecord> => {
     const key = { accountId: order.account.id, id: newId(clock.now()) }
     try {

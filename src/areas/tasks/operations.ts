@@ -1,7 +1,10 @@
+import { type Actor, accountKind } from '../../auth/identity.ts'
+import { accountMember } from '../../auth/policies.ts'
 import type { Leases } from '../../jobs/leases.ts'
 import type { Run, RunKey, RunState } from '../../jobs/long-work/store.ts'
 import { createWorkers } from '../../jobs/long-work/workers.ts'
 import type { Rounds } from '../../jobs/rounds.ts'
+import { plainCsvLine } from '../../lib/csv.ts'
 import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import type { Log } from '../../lib/log.ts'
@@ -12,15 +15,18 @@ import type { Store } from '../../storage/store.ts'
 import type { Quotas } from '../quotas/operations.ts'
 import type { TaskAction, TaskReader } from './actions.ts'
 import { csvOf } from './intake.ts'
-import { createMaker, type TaskOrder } from './making.ts'
+import { createMaker, type Origin, type TaskOrder } from './making.ts'
 import { inputBytes, outputText, shownColumns } from './output.ts'
 import { helpText, isPossible, refusalReasons, secondsLeft } from './rules.ts'
+import { inputRows } from './running/input-rows.ts'
 import { createTeller } from './running/notice.ts'
 import { createRunner } from './running/runner.ts'
 import { createTaskStore, type TaskRecord } from './store.ts'
 
 export type {
   Cells,
+  ForeseenCharge,
+  Foresight,
   InputAction,
   OutputAction,
   OutputPart,
@@ -47,11 +53,16 @@ interface Tools {
   actions: readonly TaskAction[]
 }
 
+/** By whom, and for whom, a task is made of the rows of another. */
+type Remake = Pick<TaskOrder, 'actor' | 'author' | 'account'>
+
 /** What `metadata` tells of a task. */
 export type TaskView = Record<string, unknown>
 
 const dayMs = 86_400_000
 const removedAtOnce = 50
+
+const takenOver = 'another task does these rows'
 
 const retentionAuthor: Author = { requestId: 'task-retention' }
 
@@ -80,9 +91,9 @@ export const createTasks = (tools: Tools) => {
   const make = createMaker({ base, store, actions, find, ...tools.quotas })
 
   /** The counters of a task that has not ended by itself are those of its run. */
-  const viewOf = ({ id, created, doc }: TaskRecord, run: Run | undefined): TaskView => {
+  const viewOf = ({ id, created, doc }: TaskRecord, run: Run | undefined, pauseMs: number): TaskView => {
     const counted = run && (doc.status === 'executing' || doc.status === 'stopped')
-    const progress = run && { total: doc.total_count, done: run.done, workedMs: run.workedMs }
+    const progress = run && { total: doc.total_count, done: run.done, workedMs: run.workedMs, pauseMs }
     return {
       id,
       ...doc,
@@ -93,21 +104,75 @@ export const createTasks = (tools: Tools) => {
     }
   }
 
-  const view = async (task: TaskRecord) => viewOf(task, await runs.run(task))
+  const pauseMs = async () => (await settings.of('tasks')).wait_after_row_ms
 
-  const refuse = (task: TaskRecord, operation: keyof typeof refusalReasons) =>
-    failure('bad_identifier', { cause: task.id, reason: refusalReasons[operation] })
+  const view = async (task: TaskRecord) => viewOf(task, await runs.run(task), await pauseMs())
+
+  /** What a dry run would charge to those whom a reader may see. */
+  const chargesFor = async (task: TaskRecord, reader: Actor) => {
+    const charges = task.doc.dry_run ? await store.charges(task) : undefined
+    if (!charges) return {}
+    const payers = await Promise.all(
+      charges.map(({ account_id: id }) => base.records.find(id, accountKind, id)),
+    )
+    return { charges: charges.filter((_, at) => accountMember.allows(reader, payers[at], {})) }
+  }
+
+  const viewFor = async (task: TaskRecord, reader: Actor): Promise<TaskView> => ({
+    ...(await view(task)),
+    ...(await chargesFor(task, reader)),
+  })
+
+  const refuse = ({ id }: TaskRecord, reason: string) => failure('bad_identifier', { cause: id, reason })
 
   const requirePossible = (task: TaskRecord, operation: keyof typeof refusalReasons) => {
-    if (!isPossible(operation, task.doc.status)) throw refuse(task, operation)
+    if (!isPossible(operation, task.doc.status)) throw refuse(task, refusalReasons[operation])
   }
 
   const failedRows = async function* (task: TaskRecord) {
     for await (const { content } of runs.parts.read(task, 'failed')) yield content
   }
 
+  /** The rows of an input behind the first so many, as they came. */
+  const rowsBehind = async function* (task: TaskRecord, count: number) {
+    const rows = inputRows(store, task, { key: () => '' }, count + 1)
+    for await (const { values } of rows) yield Buffer.from(plainCsvLine(values))
+  }
+
+  /** A new task from rows of another one, of the same kind and as dry unless `dryRun` says otherwise. */
+  const remake = async (origin: Origin, rows: AsyncIterable<Buffer>, by: Remake, dryRun?: boolean) => {
+    const { doc, hidden } = origin.task
+    const made = await make(
+      {
+        ...by,
+        category: doc.category,
+        action: doc.action,
+        fileName: doc.file_name,
+        input: hidden.header ? { kind: 'csv', chunks: csvOf(hidden.header, rows) } : { kind: 'none' },
+        dryRun: dryRun ?? doc.dry_run === true,
+        parameter: () => undefined,
+      },
+      origin,
+    )
+    return view(made)
+  }
+
+  /** Adds to a task's start that nobody else does these rows. Nothing is known of a stopped task that was deleted. */
+  const takeRowsOver = async (set: ChangeSet, { id, accountId, doc }: TaskRecord) => {
+    const stopped = doc.continuation_of && (await tasks.find(accountId, doc.continuation_of))
+    if (!stopped) return
+    if (stopped.doc.continued_by) throw failure('bad_identifier', { cause: id, reason: takenOver })
+    tasks.replace(set, stopped, tasks.revise(stopped, { doc: { ...stopped.doc, continued_by: id } }))
+  }
+
   const actionOf = ({ doc: { category, action } }: TaskRecord) =>
     actions.find((one) => one.category === category && one.action === action)
+
+  /** Whether what the task does may cost something. */
+  const isPriced = (task: TaskRecord) => {
+    const known = actionOf(task)
+    return !task.doc.dry_run && known?.input === 'csv' && known.foresight !== undefined
+  }
 
   const hiddenFrom = async (task: TaskRecord, reader: TaskReader) => {
     const known = actionOf(task)
@@ -118,7 +183,9 @@ export const createTasks = (tools: Tools) => {
     const missing = failure('bad_identifier', { cause: task.id })
     if (!task.doc.csvs.includes(name)) throw missing
     if (actionOf(task)?.readers?.allows(reader.actor, reader.account, {}) === false)
-      throw failure('forbidden', {})
+      throw failure('forbidden', {
+        cause: 'the files of this task are read by those who may make such a task',
+      })
     if (name === 'in.csv') return inputBytes(runs.parts.read(task, 'in.csv'))
     const run = await runs.run(task)
     if (!run) throw missing
@@ -156,7 +223,9 @@ export const createTasks = (tools: Tools) => {
     page: tasks.page,
     rounds: [...workers.rounds, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
     stop: workers.stop,
-    view,
+
+    /** The task as one reader sees it. */
+    view: viewFor,
 
     /** Adds the removal of what an account's tasks have beside their records: part of the account's removal. */
     async removeWith(set: ChangeSet, { accountId }: Pick<ClaimHolder, 'accountId'>) {
@@ -170,7 +239,9 @@ export const createTasks = (tools: Tools) => {
       )
       if (asked.length === 0 || (action && !category))
         throw failure('invalid_request', { data: { message: 'invalid request' } })
-      return { tasks: helpText(asked) }
+      const help = helpText(asked)
+      // What was asked for by both names stands by its own as well.
+      return { tasks: category && action ? { ...help, ...help[category] } : help }
     },
 
     /** The task, or the 404 that lists the missing id. */
@@ -180,53 +251,68 @@ export const createTasks = (tools: Tools) => {
       return task
     },
 
+    /** The task that is to be started, stopped or done again, or the 404 that says why it cannot be. */
+    async toOperate(accountId: string, id: string): Promise<TaskRecord> {
+      const task = await tasks.find(accountId, id)
+      if (!task) throw failure('bad_identifier', { cause: id, reason: 'task not found' })
+      return task
+    },
+
     /** The views of some tasks of one account, in their order. */
     async views(page: readonly TaskRecord[]): Promise<TaskView[]> {
       const ids = page.map(({ id }) => id).sort()
       const [first, lowest, highest] = [page[0], ids[0], ids.at(-1)]
       if (!first || !lowest || !highest) return []
       const found = await runs.runsBetween(first.accountId, lowest, highest)
-      return page.map((task) => viewOf(task, found.get(task.id)))
+      const pause = await pauseMs()
+      return page.map((task) => viewOf(task, found.get(task.id), pause))
     },
 
     make: async (order: TaskOrder) => view(await make(order)),
 
     /** A new task from the failed rows of one that has ended. A dry run stays one unless `dryRun` says otherwise. */
-    async retry(task: TaskRecord, order: Pick<TaskOrder, 'actor' | 'author' | 'account'>, dryRun?: boolean) {
+    async retry(task: TaskRecord, by: Remake, dryRun?: boolean) {
       requirePossible(task, 'retry')
-      const { category, action, file_name: fileName } = task.doc
       const run = await runs.run(task)
-      const failedCount = task.hidden.header ? (run?.failed ?? 0) : 0
-      if (failedCount === 0) {
-        throw failure('bad_identifier', { cause: task.id, reason: 'task has no failed rows' })
-      }
-      const made = await make(
-        {
-          ...order,
-          category,
-          action,
-          fileName,
-          input: { kind: 'csv', chunks: csvOf(task.hidden.header ?? [], failedRows(task)) },
-          dryRun: dryRun ?? task.doc.dry_run === true,
-          parameter: () => undefined,
-        },
-        { task, failedCount },
-      )
-      return view(made)
+      const rowCount = task.hidden.header ? (run?.failed ?? 0) : 0
+      if (rowCount === 0) throw refuse(task, 'task has no failed rows')
+      return remake({ task, how: 'retry', rowCount }, failedRows(task), by, dryRun)
     },
 
-    /** Lets the task run: a process with room for it takes it up. */
-    async start(author: Author, task: TaskRecord): Promise<TaskView> {
+    /** A new task from the rows that a stopped one never reached; without input, from where its output ends. */
+    async continue(task: TaskRecord, by: Remake) {
+      requirePossible(task, 'continue')
+      const { done = 0, position } = (await runs.run(task)) ?? {}
+      const { rowsBefore: before = { taskId: task.id, count: 0 } } = task.hidden
+      const rowCount = task.doc.total_count === undefined ? undefined : task.doc.total_count - done
+      if (rowCount === 0) throw refuse(task, 'task has reached all of its rows')
+      const rowsBefore = { ...before, count: before.count + done }
+      const origin: Origin = { task, how: 'continue', rowCount, rowsBefore, position }
+      return remake(origin, rowsBehind(task, done), by)
+    },
+
+    /**
+     * Lets the task run: a process with room for it takes it up. That agrees to what its rows cost, unless `acceptsCharges`
+     * says otherwise: then those fail that charge the account which made the task.
+     */
+    async start(author: Author, task: TaskRecord, acceptsCharges = true): Promise<TaskView> {
       requirePossible(task, 'start')
-      const doc = { ...task.doc, status: 'executing' as const, start_timestamp: gregorianNow(clock), node }
+      const doc = {
+        ...task.doc,
+        status: 'executing' as const,
+        start_timestamp: gregorianNow(clock),
+        node,
+        ...(isPriced(task) ? { accept_charges: acceptsCharges } : {}),
+      }
       const { authAccountId: accountId, authUserId: userId } = author
       const starter = accountId && userId ? { starter: { accountId, userId } } : {}
       const after = tasks.revise(task, { doc, hidden: { ...task.hidden, ...starter } })
       const set = new ChangeSet(author)
       store.move(set, task, after, 'pending', 'executing')
+      await takeRowsOver(set, task)
       await base.commit(set)
       workers.wake()
-      return viewOf(after, undefined)
+      return viewOf(after, undefined, 0)
     },
 
     /** Ends a task. When this resolves no further row happens, whichever process works on it. */
@@ -245,9 +331,9 @@ export const createTasks = (tools: Tools) => {
       return view(after)
     },
 
-    async remove(author: Author, task: TaskRecord): Promise<TaskView> {
+    async remove(author: Author, task: TaskRecord, by: Actor): Promise<TaskView> {
       requirePossible(task, 'remove')
-      const last = await view(task)
+      const last = await viewFor(task, by)
       const set = new ChangeSet(author)
       store.remove(set, task, task.doc.status === 'pending' ? 'pending' : 'ended')
       await base.commit(set)

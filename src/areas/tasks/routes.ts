@@ -77,10 +77,13 @@ const collectionRoutes = (tasks: Tasks): Route[] => [
   }),
 ]
 
-interface Reading {
+interface Asking {
   path: object
   account: AccountRecord
   actor: Actor
+}
+
+interface Reading extends Asking {
   subject: TaskRecord
 }
 
@@ -92,8 +95,9 @@ const routesBelow = <const Root extends string>(
 ): Route[] => {
   const oneTask = `${root}/{task_id}` as const
 
-  const subject = (call: { path: object; account: AccountRecord; actor: Actor }) =>
-    tasks.get(accountOf(call).id, (call.path as { task_id: string }).task_id)
+  const taskIdOf = ({ path }: Asking) => (path as { task_id: string }).task_id
+  const subject = (call: Asking) => tasks.get(accountOf(call).id, taskIdOf(call))
+  const operated = (call: Asking) => tasks.toOperate(accountOf(call).id, taskIdOf(call))
 
   const csvOf = async (call: Reading, name: string) => {
     const { subject: task, actor } = call
@@ -112,6 +116,7 @@ const routesBelow = <const Root extends string>(
     })
 
   const aboutOne = { allow: own, subject, answers: NoData }
+  const operatingOne = { allow: own, subject: operated, answers: NoData }
 
   return [
     put(root, {
@@ -154,32 +159,34 @@ const routesBelow = <const Root extends string>(
       acceptsAnything: true,
       fails: ['bad_identifier_list'],
       run: async (call) => {
-        const { subject: task, request, query } = call
+        const { subject: task, request, query, actor } = call
         const name = query.get('csv_name') || undefined
         const isOpen = [undefined, '*/*'].includes(request.header('accept')) && !query.get('accept')
         if (request.accepts !== 'application/json' || (name && isOpen)) return csvOf(call, name ?? 'out.csv')
-        return told(await tasks.view(task), task)
+        return told(await tasks.view(task, actor), task)
       },
     }),
     patch(oneTask, {
       summary: 'Start a task',
-      ...aboutOne,
-      fails: ['bad_identifier_list'],
-      run: async ({ author, subject: task }) =>
-        new Answer({ data: {}, metadata: await tasks.start(author, task) }),
+      ...operatingOne,
+      query: { accept_charges: 'false: rows fail that would charge the account whose token made the task' },
+      run: async ({ author, subject: task, request }) => {
+        const agreement = request.value('accept_charges')
+        const refuses = agreement !== undefined && agreement !== '' && !isTrue(agreement)
+        return new Answer({ data: {}, metadata: await tasks.start(author, task, !refuses) })
+      },
     }),
     patch(`${oneTask}/stop`, {
       summary: 'Stop a task: no further row happens',
-      ...aboutOne,
-      fails: ['bad_identifier_list'],
+      ...operatingOne,
       run: async ({ author, subject: task }) =>
-        new Answer({ data: {}, metadata: await tasks.halt(author, task) }),
+        new Answer({ data: {}, metadata: await tasks.halt(author, task), pageSize: 1 }),
     }),
     put(`${oneTask}/retry`, {
       summary: 'Make a new task from the failed rows of one that has ended',
-      ...aboutOne,
+      ...operatingOne,
       query: { dry_run: 'true or false; as the old task unless given' },
-      fails: ['bad_identifier_list', 'invalid_request'],
+      fails: ['invalid_request'],
       run: async (call) => {
         const { subject: task, actor, author, request } = call
         const account = accountOf(call)
@@ -189,12 +196,22 @@ const routesBelow = <const Root extends string>(
         return made(view, account)
       },
     }),
+    put(`${oneTask}/continue`, {
+      summary: 'Make a new task from the rows that a stopped one never reached',
+      ...operatingOne,
+      fails: ['invalid_request'],
+      run: async (call) => {
+        const { subject: task, actor, author } = call
+        const account = accountOf(call)
+        return made(await tasks.continue(task, { actor, author, account }), account)
+      },
+    }),
     del(oneTask, {
       summary: 'Delete a task that does not run',
       ...aboutOne,
       fails: ['bad_identifier_list'],
-      run: async ({ author, subject: task }) =>
-        new Answer({ data: {}, metadata: await tasks.remove(author, task) }),
+      run: async ({ author, actor, subject: task }) =>
+        new Answer({ data: {}, metadata: await tasks.remove(author, task, actor) }),
     }),
     get(`${oneTask}/input`, {
       summary: 'Read the input of a task',

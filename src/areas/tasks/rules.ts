@@ -3,13 +3,13 @@ import type { taskStatuses } from './schema.ts'
 
 export type TaskStatus = (typeof taskStatuses)[number]
 
-type Operation = 'start' | 'stop' | 'remove' | 'retry'
+type Operation = 'start' | 'stop' | 'remove' | 'retry' | 'continue'
 
-/** In which states a task can be started, stopped, removed, and made anew from its failed rows. */
+/** In which states a task can be started, stopped, removed, and made anew from its failed rows or from those never reached. */
 const possibleIn: Record<TaskStatus, readonly Operation[]> = {
   pending: ['start', 'remove'],
   executing: ['stop'],
-  stopped: ['remove', 'retry'],
+  stopped: ['remove', 'retry', 'continue'],
   success: ['remove', 'retry'],
   failure: ['remove', 'retry'],
   partial: ['remove', 'retry'],
@@ -23,6 +23,7 @@ export const refusalReasons: Record<Operation, string> = {
   stop: 'task is not running',
   remove: 'task is running',
   retry: 'task is not finished',
+  continue: 'task was not stopped',
 }
 
 interface Counts {
@@ -49,13 +50,30 @@ interface Progress {
   total: number | undefined
   done: number
   workedMs: number
+  /** Behind each row. */
+  pauseMs: number
 }
 
 /** Undefined as long as the pace is not known. */
-export const secondsLeft = ({ total, done, workedMs }: Progress): number | undefined =>
-  total === undefined || done === 0 || workedMs === 0
+export const secondsLeft = ({ total, done, workedMs, pauseMs }: Progress): number | undefined =>
+  total === undefined || done === 0 || workedMs + pauseMs === 0
     ? undefined
-    : Math.ceil(((total - done) * workedMs) / done / 1000)
+    : Math.ceil(((total - done) * (workedMs / done + pauseMs)) / 1000)
+
+const otherSeparator = /[;\t|]/
+
+/** What whoever made a file of unknown columns most likely has to change in it. */
+const hintOn = (unknown: readonly string[], isKnown: (name: string) => boolean) => {
+  const isLine = (name: string) =>
+    otherSeparator.test(name) && name.split(otherSeparator).some((part) => isKnown(bare(part)))
+  if (unknown.some(isLine)) return { message: 'Cells have to be separated by commas' }
+  const misspelt = unknown.find((name) => isKnown(bare(name)))
+  if (misspelt === undefined) return {}
+  return { message: `Column names are in lower case and without spaces: ${bare(misspelt)}, not ${misspelt}` }
+}
+
+/** A column's name as it is most likely meant. */
+const bare = (name: string) => name.trim().toLowerCase().replace(/[ -]/g, '_').replace(/^"|"$/g, '')
 
 /** What is wrong with the columns of an input, by the key it is reported under. */
 export const columnProblems = (
@@ -73,7 +91,7 @@ export const columnProblems = (
   const unknown = has.filter((name) => !isKnown(name))
   return {
     ...(missing.length > 0 ? { missing_mandatory_fields: missing } : {}),
-    ...(unknown.length > 0 ? { unknown_fields: unknown } : {}),
+    ...(unknown.length > 0 ? { unknown_fields: unknown, ...hintOn(unknown, isKnown) } : {}),
     ...(columns ? {} : { expected_content: 'text/csv' }),
   }
 }

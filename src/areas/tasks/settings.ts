@@ -1,17 +1,19 @@
 import { Type } from 'typebox'
-import { section } from '../../settings/keys.ts'
+import { section, unit } from '../../settings/keys.ts'
 
-const tasks = section({
+const tasks = section('Background tasks', {
   max_running: Type.Integer({
     minimum: 0,
     maximum: 100,
     default: 4,
+    ...unit('tasks'),
     description: 'Tasks that this process works on at once; 0: it leaves them to others',
   }),
   rows_at_once: Type.Integer({
     minimum: 1,
     maximum: 1000,
     default: 40,
+    ...unit('rows'),
     description: 'Rows that are done in one transaction; progress is told, and a stop obeyed, between them',
   }),
   keep_days: Type.Integer({

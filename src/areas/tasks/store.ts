@@ -6,6 +6,7 @@ import type { Author, ChangeSet } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import type { ForeseenCharge } from './actions.ts'
 import type { TaskStatus } from './rules.ts'
 
 interface TaskDoc {
@@ -24,7 +25,11 @@ interface TaskDoc {
   failure_count?: number
   csvs: readonly string[]
   dry_run?: true
+  /** Told once a task was started whose rows may cost something. */
+  accept_charges?: boolean
   retry_of?: string
+  continuation_of?: string
+  continued_by?: string
   parameters?: Json
 }
 
@@ -35,6 +40,8 @@ interface TaskHidden {
   authUserId?: string
   /** The user who started it, if a user did. */
   starter?: { accountId: string; userId: string }
+  /** Of a task that goes on where others stopped: the first of them, and how many of its rows come before. */
+  rowsBefore?: { taskId: string; count: number }
   /** Of the input. */
   header?: readonly string[]
   /** Of the output. */
@@ -77,16 +84,36 @@ export const createTaskStore = (store: Store) => {
       return row?.bytes ?? 0
     },
 
-    /** Adds the task, whose input is complete, to a change set. */
-    insert(set: ChangeSet, task: TaskRecord, hasInput: boolean) {
+    /** Adds the task, whose input is complete, to a change set. `position`: where one without input begins. */
+    insert(
+      set: ChangeSet,
+      task: TaskRecord,
+      { hasInput, position }: { hasInput: boolean; position: string | undefined },
+    ) {
       tasks.insert(set, task)
-      set.add(hasInput ? runs.move(task, 'uploading', 'pending') : runs.insert(task, 'pending'))
+      set.add(hasInput ? runs.move(task, 'uploading', 'pending') : runs.insert(task, 'pending', { position }))
     },
 
     /** Adds a change of state, and the record that tells it. */
     move(set: ChangeSet, before: TaskRecord, after: TaskRecord, from: RunState, to: RunState) {
       tasks.replace(set, before, after)
       set.add(runs.move(after, from, to))
+    },
+
+    /** Adds what a dry run would charge, to whomever pays: readers are shown what they may see of it. */
+    keepCharges: (set: ChangeSet, task: RunKey, charges: readonly ForeseenCharge[]) =>
+      set.add(
+        runs.parts.statement(task, 'charges', {
+          number: 0,
+          firstRow: 0,
+          content: Buffer.from(JSON.stringify(charges)),
+        }),
+      ),
+
+    /** Undefined where nothing was found out. */
+    async charges(task: RunKey): Promise<ForeseenCharge[] | undefined> {
+      const { value: part } = await runs.parts.read(task, 'charges').next()
+      return part && JSON.parse(part.content.toString())
     },
 
     /** Adds the removal of a task; its parts go later. */

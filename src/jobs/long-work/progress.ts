@@ -12,7 +12,7 @@ import type { Run, RunStore } from './store.ts'
 export class RunIsOver extends Error {}
 
 /** What some rows amount to. */
-export interface Entry {
+export interface Entry<Detail = never> {
   succeeded: number
   failed: number
   /** By column name. Columns that the run does not have are left out. */
@@ -23,6 +23,8 @@ export interface Entry {
   /** Belongs to the books, and not to anybody's records. */
   statements?: readonly Statement[]
   position?: string | undefined
+  /** Kept from then on in place of what the run had. */
+  detail?: Detail | undefined
   workedMs: number
 }
 
@@ -38,7 +40,7 @@ export interface Progress<Detail = unknown> {
   /** Stores what has to be there before the outside is asked. What follows from the answer is entered later. */
   prepare(changes: readonly ChangeSet[]): Promise<void>
   /** Makes it so, once and for good. Throws RunIsOver when it must not be any more; other failures are of the changes. */
-  enter(entry: Entry): Promise<void>
+  enter(entry: Entry<Detail>): Promise<void>
   /** Adds the end of the run to what tells of it. */
   end(set: ChangeSet): void
 }
@@ -61,7 +63,7 @@ export const createProgress = <Detail>({
 }: Tools<Detail>): Progress<Detail> => {
   let run = start
 
-  const partStatements = (entry: Entry): Statement[] => {
+  const partStatements = (entry: Pick<Entry, 'output' | 'failedRows'>): Statement[] => {
     const statements: Statement[] = []
     if (entry.output.length > 0) {
       const content = entry.output.map((row) => csvLine(columns.map((name) => row[name]))).join('')
@@ -76,12 +78,13 @@ export const createProgress = <Detail>({
     return statements
   }
 
-  const runAfter = (entry: Entry): Run<Detail> => ({
+  const runAfter = (entry: Entry<Detail>): Run<Detail> => ({
     ...run,
     done: run.done + entry.succeeded + entry.failed,
     succeeded: run.succeeded + entry.succeeded,
     failed: run.failed + entry.failed,
     position: entry.position ?? run.position,
+    detail: entry.detail ?? run.detail,
     outParts: run.outParts + (entry.output.length > 0 ? 1 : 0),
     failedParts: run.failedParts + (entry.failedRows.length > 0 ? 1 : 0),
     held: heldAfter(run.held, columns, entry.output),

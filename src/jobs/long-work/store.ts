@@ -43,7 +43,7 @@ const tableOf = <Detail>() =>
     /** For each output column `1` when it held a value, else `0`. */
     held: text(),
     workedMs: integer(),
-    /** What was asked for, where no record tells. */
+    /** What belongs to the run and no record tells: what was asked for, what was found on the way. */
     detail: optional(json<Detail>()),
   })
 
@@ -63,7 +63,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
   const keys = runs.pick('accountId', 'id')
   const waitingRuns = runs.pick('accountId', 'id', 'since')
   const insertRun = runs
-    .pick('accountId', 'id', 'kind', 'subject', 'state', 'since', 'detail')
+    .pick('accountId', 'id', 'kind', 'subject', 'state', 'since', 'position', 'detail')
     .insert('ON CONFLICT DO NOTHING')
 
   const run = async ({ accountId, id }: RunKey): Promise<Run<Detail> | undefined> =>
@@ -85,21 +85,24 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       return new Map(runs.list(rows).map((found) => [found.id, found]))
     },
 
-    /** The run that was asked for last: when any is executing, it is this one. */
+    /** The run that is executing, else the one that ended last. Ids of one second do not say which one came first. */
     async latest(accountId: string, subject: string): Promise<Run<Detail> | undefined> {
       return runs.first(
         await all(
           `SELECT ${runs.columns} FROM long_runs
             WHERE account_id = $1 AND kind = $2 AND subject = $3 AND state <> 'removed'
-            ORDER BY account_id DESC, kind DESC, subject DESC, id DESC LIMIT 1`,
+            ORDER BY CASE state WHEN 'executing' THEN 0 ELSE 1 END, since DESC, id DESC LIMIT 1`,
           [accountId, kind, subject],
         ),
       )
     },
 
     /** A new run. A conflict where another one of the subject is executing. */
-    insert: ({ accountId, id }: RunKey, state: RunState, { subject = '', detail }: NewRun<Detail> = {}) =>
-      insertRun({ accountId, id, kind, subject, state, since: clock.now(), detail }, decided),
+    insert: (
+      { accountId, id }: RunKey,
+      state: RunState,
+      { subject = '', position, detail }: NewRun<Detail> = {},
+    ) => insertRun({ accountId, id, kind, subject, state, since: clock.now(), position, detail }, decided),
 
     /** Moves a run from one state to the next; `orElse` when it is in another one. */
     move: (
@@ -153,9 +156,9 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
      * What makes rows done: happens only while the run is executing and stands where `before` says. Together with
      * what the rows change it is done once, and not at all after a stop.
      */
-    advance: (before: Run, after: Run, orElse: () => Failure): Statement => ({
+    advance: (before: Run<Detail>, after: Run<Detail>, orElse: () => Failure): Statement => ({
       sql: `UPDATE long_runs SET done = $6, succeeded = $7, failed = $8, position = $9, out_parts = $10,
-          failed_parts = $11, held = $12, worked_ms = $13
+          failed_parts = $11, held = $12, worked_ms = $13, detail = COALESCE($14, detail)
         WHERE account_id = $1 AND id = $2 AND state = 'executing' AND done = $3 AND out_parts = $4
           AND COALESCE(position, '') = $5`,
       params: [
@@ -172,6 +175,7 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
         after.failedParts,
         after.held,
         after.workedMs,
+        after.detail === before.detail ? null : JSON.stringify(after.detail),
       ],
       expect: { rows: 1, orElse },
     }),
@@ -246,6 +250,8 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
 /** What is said of a run beside its state. */
 interface NewRun<Detail> {
   subject?: string
+  /** Where work without input begins. */
+  position?: string | undefined
   detail?: Detail | undefined
 }
 

@@ -26,12 +26,14 @@ export const contextOf = async (
   const account = await records.find(accountId, accountKind, accountId)
   const actor = await makerOf(records, task)
   if (!account || !actor || !action.allow.allows(actor, account, { account_id: accountId })) return undefined
+  const { taskId, count } = hidden.rowsBefore ?? { taskId: task.id, count: 0 }
   return {
-    taskId: task.id,
+    idOfRow: (number) => `${taskId}-${count + number}`,
     account,
     actor,
     author: hidden.author,
     dryRun: doc.dry_run === true,
+    acceptsCharges: doc.accept_charges !== false,
     parameters: doc.parameters ?? {},
   }
 }

@@ -23,7 +23,7 @@ const cellsOf = (header: readonly string[], values: readonly (string | undefined
 export async function* inputRows(
   store: TaskStore,
   task: TaskRecord,
-  action: InputAction,
+  { key: keyOf }: Pick<InputAction, 'key'>,
   first: number,
 ): AsyncGenerator<InputRow> {
   const header = task.hidden.header ?? []
@@ -33,7 +33,7 @@ export async function* inputRows(
 
   const rowOf = (values: readonly (string | undefined)[], rowNumber: number): InputRow => {
     const cells = cellsOf(header, values)
-    return { number: rowNumber, key: action.key(cells), cells, values }
+    return { number: rowNumber, key: keyOf(cells), cells, values }
   }
 
   for await (const part of parts.read(task, 'in.csv', await parts.numberOfRow(task, first))) {

@@ -107,6 +107,10 @@ const outputOf = (action: InputAction, { row, result }: Verdict): readonly Outpu
   return (output ?? []).map((cells) => ({ ...base, ...cells }))
 }
 
+/** What rows change, were they done. */
+export const changesOf = (verdicts: readonly Verdict[]) =>
+  verdicts.flatMap(({ result }) => result.changes ?? [])
+
 /** What the verdicts amount to. In a dry run nothing changes. */
 export const entryOf = (
   action: InputAction,
@@ -120,7 +124,7 @@ export const entryOf = (
     failed: failed.length,
     output: verdicts.flatMap((verdict) => outputOf(action, verdict)),
     failedRows: failed.map(({ row }) => row.values),
-    changes: dryRun ? [] : verdicts.flatMap(({ result }) => result.changes ?? []),
+    changes: dryRun ? [] : changesOf(verdicts),
     workedMs,
   }
 }

@@ -16,6 +16,7 @@ export const createTeller =
       notice: 'task_finished',
       account,
       to: [user.doc.email],
+      accountOfThose: user.accountId,
       values: {
         'task.id': id,
         'task.category': doc.category,

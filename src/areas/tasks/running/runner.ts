@@ -16,6 +16,7 @@ import { contextOf } from './errand.ts'
 import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
 import {
   changesBefore,
+  changesOf,
   endAll,
   entryOf,
   failedRow,
@@ -121,7 +122,12 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     begunAt: number,
   ) => {
     if (verdicts.length === 0) return
-    await progress.enter(entryOf(action, verdicts, context, Math.max(0, clock.now() - begunAt)))
+    // Kept with the rows: whoever goes on after a crash neither loses nor repeats what they would move.
+    const detail = context.dryRun
+      ? await action.foresight?.add(progress.run.detail, changesOf(verdicts))
+      : undefined
+    const entry = entryOf(action, verdicts, context, Math.max(0, clock.now() - begunAt))
+    await progress.enter({ ...entry, detail })
     overlay.note(verdicts)
   }
 
@@ -298,8 +304,16 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     }
   }
 
+  /** Of a dry run whose rows were judged: what they would charge. */
+  const chargesOf = async ({ doc }: TaskRecord, { run }: Progress, end: End) => {
+    const action = find(doc.category, doc.action)
+    if (!doc.dry_run || end === 'crashed' || action?.input !== 'csv') return undefined
+    return action.foresight?.priced(run.detail)
+  }
+
   const finish = async (task: TaskRecord, progress: Progress, end: End) => {
     const { succeeded, failed } = progress.run
+    const charges = await chargesOf(task, progress, end)
     const counts = end === 'crashed' ? { succeeded: undefined, failed: undefined } : { succeeded, failed }
     const after = store.tasks.revise(task, {
       doc: {
@@ -315,6 +329,7 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     })
     const set = new ChangeSet(task.hidden.author)
     store.tasks.replace(set, task, after)
+    if (charges) store.keepCharges(set, task, charges)
     progress.end(set)
     await tell(set, after)
     await base.commit(set)

@@ -1,9 +1,9 @@
-// Inputs and outputs of runs, in parts of bounded size.
+// Inputs and outputs of runs, in parts of bounded size; what a dry run would charge is one part, of JSON.
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { RunKey } from '../store.ts'
 
-type PartName = 'in.csv' | 'out' | 'failed'
+type PartName = 'in.csv' | 'out' | 'failed' | 'charges'
 
 export interface Part {
   number: number
@@ -37,7 +37,7 @@ export const createPartStore = ({ all, writeUnrecorded }: Store) => ({
     params: [accountId, id, name, part.number, part.firstRow, part.content],
   }),
 
-  /** The parts of a CSV, from the first or from a number on. */
+  /** The parts of a CSV (or of JSON), from the first or from a number on. */
   async *read({ accountId, id }: RunKey, name: PartName, from = 0): AsyncGenerator<Part> {
     for (let next = from; ; ) {
       const [row] = await all<PartRow>(
