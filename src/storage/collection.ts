@@ -71,7 +71,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   if (definition.secrets) sealing.declare(kind, definition.secrets)
 
   const build = (
-    place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'>,
+    place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'> & { tally?: number },
     { doc, hidden }: Content<Doc, Hidden>,
   ): Stored =>
     new StoredRecord<Doc, Hidden>({
@@ -177,6 +177,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
           id: record.id,
           created: record.created,
           modified: gregorianNow(clock),
+          tally: record.tally,
         },
         { doc: record.doc, hidden: record.hidden, ...content },
       ),

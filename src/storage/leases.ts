@@ -3,12 +3,21 @@ import type { Statement } from './db.ts'
 import type { Store } from './store.ts'
 import { integer, json, type RowOf, table, text } from './table.ts'
 
+/** What tells a process from all others of its machine, where the system says it. */
+export interface Birth {
+  boot: string
+  /** Where its number counts. */
+  namespace: string
+  started: string
+}
+
 /** The process that holds a lease. */
 export interface Holder {
   host: string
   pid: number
   /** Another one for every start. */
   process: string
+  birth?: Birth
 }
 
 const leases = table('leases', {

@@ -18,7 +18,7 @@ import {
   verdictOnWrite,
 } from './postgres-link.ts'
 import { makeDurable, makeReadOnly } from './postgres-sessions.ts'
-import { createWorkerLink } from './worker-link.ts'
+import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 
 const channel = 'crosspoint_stale'
 const readLinks = 2
@@ -81,6 +81,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
       links: exportLinks,
       patienceMilliseconds: patienceMilliseconds * scanFactor,
     } satisfies ExporterData,
+    { niceness: longReadNiceness },
   )
   const writer = createWriter({ url, patienceMilliseconds }, processId, announce)
   const fence = createFence(ear)

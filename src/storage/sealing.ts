@@ -60,9 +60,9 @@ export const createSealing = () => {
     return { [key]: sealer.seal(JSON.stringify(value), contextOf(place)) }
   }
 
-  const hasSecrets = ({ kind }: Place, docText: string) => kinds.has(kind) || namesSecret(docText)
-
   const schemaOf = ({ kind, id }: Pick<Place, 'kind' | 'id'>) => kinds.get(kind)?.(id)
+
+  const hasSecrets = (place: Place, docText: string) => namesSecret(docText, schemaOf(place))
 
   return {
     /** The key is there from now on. Before that nothing can be opened, and no secret be stored. */

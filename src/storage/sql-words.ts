@@ -21,6 +21,10 @@ export interface SqlWords {
   padded(number: string, digits: number): string
   /** A whole number in a JSON object that stands as text; NULL when it is not there. */
   integerIn(json: string, key: string): string
+  /** Whether a JSON object that stands as text says `false` under a key. */
+  isFalseIn(json: string, key: string): string
+  /** Whether it says anything under a key but null. */
+  isSaidIn(json: string, key: string): string
   /** What stands behind FROM to join with a JSON list of pairs of texts: rows `pairs.a`, `pairs.b`. */
   pairs(json: string): string
   /** What makes a statement happen once for each of many rows. */
@@ -60,6 +64,8 @@ const sqlite: SqlWords = {
   },
   padded: (number, digits) => `substr('${'0'.repeat(digits)}' || (${number}), -${digits})`,
   integerIn: (json, key) => `CAST(${json} ->> ${quoted(key)} AS INTEGER)`,
+  isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
+  isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
   forEachRow: sqliteForEachRow,
   takeTurn: () => undefined,
@@ -80,6 +86,8 @@ const postgres: SqlWords = {
   httpDate: (seconds) => `to_char(${timestampOf(seconds)}, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')`,
   padded: (number, digits) => `lpad((${number})::text, ${digits}, '0')`,
   integerIn: (json, key) => `(${json}::json ->> ${quoted(key)})::bigint`,
+  isFalseIn: (json, key) => `coalesce(${json}::json ->> ${quoted(key)} = 'false', false)`,
+  isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>
     `(SELECT pair ->> 0 AS a, pair ->> 1 AS b FROM json_array_elements(${json}::json) AS pair) AS pairs`,
   forEachRow: postgresForEachRow,

@@ -21,7 +21,7 @@ import { createPosting } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
-import { createWorkerLink } from './worker-link.ts'
+import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 
 /** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
 const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
@@ -63,11 +63,11 @@ export const openSqlite = (file: string): Database => {
   const queries = new Map<string, Query>()
   const fence = createFence(connection, processId, announce)
   const readerScript = new URL('./sqlite-reader.ts', import.meta.url)
-  const scans = createWorkerLink<Scan, ScanAnswer>(readerScript, { file })
+  const startReader = () =>
+    createWorkerLink<Scan, ScanAnswer>(readerScript, { file }, { niceness: longReadNiceness })
+  const scans = startReader()
   // Exports have threads of their own: a scan does not wait behind them.
-  const exporters = Array.from({ length: exportThreads }, () =>
-    createWorkerLink<Scan, ScanAnswer>(readerScript, { file }),
-  )
+  const exporters = Array.from({ length: exportThreads }, startReader)
   const nextExporter = inTurn(exporters)
   const writer = createWriter(file, processId, announce)
 
@@ -214,8 +214,10 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
   const link = createWorkerLink<Batch, Outcome[]>(
     new URL('./sqlite-writer.ts', import.meta.url),
     { file, processId },
-    () => {
-      texts = new Map()
+    {
+      onStart: () => {
+        texts = new Map()
+      },
     },
   )
 

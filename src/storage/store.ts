@@ -46,9 +46,13 @@ export interface Store {
 
 /**
  * Judges what is to be written, and may add what follows from its judgement; it throws to refuse. `write` does the
- * rest, so that a gate can hold others off until its judgement is stored.
+ * rest, so that a gate can hold others off until its judgement is stored; a gate that lets several commits through at
+ * once hands the change sets of all of them to one `write`, which happens whole or not at all.
  */
-export type Gate = (sets: readonly ChangeSet[], write: () => Promise<void>) => Promise<void>
+export type Gate = (
+  sets: readonly ChangeSet[],
+  write: (sets: readonly ChangeSet[]) => Promise<void>,
+) => Promise<void>
 
 // More than a store finds room for in what it has already.
 const probeBytes = 65_536
@@ -93,7 +97,7 @@ export const createStore = (db: Database, clock: Clock): Store => {
   }
 
   const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>
-    gate ? gate(sets, () => passing(sets, others)) : write(sets)
+    gate ? gate(sets, (passed) => passing(passed, others)) : write(sets)
 
   return {
     records: createRecords(db, sealing),

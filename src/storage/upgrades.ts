@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { Database } from './db.ts'
+import type { Database, Row, Value } from './db.ts'
 import { records } from './upgrades/0001-records.ts'
 import { accountSearch } from './upgrades/0002-account-search.ts'
 import { cdrs } from './upgrades/0003-cdrs.ts'
@@ -25,6 +25,7 @@ import { credentials } from './upgrades/0022-credentials.ts'
 import { sealing } from './upgrades/0023-sealing.ts'
 import { auditDifferences } from './upgrades/0024-audit-differences.ts'
 import { retention } from './upgrades/0025-retention.ts'
+import { edgeMembers } from './upgrades/0026-edge-members.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -39,11 +40,16 @@ export interface Dialect {
   monthly: { column: string; inKey: string; partitioned: string }
 }
 
+/** Runs one statement of an upgrade. */
+export type Run = (sql: string, params?: readonly Value[]) => Promise<Row[]>
+
 /** One numbered step of the store's structure. A landed upgrade is never edited: write the next one. */
 export interface Upgrade {
   number: number
   title: string
   statements(dialect: Dialect): string[]
+  /** What SQL cannot say: done after the statements, in the same transaction. */
+  rewrite?(run: Run): Promise<void>
 }
 
 export const upgrades: readonly Upgrade[] = [
@@ -72,6 +78,7 @@ export const upgrades: readonly Upgrade[] = [
   sealing,
   auditDifferences,
   retention,
+  edgeMembers,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>
@@ -118,6 +125,7 @@ export const upgradeStorage = (db: Database, clock: Clock, list = upgrades) =>
     }
     for (const upgrade of list.filter(({ number }) => number > reached)) {
       for (const statement of upgrade.statements(dialects[db.engine])) await run(statement)
+      await upgrade.rewrite?.(run)
       await run('INSERT INTO storage_upgrades (number, title, applied_at) VALUES ($1, $2, $3)', [
         upgrade.number,
         upgrade.title,

@@ -16,11 +16,27 @@ interface Waiting<Answer> {
   reject: (error: unknown) => void
 }
 
+/** Of threads for long reads: requests of a moment are not to wait for a processor because of them. */
+export const longReadNiceness = 10
+
+interface ThreadOptions {
+  onStart?: () => void
+  /**
+   * How far the thread gives way to the event loop, and to all else on the machine, when there are more threads at work
+   * than processors: 0 is not at all, 19 altogether.
+   */
+  niceness?: number
+}
+
 /**
  * Calls into a worker thread that is started when the first one comes. It keeps the process alive only
  * while a call is under way; when it dies, its calls fail and the next one starts another.
  */
-export const createWorkerLink = <Question, Answer>(script: URL, workerData: object, onStart?: () => void) => {
+export const createWorkerLink = <Question, Answer>(
+  script: URL,
+  workerData: object,
+  { onStart, niceness = 0 }: ThreadOptions = {},
+) => {
   let worker: Worker | undefined
   let lastNumber = 0
   const waiting = new Map<number, Waiting<Answer>>()
@@ -41,7 +57,7 @@ export const createWorkerLink = <Question, Answer>(script: URL, workerData: obje
 
   const start = () => {
     const started = new Worker(firstScript, {
-      workerData: { ...workerData, script: script.href },
+      workerData: { ...workerData, niceness, script: script.href },
       resourceLimits: { maxYoungGenerationSizeMb },
     })
     started.on('message', settle)

@@ -1,10 +1,13 @@
+import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
+import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { ledgersArea } from '../ledgers/area.ts'
 import { limitsArea } from '../limits/area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { ratesArea } from '../rates/area.ts'
 import { createCallBilling } from './billing/operations.ts'
+import { createDepartures } from './departures/operations.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
 import { freeswitchPage } from './freeswitch/routes.ts'
 import { createIntake } from './intake/operations.ts'
@@ -36,6 +39,7 @@ export const cdrsArea = area({
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
     const intake = createIntake({ ...tools, billing })
     const months = createCdrMonths({ ...tools, intake })
+    const departures = createDepartures(tools)
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake })
     return {
       offers: { intake, months },
@@ -46,6 +50,8 @@ export const cdrsArea = area({
       posted: [freeswitchPage(freeswitch)],
       prepare: freeswitch.prepare,
       rounds: [months.retention],
+      errands: [departures.kind, intake.unions],
+      hears: [on(accountLeaving, departures.begin)],
       taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),
       migrations: {
         rebuild_cdr_months: {

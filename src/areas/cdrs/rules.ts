@@ -111,15 +111,12 @@ export const documentOf = (leg: Leg): Json => {
 export const shownDocumentOf = (leg: Leg, { forReseller }: Pick<RowView, 'forReseller'>): Json =>
   forReseller ? documentOf(leg) : customersDocument(leg, documentOf(leg))
 
-/** What filters look at. A leg is never changed, so it was modified when it was created. */
+/** What filters look at. Nothing of a leg changes but its interaction, so it counts as modified when it was created. */
 export const filterableOf = (leg: Leg, view: Pick<RowView, 'forReseller'>): Json => ({
   ...shownDocumentOf(leg, view),
   created: leg.created,
   modified: leg.created,
 })
-
-// Kilobytes that no list shows. They are in the document.
-const tooLongForRows = new Set(['local_sdp', 'remote_sdp'])
 
 const jsonValue = (name: SheetColumn, value: CellValue) => value ?? (name === 'media_recordings' ? [] : '')
 
@@ -152,7 +149,7 @@ const variablesFor = (leg: Leg, { forReseller }: RowView) => {
   return isPricedForReseller(leg) ? unpricedVariables : customersVariables
 }
 
-const isShown = (name: string) => !isPrivate(name) && !tooLongForRows.has(name) && !shownByName.has(name)
+const isShown = (name: string) => !isPrivate(name) && !shownByName.has(name)
 
 const sheetText = (leg: Leg, view: RowView) => {
   let text = ''
@@ -178,7 +175,7 @@ const fieldsText = (leg: Leg, ofRow: typeof inRows) => {
 const channelVars = 'custom_channel_vars'
 
 // Where one of these begins a key or a text, it is looked at what a row would show.
-const careful = `_|pvt_|(?:${[...tooLongForRows, ...shownByName].join('|')})"`
+const careful = `_|pvt_|(?:${[...shownByName].join('|')})"`
 const needsCare = new RegExp(`"(?:${careful})`)
 const needsCustomersCare = new RegExp(`"(?:${careful}|${costBeginnings})`)
 

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox'
+import { SipHeaders } from '../../lib/call-shapes.ts'
 import {
   anyObject,
   anyText,
@@ -22,6 +23,13 @@ const units = (description: string) =>
 const exactUnits = (description: string) =>
   text(1, 20, { pattern: '^\\d{1,10}(?:\\.\\d{1,6})?$', description: `${description} of units` })
 
+const resourceTypes = [
+  'offnet-origination',
+  'offnet-termination',
+  'onnet-origination',
+  'onnet-termination',
+] as const
+
 const CustomChannelVars = open(
   {
     account_id: id(),
@@ -31,10 +39,11 @@ const CustomChannelVars = open(
     authorizing_type: anyText({ description: 'device, mobile, resource, outbound_fax' }),
     bridge_id: anyText(),
     resource_id: anyText({ description: 'The carrier route' }),
-    resource_type: anyText(),
+    resource_type: choice(resourceTypes, { description: 'How the call reached, or left, the platform' }),
     account_billing: anyText({ description: 'per_minute: the call has a cost' }),
     reseller_billing: anyText(),
     reseller_id: anyText(),
+    global_resource: flag({ description: "Whether the resource is the system's, not an account's" }),
     rate: units('Price of a minute'),
     rate_name: anyText(),
     rate_id: anyText({ description: 'The rate that was found when the record came in' }),
@@ -85,7 +94,10 @@ export const Cdr = open(
     channel_loopback_bowout: flag({ description: 'A loopback channel that took itself out of the call' }),
     custom_application_vars: anyObject(),
     custom_channel_vars: CustomChannelVars,
-    custom_sip_headers: anyObject({ description: 'By direction: in, out' }),
+    custom_sip_headers: open(
+      { in: SipHeaders, out: SipHeaders },
+      { description: 'By direction, then by name' },
+    ),
     digits_dialed: anyText(),
     disposition: anyText({ description: 'Who ended the call' }),
     event_category: anyText(),

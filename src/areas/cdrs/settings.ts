@@ -1,23 +1,31 @@
 import { Type } from 'typebox'
 import { readableSecret } from '../../lib/secrets.ts'
-import { flag, section } from '../../settings/keys.ts'
+import { flag, section, unit } from '../../settings/keys.ts'
 
-const callRecords = section({
+const callRecords = section('Lists of call records', {
   maximum_range: Type.Optional(
     Type.Integer({
       minimum: 1,
-      description: 'Seconds that a list spans at most; absent: as crossbar says',
+      ...unit('seconds'),
+      description: 'The longest range of a list of call records; absent: as crossbar says',
     }),
   ),
   should_filter_empty_strings: flag(false, 'Rows leave out what is empty'),
 })
 
-const cdr = section({
+const cdr = section('Which call records are stored, and for how long', {
   ignore_apps: Type.Array(Type.String(), {
     default: ['milliwatt'],
     description: 'Legs that these applications took are not stored',
   }),
   ignore_loopback_bowout: flag(true, 'Loopback legs that took themselves out of the call are not stored'),
+  departed_account_days: Type.Integer({
+    minimum: 1,
+    maximum: 36_500,
+    default: 90,
+    description:
+      'Days that the call records and call statistics of a deleted account stay, then they go for good',
+  }),
   retention_months: Type.Optional(
     Type.Integer({
       minimum: 1,
@@ -27,7 +35,7 @@ const cdr = section({
   ),
 })
 
-const ingest = section({
+const ingest = section('Where switches post call records', {
   freeswitch_secret: Type.Optional(
     Type.String({
       minLength: 16,

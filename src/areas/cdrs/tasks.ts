@@ -88,10 +88,14 @@ const createExport = ({ cdrs, clock, resellerOf }: Tools): OutputAction => ({
 
   async settle(given) {
     const { maximumRange } = await cdrs.rules()
-    const to = wholeIn(given, 'created_to', time) ?? gregorianNow(clock)
+    const end = wholeIn(given, 'created_to', time)
+    const to = end ?? gregorianNow(clock)
     const from = wholeIn(given, 'created_from', time) ?? Math.max(0, to - maximumRange)
     if (from > to) {
-      const problem = { message: 'created_from is later than created_to', cause: from }
+      const problem = {
+        message: `created_from ${from} is later than ${end === undefined ? 'now,' : 'created_to'} ${to}`,
+        cause: from,
+      }
       throw invalid({ created_from: { date_range: problem } })
     }
     const utcOffset = wholeIn(given, 'utc_offset', offset)

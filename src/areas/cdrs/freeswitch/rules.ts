@@ -17,14 +17,22 @@ import {
 // How a leg that FreeSWITCH tells of becomes a record: for each field the first variable
 // that is there.
 
+/** Legs of which a leg says that they belong to one interaction with it. */
+export interface Joins {
+  /** The leg that originated it, else itself. */
+  callId: string
+  /** Legs that it was brought together with by an attended transfer. */
+  transferred: readonly string[]
+}
+
 export interface SwitchLeg {
   /** Undefined when the leg has no id. */
   callId: string | undefined
   record: Json
   /** What names the account, the surest first. */
   accountHints: AccountHint[]
-  /** The leg that this one belongs to: the one that originated it, else itself. Undefined: the record names its interaction. */
-  joins: { callId: string } | undefined
+  /** Undefined: the record names its interaction. */
+  joins: Joins | undefined
   /** The applications that ran. */
   apps: string[]
 }
@@ -216,6 +224,22 @@ const accountHintsOf = ({ first }: Reader, vars: Json, record: Json): AccountHin
 const withoutGaps = (fields: Json): Json =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
+const transferTarget = /^att:(\S+)$/
+
+/**
+ * The legs that an attended transfer brought this one together with. The leg of whoever transfers names the one that the
+ * caller is given to; the others of the four say that there was such a transfer, and whom they talked to last.
+ */
+const transferredWith = ({ first }: Reader): string[] => {
+  const target = transferTarget.exec(first('transfer_to') ?? '')?.[1]
+  const sources = [first('transfer_source'), first('transfer_history')]
+  const isTransferred =
+    first('endpoint_disposition') === 'ATTENDED_TRANSFER' ||
+    sources.some((source) => source?.includes(':att_xfer:'))
+  const last = isTransferred ? first('bridge_uuid', 'last_bridge_to') : undefined
+  return [target, last].filter((id) => id !== undefined)
+}
+
 /** The record of a leg as mod_json_cdr tells it. */
 export const switchLegOf = (posted: Json): SwitchLeg => {
   const reader = createReader(posted)
@@ -252,7 +276,10 @@ export const switchLegOf = (posted: Json): SwitchLeg => {
     callId,
     record,
     accountHints: accountHintsOf(reader, vars, record),
-    joins: interaction === undefined && root !== undefined ? { callId: root } : undefined,
+    joins:
+      interaction === undefined && root !== undefined
+        ? { callId: root, transferred: transferredWith(reader) }
+        : undefined,
     apps: listIn(objectIn(posted, 'app_log'), 'applications').flatMap(
       (app) => textOf(objectIn({ app }, 'app').app_name) ?? [],
     ),

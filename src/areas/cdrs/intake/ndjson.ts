@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { messageOf } from '../../../lib/error-facts.ts'
 import { dropNulls } from '../../../lib/json-merge.ts'
 import type { Entry } from './operations.ts'
@@ -10,6 +11,7 @@ const tooLong = `the line is longer than ${longestLine} bytes`
 
 const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
   if (bytes.length > longestLine) return { line, flaw: tooLong }
+  if (!isUtf8(bytes)) return { line, flaw: 'the line is not UTF-8' }
   const text = bytes.toString('utf8').trim()
   // A byte order mark counts as space to trim().
   if (text === '') return undefined

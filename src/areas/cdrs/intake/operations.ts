@@ -12,10 +12,14 @@ import type { CdrRow } from '../columns.ts'
 import { Cdr } from '../schema.ts'
 import { tallyStatements } from '../stats/store.ts'
 import {
+  canJoin,
+  distinct,
+  earlierOf,
   type Interaction,
   interactionKeyOf,
   interactionOf,
   isIgnored,
+  isSameInteraction,
   type Leg,
   Rejection,
   reasonOf,
@@ -25,6 +29,7 @@ import {
 } from './rules.ts'
 import type { IntakeReport } from './schema.ts'
 import { createIntakeStore, keyOf, type LegName, legKeyOf } from './store.ts'
+import { createUnions, unionOf } from './unions.ts'
 
 interface Tools {
   store: Store
@@ -83,28 +88,34 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
   }
 
   const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
-    joins
-      ? [
-          { accountId, callId: joins.callId },
-          { accountId, callId: record.call_id },
-        ]
-      : []
+    joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
 
   /**
    * Gives legs of switches that know no interactions the one of the legs they name. The leg that arrives first decides;
-   * what is decided anew goes into the set, and fails it when somebody else has decided meanwhile.
+   * what is decided anew goes into the set, and fails it when somebody else has decided meanwhile. A leg that names
+   * legs of several interactions has found out that these are one.
    */
   const join = async (batch: readonly Leg[], set: ChangeSet) => {
     const names = batch.flatMap(namesOf)
     const known = names.length > 0 ? await legs.interactionsOf(names) : new Map<string, Interaction>()
+    const unite = (accountId: string, from: Interaction, into: Interaction) => {
+      for (const [key, interaction] of known) if (isSameInteraction(interaction, from)) known.set(key, into)
+      set.statements.push(legs.renaming(accountId, from, into))
+      set.errand(unionOf(accountId, { from, into }, store.clock.now()))
+    }
     return (leg: Leg): Interaction => {
       if (!leg.joins) return interactionOf(leg.record)
       const own = namesOf(leg)
-      const named = own.map((name) => known.get(legKeyOf(name))).find(Boolean)
-      const interaction = named ?? { time: startOf(leg.record), key: interactionKeyOf(leg.joins.callId) }
+      const named = distinct(own.flatMap((name) => known.get(legKeyOf(name)) ?? []))
+      const [first, ...others] = named
+      const interaction = first
+        ? others.reduce(earlierOf, first)
+        : { time: startOf(leg.record), key: interactionKeyOf(leg.joins.callId) }
+      for (const other of named) if (canJoin(other, interaction)) unite(leg.accountId, other, interaction)
       for (const name of own) {
-        if (known.has(legKeyOf(name))) continue
-        known.set(legKeyOf(name), interaction)
+        const key = legKeyOf(name)
+        if (known.has(key)) continue
+        known.set(key, interaction)
         legs.insertInteraction(set, name, interaction)
       }
       return interaction
@@ -191,6 +202,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
     judge,
     write,
     forgetInteractions: legs.forgetInteractions,
+    unions: createUnions(legs),
 
     /** Takes records as they come, in batches. */
     async take(

@@ -98,6 +98,22 @@ const channelStartOf = ({ channel_created_time: microseconds }: Cdr) =>
 /** The key of an interaction that begins with this leg: whoever knows the leg's id finds the same. */
 export const interactionKeyOf = (callId: string) => hash('sha256', callId, 'hex').slice(0, 8)
 
+/** Which of two interactions remains when they turn out to be one: the one that began first. */
+export const earlierOf = (a: Interaction, b: Interaction): Interaction => {
+  if (a.time !== b.time) return a.time < b.time ? a : b
+  return a.key <= b.key ? a : b
+}
+
+export const isSameInteraction = (a: Interaction, b: Interaction) => a.time === b.time && a.key === b.key
+
+/** Each of some interactions once. */
+export const distinct = (some: readonly Interaction[]): Interaction[] =>
+  some.filter((one, at) => some.findIndex((other) => isSameInteraction(one, other)) === at)
+
+/** Whether the legs of one may become legs of the other: their ids hold the month of their interaction. */
+export const canJoin = (from: Interaction, into: Interaction) =>
+  !isSameInteraction(from, into) && monthOfGregorian(from.time) === monthOfGregorian(into.time)
+
 const namedInteraction = (record: Cdr): Interaction | undefined => {
   const { interaction_id: id, interaction_time: time, interaction_key: key } = record
   if (id === undefined) return time !== undefined && key !== undefined ? { time, key } : undefined
@@ -138,7 +154,9 @@ const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
 }
 
-const monthOfGregorian = (gregorian: number) => Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
+/** The month whose table holds the legs of an interaction that began then. */
+export const monthOfGregorian = (gregorian: number) =>
+  Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
 
 const perMinute = 'per_minute'
 
@@ -150,10 +168,10 @@ export interface Leg {
   accountId: string
   record: Cdr
   /**
-   * For legs whose record names no interaction: they share one with this leg, whichever comes first. Undefined: the
+   * For legs whose record names no interaction: they share one with these legs, whichever comes first. Undefined: the
    * interaction is as the record says, else of its own.
    */
-  joins?: { callId: string }
+  joins?: { callId: string; transferred: readonly string[] }
 }
 
 /** Who pays for a call by the minute. */

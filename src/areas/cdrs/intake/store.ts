@@ -1,8 +1,9 @@
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
+import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, table, text } from '../../../storage/table.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
-import type { Interaction } from './rules.ts'
+import { type Interaction, monthOfGregorian } from './rules.ts'
 
 /** A leg, as the text that tells it from all others. */
 export const keyOf = ({ account_id, id }: Pick<CdrRow, 'account_id' | 'id'>) => `${account_id}/${id}`
@@ -26,6 +27,12 @@ const insertInteraction = interactions.insert('ON CONFLICT DO NOTHING')
 const legNames = interactions.pick('accountId', 'callId')
 const oldInteractions = `SELECT ${legNames.columns} FROM cdr_interactions
   WHERE (account_id, call_id) > ($1, $2) AND interaction_time < $3 ORDER BY account_id, call_id LIMIT 500`
+
+const replacement = (table: string, accountId: string, from: Interaction, into: Interaction): Statement => ({
+  sql: `UPDATE ${table} SET interaction_time = $4, interaction_key = $5
+    WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
+  params: [accountId, from.time, from.key, into.time, into.key],
+})
 
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
@@ -76,6 +83,17 @@ export const createIntakeStore = (store: Store) => {
           { rows: 1, orElse: conflict },
         ),
       ),
+
+    /** Gives legs of an interaction that are still to come another one. */
+    renaming: (accountId: string, from: Interaction, into: Interaction) =>
+      replacement('cdr_interactions', accountId, from, into),
+
+    /** The same for those that are there: of the same month. */
+    async replacing(accountId: string, from: Interaction, into: Interaction): Promise<Statement[]> {
+      const month = monthOfGregorian(from.time)
+      const isThere = (await store.cdrs.months()).includes(month)
+      return isThere ? [replacement(store.cdrs.tableOf(month), accountId, from, into)] : []
+    },
 
     /** Forgets interactions that began before a moment. */
     async forgetInteractions(before: number, signal: AbortSignal) {
