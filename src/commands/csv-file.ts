@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { createCsvParser } from '../lib/csv-parse.ts'
 import { elementAt } from '../lib/list.ts'
+import { createUtf8Lines } from '../lib/utf8-lines.ts'
 
 /** A row of a CSV file. */
 export interface CsvRow {
@@ -37,18 +38,21 @@ const createLineCounter = () => {
   }
 }
 
-/** The rows of a file, a piece of it at a time. Fails with a CsvMistake when it is no CSV. */
+/** The rows of a file, a piece of it at a time. Fails with a CsvMistake when it is no CSV, with NotUtf8 where it is of another encoding. */
 export async function* readCsvFile(path: string): AsyncGenerator<CsvRow[]> {
   const parser = createCsvParser()
+  const utf8 = createUtf8Lines()
   const lines = createLineCounter()
   const rowsOf = (records: ReturnType<typeof parser.push>) =>
     records.map(({ cells, start }): CsvRow => ({ cells, line: lines.lineOf(start) }))
   const chunks: AsyncIterable<Buffer> = createReadStream(path)
   for await (const chunk of chunks) {
+    utf8.push(chunk)
     lines.pass(chunk)
     const rows = rowsOf(parser.push(chunk))
     if (rows.length > 0) yield rows
   }
+  utf8.end()
   const rest = rowsOf(parser.end())
   if (rest.length > 0) yield rest
 }

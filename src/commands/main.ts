@@ -11,6 +11,10 @@ const commands: Record<string, { summary: string; load(): Promise<Command> }> = 
     summary: 'run the server in the foreground',
     load: async () => (await import('./serve.ts')).serve,
   },
+  account: {
+    summary: 'let an admin of the master account in again',
+    load: async () => (await import('./account.ts')).account,
+  },
   cdrs: {
     summary: 'import, archive and drop call detail records',
     load: async () => (await import('./cdrs.ts')).cdrs,

@@ -10,6 +10,7 @@ import { CsvMistake } from '../lib/csv-parse.ts'
 import { Failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { createLog } from '../lib/log.ts'
+import { NotUtf8 } from '../lib/utf8-lines.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
 import { type CsvRow, readCsvFile } from './csv-file.ts'
@@ -135,7 +136,7 @@ const perform = async (name: string, file: string) => {
 
 const reasonOf = (error: unknown): string | undefined => {
   if (error instanceof ConfigError) return `the settings are wrong:\n  ${error.mistakes.join('\n  ')}`
-  if (error instanceof FileMistake || error instanceof CsvMistake)
+  if (error instanceof FileMistake || error instanceof CsvMistake || error instanceof NotUtf8)
     return `nothing was changed: ${error.message}`
   if (error instanceof Failure) return `${error.kind}: ${JSON.stringify(error.details)}`
   return error instanceof Error && 'code' in error && 'path' in error ? error.message : undefined

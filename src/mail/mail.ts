@@ -17,6 +17,8 @@ export interface Order<Id extends NoticeId> {
   account: AccountRecord
   /** Whom it is about. When nobody is named, the admins of the account are told, unless it carries a secret. */
   to: readonly string[]
+  /** The account of those who are named, where it is another one: its log has the mail, for their addresses are its own. */
+  accountOfThose?: string
   values: ValuesOf<Id>
   /** How long anybody has a use for it: a letter with an expired code is not sent. */
   goodForSeconds?: number
@@ -103,6 +105,7 @@ export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
     recipient: string,
     { account, notice, goodForSeconds }: Pick<Order<NoticeId>, 'account' | 'notice' | 'goodForSeconds'>,
     content: Content,
+    loggedBy = account.id,
   ): Errand<Letter> => {
     const now = clock.now()
     const id = newId(now)
@@ -111,7 +114,7 @@ export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
     const messageId = `${id}@${realmForm.test(account.doc.realm) ? account.doc.realm : 'localhost'}`
     const life = Math.min((goodForSeconds ?? longestLifeMs) * 1000, longestLifeMs)
     const sealed = sealContent(keyring, id, content)
-    const payload = { notice, recipient, messageId, sealed, created: now, goodUntil: now + life }
+    const payload = { notice, recipient, loggedBy, messageId, sealed, created: now, goodUntil: now + life }
     return { kind: mailKind, id, accountId: account.id, payload }
   }
 
@@ -125,8 +128,9 @@ export const createMail = ({ store, notices, keyring, nudge }: Tools): Mail => {
       const { attachments } = order
       const text = render(template, { ...commonValues(order.account), ...order.values })
       const content = attachments ? { ...text, attachments } : text
-      for (const recipient of distinct(await recipientsOf(order, template)))
-        set.errand(letterTo(recipient, order, content))
+      const recipients = await recipientsOf(order, template)
+      const loggedBy = recipients === order.to ? order.accountOfThose : undefined
+      for (const recipient of distinct(recipients)) set.errand(letterTo(recipient, order, content, loggedBy))
     },
 
     async sendSample(account, notice, to, content) {

@@ -107,7 +107,7 @@ export const createPost = ({ store, keyring, settings, senders, courier, documen
     { outcome, reply }: { outcome: Outcome; reply: string },
   ) =>
     attempts.add({
-      accountId,
+      accountId: payload.loggedBy ?? accountId,
       at: clock.now(),
       letterId: id,
       messageId: payload.messageId,

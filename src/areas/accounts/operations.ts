@@ -1,4 +1,5 @@
 import {
+  type AccountDoc,
   type AccountRecord,
   type Actor,
   isAbove,
@@ -16,7 +17,15 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { isInSubtree, nameKey, publicHalf, treeAfterMove, visibleAncestors } from './rules.ts'
+import {
+  completeCallerId,
+  edgeProblems,
+  isInSubtree,
+  nameKey,
+  publicHalf,
+  treeAfterMove,
+  visibleAncestors,
+} from './rules.ts'
 import { accountChanged, accountLeaving } from './signals.ts'
 import {
   apiKeyClaim,
@@ -53,9 +62,43 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   const accounts = createAccountStore(store)
   const { records, clock } = store
 
-  const freshRealm = async () => {
+  const freshRealm = async (master: AccountRecord | undefined) => {
     const { account_realm_suffix: suffix } = await settings.of('crossbar.accounts')
-    return `${randomHex(3)}.${suffix}`
+    return `${randomHex(3)}.${suffix ?? master?.doc.realm ?? 'localhost'}`
+  }
+
+  const topOf = (account: AccountRecord) => {
+    const [id] = account.hidden.tree
+    return id === undefined ? Promise.resolve(account) : accounts.find(id, id)
+  }
+
+  const parentOf = ({ hidden: { tree } }: AccountRecord) => {
+    const id = tree.at(-1)
+    return id === undefined ? Promise.resolve(undefined) : accounts.find(id, id)
+  }
+
+  /** What an account that does not say it has from the account above it, or from the operator. */
+  const inherited = async (parent: AccountRecord | undefined, master: AccountRecord | undefined) => {
+    const reseller = parent === master ? undefined : parent
+    const { default_timezone: timezone } = await settings.of('crossbar.accounts')
+    const { default_language: language } = await settings.of('crossbar')
+    return {
+      timezone: reseller?.doc.timezone ?? timezone ?? master?.doc.timezone ?? 'UTC',
+      language: parent?.doc.language ?? language,
+    }
+  }
+
+  /** What an account always has: what it does not say itself, the account above it does, or the operator. */
+  const withStandards = async (doc: AccountDoc, parent: AccountRecord | undefined) => {
+    const master = parent && (await topOf(parent))
+    const { timezone, language } = await inherited(parent, master)
+    return {
+      ...doc,
+      realm: doc.realm ? doc.realm.replaceAll(' ', '') : await freshRealm(master),
+      timezone: doc.timezone ?? timezone,
+      language: doc.language ?? language,
+      caller_id: completeCallerId(doc.caller_id),
+    }
   }
 
   const nameProblems = async (name: string, own: AccountRecord | undefined): Promise<Problems> => {
@@ -106,17 +149,10 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   ) => {
     const id = newId(clock.now())
     const doc = publicHalf(data)
-    const { default_timezone: timezone } = await settings.of('crossbar.accounts')
-    const { default_language: language } = await settings.of('crossbar')
     return accounts.draft(
       id,
       {
-        doc: {
-          ...doc,
-          realm: doc.realm ? doc.realm.replaceAll(' ', '') : await freshRealm(),
-          timezone: doc.timezone ?? parent?.doc.timezone ?? timezone,
-          language: doc.language ?? parent?.doc.language ?? language,
-        },
+        doc: await withStandards(doc, parent),
         hidden: {
           tree: parent ? [...parent.hidden.tree, parent.id] : [],
           isReseller: false,
@@ -143,13 +179,14 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     })
 
   const rename = async (account: AccountRecord, data: Json) => {
-    const doc = publicHalf(data)
-    const realm = doc.realm ? doc.realm.replaceAll(' ', '') : account.doc.realm
+    const parent = await parentOf(account)
+    const wanted = publicHalf(data)
+    const doc = await withStandards({ ...wanted, realm: wanted.realm || account.doc.realm }, parent)
     const claim =
       nameKey(doc.name) === nameKey(account.doc.name)
         ? account.hidden.nameClaim
         : await nameClaimOf(doc.name, account.id, account)
-    return { doc: { ...doc, realm }, claim }
+    return { doc, claim }
   }
 
   return {
@@ -160,12 +197,13 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     resellerOf: (account: AccountRecord) =>
       account.hidden.tree.length === 0 ? Promise.resolve(account.id) : resellerOf(account.hidden.tree),
 
-    /** Problems of a name or realm that somebody else holds. `own` is the account that is being changed, if any. */
+    /** What the schema cannot know: names and realms that somebody else holds, lists that are none. `own` is the account that is being changed, if any. */
     async judge(data: Json, own?: AccountRecord): Promise<Problems> {
       const { name, realm } = data
       return {
         ...(typeof name === 'string' ? await nameProblems(name, own) : {}),
         ...(typeof realm === 'string' ? await realmProblems(realm.replaceAll(' ', ''), own) : {}),
+        ...edgeProblems(data as Partial<AccountDoc>),
       }
     },
 
@@ -213,6 +251,15 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       return save(author, account, accounts.revise(account, { doc, hidden }))
     },
 
+    /** What accounts of older builds do not say of themselves. */
+    async unsaid(account: AccountRecord): Promise<Json> {
+      const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
+      if (missing.length === 0) return {}
+      const parent = await parentOf(account)
+      const standards = await inherited(parent, parent && (await topOf(parent)))
+      return Object.fromEntries(missing.map((name) => [name, standards[name]]))
+    },
+
     async remove(author: Author, actor: Actor, account: AccountRecord) {
       if (account.hidden.tree.length === 0)
         throw failure('invalid_method', { allow: ['GET', 'PATCH', 'POST'] })
@@ -240,7 +287,10 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     async assertSiblingsVisible(actor: Actor, account: AccountRecord) {
       if (isSuperduper(actor)) return
       const { allow_sibling_listing: allowed } = await settings.of('crossbar.accounts')
-      if (!allowed || account.id === actor.accountId) throw failure('forbidden', {})
+      if (allowed && account.id !== actor.accountId) return
+      throw failure('forbidden', {
+        cause: 'siblings are listed by whoever is above, where the operator allows it',
+      })
     },
 
     apiKeyOf: (account: AccountRecord) => keyring.open(account.hidden.sealedApiKey, `api_key/${account.id}`),
@@ -278,7 +328,11 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       if (isSuperduper(actor)) return
       const { allow_move: rule } = await settings.of('crossbar.accounts')
       const isCommon = isAbove(actor, account) && isWithin(actor, target)
-      if (rule !== 'tree' || !isCommon) throw failure('forbidden', {})
+      if (rule === 'tree' && isCommon) return
+      throw failure('forbidden', {
+        cause:
+          'accounts are moved by the operator, or, where allow_move is tree, by whoever is above both places',
+      })
     },
 
     /** Puts the account, with all below it, under another parent. */
@@ -301,7 +355,9 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
 
     /** Promotes to reseller, or demotes. A reseller below would change hands by it: refused. */
     async setReseller(author: Author, account: AccountRecord, isReseller: boolean) {
-      if (account.hidden.tree.length === 0) throw failure('forbidden', {})
+      if (account.hidden.tree.length === 0) {
+        throw failure('forbidden', { cause: 'the master account is a reseller for good' })
+      }
       for await (const batch of accounts.descendants(account.id)) {
         if (batch.some((below) => below.hidden.isReseller)) {
           throw failure('account_has_descendants', { cause: account.id })

@@ -7,16 +7,18 @@ import {
   anyToken,
   superduper,
 } from '../../auth/policies.ts'
+import { proxyProblems } from '../../auth/proxies.ts'
 import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
-import { failure } from '../../lib/failure.ts'
+import { failure, joinProblems } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
+import { completeCallerId } from './rules.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
 import { accountJson, accountReadOnlyValues, childRow, descendantRow, type ReadOnlyValues } from './views.ts'
 
@@ -26,30 +28,47 @@ const Move = open({ to: must(text(32, 32)) })
 
 const sentKeys = ({ sent }: { sent: unknown }): Json => (isObject(sent) ? sent : {})
 
-const prepare = (data: Json): Json =>
-  typeof data.realm === 'string' ? { ...data, realm: data.realm.replaceAll(' ', '') } : data
+/** An empty realm is none that was given: one is made, or the account keeps what it has. */
+const prepare = (data: Json): Json => {
+  if (typeof data.realm !== 'string') return data
+  const { realm, ...rest } = data
+  const tidied = realm.replaceAll(' ', '')
+  return tidied === '' ? rest : { ...rest, realm: tidied }
+}
 
 export const accountRoutes = (accounts: Accounts): Route[] => {
   /** Read-only values in both places, and an ETag that changes with everything shown. */
-  const shownAs = (account: AccountRecord, values: ReadOnlyValues) => ({
+  const shownAs = (account: AccountRecord, values: ReadOnlyValues, unsaid: Json) => ({
     readOnly: {
       ...values,
+      ...unsaid,
       knm_allow_additions: values.wnm_allow_additions,
       descendants_count: account.tally,
       ...('available_apps' in account.doc ? {} : { available_apps: [] }),
       ...('blacklists' in account.doc ? {} : { blacklists: [] }),
+      ...('caller_id' in account.doc ? {} : { caller_id: completeCallerId(undefined) }),
     },
     metadata: { ...values },
-    etag: `${account.revision}-${account.tally}-${values.reseller_id.slice(-8)}-${values.billing_mode}`,
+    etag: [
+      account.revision,
+      account.tally,
+      values.reseller_id.slice(-8),
+      values.billing_mode,
+      ...Object.values(unsaid),
+    ].join('-'),
   })
 
-  const shown = async (account: AccountRecord, actor: Actor) =>
-    shownAs(account, accountReadOnlyValues(account, await accounts.resellerOf(account), actor))
+  const shown = async (account: AccountRecord, actor: Actor) => {
+    const values = accountReadOnlyValues(account, await accounts.resellerOf(account), actor)
+    return shownAs(account, values, await accounts.unsaid(account))
+  }
 
   const view = async (account: AccountRecord, actor: Actor) => {
     const resellerId = await accounts.resellerOf(account)
     const values = accountReadOnlyValues(account, resellerId, actor)
-    return oneRemembered(account, `${resellerId}/${values.billing_mode}`, () => shownAs(account, values))
+    const unsaid = await accounts.unsaid(account)
+    const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
+    return oneRemembered(account, key, () => shownAs(account, values, unsaid))
   }
 
   const subject = ({ account }: { account: AccountRecord }) =>
@@ -77,7 +96,9 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     const { lends_bookkeepers_to: had } = account.doc
     const { lends_bookkeepers_to: wanted = had, ...rest } = data
     if (privLevelOf(actor) === 'admin') return data
-    if (JSON.stringify(wanted) !== JSON.stringify(had)) throw failure('forbidden', {})
+    if (JSON.stringify(wanted) !== JSON.stringify(had)) {
+      throw failure('forbidden', { cause: 'lends_bookkeepers_to is changed by admins' })
+    }
     return had === undefined ? rest : { ...rest, lends_bookkeepers_to: had }
   }
 
@@ -122,6 +143,15 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     )
   }
 
+  const judge = async (
+    { actor, data, request }: Pick<Call<string, Json>, 'actor' | 'data' | 'request'>,
+    before: AccountRecord | undefined,
+  ) =>
+    joinProblems(
+      await accounts.judge(data, before),
+      proxyProblems(data, { actor, before, peer: request.peerAddress }),
+    )
+
   const writing = { body: Account, answers: AccountAnswer, prepare, fails: ['validation_error'] as const }
 
   return [
@@ -130,7 +160,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: anyToken,
       ...writing,
       wishes: creationWishes,
-      judge: ({ data }) => accounts.judge(data),
+      judge: (call) => judge(call, undefined),
       again: createdAgain,
       run: (call) => create(call, call.actor.account),
     }),
@@ -152,7 +182,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       ...writing,
       wishes: creationWishes,
-      judge: ({ data }) => accounts.judge(data),
+      judge: (call) => judge(call, undefined),
       again: createdAgain,
       run: (call) => create(call, call.account),
     }),
@@ -161,7 +191,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       subject,
       ...writing,
-      judge: ({ data, account }) => accounts.judge(data, account),
+      judge: (call) => judge(call, call.account),
       run: (call) => change(call),
     }),
     patch(anAccount, {
@@ -169,7 +199,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       subject,
       ...writing,
-      judge: ({ data, account }) => accounts.judge(data, account),
+      judge: (call) => judge(call, call.account),
       run: (call) => change(call),
     }),
     del(anAccount, {

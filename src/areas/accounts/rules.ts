@@ -1,6 +1,18 @@
 import type { AccountDoc, AccountRecord } from '../../auth/identity.ts'
-import type { Json } from '../../lib/json.ts'
+import { accessListProblems } from '../../lib/access-list.ts'
+import type { Problems } from '../../lib/failure.ts'
+import { isObject, type Json } from '../../lib/json.ts'
+import { accountLimitProblems } from '../../lib/packet-limits.ts'
 import { accountReadOnly } from './schema.ts'
+
+/** What of the lists and limits that edges follow the schema cannot say. */
+export const edgeProblems = ({
+  access_lists: lists,
+  rate_limits: limits,
+}: Pick<AccountDoc, 'access_lists' | 'rate_limits'>): Problems => ({
+  ...(lists && accessListProblems(lists, 'access_lists.')),
+  ...(limits && accountLimitProblems(limits, 'rate_limits.')),
+})
 
 /**
  * What of a name counts when names are compared: its letters and digits, lower-cased.
@@ -14,6 +26,18 @@ export const publicHalf = (data: Json): AccountDoc => {
   for (const key of accountReadOnly) delete doc[key]
   delete doc.enabled
   return doc as AccountDoc
+}
+
+const callers = ['internal', 'external', 'emergency'] as const
+
+/** Who a call says it is from, with each of the three that there are; who has no name says so. */
+export const completeCallerId = (given: unknown): Json => {
+  const known = isObject(given) ? given : {}
+  const named = callers.map((caller) => {
+    const own = known[caller]
+    return [caller, { name: '', ...(isObject(own) ? own : {}) }]
+  })
+  return { ...known, ...Object.fromEntries(named) }
 }
 
 const billingModes = ['limits_only', 'normal', 'manual'] as const

@@ -1,5 +1,8 @@
 import type { Static } from 'typebox'
+import { AccessList } from '../../lib/access-list.ts'
+import { AllowedProxies } from '../../lib/allowed-proxies.ts'
 import { AccountCallRecording, Addresses, callFields, musicOnHold, Voicemail } from '../../lib/call-shapes.ts'
+import { AccountRateLimits } from '../../lib/packet-limits.ts'
 import {
   anyObject,
   anyText,
@@ -39,10 +42,13 @@ const fields = {
   name: must(text(1, 128, { description: 'Unique by its letters a-z and digits' })),
   realm: text(4, 253, { pattern: '^[.\\w-]+$', description: 'SIP domain, unique; generated when missing' }),
   ...callFields,
+  access_lists: AccessList,
   addresses: Addresses,
-  allowed_proxy_ips: list(anyText()),
+  allowed_proxy_ips: AllowedProxies,
   announcement: anyText({ description: 'Shown to the users of the account' }),
-  available_apps: list(anyText()),
+  available_apps: list(anyText(), {
+    description: 'Apps of web clients, by name: what sign-ins of the account answer as apps',
+  }),
   blacklists: uniqueList(anyText(), { description: 'Ids of blacklists that apply to every call' }),
   call_recording: AccountCallRecording,
   enabled: flag({ default: true, description: 'Only accounts above may change it' }),
@@ -54,6 +60,7 @@ const fields = {
   music_on_hold: musicOnHold(2048),
   notifications: Notifications,
   org: anyText({ description: 'Full legal name' }),
+  rate_limits: AccountRateLimits,
   preflow: closed({ always: anyText({ description: 'Callflow that runs before every other' }) }),
   timezone: timezone({ description: 'Name of the time zone database' }),
   topup: open({

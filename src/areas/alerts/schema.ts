@@ -2,19 +2,21 @@ import type { Static } from 'typebox'
 import {
   anyObject,
   anyText,
+  choice,
   either,
   flag,
   gregorian,
   id,
   list,
   must,
+  number,
   open,
   text,
   typed,
 } from '../../lib/schema.ts'
 
 const Sender = open({
-  type: must(text(1, 32, { description: 'account or user' })),
+  type: must(choice(['account', 'user'])),
   value: must(text(1, 64, { description: 'Its id' })),
 })
 
@@ -33,13 +35,21 @@ const Recipient = open({
   ),
 })
 
+const Mark = open({
+  name: anyText(),
+  state: anyText(),
+  transition: list(anyObject()),
+  available: number(),
+  threshold: number(),
+})
+
 const fields = {
   title: must(text(1, 256)),
-  message: must(either([text(1, 8192), anyObject()])),
+  message: must(typed(['string', 'object'], { minLength: 1, maxLength: 8192 })),
   category: text(1, 128),
   level: text(1, 64, { default: 'info' }),
   expiration_date: gregorian('When it is not shown any more'),
-  metadata: typed(['object', 'array']),
+  metadata: typed(['object', 'array'], { items: Mark }),
   from: must(list(Sender, { minItems: 1, maxItems: 100 })),
   to: must(list(Recipient, { minItems: 1, maxItems: 100 })),
 }
@@ -56,7 +66,7 @@ export const AlertRow = open(
   {
     id: must(anyText()),
     title: must(anyText()),
-    message: must(either([anyText(), anyObject()])),
+    message: must(typed(['string', 'object'])),
     category: anyText(),
     level: anyText(),
     metadata: typed(['object', 'array']),

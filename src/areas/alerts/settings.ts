@@ -1,13 +1,13 @@
 import { flag, section } from '../../settings/keys.ts'
 
-const alerts = section({
+const alerts = section('Making alerts', {
   enabled: flag(
     true,
     'Alerts can be made, and the server makes some by itself; else only older ones are shown',
   ),
 })
 
-const alertChecks = section({
+const alertChecks = section('Which alerts are shown', {
   check_port_requests: flag(true, 'Show alerts about numbers that are ported'),
   check_port_action_required: flag(true, 'Of these, show those that ask for something'),
   check_financials: flag(true, 'Show alerts about the money of accounts that are sold something'),

@@ -41,7 +41,7 @@ export const phoneNumbersArea = area({
   settings: numberSettings,
   accountSettings: numberAccountSettings,
   failures: numberFailures,
-  create(tools, { accounts, configs, services: { quantities } }) {
+  create(tools, { accounts, configs, services: { quantities, services, foresight } }) {
     const { store, settings } = tools
     const provider = { ...storedOnly }
     const findAccount = (id: string) => accounts.find(id)
@@ -58,6 +58,7 @@ export const phoneNumbersArea = area({
       provider,
       findAccount,
       resellerSettings,
+      messagesOf: async (account) => (await services.rest(account)).im ?? {},
     })
     const desk = { offered: search.offered, of: carriers.of }
     const numbers = createNumbers({ ...tools, planning, features, provider, desk, findAccount })
@@ -96,7 +97,7 @@ export const phoneNumbersArea = area({
       rounds: [search.tidying, upkeep.round, ...numbers.errands.rounds],
       hears: [on(accountLeaving, upkeep.leaving.removeWith)],
       counts: [(accountId) => countedNumbers(numbers.store, accountId)],
-      taskActions: createNumberTasks({ ...tools, numbers, findAccount, repair: upkeep.fix }),
+      taskActions: createNumberTasks({ ...tools, numbers, findAccount, foresight, repair: upkeep.fix }),
       migrations: {
         normalise_numbers: {
           description: 'Writes phone numbers, their countries and classifiers as the rules of today have it',

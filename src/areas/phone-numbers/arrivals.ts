@@ -25,6 +25,7 @@ import {
 } from './requests.ts'
 import {
   absent,
+  changeRefusal,
   creationRefusal,
   type Move,
   mayMove,
@@ -177,6 +178,9 @@ export const createArrivals = ({ clock, settings, planning, features, desk, book
     const standing = await standingOf(request.by, stored.accountId, request.account)
     if (!maySee(stored, standing)) throw failure('number_forbidden', {})
     if (!takenOverByCreation.has(stored.state)) throw failure('number_exists', { number })
+    const refusal =
+      state === 'port_in' ? undefined : changeRefusal(request.by.accountId, rightsOf(request.by), 'create')
+    if (refusal) throw failure('number_forbidden', { cause: refusal })
     return move(view, request, foundRecord(number, stored), state as Target)
   }
 

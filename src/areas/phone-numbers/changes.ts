@@ -8,8 +8,8 @@ import type { NumberFeatures } from './features/operations.ts'
 import { localFeature } from './features/rules.ts'
 import { carrierIn, withFields } from './fields.ts'
 import type { NumberPlanning } from './numbering/operations.ts'
-import { foundRecord, type NumberPlan, noFacts, type Update, type Use } from './requests.ts'
-import { mobileCarrier } from './rules.ts'
+import { foundRecord, type NumberPlan, noFacts, rightsOf, type Update, type Use } from './requests.ts'
+import { changeRefusal, mobileCarrier } from './rules.ts'
 import type { NumberRecord } from './store.ts'
 import { createNumberView, type NumberView } from './view.ts'
 
@@ -115,6 +115,8 @@ export const createChanges = ({ features, book, planning }: Tools) => {
       const { by, fields, how } = request
       const stored = await own(view, request)
       await assertAuthorised(request, stored)
+      const refusal = changeRefusal(by.accountId, rightsOf(by), 'change')
+      if (refusal) throw failure('number_forbidden', { cause: refusal })
       const facts = factsOf(stored)
       const carrier = carrierIn({ fields, by }, stored.carrier, 'refused')
       if (carrier !== stored.carrier) assertOrdered(stored)

@@ -3,7 +3,6 @@
 import type { Json } from '../../lib/json.ts'
 import { carrierNameOf } from './carriers/names.ts'
 import type { NumberFeatures } from './features/operations.ts'
-import { featureSettings } from './features/rules.ts'
 import type { NumberRecord } from './store.ts'
 
 /** The values beside the public fields. */
@@ -33,7 +32,7 @@ export const metadataOf = async (
 ): Promise<NumberMetadata> => {
   const { id, created, modified, carrier, accountId, state, usedBy, hidden } = number
   const available = await features.available({ accountId, state, usedBy, carrier, ...hidden }, isOperator)
-  const settings = featureSettings(hidden.features)
+  const settings = features.settingsOf(hidden.features)
   const shown = {
     id,
     created,

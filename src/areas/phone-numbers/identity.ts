@@ -1,5 +1,6 @@
 import { type AccountRecord, isSuperduper, isWithin } from '../../auth/identity.ts'
 import { failure } from '../../lib/failure.ts'
+import { callFeatures } from './features/rules.ts'
 import type { NumberCaller, Numbers } from './operations.ts'
 import type { NumberState } from './rules.ts'
 
@@ -19,7 +20,10 @@ export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
     failure('number_unassigned', { data: { cause, account_id: accountId, number } })
 
   return {
-    /** The owner of a number, told to the owner and those above. Others do not learn whose it is. */
+    /**
+     * The owner of a number, and what is on of it that its calls depend on: told to the owner and those above. Others
+     * do not learn whose it is.
+     */
     async identify(by: NumberCaller, text: string) {
       const number = await numbers.reconcile(text)
       const found = await numbers.findAnywhere(number)
@@ -30,7 +34,7 @@ export const createNumberIdentity = ({ numbers, findAccount }: Tools) => {
       if (!owner || !(isSuperduper(by) || isWithin(by, owner))) throw failure('number_not_found', { number })
       if (!serving.has(found.state)) throw unassigned('not_in_service', owner.id, number)
       if (!owner.hidden.enabled) throw unassigned('account_disabled', owner.id, number)
-      return { account_id: owner.id, number }
+      return { account_id: owner.id, number, ...callFeatures(found.hidden.features) }
     },
 
     /** The account that signs in with one of its numbers. */

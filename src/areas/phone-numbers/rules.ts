@@ -83,8 +83,9 @@ export const isLocal = (carrier: string) => carrier === localCarrier || carrier 
 
 const releasable: ReadonlySet<NumberState> = new Set(['in_service', 'reserved', 'port_in', 'released'])
 
+/** What nobody has and everybody may take is given back already. */
 export const isReleasable = (state: NumberState, carrier: string) =>
-  releasable.has(state) || carrier === localCarrier
+  releasable.has(state) || (carrier === localCarrier && state !== 'available')
 
 /** An account, as far as the right to change numbers goes. */
 export interface Rights {
@@ -105,9 +106,16 @@ export const creationRefusal = (accountId: string, state: string, rights: Rights
   if (state === 'port_in') return undefined
   const states: readonly string[] = creationStates(rights)
   if (states.includes(state)) return undefined
-  if (states.length === 0) return `account ${accountId} is not allowed to create numbers`
-  return `creating number in state '${state}' is not allowed`
+  return changeRefusal(accountId, rights, 'create') ?? `creating number in state '${state}' is not allowed`
 }
+
+/** Why an account may neither change numbers nor take over what PUT finds; undefined when it may. */
+export const changeRefusal = (
+  accountId: string,
+  { isOperator, allowsAdditions }: Rights,
+  verb: 'change' | 'create',
+): string | undefined =>
+  isOperator || allowsAdditions ? undefined : `account ${accountId} is not allowed to ${verb} numbers`
 
 /** How the caller stands to a number and to the account that is to get it. */
 export interface Standing {
@@ -164,7 +172,7 @@ export const releaseOf = (
 ): Release => {
   const [previous] = earlier
   if (previous !== undefined) return { outcome: 'returned', accountId: previous, history: [...earlier] }
-  if (shouldPermanentlyDelete || isLocal(carrier)) return { outcome: 'removed' }
+  if (shouldPermanentlyDelete || carrier === mobileCarrier) return { outcome: 'removed' }
   return { outcome: 'freed', state: shouldAge && releasedState === 'available' ? 'aging' : releasedState }
 }
 

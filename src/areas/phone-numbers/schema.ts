@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { countries } from '../../lib/countries.ts'
 import {
   anyObject,
   anyText,
@@ -40,10 +41,10 @@ const LegacyAddress = open({
 
 export const E911 = open(
   {
-    activated_time: anyText({ description: 'When the provider activated it' }),
+    activated_time: anyText({ description: 'When the provider activated it; set by the server' }),
     callback_cid_number: text(10, 10, { description: 'Number that emergency services call back' }),
     caller_name: text(3, Number.MAX_SAFE_INTEGER, { description: 'Name shown to emergency services' }),
-    country: text(2, 2, { description: 'ISO 3166-1 alpha-2' }),
+    country: choice(countries, { description: 'ISO 3166-1 alpha-2, in capitals' }),
     delivery_method: choice(['direct', 'three_way', 'security_desk']),
     extended_address: anyText({ description: 'Suite, floor and the like' }),
     latitude: text(0, 11, { description: 'WGS84' }),
@@ -51,12 +52,18 @@ export const E911 = open(
     legacy_data: LegacyAddress,
     locality: must(anyText({ description: 'City' })),
     location_id: anyText(),
-    location_identifier: integer({ description: 'ELIN of ten digits' }),
+    location_identifier: integer({
+      minimum: 1_000_000_000,
+      maximum: 9_999_999_999,
+      description: 'ELIN of ten digits',
+    }),
     notification_contact_emails: list(anyText({ format: 'email' }), { default: [] }),
     plus_four: anyText({ description: 'Extended ZIP code' }),
     postal_code: must(anyText()),
     region: must(text(2, 2, { description: 'Two-letter abbreviation' })),
-    status: choice(['INVALID', 'GEOCODED', 'PROVISIONED', 'REMOVED', 'ERROR']),
+    status: choice(['INVALID', 'GEOCODED', 'PROVISIONED', 'REMOVED', 'ERROR'], {
+      description: 'Set by the server, once a provider has said something; absent: nobody has registered it',
+    }),
     street_address: must(anyText({ description: 'House number and street' })),
   },
   { description: 'Where the caller is, for emergency services' },
@@ -82,7 +89,47 @@ const Porting = open(
   { description: 'Data of the losing carrier' },
 )
 
+const Failover = open(
+  { e164: anyText({ description: 'A number' }), sip: anyText({ description: 'A SIP address' }) },
+  { description: 'Where calls go when nobody can take them; for numbers of trunks' },
+)
+
+const Prepend = open(
+  {
+    enabled: flag({ description: 'Whether it is done' }),
+    name: anyText({ description: 'Put before the name of a caller' }),
+    number: anyText({ description: 'Put before the number of a caller' }),
+  },
+  { description: 'What those who are called see before the caller' },
+)
+
+const Ringback = open(
+  {
+    early: anyText({ description: 'Medium that callers hear while it rings' }),
+    transfer: anyText({ description: 'Medium that callers hear while they are transferred' }),
+  },
+  { description: 'What callers hear' },
+)
+
+// Old clients send it as text; a text that says neither means not set.
+const ForceOutbound = typed(['boolean', 'string'], {
+  description: 'Whether calls from within to this number leave by a carrier; true or false',
+})
+
+const Messages = open({ enabled: flag({ description: 'Whether the number takes part' }) })
+
+/** What whoever routes the calls of a number has to know of it. */
+const callFields = {
+  failover: Failover,
+  force_outbound: ForceOutbound,
+  prepend: Prepend,
+  ringback: Ringback,
+}
+
 const fields = {
+  ...callFields,
+  mms: Messages,
+  sms: Messages,
   carrier_name: text(1, 30, { description: 'Sets the carrier; operators only' }),
   cnam: Cnam,
   create_with_state: choice(numberStates, { description: 'Of a new number; in_service without it' }),
@@ -95,7 +142,7 @@ const lists = {
   features_denied: list(anyText(), { description: 'Of this number alone; operators only' }),
 }
 
-/** What a client writes of a number. `prepend`, `ringback`, `failover`, `force_outbound`, `sms` and `mms` are free in form. */
+/** What a client writes of a number. */
 export const PhoneNumber = open(
   { ...fields, ...lists },
   {
@@ -111,7 +158,10 @@ export const PhoneNumberRecord = open(
   {
     id: must(anyText({ ...served, description: 'The number in E.164' })),
     state: must(choice(numberStates, served)),
-    used_by: anyText({ ...served, description: 'What the number leads to; absent: it is spare' }),
+    used_by: anyText({
+      ...served,
+      description: 'mobile: it belongs to a mobile device; nothing else sets it here',
+    }),
     features: list(anyText(), { ...served, description: 'What is switched on' }),
     ...fields,
   },
@@ -144,8 +194,11 @@ export const NumberList = open(
 )
 
 export const NumberOwner = closed(
-  { account_id: must(anyText()), number: must(anyText()) },
-  { title: 'Owner of a phone number' },
+  { account_id: must(anyText()), number: must(anyText()), ...callFields },
+  {
+    title: 'Owner of a phone number',
+    description: 'Whose calls to the number are, and which of its features these calls have',
+  },
 )
 
 const NumberMetadata = open({

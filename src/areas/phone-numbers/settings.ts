@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { choice } from '../../lib/schema.ts'
-import { address, country, flag, section } from '../../settings/keys.ts'
+import { address, country, flag, section, unit } from '../../settings/keys.ts'
 import { carrierModules, numberModules } from './carriers/names.ts'
 
 /** What resellers may say for the accounts below them, too. */
@@ -22,7 +22,7 @@ const numberFeatureKeys = {
       allow: featureNames('Features that numbers may have; absent: all'),
       deny: featureNames('Features that numbers may not have; absent: local ones have no external features'),
     },
-    { default: {}, additionalProperties: true },
+    { default: {}, additionalProperties: true, description: 'Which features numbers have' },
   ),
 }
 
@@ -34,8 +34,8 @@ const numberingKeys = {
     Type.Record(
       Type.String(),
       Type.Object({
-        prefix: Type.Optional(Type.String({ maxLength: 16 })),
-        suffix: Type.Optional(Type.String({ maxLength: 16 })),
+        prefix: Type.Optional(Type.String({ maxLength: 16, description: 'Put in front' })),
+        suffix: Type.Optional(Type.String({ maxLength: 16, description: 'Put behind' })),
       }),
       {
         description:
@@ -48,10 +48,15 @@ const numberingKeys = {
       Type.String(),
       Type.Object(
         {
-          regex: pattern('RE2'),
-          friendly_name: Type.Optional(Type.String({ maxLength: 128 })),
-          pretty_print: Type.Optional(Type.String({ maxLength: 64 })),
-          emergency: Type.Optional(Type.Boolean()),
+          regex: pattern('What numbers of this kind look like (RE2); its last group is what is printed'),
+          friendly_name: Type.Optional(Type.String({ maxLength: 128, description: 'Shown to people' })),
+          pretty_print: Type.Optional(
+            Type.String({
+              maxLength: 64,
+              description: 'How they are printed: # takes a character, S skips one, * takes the rest',
+            }),
+          ),
+          emergency: Type.Optional(Type.Boolean({ description: 'Told with the classification of a number' })),
         },
         { additionalProperties: true },
       ),
@@ -95,12 +100,18 @@ const numberLifeKeys = {
   }),
 }
 
-const numberManager = section({
+const numberManager = section('Phone numbers: their form, where they come from, what becomes of them', {
   ...numberSearchKeys,
   ...numberFeatureKeys,
   ...numberingKeys,
   ...numberLifeKeys,
-  maximum_search_quantity: Type.Integer({ minimum: 1, maximum: 500, default: 500 }),
+  maximum_search_quantity: Type.Integer({
+    minimum: 1,
+    maximum: 500,
+    default: 500,
+    ...unit('numbers'),
+    description: 'Numbers that a search finds at most',
+  }),
   number_search_timeout_ms: Type.Integer({
     minimum: 1,
     maximum: 60_000,
@@ -109,9 +120,9 @@ const numberManager = section({
   }),
 })
 
-const numberInventory = section({
+const numberInventory = section('The inventory service of the carrier `other`', {
   phonebook_url: address('The inventory service of the carrier `other`'),
-  default_country: country(),
+  default_country: country('The country (ISO 3166-1) whose numbers are ordered and released'),
   endpoints: Type.Optional(
     Type.Union([Type.String(), Type.Array(Type.String())], {
       description: 'Hosts that ordered numbers are sent to',
@@ -119,13 +130,13 @@ const numberInventory = section({
   ),
 })
 
-const numberLocality = section({
+const numberLocality = section('Where numbers lie', {
   url: address("Where localities are looked up; absent: the inventory service's address"),
 })
 
-const phoneNumbers = section({
-  phonebook_url: address('Where prefixes of cities are looked up'),
-  default_country: country(),
+const phoneNumbers = section('Prefixes of cities', {
+  phonebook_url: address('Where prefixes of cities are looked up; absent: in the imported localities'),
+  default_country: country('The country (ISO 3166-1) whose cities are looked up'),
 })
 
 export const numberSettings = {
@@ -137,7 +148,7 @@ export const numberSettings = {
 
 /** What accounts may lay values of their own over. */
 export const numberAccountSettings = {
-  number_manager: section({ ...numberSearchKeys, ...numberFeatureKeys }),
+  number_manager: section('Phone numbers', { ...numberSearchKeys, ...numberFeatureKeys }),
 }
 
 type Owned = typeof numberSettings

@@ -7,7 +7,7 @@ import { multiFactorArea } from '../multi-factor/area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { securityArea } from '../security/area.ts'
 import { usersArea } from '../users/area.ts'
-import { userLeaving } from '../users/signals.ts'
+import { userBeginsAnew, userLeaving, userToWelcome } from '../users/signals.ts'
 import { whitelabelArea } from '../whitelabel/area.ts'
 import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
@@ -19,6 +19,7 @@ import { createResets } from './recovery/resets.ts'
 import { recoveryRoutes } from './recovery/routes.ts'
 import { signInRoutes } from './routes.ts'
 import { ApiAuth, UserAuth } from './schema.ts'
+import { createWelcome } from './welcome/operations.ts'
 
 /** How people and programs get their tokens. */
 export const signInArea = area({
@@ -46,14 +47,19 @@ export const signInArea = area({
     const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts })
     const impersonation = createImpersonation({ store, signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
+    const welcome = createWelcome({ ...tools, resets, users, brands })
     return {
       offers: { ...signIn, admitsPassword: login.admitsPassword },
       routes: [
         ...signInRoutes({ signIn, login, impersonation, tokens, accounts, users }),
         ...recoveryRoutes(recovery),
       ],
-      rounds: [recovery.round],
-      hears: [on(userLeaving, resets.removeWith)],
+      rounds: [recovery.round, welcome.round],
+      hears: [
+        on(userLeaving, resets.removeWith),
+        on(userBeginsAnew, resets.removeWith),
+        on(userToWelcome, welcome.addTo),
+      ],
       schemas: { api_auth: ApiAuth, user_auth: UserAuth },
     }
   },

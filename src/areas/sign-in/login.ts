@@ -1,9 +1,10 @@
-import { type DigestMethod, isDigest } from '../../auth/credentials.ts'
+import { type DigestMethod, digestWanted, isDigest } from '../../auth/credentials.ts'
 import type { Deriver } from '../../auth/deriving/deriver.ts'
 import type { AccountRecord, UserRecord } from '../../auth/identity.ts'
 import { type KeyPlace, keyHolder } from '../../auth/key-holder.ts'
+import { isThroughAllowedProxy, proxyRefusal } from '../../auth/proxies.ts'
 import { assertInService } from '../../auth/standing.ts'
-import { type Failure, failure, hasProblems } from '../../lib/failure.ts'
+import { Failure, failure, hasProblems, SignInRefusal } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Validate } from '../area.ts'
@@ -62,7 +63,25 @@ const jsonIn = (text: string): unknown => {
   }
 }
 
-const noCredentials = () => failure('invalid_credentials', {})
+/** The reason is for the log alone. */
+const noCredentials = (reason: string, account?: AccountRecord) =>
+  failure('invalid_credentials', {}, new SignInRefusal(reason, account?.id))
+
+const noDigest = (method: DigestMethod) => {
+  const cause = `credentials are no password: send ${digestWanted(method)}`
+  const data = { message: 'invalid credentials', cause }
+  return failure('invalid_credentials', { data }, new SignInRefusal('the credentials are no digest'))
+}
+
+const wrong = 'wrong user name or password'
+const wrongFactor = 'wrong second factor'
+const wrongPasskey = 'wrong passkey'
+const notThroughProxy = 'this came through no allowed proxy'
+
+const outsideProxies = ({ id }: AccountRecord) =>
+  failure('forbidden', { cause: proxyRefusal }, new SignInRefusal(notThroughProxy, id))
+
+const wayDisabled = 'this way to sign in is disabled'
 
 export type Login = ReturnType<typeof createLogin>
 
@@ -102,6 +121,12 @@ export const createLogin = (tools: Tools) => {
     await lock.countFailure(visit.author, account)
   }
 
+  const assertThroughProxy = async (visit: Visit, account: AccountRecord, user: UserRecord) => {
+    if (isThroughAllowedProxy({ account, user }, visit.peerAddress)) return
+    await refuse(visit, account, user, notThroughProxy)
+    throw outsideProxies(account)
+  }
+
   /** Throws whatever keeps a user with the right password out. */
   const admit = async (
     visit: Visit,
@@ -110,17 +135,15 @@ export const createLogin = (tools: Tools) => {
     user: UserRecord,
   ): Promise<Known> => {
     const policy = await security.policyOf(account, module)
-    const deny = async (reason: string, refusal: Failure) => {
+    const deny = async (reason: string, shown: { data?: { message: string } } = {}) => {
       await refuse(visit, account, user, reason)
-      return refusal
+      return failure('invalid_credentials', shown, new SignInRefusal(reason, account.id))
     }
-    if (!policy.enabled) throw await deny('this way to sign in is disabled', noCredentials())
+    if (!policy.enabled) throw await deny(wayDisabled)
     await assertInService(store.records, account)
+    await assertThroughProxy(visit, account, user)
     if (await users.isPasswordExpired(user)) {
-      throw await deny(
-        'password expired',
-        failure('invalid_credentials', { data: { message: 'password expired' } }),
-      )
+      throw await deny('password expired', { data: { message: 'password expired' } })
     }
     return { host, account, user, policy }
   }
@@ -128,9 +151,10 @@ export const createLogin = (tools: Tools) => {
   /** The user whom a digest belongs to, in the first account that knows it. */
   const identify = async (visit: Visit, login: Credentials): Promise<Known> => {
     const digest = login.credentials.toLowerCase()
-    if (!isDigest(digest)) throw noCredentials()
     const method: DigestMethod = login.method === 'sha' ? 'sha' : 'md5'
+    if (!isDigest(method, digest)) throw noDigest(method)
     const candidates = await signIn.candidates(login)
+    let reason = candidates.length === 0 ? 'there is no such account' : wrong
     if (candidates.length === 0) await guessAtNobody(visit, login, { method, digest })
     for (const account of candidates) {
       await lock.assertUnlocked(account)
@@ -139,9 +163,10 @@ export const createLogin = (tools: Tools) => {
       const user = await holderOf(visit, place, { method, digest })
       if (!user) await guesses.countWrong(account.id, visit.clientAddress)
       if (user && user.doc.enabled !== false) return admit(visit, login.host, account, user)
+      if (user) reason = 'the user is disabled'
     }
     for (const account of candidates) await refuse(visit, account, undefined, 'invalid credentials')
-    throw noCredentials()
+    throw noCredentials(reason, candidates[0])
   }
 
   const noteFactor = (
@@ -155,20 +180,19 @@ export const createLogin = (tools: Tools) => {
     }
   }
 
-  /** The 401 that asks for the second factor. */
-  const challenge = async ({ host, account, user }: Known) => {
+  /** The 401 that asks for the second factor; after a wrong one it is a refusal. */
+  const challenge = async ({ host, account, user }: Known, refusal?: SignInRefusal) => {
     const passkey = await passkeys.secondFactorOptions(host, { account, user })
-    return failure('invalid_credentials', {
-      data: {
-        message: 'invalid credentials',
-        multi_factor_request: {
-          provider_name: 'otp',
-          enrolled: await factors.isVerified({ account, user }),
-          ...(passkey ? { passkey } : {}),
-        },
-        user_id: user.id,
+    const data = {
+      message: 'invalid credentials',
+      multi_factor_request: {
+        provider_name: 'otp',
+        enrolled: await factors.isVerified({ account, user }),
+        ...(passkey ? { passkey } : {}),
       },
-    })
+      user_id: user.id,
+    }
+    return failure('invalid_credentials', { data }, refusal)
   }
 
   /** A code, or what a passkey answered. */
@@ -182,10 +206,10 @@ export const createLogin = (tools: Tools) => {
 
   const passSecondFactor = async (visit: Visit, known: Known, response: string) => {
     const passed = await holdAgainst(visit, known, response)
-    noteFactor(visit, known, passed !== undefined, passed ? 'second factor passed' : 'wrong second factor')
+    noteFactor(visit, known, passed !== undefined, passed ? 'second factor passed' : wrongFactor)
     if (passed) return passed
     await lock.countFailure(visit.author, known.account)
-    throw await challenge(known)
+    throw await challenge(known, new SignInRefusal(wrongFactor, known.account.id))
   }
 
   /** Asks for the second factor where the account's settings say so and a provider is there. */
@@ -228,6 +252,13 @@ export const createLogin = (tools: Tools) => {
     return codes ? { ...session, result: { ...session.result, recovery_codes: codes } } : session
   }
 
+  const noteKey = async (visit: Visit, account: AccountRecord, succeeded: boolean, message: string) => {
+    const policy = await security.policyOf(account, 'cb_api_auth')
+    const facts = { account, user: undefined, type: 'api_auth', module: 'cb_api_auth' } as const
+    if (succeeded ? policy.log_successful_attempts : policy.log_failed_attempts)
+      attempts.note(visit, { ...facts, succeeded, message })
+  }
+
   return {
     /** Whether a password alone opens the account: Basic credentials bring nothing else. */
     async admitsPassword(account: AccountRecord, user: UserRecord): Promise<boolean> {
@@ -263,17 +294,21 @@ export const createLogin = (tools: Tools) => {
     async byPasskey(visit: Visit, host: string | undefined, assertion: Assertion): Promise<Session> {
       const passkey = await passkeys.claimedBy(assertion)
       const user = passkey && (await users.find(passkey.accountId, passkey.doc.owner_id))
-      if (!user || user.doc.enabled === false) throw noCredentials()
+      if (!user) throw noCredentials('unknown passkey')
       const account = await signIn.accountOf(user)
+      if (user.doc.enabled === false) throw noCredentials('the user is disabled', account)
       await lock.assertUnlocked(account)
       const policy = await security.policyOf(account, module)
-      if (!policy.enabled) throw noCredentials()
+      if (!policy.enabled) throw noCredentials(wayDisabled, account)
       await assertInService(store.records, account)
+      await assertThroughProxy(visit, account, user)
       try {
         await passkeys.signIn(visit.author, host, passkey, assertion)
       } catch (error) {
-        noteFactor(visit, { account, user, policy }, false, 'wrong passkey')
-        throw error
+        noteFactor(visit, { account, user, policy }, false, wrongPasskey)
+        throw error instanceof Failure
+          ? failure(error.kind, error.details, new SignInRefusal(wrongPasskey, account.id))
+          : error
       }
       const both = { recoveryCodes: undefined }
       return open(visit, { account, user, policy }, both, 'signed in with a passkey')
@@ -281,11 +316,18 @@ export const createLogin = (tools: Tools) => {
 
     /** Signs in with an API key. */
     async byApiKey(visit: Visit, key: string): Promise<Session> {
-      const { account, ...session } = await signIn.byApiKey(key, visit.clientAddress)
-      const { log_successful_attempts: isLogged } = await security.policyOf(account, 'cb_api_auth')
-      const facts = { account, user: undefined, type: 'api_auth', module: 'cb_api_auth' } as const
-      if (isLogged) attempts.note(visit, { ...facts, succeeded: true, message: 'signed in' })
-      return session
+      try {
+        const { account, ...session } = await signIn.byApiKey(key, visit.clientAddress)
+        if (!isThroughAllowedProxy({ account, user: undefined }, visit.peerAddress))
+          throw outsideProxies(account)
+        await noteKey(visit, account, true, 'signed in')
+        return session
+      } catch (error) {
+        const refusal = error instanceof Failure ? error.cause : undefined
+        if (refusal instanceof SignInRefusal && refusal.accountId !== undefined)
+          await noteKey(visit, await signIn.account(refusal.accountId), false, refusal.message)
+        throw error
+      }
     },
   }
 }

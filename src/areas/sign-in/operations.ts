@@ -1,7 +1,8 @@
 import type { AccountRecord, Actor, AuthMethod, UserRecord } from '../../auth/identity.ts'
+import { bothAllow, type Scopes, settingScopes } from '../../auth/scopes.ts'
 import { assertInService } from '../../auth/standing.ts'
 import type { TokenSubject, Tokens } from '../../auth/tokens.ts'
-import { Failure, failure } from '../../lib/failure.ts'
+import { failure, SignInRefusal } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -38,6 +39,10 @@ export interface Session {
 /** What a session says about how it came to be. */
 type Proof = Pick<TokenSubject, 'original' | 'multiFactor' | 'purpose' | 'lifetimeSeconds'>
 
+/** What a web client offers: of an app that this server does not know the name is all that there is to tell. */
+const appsOf = ({ doc: { available_apps: names } }: AccountRecord) =>
+  Array.isArray(names) ? names.map((name) => ({ id: name, name, label: name })) : []
+
 export type SignIn = ReturnType<typeof createSignIn>
 
 export const createSignIn = (tools: Tools) => {
@@ -57,7 +62,11 @@ export const createSignIn = (tools: Tools) => {
   }
 
   /** What a login answers besides the token. */
-  const loginResult = async (account: AccountRecord, user: UserRecord | undefined): Promise<Json> => {
+  const loginResult = async (
+    account: AccountRecord,
+    user: UserRecord | undefined,
+    scopes: Scopes | undefined,
+  ): Promise<Json> => {
     const { default_language: language } = await settings.of('crossbar')
     const { first_name, last_name, email, username, priv_level } = user?.doc ?? {}
     return {
@@ -67,9 +76,10 @@ export const createSignIn = (tools: Tools) => {
       is_reseller: account.hidden.isReseller,
       is_master_account: account.hidden.tree.length === 0,
       language: user?.doc.language ?? account.doc.language ?? language,
-      apps: [],
+      apps: appsOf(account),
       capabilities: {},
       ui_config: {},
+      ...(scopes ? { scope: scopes.join(' ') } : {}),
       ...(user
         ? {
             owner_id: user.id,
@@ -87,37 +97,45 @@ export const createSignIn = (tools: Tools) => {
     }
   }
 
-  const lifetimeOf = async (account: AccountRecord, method: AuthMethod) => {
-    if (method === 'cb_basic_auth') return {}
-    return { lifetimeSeconds: (await security.policyOf(account, method)).token_auth_expiry_s }
+  /** What holds for a token that is made this way. Basic credentials are the user's password. */
+  const termsOf = async (account: AccountRecord, user: UserRecord | undefined, method: AuthMethod) => {
+    const way = method === 'cb_basic_auth' ? 'cb_user_auth' : method
+    const { token_auth_expiry_s: lifetimeSeconds, scopes } = await security.policyOf(account, way)
+    return { lifetimeSeconds, scopes: bothAllow(scopes, settingScopes(user?.doc.scope_restrictions)) }
   }
 
   return {
     candidates,
+    account: (id: string) => accounts.get(id),
     accountOf: (user: UserRecord) => accounts.get(user.accountId),
-    loginResult,
+
+    /** What a user who brings a password may do; undefined: everything. */
+    scopesOf: async (account: AccountRecord, user: UserRecord) =>
+      (await termsOf(account, user, 'cb_user_auth')).scopes,
 
     /** A token for a user who has proved to be that user, or whom the caller may act for. */
     async openSession(account: AccountRecord, user: UserRecord, proof: Proof = {}): Promise<Session> {
-      const { token_auth_expiry_s: lifetimeSeconds } = await security.policyOf(account, 'cb_user_auth')
-      const token = await tokens.issue({ account, user, method: 'cb_user_auth', lifetimeSeconds, ...proof })
-      return { token, result: await loginResult(account, user) }
+      const terms = await termsOf(account, user, 'cb_user_auth')
+      const token = await tokens.issue({ account, user, method: 'cb_user_auth', ...terms, ...proof })
+      return { token, result: await loginResult(account, user, terms.scopes) }
     },
 
     /** An API key's session: the account's rights, nobody's name. */
     async byApiKey(key: string, clientAddress: string): Promise<Session & { account: AccountRecord }> {
       const named = await apiKeys.opening(key, clientAddress)
       const account = named ? await accounts.find(named.accountId) : await accounts.byApiKey(key)
-      if (!account) throw failure('bad_identifier_list', { values: [key] })
-      const { enabled, token_auth_expiry_s: lifetimeSeconds } = await security.policyOf(
-        account,
-        'cb_api_auth',
-      )
-      if (!enabled) throw failure('invalid_credentials', {})
+      if (!account)
+        throw failure('bad_identifier_list', { values: [key] }, new SignInRefusal('unknown API key'))
+      const { enabled } = await security.policyOf(account, 'cb_api_auth')
+      if (!enabled) {
+        const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
+        throw failure('invalid_credentials', {}, refusal)
+      }
       await assertInService(store.records, account)
-      const subject = { account, user: undefined, method: 'cb_api_auth' as const, lifetimeSeconds }
+      const terms = await termsOf(account, undefined, 'cb_api_auth')
+      const subject = { account, user: undefined, method: 'cb_api_auth' as const, ...terms }
       const token = await tokens.issue(named ? { ...subject, key: named } : subject)
-      return { account, token, result: await loginResult(account, undefined) }
+      return { account, token, result: await loginResult(account, undefined, terms.scopes) }
     },
 
     /** A fresh token for whoever holds a good one. */
@@ -131,24 +149,25 @@ export const createSignIn = (tools: Tools) => {
             ...(claims.original_owner_id ? { userId: claims.original_owner_id } : {}),
           }
         : undefined
+      const terms = await termsOf(account, user, method)
       const token = await tokens.issue({
         account,
         user,
         method,
-        ...(await lifetimeOf(account, method)),
+        ...terms,
         ...(original ? { original } : {}),
         ...(claims.mfa_resp ? { multiFactor: true } : {}),
       })
-      return { token, result: await loginResult(account, user) }
+      return { token, result: await loginResult(account, user, terms.scopes) }
     },
 
     /** What a token says, with the login result of its owner. Its proofs stay inside. */
     async tokenInfo(actor: Actor): Promise<Json> {
-      const { exp, identity_sig, iss, method, iat, jti, ...claims } = actor.claims ?? ({} as never)
+      const { exp, identity_sig, iss, method, iat, jti, scope, ...claims } = actor.claims ?? ({} as never)
       return {
         ...claims,
         account_realm: actor.account.doc.realm,
-        ...(await loginResult(actor.account, actor.user)),
+        ...(await loginResult(actor.account, actor.user, actor.scopes)),
       }
     },
 
@@ -157,14 +176,7 @@ export const createSignIn = (tools: Tools) => {
       if (typeof token !== 'string' || token === '') {
         throw failure('missing_parameter', { message: `missing token in ${place}` })
       }
-      try {
-        return await this.tokenInfo(await tokens.verify(token))
-      } catch (error) {
-        if (error instanceof Failure && error.kind === 'invalid_credentials') {
-          throw failure('invalid_credentials', { message: 'invalid credentials' }, error)
-        }
-        throw error
-      }
+      return this.tokenInfo(await tokens.verify(token))
     },
   }
 }

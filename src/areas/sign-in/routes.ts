@@ -60,7 +60,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     body: UserAuth,
     tellsOnce: true,
     answers: LoginResult,
-    fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
+    fails: ['invalid_credentials', 'forbidden', 'validation_error', 'account_is_locked', 'not_configured'],
     run: async (call) => opened(await login.logIn(visitOf(call), credentialsIn(call))),
   }),
   put('/v2/multi_factor/qrcode', {
@@ -71,7 +71,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     tellsOnce: true,
     answers: Enrolment,
     produces: ['image/png'],
-    fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
+    fails: ['invalid_credentials', 'forbidden', 'validation_error', 'account_is_locked', 'not_configured'],
     run: async (call) => {
       const enrolment = await login.enrol(visitOf(call), credentialsIn(call))
       return 'url' in enrolment ? qrCode(enrolment.url, call.request.accepts) : opened(enrolment)
@@ -96,7 +96,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     body: PasskeySignIn,
     tellsOnce: true,
     answers: LoginResult,
-    fails: ['invalid_credentials', 'validation_error', 'account_is_locked', 'not_configured'],
+    fails: ['invalid_credentials', 'forbidden', 'validation_error', 'account_is_locked', 'not_configured'],
     run: async (call) =>
       opened(await login.byPasskey(visitOf(call), call.request.header('host'), call.data.credential)),
   }),
@@ -130,7 +130,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     body: ApiAuth,
     tellsOnce: true,
     answers: LoginResult,
-    fails: ['bad_identifier_list', 'validation_error'],
+    fails: ['bad_identifier_list', 'invalid_credentials', 'forbidden', 'validation_error'],
     run: async (call) => opened(await login.byApiKey(visitOf(call), call.data.api_key)),
   }),
   get('/v2/token_auth', {
@@ -181,7 +181,9 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     run: async (call) => {
       const action = assertAction(call, 'reset_signature_secret', 'refresh_token')
       if (action === 'refresh_token') return opened(await signIn.renew(call.actor))
-      if (!superduper.allows(call.actor, undefined, {})) throw failure('forbidden', {})
+      if (!superduper.allows(call.actor, undefined, {})) {
+        throw failure('forbidden', { cause: `may be called by: ${superduper.name}` })
+      }
       await tokens.resetSystemSecret(call.author)
       return {}
     },

@@ -38,6 +38,9 @@ export const LoginResult = open(
     cluster_id: anyText(),
     ui_config: anyObject(),
     user_info: anyObject(),
+    scope: anyText({
+      description: 'The scopes that the token is bound to, with spaces between; absent: none',
+    }),
     recovery_codes: list(anyText(), {
       description: 'Beside the first code of a second factor: each is good once in its place',
     }),

@@ -12,5 +12,5 @@ export const visitOf = ({ author, request }: Pick<Call, 'author' | 'request'>): 
     const value = request.header(name)
     if (value !== undefined) headers[name] = value.slice(0, longestHeader)
   }
-  return { author, clientAddress: request.clientAddress, headers }
+  return { author, clientAddress: request.clientAddress, peerAddress: request.peerAddress, headers }
 }

@@ -13,6 +13,7 @@ import { createBrandFiles } from './files/operations.ts'
 import { brandFileRoutes } from './files/routes.ts'
 import { whitelabelNotices } from './notices.ts'
 import { createWhitelabels } from './operations.ts'
+import { createPortals } from './portals.ts'
 import { whitelabelRoutes } from './routes.ts'
 import { Whitelabel } from './schema.ts'
 import { whitelabelSettings } from './settings.ts'
@@ -36,6 +37,7 @@ export const whitelabelArea = area({
         brandOf: createBrands({ store, whitelabels, files }),
         brandAt: whitelabels.ofHost,
         isSetUp: domains.isSetUp,
+        portalOf: createPortals({ whitelabels, domains }),
       },
       routes: [
         ...whitelabelRoutes(whitelabels),

@@ -2,8 +2,12 @@ import { Type } from 'typebox'
 import { section } from '../../settings/keys.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
 
-const whitelabel = section({
-  domains: Type.Optional(WhitelabelDomains),
+const whitelabel = section('What resellers set up in DNS', {
+  domains: Type.Optional({
+    ...WhitelabelDomains,
+    description:
+      'DNS records that a reseller has to set up: by type, then by host; {{domain}} stands for the reseller’s domain. Absent: a built-in template is shown',
+  }),
   spf_mechanisms: Type.Array(Type.String({ maxLength: 256 }), {
     default: [],
     maxItems: 20,

@@ -18,6 +18,8 @@ interface AnswerFields {
   etag?: string
   status?: number
   message?: string
+  /** Records told, where an answer that is no list counts them. */
+  pageSize?: number
   /** The id of a record just created: named in the Location header. */
   created?: string
   headers?: Record<string, string>

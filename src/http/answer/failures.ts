@@ -24,7 +24,11 @@ export const frameFailures: Renderers<FrameFailures> = {
       ...(reason ? { reason } : {}),
     },
   }),
-  not_found: plain(404, 'not_found'),
+  not_found: ({ message }) => ({
+    status: 404,
+    message: 'not_found',
+    data: { message: message ?? 'not found' },
+  }),
   bad_identifier: ({ cause, details, reason }) => ({
     status: 404,
     message: 'bad_identifier',

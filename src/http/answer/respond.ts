@@ -10,6 +10,7 @@ import { failureAnswer, unexpected } from './failures.ts'
 import { isLarge, largePieces, roughBytesOf } from './large-data.ts'
 import { sendList, sendRows } from './lists.ts'
 import { createPrettyPrinter } from './pretty.ts'
+import { logRefusal } from './refusals.ts'
 import {
   common,
   type Headers,
@@ -46,7 +47,7 @@ const isStreamable = ({ method, claim }: Exchange, { status = 200 }: Answer['fie
   method === 'GET' && status === 200 && !claim
 
 const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
-  const { data, metadata, revision, status, message, created, headers, authToken } = fields
+  const { data, metadata, revision, status, message, pageSize, created, headers, authToken } = fields
   const tag = fields.etag ?? revision
   const etag = tag === undefined ? undefined : `"${tag}"`
   const wire: Headers = { ...headers, ...(created ? location(exchange, created) : {}) }
@@ -56,7 +57,7 @@ const sendAnswer = (exchange: Exchange, { fields }: Answer) => {
   if (authToken !== undefined && !exchange.route?.spec.tellsOnce)
     throw new Error(`${exchange.path} answers with a token and does not say so`)
   if (authToken !== undefined) parts.authToken = authToken
-  if (message !== undefined) parts.extra = { message }
+  parts.extra = { message, page_size: pageSize }
   if (isStreamable(exchange, fields) && isLarge(data)) {
     const streamed = { ...wire, 'content-type': 'application/json' }
     return withRoom(exchange, roughBytesOf(data), () =>
@@ -142,6 +143,7 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
       error: describeError(error),
     })
   }
+  if (answer) logRefusal(exchange, error, answer.status)
   if (response.headersSent) return void response.destroy()
   const { status, message, data, metadata, headers } = answer ?? unexpected
   const wire: Headers = { ...headers }

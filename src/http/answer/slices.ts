@@ -1,9 +1,45 @@
 import { performance } from 'node:perf_hooks'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 
-// Work on the event loop that goes on longer lets other requests have theirs.
+// Work on the event loop that goes on longer lets other requests have theirs. All who slice share one slice in each
+// round of the event loop: however many lists are being made, whoever asks for a moment waits for one slice.
 const sliceMilliseconds = 3
 const lookEvery = 8
+
+const waiting: (() => void)[] = []
+let spent = 0
+let isRoundAhead = false
+
+const beginRound = () => {
+  isRoundAhead = false
+  spent = 0
+  passOn()
+}
+
+const awaitRound = () => {
+  if (isRoundAhead) return
+  isRoundAhead = true
+  setImmediate(beginRound)
+}
+
+const nextSlice = () =>
+  new Promise<void>((resolve) => {
+    waiting.push(resolve)
+    awaitRound()
+  })
+
+const isSpent = (milliseconds = 0) => spent + milliseconds >= sliceMilliseconds
+
+/** Whoever waits longest goes on with what is left of the slice. */
+const passOn = () => {
+  if (isSpent()) awaitRound()
+  else waiting.shift()?.()
+}
+
+const spend = (milliseconds: number) => {
+  spent += milliseconds
+  awaitRound()
+  passOn()
+}
 
 /** What `work` makes of the items, without keeping the event loop for long. Undefined ones are left out. */
 export const inSlices = async <Item, Result>(
@@ -11,13 +47,19 @@ export const inSlices = async <Item, Result>(
   work: (item: Item) => Result | undefined,
 ): Promise<Result[]> => {
   const results: Result[] = []
+  if (isSpent()) await nextSlice()
   let begun = performance.now()
-  for (const [index, item] of items.entries()) {
-    const result = work(item)
-    if (result !== undefined) results.push(result)
-    if (index % lookEvery !== lookEvery - 1 || performance.now() - begun < sliceMilliseconds) continue
-    await nextTurn()
-    begun = performance.now()
+  try {
+    for (const [index, item] of items.entries()) {
+      const result = work(item)
+      if (result !== undefined) results.push(result)
+      if (index % lookEvery !== lookEvery - 1 || !isSpent(performance.now() - begun)) continue
+      spend(performance.now() - begun)
+      await nextSlice()
+      begun = performance.now()
+    }
+  } finally {
+    spend(performance.now() - begun)
   }
   return results
 }

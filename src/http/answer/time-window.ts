@@ -29,6 +29,11 @@ const readableBoundOf = (query: URLSearchParams, name: string): number | undefin
 const badRange = (message: string, cause: number) =>
   invalid({ created_from: { date_range: { message, cause } } })
 
+const tooWide = (seconds: number, isEndSent: boolean) =>
+  isEndSent
+    ? `created_from and created_to are more than ${seconds} seconds apart`
+    : `created_from is more than ${seconds} seconds ago: send a created_to, too, at most so much later`
+
 type BoundReader = typeof boundOf
 
 /** Without `created_from` the window is `usualSeconds` wide, or as wide as it may be. */
@@ -43,15 +48,20 @@ const windowBy: (read: BoundReader) => WindowReader =
   (read) => (query, now, maximumSeconds, usualSeconds) => {
     const to = read(query, 'created_to') ?? now
     const from = read(query, 'created_from') ?? Math.max(0, to - (usualSeconds ?? maximumSeconds))
-    if (from > to) throw badRange(`created_from ${from} is later than created_to ${to}`, from)
-    if (to - from > maximumSeconds) {
-      throw badRange(`created_from and created_to are more than ${maximumSeconds} seconds apart`, to)
+    const isEndSent = read(query, 'created_to') !== undefined
+    if (from > to) {
+      throw badRange(`created_from ${from} is later than ${isEndSent ? 'created_to' : 'now,'} ${to}`, from)
     }
+    if (to - from > maximumSeconds) throw badRange(tooWide(maximumSeconds, isEndSent), to)
     return { from, to }
   }
 
 /** The window that a time list is asked for: the newest `maximumSeconds` unless told. */
 export const timeWindow: WindowReader = windowBy(boundOf)
+
+/** The same without a longest one: for lists whose pages cost the same however long the window is. */
+export const openTimeWindow = (query: URLSearchParams, now: number, usualSeconds: number): TimeWindow =>
+  timeWindow(query, now, Number.POSITIVE_INFINITY, usualSeconds)
 
 /** The same, where a bound that is no positive whole number counts as absent. */
 export const lenientTimeWindow: WindowReader = windowBy(readableBoundOf)

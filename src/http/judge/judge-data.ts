@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import { hasProblems, invalid, joinProblems } from '../../lib/failure.ts'
+import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
@@ -47,6 +47,14 @@ const proposed = (exchange: Exchange, route: Route, subject: unknown) => {
   return dropNulls(data)
 }
 
+const topKeyOf = (path: string) => path.split('.', 1)[0]
+
+/** What was said of keys that are sound: of the others the rules have seen only that they were taken away. */
+const aboutOthers = (further: Problems, found: Problems): Problems => {
+  const failing = new Set(Object.keys(found).map(topKeyOf))
+  return Object.fromEntries(Object.entries(further).filter(([path]) => !failing.has(topKeyOf(path))))
+}
+
 /** Holds the body against the route's schema and rules; all problems come in one 400. */
 export const judgeData = async (exchange: Exchange, route: Route, call: Call) => {
   const schema = route.spec.body
@@ -60,5 +68,5 @@ export const judgeData = async (exchange: Exchange, route: Route, call: Call) =>
     return value
   }
   const further = route.judge ? await route.judge({ ...call, data: sound }) : {}
-  throw invalid(joinProblems(further, problems))
+  throw invalid(joinProblems(aboutOthers(further, problems), problems))
 }

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv'
 import type { Problem, Problems } from '../../lib/failure.ts'
-import { maxDepth } from '../../lib/json.ts'
+import { isObject, maxDepth } from '../../lib/json.ts'
 import { memberOf } from '../../lib/member.ts'
 import { isSecretKey } from '../../lib/secrets.ts'
 import type { Flaw, Segment } from './json-copy.ts'
@@ -67,6 +67,17 @@ const combination =
   (rule: string): Describe =>
   ({ data }) => ({ rule, message: 'failed to validate', value: data })
 
+const typeOf = (schema: unknown) => (isObject(schema) ? schema.type : undefined)
+
+/** The same, with the types that would have done where each alternative has one. */
+const alternatives =
+  (rule: string): Describe =>
+  (error) => {
+    const types: unknown[] = Array.isArray(error.schema) ? error.schema.map(typeOf) : []
+    const told = combination(rule)(error)
+    return types.length > 0 && !types.includes(undefined) ? { ...told, target: [...new Set(types)] } : told
+  }
+
 const enumMessage = 'Value not found in enumerated list of values'
 
 const describeFormat: Describe = ({ params, data }) =>
@@ -122,9 +133,10 @@ const descriptions: Record<string, Describe> = {
     value: data,
   }),
   format: describeFormat,
-  additionalProperties: ({ params, data }) => ({
+  additionalProperties: ({ params, data, parentSchema }) => ({
     rule: 'additionalProperties',
     message: 'Only properties that the schema defines are allowed',
+    ...(parentSchema?.properties ? { target: Object.keys(parentSchema.properties) } : {}),
     value: memberOf(data, params.additionalProperty),
     key: params.additionalProperty,
   }),
@@ -145,8 +157,8 @@ const descriptions: Record<string, Describe> = {
     target: params.multipleOf,
     value: data,
   }),
-  oneOf: combination('not_one_schema_valid'),
-  anyOf: combination('any_schemas_not_valid'),
+  oneOf: alternatives('not_one_schema_valid'),
+  anyOf: alternatives('any_schemas_not_valid'),
   not: combination('not_schema_valid'),
 }
 

@@ -21,7 +21,7 @@ interface ClientAddressQuestion {
 }
 
 // A dual-stack socket reports IPv4 peers as ::ffff:1.2.3.4, link-local peers with a zone.
-const canonicalPeer = (peer: string) => {
+export const canonicalPeer = (peer: string) => {
   if (isIPv4(peer)) return peer
   const address = parseAddress(peer.replace(/%.*$/, ''))
   return address ? formatAddress(address) : peer

@@ -7,6 +7,9 @@ const shortNames = new Map([
   ['png', 'image/png'],
 ])
 
+// Other names under which clients ask for CSV.
+const csvNames = new Set(['text/comma-separated-values', 'application/octet-stream'])
+
 interface Preference {
   type: string
   quality: number
@@ -24,6 +27,8 @@ const parseAccept = (header: string): Preference[] =>
     .filter(({ type, quality }) => type !== '' && quality > 0)
     .sort((a, b) => b.quality - a.quality)
 
+const isOtherName = (wanted: string, made: string) => made === 'text/csv' && csvNames.has(wanted)
+
 const fits = (wanted: string, made: string) =>
   wanted === '*/*' ||
   wanted === '*' ||
@@ -33,7 +38,9 @@ const fits = (wanted: string, made: string) =>
 /** The type among `made` that the client prefers; undefined when none will do. */
 export const preferredType = (header: string, made: readonly string[]): string | undefined => {
   for (const { type } of parseAccept(header)) {
-    const found = made.find((candidate) => fits(type, candidate))
+    const found =
+      made.find((candidate) => fits(type, candidate)) ??
+      made.find((candidate) => isOtherName(type, candidate))
     if (found) return found
   }
   return undefined

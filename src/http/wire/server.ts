@@ -17,11 +17,12 @@ import { holdBody } from './body-bytes.ts'
 import { corsHeaders } from './cors.ts'
 import { passOver } from './refused-body.ts'
 
+const requestIdHeader = 'x-request-id'
 const requestIdText = /^[\w.:@/+=-]{1,128}$/
 
 /** The client's X-Request-ID is used as it is, unless it could not stand in a header or a log. */
 const requestIdOf = (request: IncomingMessage) => {
-  const given = request.headers['x-request-id']
+  const given = request.headers[requestIdHeader]
   return typeof given === 'string' && requestIdText.test(given) ? given : randomHex(16)
 }
 
@@ -48,7 +49,10 @@ const answer = async (frame: Frame, request: IncomingMessage, response: ServerRe
     requireHost(request)
     requireShortUrl(request)
     const page = frame.pages.find(exchange.path)
-    if (page && exchange.method !== 'OPTIONS') return await page(request, response)
+    if (page && exchange.method !== 'OPTIONS') {
+      response.setHeader(requestIdHeader, exchange.id)
+      return await page(request, response)
+    }
     await runSteps(exchange)
   } catch (error) {
     await respondFailure(exchange, error)
@@ -157,7 +161,7 @@ const refusalText = ({ node, clock }: Frame, { status, reason, message }: ParseF
   })
   const headers = [
     ...corsHeaders,
-    'x-request-id',
+    requestIdHeader,
     requestId,
     'content-type',
     'application/json',

@@ -9,6 +9,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import type { Author, ChangeSet } from '../../../storage/change-set.ts'
 import type { Validate } from '../../area.ts'
 import type {
+  Foresight,
   InputAction,
   RowEnd,
   RowResult,
@@ -34,6 +35,7 @@ export interface NumberTaskTools {
   numbers: Numbers
   settings: Settings
   validate: Validate
+  foresight: Foresight
   findAccount(id: string): Promise<AccountRecord | undefined>
   /** What POST phone_numbers/fix does. */
   repair(author: Author, account: AccountRecord): Promise<unknown>
@@ -85,10 +87,10 @@ const createBatchOrders = ({ errands }: Numbers) => {
 
 type BatchOrders = ReturnType<typeof createBatchOrders>
 
-/** Whoever starts a task agrees to what its rows cost: there is nobody to ask in between. */
-const agreed = (context: TaskContext): TaskContext => ({
+/** Whether rows may charge was said when the task was started: there is nobody to ask in between. */
+const asAgreed = (context: TaskContext): TaskContext => ({
   ...context,
-  author: { ...context.author, acceptsCharges: true },
+  author: { ...context.author, acceptsCharges: context.acceptsCharges },
 })
 
 const withoutFacts = numberColumns.filter((column) => column !== 'e164')
@@ -242,7 +244,7 @@ const createWork = ({ numbers, settings, validate, findAccount }: NumberTaskTool
     const takeTurns = createTurns()
     for (const [number, { cells, earlier, number: place }] of zip(texts, rows)) {
       if (earlier) view.put(await numbers.normalize(number), earlier.stored)
-      const orderId = `${context.taskId}-${place}`
+      const orderId = context.idOfRow(place)
       results.push(await attempt(perform, { view, number, cells, context, orderId }, orders))
       await takeTurns()
     }
@@ -311,7 +313,7 @@ const wordings: Readonly<Record<keyof Work['performers'], Wording>> = {
   },
 }
 
-const actionOf = (name: keyof Performers, work: Work): InputAction<Left> => {
+const actionOf = (name: keyof Performers, work: Work, foresight: Foresight): InputAction<Left> => {
   const { description, doc, optional = [], isOpen } = wordings[name]
   return {
     category: 'number_management',
@@ -325,9 +327,10 @@ const actionOf = (name: keyof Performers, work: Work): InputAction<Left> => {
     ...(isOpen ? { openPrefix: ownFieldPrefix } : {}),
     verifiers: cellVerifiers,
     independent: true,
+    ...(name === 'find' ? {} : { foresight }),
     output: [...numberColumns, 'error'],
     key: ({ e164 = '' }) => e164,
-    run: (rows, context) => work.run(work.performers[name], rows, agreed(context)),
+    run: (rows, context) => work.run(work.performers[name], rows, asAgreed(context)),
     errorOf: errorTextOf,
   }
 }
@@ -338,5 +341,5 @@ type Performers = Work['performers']
 export const createNumberInputActions = (tools: NumberTaskTools): TaskAction[] => {
   const work = createWork(tools)
   const names = Object.keys(wordings) as (keyof Work['performers'])[]
-  return names.map((name) => actionOf(name, work))
+  return names.map((name) => actionOf(name, work, tools.foresight))
 }

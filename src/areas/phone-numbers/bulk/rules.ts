@@ -179,6 +179,7 @@ const plainReasons: ReadonlySet<string> = new Set(['not_found', 'not_reconcilabl
 export const errorTextOf = (failure: Failure): string => {
   if (failure.is('validation_error'))
     return `bad field(s) ${Object.keys(failure.details.problems).map(columnOf).join(' ')}`
+  if (failure.is('charges_not_accepted')) return 'accept_charges'
   if (failure.is('billing_issue')) return failure.details.message
   const told = numberErrorOf(failure)
   if (!told) return failure.kind

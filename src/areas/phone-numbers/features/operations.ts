@@ -17,6 +17,7 @@ import {
   availableFeatures,
   callerNameOf,
   type FeatureContext,
+  featureSettings,
   refusedFeature,
   withoutRefused,
 } from './rules.ts'
@@ -35,7 +36,12 @@ interface Tools {
   findAccount(id: string): Promise<AccountRecord | undefined>
   /** What the reseller of an account has set in `number_manager`. */
   resellerSettings(account: AccountRecord): Promise<Json>
+  /** What the plans of an account say of messages. */
+  messagesOf(account: AccountRecord): Promise<MessageTerms>
 }
+
+/** Messages are let through unless plans say otherwise. */
+type MessageTerms = Partial<Record<'sms' | 'mms', { enabled?: boolean }>>
 
 /** Feature lists of the system or of one account's reseller. */
 interface FeatureLists {
@@ -73,17 +79,25 @@ interface Dressed extends Subscriber {
 
 export type NumberFeatures = ReturnType<typeof createNumberFeatures>
 
-export const createNumberFeatures = ({ clock, settings, provider, findAccount, resellerSettings }: Tools) => {
-  const listsOf = async (accountId: string): Promise<FeatureLists> => {
+export const createNumberFeatures = ({
+  clock,
+  settings,
+  provider,
+  findAccount,
+  resellerSettings,
+  messagesOf,
+}: Tools) => {
+  const listsOf = async (account: AccountRecord | undefined): Promise<FeatureLists> => {
     const { features: system } = await settings.of('number_manager')
-    const account = accountId === '' ? undefined : await findAccount(accountId)
     const own = account ? await resellerSettings(account) : {}
     return { allowed: listOf(own, 'allow') ?? system.allow, denied: listOf(own, 'deny') ?? system.deny }
   }
 
   /** What decides for the numbers of one account, read once. */
   const availabilityIn = async (accountId: string) => {
-    const lists = await listsOf(accountId)
+    const account = accountId === '' ? undefined : await findAccount(accountId)
+    const lists = await listsOf(account)
+    const messages = account ? await messagesOf(account) : {}
     const { local_feature_override, sms_carriers, mms_carriers } = await settings.of('number_manager')
     const isOneOf = (carriers: readonly string[], carrier: string) => carriers.includes(carrier)
     return (subject: FeatureSubject, isOperator: boolean) =>
@@ -97,8 +111,8 @@ export const createNumberFeatures = ({ clock, settings, provider, findAccount, r
         ownDenied: subject.featuresDenied ?? [],
         ...lists,
         localOverride: local_feature_override,
-        carriesSms: isOneOf(sms_carriers, subject.carrier),
-        carriesMms: isOneOf(mms_carriers, subject.carrier),
+        carriesSms: isOneOf(sms_carriers, subject.carrier) && messages.sms?.enabled !== false,
+        carriesMms: isOneOf(mms_carriers, subject.carrier) && messages.mms?.enabled !== false,
       })
   }
 
@@ -157,6 +171,8 @@ export const createNumberFeatures = ({ clock, settings, provider, findAccount, r
   return {
     available,
     availabilityIn,
+
+    settingsOf: (features: Readonly<Json>) => featureSettings(features, provider),
 
     /**
      * Switches on what the public fields ask for. With `asked` a field that the number may not have refuses the whole

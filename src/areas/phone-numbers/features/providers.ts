@@ -27,6 +27,8 @@ export interface Registrar {
 
 /** Somebody outside who knows about addresses for emergency services, and about names. */
 export interface FeatureProvider {
+  /** What clients are told it is called; `none`: nobody is told of addresses. */
+  name: string
   /**
    * An address that the schema takes; it is stored only when this accepts it. Only a question: it is asked of changes
    * that are refused after all, and again when they are repeated.
@@ -36,14 +38,14 @@ export interface FeatureProvider {
   registrar?: Registrar
 }
 
+/** What only a provider can know of an address, whatever a client says. */
+const asGiven = ({ status: _, activated_time: __, ...address }: E911): E911 => address
+
 /**
- * Registers nothing: addresses and names are kept as data. Of the words there are for an address, `GEOCODED` is the one
- * that does not lie: taken as an address, and not provisioned. `PROVISIONED` would say that emergency services know it;
- * the others, that something is wrong with it.
+ * Registers nothing: addresses and names are kept as data. No word that there is for an address would be true of it:
+ * nobody has looked where it is, emergency services do not know it, and nothing is wrong with it.
  */
 export const storedOnly: FeatureProvider = {
-  judgeAddress: async (_subscriber, address) => ({
-    outcome: 'accepted',
-    address: { ...address, status: 'GEOCODED' },
-  }),
+  name: 'none',
+  judgeAddress: async (_subscriber, address) => ({ outcome: 'accepted', address: asGiven(address) }),
 }

@@ -36,7 +36,7 @@ export interface FeatureContext {
   allowed: readonly string[] | undefined
   denied: readonly string[] | undefined
   localOverride: boolean
-  /** Whether the carrier passes on messages. */
+  /** Whether the carrier passes on messages, and the plans of the account let it. */
   carriesSms: boolean
   carriesMms: boolean
 }
@@ -145,6 +145,10 @@ export const activeFeatures = (
   return features
 }
 
+/** The data of those features that whoever routes the calls of a number has to know. */
+export const callFeatures = (features: Json): Json =>
+  Object.fromEntries(ownFeatures.flatMap((name) => (name in features ? [[name, features[name]]] : [])))
+
 const booleans: Readonly<Record<string, boolean>> = { true: true, false: false }
 
 /** Public fields as they are stored: texts for booleans where old clients send them; what is neither is left out. */
@@ -155,8 +159,8 @@ export const tidyFields = (fields: Json): Json => {
 }
 
 /** What clients are told of features that have settings of their own. */
-export const featureSettings = (features: Json): Json => {
-  const settings: Record<string, unknown> = {}
+export const featureSettings = (features: Json, provider: { name: string }): Json => {
+  const settings: Record<string, unknown> = features.e911 ? { e911: { provider: provider.name } } : {}
   for (const name of ['sms', 'mms']) {
     const data = features[name]
     if (!isObject(data)) continue

@@ -3,7 +3,7 @@ import { assertInService, disabledOf } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
 import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import type { Rounds } from '../../../jobs/rounds.ts'
-import { failure, invalid } from '../../../lib/failure.ts'
+import { failure, SignInRefusal } from '../../../lib/failure.ts'
 import { newId, randomKey } from '../../../lib/ids.ts'
 import type { Log } from '../../../lib/log.ts'
 import { addressOf, type Mail } from '../../../mail/mail.ts'
@@ -45,7 +45,11 @@ interface Request extends AccountNames {
 }
 
 const unknownReset = (cause: string) =>
-  invalid({ user: { not_found: { message: 'The reset id is not known', cause } } })
+  failure(
+    'validation_error',
+    { problems: { user: { not_found: { message: 'The reset id is not known', cause } } } },
+    new SignInRefusal('unknown reset id'),
+  )
 
 /** What the schema names of a request, and nothing else: anybody may ask, and it is kept for a while. */
 const namedIn = ({ username, ui_url, ...given }: Request): Request => {
@@ -186,12 +190,16 @@ export const createRecovery = (tools: Tools) => {
       const user = found && (await users.find(found.record.accountId, found.record.id))
       if (!user || user.doc.enabled === false) throw unknownReset(resetId)
       if (found.isExpired) {
-        throw failure('forbidden', { reason: 'reset id expired', cause: String(found.expires) })
+        const details = { reason: 'reset id expired', cause: String(found.expires) }
+        throw failure('forbidden', details, new SignInRefusal('the reset id has expired', user.accountId))
       }
       const account = await signIn.accountOf(user)
       await assertInService(store.records, account)
       const { enabled } = await security.policyOf(account, 'cb_user_auth')
-      if (!enabled) throw failure('invalid_credentials', {})
+      if (!enabled) {
+        const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
+        throw failure('invalid_credentials', {}, refusal)
+      }
       const set = new ChangeSet(visit.author)
       resets.remove(set, found.record)
       const after = users.requirePasswordUpdate(set, user)

@@ -23,9 +23,13 @@ export const createResets = ({ store, settings }: Tools) => {
   const isGood = (reset: { expires: number }) => reset.expires > gregorianNow(store.clock)
 
   return {
-    /** Adds a new reset id to a change set and tells it; undefined when the user has enough that are good. */
-    async addTo(set: ChangeSet, user: UserRecord) {
-      const { reset_id_size: size, reset_id_expiry_s: lifetime } = await settings.of('crossbar')
+    /**
+     * Adds a new reset id to a change set and tells it; undefined when the user has enough that are good. Without a
+     * lifetime it is good for as long as the settings say.
+     */
+    async addTo(set: ChangeSet, user: UserRecord, lifetimeSeconds?: number) {
+      const { reset_id_size: size, reset_id_expiry_s: usual } = await settings.of('crossbar')
+      const lifetime = lifetimeSeconds ?? usual
       const before = await resets.find(user.accountId, user.id)
       const good = before?.hidden.resets.filter(isGood) ?? []
       if (good.length >= mostResets) return undefined

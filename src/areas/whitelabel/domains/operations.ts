@@ -55,6 +55,8 @@ const wrongDomain = (value: string) =>
     },
   })
 
+const isPortal = ({ name }: Entry) => /^web (?:gui|interface|portal)$/i.test(name.trim())
+
 export type WhitelabelDomainChecks = ReturnType<typeof createWhitelabelDomains>
 
 /** The DNS records that resellers have to set up, and whether they have. */
@@ -191,6 +193,14 @@ export const createWhitelabelDomains = (tools: Tools) => {
       const values = { ...subject.sections.default, domains }
       await systemConfigs.replaceSection(author, subject, 'default', { values, sent: 'changed' })
       return domains
+    },
+
+    /** The hosts at which a brand may have its web interface: the domain itself, and what the template calls a web GUI. */
+    async portalsOf(domain: string): Promise<string[]> {
+      const isMeant = (entry: Entry) =>
+        addressTypes.has(entry.type) && (entry.host === domain || isPortal(entry))
+      const entries = entriesOf(expand(await template(), domain)).filter(isMeant)
+      return [...new Set(entries.map(({ host }) => host.toLowerCase()))]
     },
 
     /** Whether the names of this host stand in the world as the operator said that they have to, for this brand. */

@@ -22,8 +22,25 @@ const Alias = closed({ mapping: must(mapping), name: must(name) })
 
 const Hosts = keyed(Entry, { maxProperties: mostHosts })
 
+/** Types that are shown to resellers, and not looked up. */
+const otherTypes = {
+  LOC: Hosts,
+  CAA: Hosts,
+  DNAME: Hosts,
+  DNSKEY: Hosts,
+  DS: Hosts,
+  HTTPS: Hosts,
+  NS: Hosts,
+  PTR: Hosts,
+  SPF: Hosts,
+  SSHFP: Hosts,
+  SVCB: Hosts,
+  TLSA: Hosts,
+  URI: Hosts,
+}
+
 /** DNS records that a reseller has to set up: by type, then by host. `{{domain}}` stands for the reseller's domain. */
-export const WhitelabelDomains = open(
+export const WhitelabelDomains = closed(
   {
     A: Hosts,
     AAAA: Hosts,
@@ -33,8 +50,9 @@ export const WhitelabelDomains = open(
     NAPTR: Hosts,
     SRV: Hosts,
     TXT: Hosts,
+    ...otherTypes,
   },
-  { title: 'Whitelabel domains', additionalProperties: Hosts, maxProperties: mostTypes },
+  { title: 'Whitelabel domains', maxProperties: mostTypes },
 )
 export type WhitelabelDomains = Static<typeof WhitelabelDomains>
 

@@ -1,11 +1,12 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { answer, ListAnswer, one, removed } from '../../../http/answer/answers.ts'
 import { collectionListing } from '../../../http/answer/listing.ts'
-import { del, get, post, put, type Route } from '../../../http/route.ts'
+import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
 import { anyText } from '../../../lib/schema.ts'
 import { dkimRecord } from './dkim-key.ts'
 import { metadataOf, type SenderEmails } from './operations.ts'
+import { codeProblems } from './rules.ts'
 import {
   SenderEmail,
   SenderEmailChange,
@@ -19,6 +20,12 @@ const all = '/v2/accounts/{account_id}/whitelabel/emails'
 const oneEmail = `${all}/{email_id}` as const
 
 const codeSent = 'A verification code was sent to the email address'
+
+const pem = 'application/x-pem-file'
+
+/** Even of an empty file it is known that it shall be a key. */
+const sendsKey = ({ request }: Pick<Call, 'request'>) =>
+  request.header('content-type')?.trim().toLowerCase().startsWith(pem) ?? false
 
 const prepare = ({ id: _id, ...fields }: Json): Json => fields
 
@@ -70,12 +77,12 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       subject,
       prepare,
       body: SenderEmailChange,
-      uploads: ['application/x-pem-file'],
+      uploads: [pem],
       judge: ({ path, data, subject: record }) => emails.judge(path.account_id, data, record),
       answers: SenderEmailRecord,
-      run: async ({ author, account, subject: record, data, upload }) =>
+      run: async ({ author, account, subject: record, data, upload, request }) =>
         view(
-          upload
+          upload || sendsKey({ request })
             ? await emails.putKey(author, record, upload)
             : await emails.change({ author, account }, record, data),
         ),
@@ -94,6 +101,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       allow: accountAdmin,
       subject,
       body: VerificationCode,
+      judge: async ({ data }) => codeProblems(data),
       answers: SenderEmailRecord,
       run: async ({ author, account, subject: record, data }) =>
         view(await emails.verify({ author, account }, record, String(data.code))),

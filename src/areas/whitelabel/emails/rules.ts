@@ -1,3 +1,5 @@
+import type { Problems } from '../../../lib/failure.ts'
+
 /** At most this many within this time. */
 export interface Limit {
   seconds: number
@@ -43,6 +45,13 @@ const codes = 9000
 
 /** Four digits from four random bytes. */
 export const codeFrom = (random: Buffer) => String(smallestCode + (random.readUInt32BE(0) % codes))
+
+/** What cannot have been mailed is no guess: the code that was stays good. */
+export const codeProblems = ({ code }: { code?: string | number }): Problems => {
+  if (code === undefined || /^\d{4}$/.test(String(code))) return {}
+  const message = 'The code that was mailed has four digits'
+  return { code: { pattern: { message, target: '^[0-9]{4}$', value: code } } }
+}
 
 export const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 

@@ -31,7 +31,9 @@ export const brandFileRoutes = ({ whitelabels, files, accounts }: Areas): Route[
   const ownedByDomain = async ({ path, actor }: { path: { domain: string }; actor: Actor }) => {
     const record = await whitelabels.byDomain(path.domain)
     const account = await accounts.find(record.accountId)
-    if (!accountMember.allows(actor, account, path)) throw failure('forbidden', {})
+    if (!accountMember.allows(actor, account, path)) {
+      throw failure('forbidden', { cause: `may be called by: ${accountMember.name}` })
+    }
     return record
   }
 

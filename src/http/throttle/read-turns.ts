@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { performance } from 'node:perf_hooks'
 import { failure } from '../../lib/failure.ts'
 
@@ -22,6 +23,9 @@ const sliceMs = 4
 const mostOfOneRound = 8
 // Whoever asks for more at once is refused: they would wait for seconds.
 const mostWaitingOfOne = 2000
+
+// Each keeps a processor busy, here or at the database: more would only take them from what is asked for a moment.
+const longReads = Math.min(4, Math.max(2, availableParallelism()))
 
 export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
   // Its order is the order of turns.
@@ -100,5 +104,5 @@ export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
  */
 export const createReadTurns = () => ({
   short: createTurns({ most: 24, mostOfOne: 12 }),
-  long: createTurns({ most: 4, mostOfOne: 2 }),
+  long: createTurns({ most: longReads, mostOfOne: Math.ceil(longReads / 2) }),
 })

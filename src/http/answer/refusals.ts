@@ -1,0 +1,63 @@
+import { Failure, SignInRefusal } from '../../lib/failure.ts'
+import type { Exchange } from '../exchange.ts'
+
+// One line for everybody who was not let in. Programs read them (examples/fail2ban), hence the order of the fields: the
+// address comes before anything that whoever asks may have chosen.
+
+interface Told {
+  message: 'sign-in refused' | 'access denied'
+  reason: string
+  accountId?: string | undefined
+}
+
+/** The account, or the one above it, that is disabled. */
+const disabledIn = (failure: Failure) => {
+  const problem = failure.is('validation_error') ? failure.details.problems.account?.disabled : undefined
+  return typeof problem?.cause === 'string' ? problem.cause : undefined
+}
+
+const bringsPassword = ({ credential, refusal }: Exchange, error: unknown) =>
+  error === refusal && credential?.kind === 'basic'
+
+/** What the pipeline says of a denial, as the failure's own cause. */
+const reasonOf = ({ cause, kind }: Failure) => (typeof cause === 'string' ? cause : kind.replaceAll('_', ' '))
+
+const tellSignIn = (error: Failure): Told | undefined => {
+  const message = 'sign-in refused'
+  const { cause } = error
+  if (cause instanceof SignInRefusal) return { message, reason: cause.message, accountId: cause.accountId }
+  const accountId = disabledIn(error)
+  return accountId === undefined ? undefined : { message, reason: 'the account is disabled', accountId }
+}
+
+const tellDenial = (error: Failure): Told | undefined => {
+  const message = 'access denied'
+  const accountId = disabledIn(error)
+  if (accountId !== undefined) return { message, reason: 'the account is disabled', accountId }
+  if (!error.is('invalid_credentials') && !error.is('forbidden')) return undefined
+  return { message, reason: reasonOf(error) }
+}
+
+/** Undefined for whatever else went wrong, and for the question after the second factor, which is no refusal. */
+const told = (exchange: Exchange, error: Failure) => {
+  const isSignIn = exchange.route?.spec.price?.is === 'signIn' || bringsPassword(exchange, error)
+  return isSignIn || error.cause instanceof SignInRefusal ? tellSignIn(error) : tellDenial(error)
+}
+
+/** Says in the log that somebody was refused: from where, to which account, why. */
+export const logRefusal = (exchange: Exchange, error: unknown, status: number) => {
+  const { frame, clientAddress, account, actor, route, id } = exchange
+  if (!(error instanceof Failure) || !frame.log.enabled('info')) return
+  const line = told(exchange, error)
+  if (!line) return
+  frame.log.write('info', line.message, {
+    client_address: clientAddress,
+    account_id: line.accountId ?? account?.id ?? actor?.accountId,
+    actor: actor?.user?.id,
+    reason: line.reason,
+    status,
+    method: exchange.method,
+    route: route?.path,
+    request_id: id,
+  })
+}
