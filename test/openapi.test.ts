@@ -1,30 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
-import { allRoutes, openApiDocument } from '../src/commands/openapi.ts'
+import { allRoutes } from '../src/commands/openapi.ts'
+import { readExamples } from '../src/http/openapi/examples.ts'
+import { operationNames, reviewedNames } from '../src/http/openapi/operation-names.ts'
+import {
+  apiDocument as document,
+  operations,
+  operationsPage,
+  documentText as text,
+} from './support/operations-page.ts'
 import { useWorld } from './support/world.ts'
 
 const committed = new URL('../openapi.json', import.meta.url)
-
-interface Operation {
-  operationId: string
-  parameters?: { $ref?: string; name?: string; in?: string }[]
-  requestBody?: { content: Record<string, unknown> }
-  responses: Record<string, { $ref?: string; description?: string }>
-}
-
-interface Document {
-  openapi: string
-  info: { title: string; version: string }
-  paths: Record<string, Record<string, Operation>>
-  components: Record<string, Record<string, object>>
-}
-
-const text = openApiDocument()
-const document = JSON.parse(text) as Document
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
-)
+const page = new URL('../docs/reference/operations.md', import.meta.url)
 
 const referencesIn = (value: unknown): string[] => {
   if (value === null || typeof value !== 'object') return []
@@ -45,6 +34,12 @@ describe('the OpenAPI document', () => {
     expect(readFileSync(committed, 'utf8') === text, 'openapi.json is not what the routes make').toBe(true)
   })
 
+  it('is told in a line an operation on a page (UPDATE_EXPECTED=1 writes it)', () => {
+    const told = operationsPage()
+    if (process.env.UPDATE_EXPECTED) writeFileSync(page, told)
+    expect(readFileSync(page, 'utf8') === told, 'operations.md is not what the routes make').toBe(true)
+  })
+
   it('is OpenAPI 3.1 and holds every route once', () => {
     expect(document.openapi).toBe('3.1.0')
     expect(document.info.title).toBe('Crosspoint')
@@ -58,7 +53,7 @@ describe('the OpenAPI document', () => {
   it('refers only to what is there, and uses all that it shares', () => {
     const references = new Set(referencesIn(document))
     expect([...references].filter((reference) => resolve(reference) === undefined)).toEqual([])
-    const unused = ['schemas', 'parameters'].flatMap((section) =>
+    const unused = ['schemas', 'parameters', 'responses'].flatMap((section) =>
       Object.keys(document.components[section] ?? {})
         .map((name) => `#/components/${section}/${name}`)
         .filter((reference) => !references.has(reference)),
@@ -98,6 +93,97 @@ describe('the OpenAPI document', () => {
       const validate = ajv.compile({ $ref: `https://crosspoint.test/openapi#/components/schemas/${name}` })
       expect(validate).toEqual(expect.any(Function))
     }
+  })
+
+  it('names operations as a person would, each once', () => {
+    const names = operations.map(({ operation }) => operation.operationId)
+    for (const name of names) expect(name).toMatch(/^[a-z]+([A-Z][a-z]*)*$/)
+    expect(names).toEqual([...new Set(names)])
+    expect(names).toEqual(expect.arrayContaining(['listCdrs', 'getAccount', 'createDevice', 'startTask']))
+  })
+
+  it('reviews names of operations that there are, and only where the rule says something else', () => {
+    const names = operationNames(allRoutes())
+    const byRule = operationNames(allRoutes(), {})
+    expect(reviewedNames.filter((key) => !names.has(key) || names.get(key) === byRule.get(key))).toEqual([])
+  })
+
+  it('sorts operations by tags that say what they are about', () => {
+    const used = operations.flatMap(({ operation }) => operation.tags)
+    expect(document.tags.map(({ name }) => name)).toEqual([...new Set(used)].sort())
+    for (const { description } of document.tags) expect(description).toMatch(/^[A-Z].*\.$/)
+  })
+
+  it('gives each operation a summary in a line, who may call it, and a refusal', () => {
+    for (const { path, method, operation } of operations) {
+      const name = `${method} ${path}`
+      expect(operation.summary, name).toMatch(/^[A-Z].*[^.\s]$/)
+      expect(operation.description, name).toMatch(/^Who may call: .+\.$/)
+      expect(operation.tags, name).toHaveLength(1)
+      expect(Object.keys(operation.responses).some((status) => /^4\d\d$/.test(status))).toBe(true)
+    }
+  })
+
+  it('has no two paths that differ in the names of variables alone, none with a slash at its end or a query', () => {
+    const shapes = Object.keys(document.paths).map((path) => path.replace(/\{\w+\}/g, '{}'))
+    expect(shapes).toEqual([...new Set(shapes)])
+    expect(shapes.filter((path) => /\/$|\?|\/\//.test(path))).toEqual([])
+  })
+
+  it('takes each parameter once', () => {
+    for (const { path, method, operation } of operations) {
+      const keys = (operation.parameters ?? [])
+        .map((one) => (one.$ref ? (resolve(one.$ref) as typeof one) : one))
+        .map(({ in: place, name }) => `${place} ${name}`)
+      expect(keys, `${method} ${path}`).toEqual([...new Set(keys)])
+    }
+  })
+
+  it('says where it is served, under which license, and by which credentials', () => {
+    expect(document.servers).toEqual([{ url: '/' }])
+    expect(document.info.license.name).toBe('Apache-2.0')
+    expect(document.info.description).not.toBe('')
+    const wanted = [document, ...operations.map(({ operation }) => operation)]
+      .flatMap(({ security }) => security ?? [])
+      .flatMap((one) => Object.keys(one))
+    expect(Object.keys(document.components.securitySchemes ?? {}).sort()).toEqual([...new Set(wanted)].sort())
+  })
+
+  it('has enumerations of the type that they say', () => {
+    const typeOf = (value: unknown) => (value === null ? 'null' : typeof value)
+    const mistakesIn = (node: unknown): unknown[] => {
+      if (node === null || typeof node !== 'object') return []
+      const { type, enum: values } = node as { type?: unknown; enum?: unknown }
+      const types = [type].flat().map((one) => (one === 'integer' ? 'number' : one))
+      const isWrong = typeof type === 'string' && Array.isArray(values)
+      const own = isWrong ? values.filter((value) => !types.includes(typeOf(value))) : []
+      return [...own, ...Object.values(node).flatMap(mistakesIn)]
+    }
+    expect(mistakesIn(document)).toEqual([])
+  })
+
+  it('shows examples that its own shapes take', () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ $id: 'https://crosspoint.test/openapi', components: document.components })
+    const inDocument = (schema: object) =>
+      JSON.parse(
+        JSON.stringify(schema).replaceAll('"#/components', '"https://crosspoint.test/openapi#/components'),
+      )
+    const mistakes = operations.flatMap(({ operation }) =>
+      [operation.requestBody, ...Object.values(operation.responses)].flatMap((body) => {
+        const { schema, example } = body?.content?.['application/json'] ?? {}
+        if (!schema || example === undefined || ajv.validate(inDocument(schema), example)) return []
+        return [`${operation.operationId}: ${ajv.errorsText()}`]
+      }),
+    )
+    expect(mistakes).toEqual([])
+  })
+
+  it('shows examples of operations that there are, and of most of them', () => {
+    const names = new Set(operations.map(({ operation }) => operation.operationId))
+    const shown = Object.keys(readExamples())
+    expect(shown.filter((name) => !names.has(name))).toEqual([])
+    expect(shown.length / names.size).toBeGreaterThan(0.7)
   })
 
   it('holds no secret defaults and no private fields', () => {

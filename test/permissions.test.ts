@@ -1,16 +1,20 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import type { Example } from '../src/http/openapi/examples.ts'
 import type { Route } from '../src/http/route.ts'
 import { createAuthenticator } from './support/authenticator.ts'
 import type { Client } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
+import { commitExamples, committedExamples, exampleFiles, exampleOf } from './support/examples.ts'
+import { addFurtherExamples } from './support/further-examples.ts'
 import { nameOf, pathWith, requestFor, type Samples } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
 import { credentialsOf, useWorld } from './support/world.ts'
 
 // Every route, really called by every persona on the account Acme and its records. What came of it stands in
-// expected/permissions.txt, which is reviewed as a diff. UPDATE_EXPECTED=1 writes it anew.
+// expected/permissions.txt, which is reviewed as a diff; what was granted, last of all to the operator, stands in
+// src/http/openapi/examples. UPDATE_EXPECTED=1 writes both anew.
 
 const file = new URL('expected/permissions.txt', import.meta.url)
 
@@ -69,6 +73,7 @@ const idsOf = async () => {
     body: Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
   })
   await world.operator.post(`${world.acme.path}/security`, { auth_modules: {} })
+  await world.configure('crossbar.configs', { readable_documents: ['portal'] })
   await world.operator.post(`${world.acme.path}/configs/portal`, { theme: 'blue' })
   await world.operator.post('/v2/system_configs/portal', { default: { theme: 'grey' } })
   await world.anonymous.put('/v2/user_auth', { credentials: '0'.repeat(32), account_name: 'Acme' })
@@ -182,10 +187,12 @@ const outcomeOf = (status: number) => {
 const tokenOf = async (client: Client) => (await client.get('/v2/security')).body.auth_token ?? 'none'
 
 const call = async (client: Client, route: Route, ids: Ids, own: Samples) => {
-  const { data, options } = requestFor(route, own)
+  const asked = requestFor(route, own)
+  const { data, options } = asked
   const inPath = route.path.includes('{account_id}') ? ids.account : ids.system
   const token = route.path.includes('{auth_token}') ? { auth_token: await tokenOf(client) } : {}
-  return client.request(route.method, pathWith(route, { ...inPath, ...token }), data, options)
+  const path = pathWith(route, { ...inPath, ...token })
+  return { asked, answer: await client.request(route.method, path, data, options) }
 }
 
 /** Whatever the order of the areas. */
@@ -205,18 +212,21 @@ it('is who may call what, as reviewed', async () => {
   const store = createRewind(join(world.place.dataDir, 'crosspoint.db'))
   const columns = Object.keys(callers)
   const lines: string[] = []
+  const examples = new Map<string, Example>()
   try {
     for (const route of inOrder(world.server.routes)) {
       const outcomes: string[] = []
       for (const client of Object.values(callers)) {
-        const answer = await call(client, route, ids, own)
+        const { asked, answer } = await call(client, route, ids, own)
         expect(answer.status, `${nameOf(route)}: ${answer.text}`).not.toBe(429)
+        if (answer.status < 300) examples.set(nameOf(route), exampleOf(asked, answer))
         outcomes.push(outcomeOf(answer.status))
         if (route.method !== 'GET') store.rewind()
       }
       const cells = outcomes.map((outcome, at) => outcome.padEnd(widthOf(columns[at] as string))).join('  ')
       lines.push(`${cells}  ${route.method.padEnd(6)} ${route.path}`.trimEnd())
     }
+    await addFurtherExamples(world, examples)
   } finally {
     store.close()
   }
@@ -229,14 +239,20 @@ it('is who may call what, as reviewed', async () => {
     ...lines,
     '',
   ].join('\n')
-  if (process.env.UPDATE_EXPECTED) writeFileSync(file, matrix)
+  const shown = exampleFiles(world.server.routes, examples)
+  if (process.env.UPDATE_EXPECTED) {
+    writeFileSync(file, matrix)
+    commitExamples(shown)
+  }
   expect(matrix).toBe(readFileSync(file, 'utf8'))
+  // Before openapi.json, which shows them.
+  expect(shown).toEqual(committedExamples())
 }, 120_000)
 
 it('lets nobody without credentials call a route that asks for them', async () => {
   const ids = await idsOf()
   for (const route of world.server.routes.filter(({ spec }) => spec.allow.needsToken)) {
-    const answer = await call(world.anonymous, route, ids, {})
+    const { answer } = await call(world.anonymous, route, ids, {})
     expect([401, nameOf(route)]).toEqual([answer.status, nameOf(route)])
   }
 })

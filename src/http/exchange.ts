@@ -17,8 +17,8 @@ import type { Idempotency } from './judge/idempotency.ts'
 import type { Match, Router } from './judge/router.ts'
 import type { Method, Route } from './route.ts'
 import type { InFlight } from './throttle/in-flight.ts'
+import type { Turns } from './throttle/read-turns.ts'
 import type { Throttle } from './throttle/throttle.ts'
-import type { Turns } from './throttle/turns.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
@@ -88,6 +88,8 @@ export class Exchange {
   segments: readonly string[] = []
   crossbar!: SettingsOf<'crossbar'>
   clientAddress = ''
+  /** Where the connection comes from: of a request through proxies the nearest one. */
+  peerAddress = ''
   body: Body = emptyBody
   /** A body too large to be read before the request is judged. */
   waitingBody: WaitingBody | undefined

@@ -2,6 +2,8 @@ import { type ApiKeyRecord, isFromAllowedNetwork, isInScope } from '../auth/api-
 import { findCredential } from '../auth/authenticate.ts'
 import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
+import { isThroughAllowedProxy, proxyRefusal } from '../auth/proxies.ts'
+import { letsPass } from '../auth/scopes.ts'
 import { Failure, failure, invalid } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { memberOf } from '../lib/member.ts'
@@ -13,18 +15,21 @@ import { respond } from './answer/respond.ts'
 import { inTurn, sendEmpty, sendKept } from './answer/sending.ts'
 import type { Exchange } from './exchange.ts'
 import { answerAgain } from './judge/answer-again.ts'
+import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
 import { hasBody, readSmallBody } from './wire/body-bytes.ts'
-import { clientAddress, trustedProxies } from './wire/client-address.ts'
+import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
 
 type Step = (exchange: Exchange) => Promise<void> | void
 
-const invalidCredentials = (message?: string) =>
-  failure('invalid_credentials', message ? { message, data: {} } : {})
+/** The reason is for the log alone. */
+const invalidCredentials = (reason: string) => failure('invalid_credentials', {}, reason)
+
+const forbidden = (cause: string) => failure('forbidden', { cause }, cause)
 
 const answerPreflight: Step = (exchange) => {
   if (exchange.method !== 'OPTIONS') return
@@ -59,6 +64,7 @@ const findClientAddress: Step = (exchange) => {
     checkProxies: crossbar.check_reverse_proxies,
   })
   exchange.clientAddress = address ?? 'no_ip'
+  exchange.peerAddress = canonicalPeer(request.socket.remoteAddress ?? '')
 }
 
 /** Whether the route that the request is for reads such a body by itself. Known before anybody is authenticated. */
@@ -105,7 +111,8 @@ const takeVerb: Step = (exchange) => {
 }
 
 const admitKey = ({ frame, clientAddress }: Exchange, key: ApiKeyRecord) => {
-  if (!isFromAllowedNetwork(key, clientAddress)) throw invalidCredentials()
+  if (!isFromAllowedNetwork(key, clientAddress))
+    throw invalidCredentials('the API key is not for this network')
   frame.noteKeyUse(key)
 }
 
@@ -123,6 +130,7 @@ const authenticate: Step = async (exchange) => {
   try {
     const actor = await exchange.frame.authenticate(credential, visitorOf(exchange))
     if (actor.key) admitKey(exchange, actor.key)
+    if (!isThroughAllowedProxy(actor, exchange.peerAddress)) throw forbidden(proxyRefusal)
     exchange.actor = actor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -131,9 +139,9 @@ const authenticate: Step = async (exchange) => {
 }
 
 const lacksCredential = ({ waitingBody }: Exchange) => {
-  if (!waitingBody) return invalidCredentials()
+  if (!waitingBody) return invalidCredentials('no credentials')
   const message = `a body of more than ${waitingBody.unjudged} bytes needs its credential in a header or in the query`
-  return failure('invalid_credentials', { data: { message } })
+  return failure('invalid_credentials', { data: { message } }, 'no credentials')
 }
 
 /** `/v2/account/...` is short for the account of the token. */
@@ -154,8 +162,12 @@ const matchRoute: Step = (exchange) => {
 
 const isPublic = (exchange: Exchange) => exchange.route?.spec.allow.needsToken === false
 
+/** A path below an account names it even where it leads nowhere: whoever tries pays from that account's bucket. */
+const accountIdIn = ({ variables, segments }: Exchange) =>
+  variables.account_id ?? (segments[1] === 'accounts' ? segments[2] : undefined)
+
 const findAccount: Step = async (exchange) => {
-  const { account_id: id } = exchange.variables
+  const id = accountIdIn(exchange)
   if (id === undefined || !isId(id)) return
   exchange.account = await exchange.frame.store.records.find(id, accountKind, id)
 }
@@ -187,8 +199,9 @@ const refuseUnknownPaths: Step = (exchange) => {
   if (route) return
   if (refusal) throw refusal
   if (match) throw failure('invalid_method', { allow: methodsOf(match) })
-  if (!actor && !frame.router.knows(segments[1] ?? '')) throw invalidCredentials()
-  throw failure('not_found', {})
+  if (!actor && !frame.router.knows(segments[1] ?? '')) throw invalidCredentials('no credentials')
+  const unbuilt = unbuiltIn(segments.slice(1))
+  throw failure('not_found', unbuilt === undefined ? {} : { message: `${unbuilt} is not part of Crosspoint` })
 }
 
 /** An account that does not exist is answered like a bad credential, so that ids cannot be probed. */
@@ -196,20 +209,22 @@ const requireAccount: Step = (exchange) => {
   if (isPublic(exchange) && !exchange.actor) return
   if (exchange.refusal) throw exchange.refusal
   if (exchange.variables.account_id !== undefined && !exchange.account)
-    throw invalidCredentials('invalid credentials')
+    throw invalidCredentials('there is no such account')
 }
 
 const requireActor: Step = (exchange) => {
   if (isPublic(exchange)) return
   if (!exchange.actor) throw lacksCredential(exchange)
   const asserted = exchange.header('x-auth-account-id')
-  if (asserted !== undefined && asserted !== exchange.actor.accountId) throw invalidCredentials()
+  if (asserted !== undefined && asserted !== exchange.actor.accountId)
+    throw invalidCredentials('the token is of another account')
 }
 
-const assertInScope = (key: ApiKeyRecord, { method }: Exchange, { spec }: Route, area: string) => {
+const assertInScope = ({ key, scopes }: Actor, { method }: Exchange, { spec }: Route, area: string) => {
   const reads = (method === 'GET' || method === 'HEAD') && !spec.acts
-  if (isInScope(key, { area, access: reads ? 'read' : 'write', rule: spec.namedKeys })) return
-  throw failure('forbidden', { cause: 'access denied by the scope of the API key' })
+  const asked = { area, access: reads ? 'read' : 'write', rule: spec.namedKeys } as const
+  if (key && !isInScope(key, asked)) throw forbidden('access denied by the scope of the API key')
+  if (scopes && !letsPass(scopes, asked)) throw forbidden('access denied by the scope of the token')
 }
 
 /** With a token that is for one thing nothing else is open: where none is asked for, its holder is nobody. */
@@ -219,7 +234,7 @@ const holdToPurpose: Step = (exchange) => {
   if (purpose === undefined || !route) return
   if (isPublic(exchange)) exchange.actor = undefined
   else if (route.spec.servesPurpose !== purpose) {
-    throw failure('forbidden', { cause: 'the token is good for a new password and nothing else' })
+    throw forbidden('the token is good for a new password and nothing else')
   }
 }
 
@@ -227,12 +242,12 @@ const authorize: Step = async (exchange) => {
   const { actor, route, account, variables, frame, method } = exchange
   if (!actor || !route || route.spec.allow === anyone) return
   const question = { actor, account, method: method === 'HEAD' ? 'GET' : method, ...resourceOf(exchange) }
-  if (actor.key) assertInScope(actor.key, exchange, route, question.endpoint)
+  assertInScope(actor, exchange, route, question.endpoint)
   if (!(await frame.isUnrestricted(question))) {
-    throw failure('forbidden', { cause: 'access denied by token restrictions' })
+    throw forbidden('access denied by token restrictions')
   }
   if (!(await route.spec.allow.allows(actor, account, variables, frame.resellerOf)))
-    throw failure('forbidden', {})
+    throw forbidden(`may be called by: ${route.spec.allow.name}`)
 }
 
 const payForBytes = async (exchange: Exchange, bytes: number) => {
@@ -348,6 +363,7 @@ const callOf = (exchange: Exchange): Call => ({
     method: exchange.method,
     path: exchange.path,
     clientAddress: exchange.clientAddress,
+    peerAddress: exchange.peerAddress,
     header: (name) => exchange.header(name),
     value: (name) => exchange.value(name),
     accepts: exchange.accepts,

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
-import type { KeyRule } from '../auth/api-keys.ts'
 import type { AccountRecord, Actor, TokenPurpose } from '../auth/identity.ts'
 import type { Policy } from '../auth/policies.ts'
+import type { KeyRule } from '../auth/scopes.ts'
 import type { FailureKind, Problems } from '../lib/failure.ts'
 import type { Json } from '../lib/json.ts'
 import type { Author } from '../storage/change-set.ts'
@@ -71,6 +71,8 @@ export interface RequestFacts {
   /** The path as it was sent, without its query. */
   path: string
   clientAddress: string
+  /** Where the connection comes from: of a request through proxies the nearest one. */
+  peerAddress: string
   header(name: string): string | undefined
   /** A value by name: searched in `data`, then the envelope, then the query. */
   value(name: string): unknown
@@ -92,7 +94,7 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   allow: Policy
   /**
    * What named API keys may do here whatever their scope: `any` may call it, only an `unlimited` one, or `none` of them.
-   * Without it: those whose scope names the resource.
+   * Without it: those whose scope names the resource. Of tokens with scopes, `any` or those with all of them.
    */
   namedKeys?: KeyRule
   /** A GET that does more than read: an API key that may only read may not call it. */

@@ -4,6 +4,9 @@ import type { Catalogue } from '../../lib/failure-answer.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { unexpected } from '../answer/failures.ts'
 import type { Route } from '../route.ts'
+import { type Example, readExamples } from './examples.ts'
+import { operationNames } from './operation-names.ts'
+import { tagOf, tags, wordOf } from './tags.ts'
 
 // The OpenAPI 3.1 document, made from the routes themselves: there is no second list of them.
 
@@ -58,12 +61,17 @@ const createComponents = (schemas: readonly TSchema[]) => {
     return isObject(schema) ? inlineObject(schema, place) : schema
   }
 
-  const inlineObject = (schema: Json, place: string): Json =>
-    mapValues(schema, (inner, key) =>
+  // What a schema does not name is let through: it says so, for readers who take silence for a no.
+  const inlineObject = (schema: Json, place: string): Json => ({
+    ...mapValues(schema, (inner, key) =>
       key === 'properties' && isObject(inner)
         ? mapValues(inner, (property, name) => refer(property, name))
         : refer(inner, place),
-    )
+    ),
+    ...(isObjectSchema(schema) && schema.additionalProperties === undefined
+      ? { additionalProperties: true }
+      : {}),
+  })
 
   const nameOf = (schema: Json, shape: string, place: string) => {
     if (typeof schema.title === 'string') return schema.title
@@ -126,12 +134,15 @@ const envelopes = {
       ...envelopeFields,
       revision: text('Revision of the record; an md5 of lists'),
       message: text('Only of queued actions'),
+      page_size: {
+        type: 'integer',
+        description: 'Records told, where they are counted: of pages and of tasks',
+      },
     },
   },
   Page: {
     allOf: [{ $ref: '#/components/schemas/Success' }],
     properties: {
-      page_size: { type: 'integer', description: 'Rows in this page' },
       start_key: text('Where this page begins'),
       next_start_key: text('Where the next page begins; absent on the last one'),
     },
@@ -228,20 +239,9 @@ const statusesOf = (catalogue: Catalogue): Statuses =>
 const kindsByStatus = (statuses: Statuses) =>
   Map.groupBy(statuses.keys(), (kind) => statuses.get(kind) ?? unexpected.status)
 
-const jsonContent = (schema: Json) => ({ 'application/json': { schema } })
-
-const failureResponses = (statuses: Statuses) =>
-  Object.fromEntries(
-    [...kindsByStatus(statuses)].map(([status, kinds]) => [
-      `Failure${status}`,
-      {
-        description: kinds.map((kind) => kind.replaceAll('_', ' ')).join(', '),
-        content: jsonContent({
-          $ref: `#/components/schemas/${status === 400 ? 'ValidationFailure' : 'Failure'}`,
-        }),
-      },
-    ]),
-  )
+const jsonContent = (schema: Json, example?: unknown) => ({
+  'application/json': { schema, ...(example === undefined ? {} : { example }) },
+})
 
 /** The failures that a route may answer with because of what it takes. */
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
@@ -259,21 +259,34 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   return [...kinds, ...(spec.fails ?? [])]
 }
 
-const failures = (route: Route, statuses: Statuses) => {
-  const possible = new Set(failuresOf(route).map((kind) => statuses.get(kind) ?? unexpected.status))
-  return Object.fromEntries(
-    [...possible].sort().map((status) => [status, { $ref: `#/components/responses/Failure${status}` }]),
+const failureStatuses = (route: Route, statuses: Statuses) => [
+  ...new Set(failuresOf(route).map((kind) => statuses.get(kind) ?? unexpected.status)),
+]
+
+const failures = (route: Route, statuses: Statuses) =>
+  Object.fromEntries(
+    failureStatuses(route, statuses)
+      .sort()
+      .map((status) => [status, { $ref: `#/components/responses/Failure${status}` }]),
   )
+
+/** What routes refer to: a refusal that comes before a route is found belongs to none. */
+const failureResponses = (routes: readonly Route[], statuses: Statuses) => {
+  const told = new Set(routes.flatMap((route) => failureStatuses(route, statuses)))
+  const responses = [...kindsByStatus(statuses)]
+    .filter(([status]) => told.has(status))
+    .map(([status, kinds]) => {
+      const schema = `#/components/schemas/${status === 400 ? 'ValidationFailure' : 'Failure'}`
+      const description = kinds.map((kind) => kind.replaceAll('_', ' ')).join(', ')
+      return [`Failure${status}`, { description, content: jsonContent({ $ref: schema }) }]
+    })
+  return Object.fromEntries(responses)
 }
-
-const afterAccount = /^\/v2\/accounts\/\{account_id\}\/([^/{]+)/
-
-const tagOf = (path: string) => afterAccount.exec(path)?.[1] ?? path.split('/')[2] ?? ''
 
 const binary = { type: 'string', format: 'binary' }
 
 const answerSchema = ({ path, spec }: Route, components: Components) => {
-  const shape = components.refer(spec.answers, `${tagOf(path)} answer`)
+  const shape = components.refer(spec.answers, `${wordOf(path)} answer`)
   const data = spec.list === true ? { type: 'array', items: shape } : shape
   return {
     allOf: [{ $ref: `#/components/schemas/${spec.list ? 'Page' : 'Success'}` }],
@@ -281,9 +294,9 @@ const answerSchema = ({ path, spec }: Route, components: Components) => {
   }
 }
 
-const success = (route: Route, components: Components) => {
+const success = (route: Route, components: Components, { answer }: Example) => {
   const { spec, method } = route
-  const content: Json = jsonContent(answerSchema(route, components))
+  const content: Json = jsonContent(answerSchema(route, components), answer)
   if (spec.list) content['text/csv'] = { schema: { type: 'string' } }
   for (const type of spec.produces ?? []) content[type] = { schema: binary }
   return { [spec.status ?? (method === 'PUT' ? 201 : 200)]: { description: 'Success', content } }
@@ -291,18 +304,19 @@ const success = (route: Route, components: Components) => {
 
 /** What stands under `data`. A PATCH may leave out what the whole record needs. */
 const bodySchema = ({ method, path }: Route, body: TSchema, components: Components): Json => {
-  const shape = components.refer(body, `${tagOf(path)} body`)
+  const shape = components.refer(body, `${wordOf(path)} body`)
   if (method !== 'PATCH') return shape
   return { type: 'object', description: 'Fields to change; null removes one', 'x-merged-into': shape }
 }
 
-const requestBody = (route: Route, components: Components) => {
+const requestBody = (route: Route, components: Components, { request }: Example) => {
   const { method, spec } = route
   if (method === 'GET' || (!spec.body && !spec.uploads && !spec.streams)) return {}
   const content: Json = {}
   if (spec.body) {
     const data = bodySchema(route, spec.body, components)
-    content['application/json'] = { schema: { type: 'object', required: ['data'], properties: { data } } }
+    const schema = { type: 'object', required: ['data'], properties: { data } }
+    Object.assign(content, jsonContent(schema, request))
   }
   for (const type of [...(spec.uploads ?? []), ...(spec.streams ?? [])]) content[type] = { schema: binary }
   return { requestBody: { required: method !== 'DELETE', content } }
@@ -327,30 +341,27 @@ const parametersOf = ({ path, spec }: Route) => [
   ...(spec.list ? listReferences : []),
 ]
 
-const operationId = ({ method, path }: Route) =>
-  `${method.toLowerCase()}${path
-    .split('/')
-    .slice(2)
-    .map((segment) => (segment.startsWith('{') ? `By${pascal(segment)}` : pascal(segment)))
-    .join('')}`
-
 interface Tools {
   components: Components
   statuses: Statuses
+  names: ReadonlyMap<string, string>
+  examples: Readonly<Record<string, Example>>
 }
 
-const operation = (route: Route, { components, statuses }: Tools, id: string) => {
+const operation = (route: Route, { components, statuses, names, examples }: Tools) => {
+  const name = names.get(`${route.method} ${route.path}`) ?? ''
+  const example = examples[name] ?? {}
   const { path, spec } = route
   const parameters = parametersOf(route)
   return {
-    operationId: id,
+    operationId: name,
     tags: [tagOf(path)],
     summary: spec.summary,
     description: `Who may call: ${spec.allow.name}.`,
     ...(spec.allow.needsToken ? {} : { security: [] }),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...requestBody(route, components),
-    responses: { ...success(route, components), ...failures(route, statuses) },
+    ...requestBody(route, components, example),
+    responses: { ...success(route, components, example), ...failures(route, statuses) },
   }
 }
 
@@ -360,18 +371,10 @@ PATCH merges objects and removes keys that are null; keys that begin with \`_\` 
 
 const pathsOf = (routes: readonly Route[], tools: Tools) => {
   const paths: Record<string, Json> = {}
-  const ids = new Set<string>()
-  // Two spellings of one path would get one name.
-  const freshId = (route: Route): string => {
-    const id = operationId(route)
-    const fresh = ids.has(id) ? `${id}Alias` : id
-    ids.add(fresh)
-    return fresh
-  }
   for (const route of [...routes].sort((a, b) => (a.path < b.path ? -1 : a.path > b.path ? 1 : 0))) {
     paths[route.path] = {
       ...paths[route.path],
-      [route.method.toLowerCase()]: operation(route, tools, freshId(route)),
+      [route.method.toLowerCase()]: operation(route, tools),
     }
   }
   return paths
@@ -389,7 +392,12 @@ const openApiOf = ({ routes, failures: catalogue, version }: Described): Json =>
   const components = createComponents(
     routes.flatMap(({ spec }) => (spec.body ? [spec.body, spec.answers] : [spec.answers])),
   )
-  const paths = pathsOf(routes, { components, statuses })
+  const paths = pathsOf(routes, {
+    components,
+    statuses,
+    names: operationNames(routes),
+    examples: readExamples(),
+  })
   return {
     openapi: '3.1.0',
     info: {
@@ -400,11 +408,12 @@ const openApiOf = ({ routes, failures: catalogue, version }: Described): Json =>
     },
     servers: [{ url: '/' }],
     security: anyCredential,
+    tags,
     paths,
     components: {
       schemas: { ...components.all(), ...envelopes },
       parameters: { ...listParameters, ...pathParameters(routes) },
-      responses: failureResponses(statuses),
+      responses: failureResponses(routes, statuses),
       securitySchemes,
     },
   }
