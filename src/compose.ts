@@ -7,11 +7,11 @@ import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createDeriver } from './auth/deriving/deriver.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
-import { createKeyring } from './auth/keyring.ts'
+import { createKeyring, markOf } from './auth/keyring.ts'
 import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
-import { type FirstAdmin, makeMaster, startAuthor } from './first-start.ts'
+import { type FirstAdmin, isPasswordIgnored, makeMaster, startAuthor } from './first-start.ts'
 import type { Frame, Life } from './http/exchange.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
@@ -19,8 +19,8 @@ import { createRouter } from './http/judge/router.ts'
 import { openApiText } from './http/openapi/openapi.ts'
 import type { Route } from './http/route.ts'
 import { createInFlight } from './http/throttle/in-flight.ts'
+import { createReadTurns } from './http/throttle/read-turns.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
-import { createReadTurns } from './http/throttle/turns.ts'
 import { pagesOf } from './http/wire/pages.ts'
 import { createPlaces, type Places } from './http/wire/places.ts'
 import { createPlainServer, drain, listen } from './http/wire/server.ts'
@@ -113,6 +113,9 @@ const followWork = (db: Database, rounds: Rounds) =>
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
   })
 
+const ignoredPassword =
+  'CROSSPOINT_ADMIN_PASSWORD is ignored: it is not the one of the first start, which made the admin. `crosspoint account admin --reset USERNAME` gives a new one'
+
 export const openDatabase = ({ databaseUrl, dataDir }: Config): Database => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   return databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
@@ -186,7 +189,10 @@ const putTogether = async (
   })
   const { offers: areas, routes } = assembled
   await sealOlder(store)
-  const firstAdmin = await makeMaster(areas, store, config)
+  const passwordMark = (password: string) => markOf(serverKey, password)
+  const firstAdmin = await makeMaster(areas, store, config, passwordMark)
+  if (!firstAdmin && (await isPasswordIgnored(store, config, passwordMark)))
+    log.write('warn', ignoredPassword)
   await assembled.prepare(startAuthor)
   await handOutKey(db, store, serverKey, log)
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
@@ -212,6 +218,7 @@ const putTogether = async (
       settings,
       apiKeys: areas.apiKeys,
       admitsPassword: areas.signIn.admitsPassword,
+      scopesOf: areas.signIn.scopesOf,
     }),
     noteKeyUse: areas.apiKeys.noteUse,
     isUnrestricted: areas.tokenRestrictions.isUnrestricted,
