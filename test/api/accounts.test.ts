@@ -1,6 +1,8 @@
 // One account.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { notForCaller } from '../support/refusals.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
@@ -42,8 +44,9 @@ describeEngines('creating an account', (engine) => {
       shoe: 1,
       call_restriction: {},
       music_on_hold: {},
-      timezone: 'America/Los_Angeles',
+      timezone: 'UTC',
       language: 'en-US',
+      caller_id: { internal: { name: '' }, external: { name: '' }, emergency: { name: '' } },
     })
     expect(answer.body.metadata).toEqual({ id: answer.data.id, ...readOnly })
     expect(answer.headers.location).toBe(`/v2/accounts/${answer.data.id}`)
@@ -60,9 +63,12 @@ describeEngines('creating an account', (engine) => {
     expect(ids).toEqual(expect.arrayContaining([own.id, below.id]))
   })
 
-  it('makes up a realm with the suffix that the operator sets', async () => {
-    const realmOf = async () => (await world.ada.put('/v2/accounts', { name: freshName() })).data.realm
-    expect(await realmOf()).toMatch(/^[0-9a-f]{6}\.sip\.2600hz\.com$/)
+  it('makes up a realm below that of the master account, or with the suffix that the operator sets', async () => {
+    const realmOf = async (more: Json = {}) =>
+      (await world.ada.put('/v2/accounts', { name: freshName(), ...more })).data.realm
+    expect(await realmOf()).toMatch(/^[0-9a-f]{6}\.master\.localhost$/)
+    expect(await realmOf({ realm: '' })).toMatch(/^[0-9a-f]{6}\.master\.localhost$/)
+    expect(await realmOf({ realm: '  ' })).toMatch(/^[0-9a-f]{6}\.master\.localhost$/)
     await world.configure('crossbar.accounts', { account_realm_suffix: 'voice.example' })
     expect(await realmOf()).toMatch(/^[0-9a-f]{6}\.voice\.example$/)
   })
@@ -141,6 +147,59 @@ describeEngines('creating an account', (engine) => {
       expect(await world.operator.patch(`/v2/accounts/${twin.data.id}`, { org: 'x' })).toSucceed()
   })
 
+  it('always says its timezone, its language and who its calls are from', async () => {
+    const parent = await world.account(world.acme, { timezone: 'Europe/Oslo', language: 'nb-NO' })
+    const account = await world.account(parent, {
+      timezone: 'Asia/Tokyo',
+      caller_id: { external: { name: 'Shop', number: '+14155550100' }, asserted: { name: 'Proven' } },
+    })
+    const callerId = {
+      internal: { name: '' },
+      external: { name: 'Shop', number: '+14155550100' },
+      emergency: { name: '' },
+      asserted: { name: 'Proven' },
+    }
+    const always = { timezone: 'Asia/Tokyo', language: 'nb-NO', caller_id: callerId }
+    expect((await world.ada.get(account.path)).data).toMatchObject(always)
+    const inherited = { timezone: 'Europe/Oslo', language: 'nb-NO' }
+    const nothing = { timezone: null, language: null, caller_id: null }
+    const nobody = { internal: { name: '' }, external: { name: '' }, emergency: { name: '' } }
+    expect((await world.ada.patch(account.path, nothing)).data).toMatchObject({
+      ...inherited,
+      caller_id: nobody,
+    })
+    expect((await world.ada.post(account.path, { name: account.name, realm: '' })).data).toMatchObject({
+      ...inherited,
+      realm: account.realm,
+      caller_id: nobody,
+    })
+  })
+
+  it('says them also where an older build stored it without', async () => {
+    const parent = await world.account(world.acme, { timezone: 'Europe/Oslo', language: 'nb-NO' })
+    const account = await world.account(parent)
+    const { id, name, realm } = account
+    await world.server.store.commit(
+      new ChangeSet({ requestId: 'test' })
+        .run('UPDATE records SET doc = $2 WHERE account_id = $1 AND id = $1', [
+          id,
+          JSON.stringify({ name, realm }),
+        ])
+        .record({ accountId: id, kind: 'account', id, action: 'edited' }),
+    )
+    const always = {
+      timezone: 'Europe/Oslo',
+      language: 'nb-NO',
+      caller_id: { internal: { name: '' }, external: { name: '' }, emergency: { name: '' } },
+    }
+    const first = await world.ada.get(account.path)
+    expect(first.data).toMatchObject(always)
+    expect(await world.ada.patch(parent.path, { language: 'da-DK' })).toSucceed()
+    const second = await world.ada.get(account.path)
+    expect(second.data).toMatchObject({ ...always, language: 'da-DK' })
+    expect(second.headers.etag).not.toBe(first.headers.etag)
+  })
+
   it('takes timezone and language from the parent', async () => {
     const parent = await world.account(world.acme, { timezone: 'Europe/Oslo', language: 'nb-NO' })
     const child = await world.ada.put(parent.path, { name: freshName() })
@@ -209,7 +268,7 @@ describeEngines('changing an account', (engine) => {
     const { org: _org, ...rest } = before
     expect(answer).toSucceedWith({
       ...rest,
-      caller_id: { internal: { name: 'In' }, external: { name: 'Ex' } },
+      caller_id: { internal: { name: 'In' }, external: { name: 'Ex' }, emergency: { name: '' } },
       modified: before.modified + 5,
     })
     expect(await world.ada.get(account.path)).toSucceedWith(answer.data)
@@ -322,7 +381,7 @@ describeEngines('changing an account', (engine) => {
     const account = await world.account(world.acme)
     const clerk = await world.user(world.master)
     const answer = await world.unchanged(() => clerk.patch(account.path, { superduper_admin: true }))
-    expect(answer).toFailWith(403, 'forbidden', { message: 'forbidden' })
+    expect(answer).toFailWith(403, 'forbidden', notForCaller)
     expect((await clerk.patch(world.master.path, { wnm_allow_additions: false })).data).toMatchObject({
       wnm_allow_additions: true,
     })
@@ -340,5 +399,20 @@ describeEngines('changing an account', (engine) => {
       const answer = await world.unchanged(() => world.rex.request(method, world.acme.path, { name: 'Mine' }))
       expect(answer).toFailWith(403, 'forbidden')
     }
+  })
+})
+
+describeEngines('an account that says nothing of its time', (engine) => {
+  const world = useWorld(engine)
+
+  it('takes the timezone of a reseller, else what the operator sets, else that of the master account', async () => {
+    const zoneOf = async (name: string, parent = '/v2/accounts') =>
+      (await world.operator.put(parent, { name })).data.timezone
+    await world.operator.patch(world.master.path, { timezone: 'Europe/Oslo' })
+    expect(await zoneOf('Bakery')).toBe('Europe/Oslo')
+    await world.configure('crossbar.accounts', { default_timezone: 'Asia/Tokyo' })
+    expect(await zoneOf('Florist')).toBe('Asia/Tokyo')
+    const reseller = await world.account(world.master, { timezone: 'Asia/Kolkata' })
+    expect(await zoneOf('Grocer', reseller.path)).toBe('Asia/Kolkata')
   })
 })

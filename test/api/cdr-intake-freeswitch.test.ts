@@ -292,6 +292,68 @@ describeEngines('A FreeSWITCH that posts call detail records', (engine) => {
     }
   })
 
+  /** Every order of some things. */
+  const ordersOf = <T>(things: readonly T[]): T[][] =>
+    things.length < 2
+      ? [[...things]]
+      : things.flatMap((thing, at) => ordersOf(things.toSpliced(at, 1)).map((rest) => [thing, ...rest]))
+
+  it('gives the four legs of an attended transfer one interaction, in whatever order it sends them', async () => {
+    const began = 1_767_601_200
+    // Alice calls Bob, whose other phone rings as well; Bob calls Carol, and brings the two together.
+    const orders = ordersOf(['alice', 'bob', 'consulting', 'carol'] as const)
+    const mark = `${began}:0:att_xfer:bob@acme.test/carol@acme.test`
+    const idsOf = (round: number) => (name: string) => `${name}-${round}`
+    const legOf = (uuid: string, seconds: number, variables: Record<string, string>): PostedLeg => {
+      const { bridge_uuid: _, last_bridge_to: __, ...rest } = bodyOf('bridge-a', world.acme.id).variables
+      const times = { start_epoch: String(began + seconds), start_uepoch: `${began + seconds}000000` }
+      return { variables: { ...rest, ...times, uuid, ...variables } }
+    }
+    for (const [round, order] of orders.entries()) {
+      const id = idsOf(round)
+      const legs = {
+        alice: legOf(id('alice'), 0, { bridge_uuid: id('carol'), transfer_source: mark }),
+        bob: legOf(id('bob'), 2, {
+          originating_leg_uuid: id('alice'),
+          bridge_uuid: id('alice'),
+          transfer_to: `att:${id('carol')}`,
+        }),
+        consulting: legOf(id('consulting'), 3, {
+          bridge_uuid: id('carol'),
+          endpoint_disposition: 'ATTENDED_TRANSFER',
+        }),
+        carol: legOf(id('carol'), 4, {
+          originating_leg_uuid: id('consulting'),
+          bridge_uuid: id('alice'),
+          transfer_history: mark,
+        }),
+      }
+      const ringing = legOf(id('ringing'), 1, { originating_leg_uuid: id('alice') })
+      for (const leg of [ringing, ...order.map((name) => legs[name])])
+        expect(await postLeg(leg)).toEqual(accepted)
+    }
+    world.clock.advance({ seconds: 11 })
+    await world.server.rounds.runNow('joined_calls')
+    const all = await storedCdrs(world.server.store)
+    for (const [round, order] of orders.entries()) {
+      const names = ['alice', 'bob', 'consulting', 'carol', 'ringing'].map(idsOf(round))
+      const found = all.filter(({ call_id: id }) => names.includes(id as string))
+      expect(found).toHaveLength(names.length)
+      expect(new Set(found.map((cdr) => cdr.interaction_id)).size, order.join()).toBe(1)
+      const admin = await world.operator.get(
+        `${world.acme.path}/cdrs/legs/${found[0]?.interaction_id}?ascending=true`,
+      )
+      expect((admin.data as unknown as Json[]).map(({ call_id: id }) => id)).toEqual(
+        ['alice', 'ringing', 'bob', 'consulting', 'carol'].map(idsOf(round)),
+      )
+    }
+    // Legs that belong to none of them, and a blind transfer, stay by themselves.
+    const blind = fresh('transferred')
+    await postLeg(blind)
+    const [{ interaction_id: own } = {}] = [await stored(blind)]
+    expect(all.map((cdr) => cdr.interaction_id)).not.toContain(own)
+  })
+
   it('tells of transfers, faxes and calls to the outside', async () => {
     const [transferred, fax, outbound] = [fresh('transferred'), fresh('fax'), fresh('outbound')]
     for (const leg of [transferred, fax, outbound]) await postLeg(leg)

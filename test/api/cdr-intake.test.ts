@@ -178,6 +178,40 @@ describeEngines('Call detail records that are sent in', (engine) => {
     expect(answer).toSucceedWith({ ...nothing, accepted: 2, rejected: expect.anything(), rejected_total: 13 })
   })
 
+  it('name headers and kinds of resources as they are named', async () => {
+    const headers = (given: Json) => legOf({ custom_sip_headers: given })
+    const resource = (resource_type: string) =>
+      legOf({ custom_channel_vars: { account_id: world.acme.id, resource_type } })
+    const kinds = ['offnet-origination', 'offnet-termination', 'onnet-origination', 'onnet-termination']
+    const good = [headers({ in: { 'X-A_1': 'a' }, out: { b: true, c: 7 } }), ...kinds.map(resource)]
+    expect(await send(...good)).toSucceedWith({ ...nothing, accepted: good.length })
+    const bad = [
+      headers({ in: { 'X A': 'a' } }),
+      headers({ out: { 'X-A': { b: 1 } } }),
+      headers({ in: 'X-A' }),
+      resource('sideways'),
+    ]
+    const answer = await world.unchanged(() => send(...bad))
+    const reasons = answer.data.rejected.map(({ reason }: { reason: string }) => reason.split(': ')[0])
+    expect(reasons).toEqual([
+      'custom_sip_headers.in.X A',
+      'custom_sip_headers.out.X-A',
+      'custom_sip_headers.in',
+      'custom_channel_vars.resource_type',
+    ])
+  })
+
+  it('of another encoding than UTF-8 are told by their line', async () => {
+    const line = Buffer.from(`${JSON.stringify(legOf({ caller_id_name: 'Müller' }))}\n`)
+    const other = Buffer.from(`${JSON.stringify(legOf({ caller_id_name: 'Müller' }))}\n`, 'latin1')
+    expect(await sendLines(Buffer.concat([line, other]))).toSucceedWith({
+      ...nothing,
+      accepted: 1,
+      rejected: [{ line: 2, reason: 'the line is not UTF-8' }],
+      rejected_total: 1,
+    })
+  })
+
   it('tell bad records of a list by their place, and take the others', async () => {
     const answer = await world.operator.put('/v2/cdrs', [
       legOf(),

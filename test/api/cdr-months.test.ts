@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { storedCdrs } from '../support/stored-cdrs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { storedCdrs, storedRows } from '../support/stored-cdrs.ts'
+import { buildWorld, describeEngines, useWorld } from '../support/world.ts'
 
 // The tests' clock stands at 2026-01-05.
 const january = 63_934_444_800 + 86_400
@@ -63,5 +63,74 @@ describeEngines('The retention of call detail records', (engine) => {
     await send(3)
     expect(await ids()).toContain('202510-leg-of-3')
     expect(await sums()).toEqual(before)
+  })
+})
+
+describeEngines('The call records of an account that is deleted', (engine) => {
+  const round = 'departed_calls'
+
+  it('go with it after the time that the operator sets, and those of others stay', async () => {
+    const world = await buildWorld(engine)
+    try {
+      const { store, rounds } = world.server
+      const account = await world.account()
+      const stays = await world.account()
+      const records = (accountId: string, count: number) =>
+        Array.from({ length: count }, (_, index) => ({
+          call_id: `leg-${index}`,
+          timestamp: january - (index % 3) * 27 * 86_400,
+          billing_seconds: 60,
+          custom_channel_vars: { account_id: accountId, owner_id: 'owner' },
+        }))
+      for (const [{ id }, count] of [
+        [account, 2500],
+        [stays, 3],
+      ] as const)
+        expect((await world.operator.put('/v2/cdrs', records(id, count))).data.accepted).toBe(count)
+      const left = async (table: 'legs' | 'cdr_tallies') => {
+        if (table === 'legs') {
+          const rows = await storedRows(store)
+          return [account, stays].map(({ id }) => rows.filter((row) => row.account_id === id).length)
+        }
+        const counted = await store.all<{ account_id: string; calls: number }>(
+          `SELECT account_id, CAST(sum(calls) AS BIGINT) AS calls FROM cdr_tallies
+            WHERE dimension = 'all' AND seconds = 900 GROUP BY account_id`,
+        )
+        return [account, stays].map(({ id }) => counted.find((row) => row.account_id === id)?.calls ?? 0)
+      }
+      const tally = await left('cdr_tallies')
+      await world.configure('cdr', { departed_account_days: 30 })
+      expect(await world.operator.delete(account.path)).toSucceed()
+      world.clock.advance({ hours: 24 * 20 })
+      await rounds.runNow(round)
+      expect(await left('legs')).toEqual([2500, 3])
+      // What the operator sets meanwhile holds for those that wait, too.
+      await world.configure('cdr', { departed_account_days: 21 })
+      world.clock.advance({ hours: 24 })
+      await rounds.runNow(round)
+      // Some at a time, so that others are not held up; whoever comes next goes on.
+      const [some = 0] = await left('legs')
+      expect(some).toBeGreaterThan(0)
+      expect(some).toBeLessThan(2500)
+      expect((await left('cdr_tallies'))[0]).toBe(tally[0])
+      for (let part = 0; part < 8; part += 1) {
+        world.clock.advance({ seconds: 2 })
+        await rounds.runNow(round)
+      }
+      expect(await left('legs')).toEqual([0, 3])
+      expect(await left('cdr_tallies')).toEqual([0, tally[1]])
+      const [told] = await store.all<{ account_id: string; before_doc: string }>(
+        "SELECT account_id, before_doc FROM audit_log WHERE kind = 'cdrs' AND action = 'deleted'",
+      )
+      expect([told?.account_id, JSON.parse(told?.before_doc ?? '{}')]).toEqual([
+        'system',
+        { account_id: account.id, records: 2500 },
+      ])
+      const work = await store.all("SELECT state FROM work WHERE kind = 'departed_calls'")
+      expect(work).toEqual([{ state: 'done' }])
+      expect(world.takeErrors()).toEqual([])
+    } finally {
+      await world.close()
+    }
   })
 })

@@ -132,6 +132,7 @@ describeEngines('Call detail records', (engine) => {
           call_direction: 'inbound',
           ringing_seconds: 7,
           channel_created_time: 1_767_614_260_123_456,
+          local_sdp: 'v=0',
           user_agent: 'phone',
           custom_channel_vars: variables,
         },
@@ -540,6 +541,19 @@ describeEngines('Call detail records', (engine) => {
       expect(refused).toFailWith(416, 'range not satisfiable')
       expect(streamed.data).toHaveLength(100)
     })
+  })
+
+  it('are listed with their session descriptions, which CSV files do without', async () => {
+    const account = await world.account()
+    const sessions = { local_sdp: 'v=0\r\ns=-\r\n', remote_sdp: 'v=0\r\ns=x\r\n' }
+    const custom_channel_vars = { account_id: account.id }
+    await send(leg(now(), { call_id: 'described', ...sessions, custom_channel_vars }))
+    const list = `${account.path}/cdrs`
+    for (const path of [list, `${list}/interaction`, `${list}?fields=["local_sdp","remote_sdp"]`])
+      expect((await world.operator.get(path)).data).toMatchObject([sessions])
+    const { text } = await world.operator.get(list, { headers: { accept: 'text/csv' } })
+    expect(text).not.toContain('sdp')
+    expect(text).not.toContain('v=0')
   })
 
   describe('one by one', () => {

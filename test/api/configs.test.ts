@@ -6,33 +6,41 @@ describeEngines('configs of accounts', (engine) => {
 
   const pathOf = (account: { path: string }, name = 'portal') => `${account.path}/configs/${name}`
 
+  const ofClients = ['portal', 'kept', 'guarded', 'shop', 'free']
+
   const markReadable = (...names: string[]) =>
     world.operator.post('/v2/system_configs/crossbar.configs', { default: { readable_documents: names } })
 
   beforeAll(async () => {
-    await markReadable('portal', 'kept', 'guarded')
+    await markReadable(...ofClients)
   })
 
   it('shows nothing of what others say in a document that the operator has not marked readable', async () => {
-    await world.operator.post('/v2/system_configs/inner', { default: { margin: 3, nested: { open: 1 } } })
-    await world.ross.post(pathOf(world.reseller, 'inner'), { discount: 4 })
-    expect(await world.ross.get(pathOf(world.reseller, 'inner'))).toSucceedWith({
-      id: 'configs_inner',
-      discount: 4,
+    await world.configure('inner', { margin: 3, nested: { open: 1 } })
+    const [above, below] = [pathOf(world.reseller, 'inner'), pathOf(world.acme, 'inner')]
+    await world.unchanged(async () => {
+      for (const answer of [
+        await world.ross.get(above),
+        await world.ross.post(above, { discount: 4 }),
+        await world.ross.patch(above, { discount: 4 }),
+        await world.ada.get(below),
+        await world.ada.put(below, { margin: 3 }),
+      ])
+        expect(answer).toFailWith(404, 'bad_identifier', {
+          message: 'bad identifier',
+          cause: 'inner',
+          reason: 'there is no such settings document',
+        })
     })
-    expect(await world.ada.get(pathOf(world.acme, 'inner'))).toSucceedWith({ id: 'configs_inner' })
-    expect(await world.ada.post(pathOf(world.acme, 'inner'), { margin: 3 })).toSucceedWith({
-      id: 'configs_inner',
-      margin: 3,
-    })
-    await markReadable('portal', 'kept', 'guarded', 'inner')
-    expect(await world.ada.get(pathOf(world.acme, 'inner'))).toSucceedWith({
-      id: 'configs_inner',
-      margin: 3,
-      nested: { open: 1 },
-      discount: 4,
-    })
-    await markReadable('portal', 'kept', 'guarded')
+    await markReadable(...ofClients, 'inner')
+    await world.ross.post(above, { discount: 4 })
+    const shown = { id: 'configs_inner', margin: 3, nested: { open: 1 }, discount: 4 }
+    expect(await world.ada.get(below)).toSucceedWith(shown)
+    expect(await world.ada.post(below, { margin: 5 })).toSucceedWith({ ...shown, margin: 5 })
+    await markReadable(...ofClients)
+    expect(await world.ada.get(below)).toSucceedWith({ id: 'configs_inner', margin: 5 })
+    expect(await world.ada.delete(below)).toSucceedWith({ id: 'configs_inner', margin: 5 })
+    expect(await world.ada.get(below)).toFailWith(404, 'bad_identifier')
   })
 
   it('goes on showing the documents that the server follows for accounts', async () => {
@@ -44,6 +52,20 @@ describeEngines('configs of accounts', (engine) => {
       unauthorized_numbers_lookup: true,
     })
     await world.operator.delete('/v2/system_configs/number_manager')
+  })
+
+  it('warns an account of keys that nothing follows', async () => {
+    const warnings = [
+      {
+        path: 'colour',
+        message: 'Nothing in this server follows this key: it is kept as it was given',
+      },
+    ]
+    const path = pathOf(world.acme, 'auth.password')
+    const answer = await world.ada.post(path, { should_prevent_reuse: true, colour: 'red' })
+    expect(answer.body.metadata.warnings).toEqual(warnings)
+    expect((await world.ada.get(path)).body.metadata.warnings).toEqual(warnings)
+    await world.ada.delete(path)
   })
 
   it('shows an account that it has a secret, and takes the mask for what it was', async () => {

@@ -178,6 +178,40 @@ describeEngines('consent to charges', (engine) => {
     expect(summary.invoices[0].summary.recurring).toBe(0)
   })
 
+  it('refuses of those who wait together only who wants what another has just taken', async () => {
+    const { account, admin } = await customer({ number_carriers: { _all: { activation_charge: 4 } } })
+    await world.credit(account, 100)
+    const wanted = Array.from({ length: 6 }, freshNumber)
+    const buy = (number: string) =>
+      admin.put(`${account.path}/phone_numbers/${encodeURIComponent(number)}`, undefined, {
+        body: JSON.stringify({ data: {}, accept_charges: true }),
+      })
+    const answers = await Promise.all([...wanted, ...wanted].map(buy))
+    const of = (number: string) =>
+      [answers[wanted.indexOf(number)], answers[wanted.indexOf(number) + wanted.length]]
+        .map((answer) => answer?.status)
+        .sort()
+    for (const number of wanted) expect(of(number)).toEqual([201, 409])
+    expect(await balance(admin, account)).toBe(100 - 6 * 4)
+    const { data } = await admin.get(`${account.path}/phone_numbers?paginate=false`)
+    expect(Object.keys(data.numbers as Json).sort()).toEqual([...wanted].sort())
+    const entries = (await admin.get(`${account.path}/services/audit`)).data as unknown as Json[]
+    // And the one of the plan's assignment.
+    expect(entries).toHaveLength(6 + 1)
+  })
+
+  it('lets those who wait together spend what there is, and no more', async () => {
+    const { account, admin } = await customer({ users: { user: { rate: 0, activation_charge: 25 } } })
+    await world.credit(account, 80)
+    const answers = await Promise.all(Array.from({ length: 10 }, () => addUser(admin, account)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, ...Array(7).fill(402)])
+    const refused = answers.filter(({ status }) => status === 402)
+    for (const answer of refused) expect(answer).toFailWith(402, 'not_enough_credit')
+    expect(await balance(admin, account)).toBe(5)
+    // With the admin who asks.
+    expect((await admin.get(`${account.path}/users`)).data).toHaveLength(3 + 1)
+  })
+
   it('holds between processes: one place is given to one of many who ask in two of them', async () => {
     const other = await startServer(world.config, { clock: world.clock, log: createTestLog().log })
     const transport = createTransport(other.port)

@@ -178,6 +178,34 @@ describeEngines('rules for devices', (engine) => {
   it('keys are an object, brands lower-case, flags trimmed', async () => {
     const { acme } = world
     await refuses(acme, { provision: { combo_keys: [] } }, { 'provision.combo_keys': ['type'] })
+    await refuses(
+      acme,
+      { provision: { combo_keys: { first: { type: 'line' } }, feature_keys: { '-1': { type: 'line' } } } },
+      {
+        'provision.combo_keys.first': ['additionalProperties'],
+        'provision.feature_keys.-1': ['additionalProperties'],
+      },
+    )
+    await refuses(
+      acme,
+      {
+        provision: { combo_keys: { 1: { type: 'coffee' }, 2: { type: 'parking', value: true }, 3: 'line' } },
+      },
+      {
+        'provision.combo_keys.1.type': ['enum'],
+        'provision.combo_keys.2.value': ['type'],
+        'provision.combo_keys.3': ['type'],
+      },
+    )
+    const keys = {
+      0: { type: 'none' },
+      1: { type: 'parking', value: 3 },
+      2: { type: 'speed_dial', value: { label: 'Bo', value: '2001' } },
+      10: { type: 'presence', value: 'a'.repeat(32) },
+    }
+    expect((await world.device(acme, { provision: { feature_keys: keys } })).provision).toMatchObject({
+      feature_keys: keys,
+    })
     const device = await world.device(acme, {
       provision: { endpoint_brand: 'YeaLink', combo_keys: { 1: { type: 'line' }, 2: null } },
       outbound_flags: [' premium ', 'fax'],

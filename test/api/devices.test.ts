@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { notForCaller } from '../support/refusals.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const defaults = {
@@ -181,7 +182,7 @@ describeEngines('devices', (engine) => {
       await rex.post(`${path}/sync`),
       await rex.get(`${path}/quickcall/100`),
     ]
-    for (const answer of foreign) expect(answer).toFailWith(403, 'forbidden', { message: 'forbidden' })
+    for (const answer of foreign) expect(answer).toFailWith(403, 'forbidden', notForCaller)
     expect(await rex.delete(`${rival.path}/devices/${id}`)).toFailWith(404, 'bad_identifier')
     expect(await world.snapshot()).toEqual(before)
   })

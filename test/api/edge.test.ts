@@ -98,7 +98,7 @@ describeEngines('what an edge asks', (engine) => {
   })
 
   it('is refused for an unknown realm, and for a foreign one in the very same words', async () => {
-    const { ross, ada, rex, operator } = world
+    const { ross, rex, operator } = world
     const { realm } = await place()
     const bob = { username: 'bob', address: '10.0.0.1' }
     const denied = { ...stranger, allowed: false, reason: 'unknown_realm' }
@@ -109,10 +109,80 @@ describeEngines('what an edge asks', (engine) => {
     expect(unknown).toSucceedWith(denied)
     expect(foreign).toSucceedWith(denied)
     expect(foreign.headers.etag).toBe(unknown.headers.etag)
-    expect(await ask(ada, { realm: 'acme.test', ...bob })).toSucceedWith(denied)
     expect((await ask(ross, { realm, ...bob })).data.allowed).toBe(true)
     expect(await ask(ross, { realm: 'master.localhost', ...bob })).toSucceedWith(denied)
-    expect(await ask(ross, { realm: 'reseller.test', ...bob })).toSucceedWith(denied)
+  })
+
+  it('is refused to the account itself: it is never told that everybody is kept out', async () => {
+    const { ada, ross, uli, operator } = world
+    const forbidden = { message: 'forbidden', cause: 'only accounts above a realm may ask about it' }
+    for (const asker of [ada, uli, await world.keyHolder(world.acme)]) {
+      expect(await ask(asker, { realm: 'acme.test' })).toFailWith(403, 'forbidden', forbidden)
+      expect(await ask(asker, { realm: 'ACME.test', address: '10.0.0.1' })).toFailWith(
+        403,
+        'forbidden',
+        forbidden,
+      )
+    }
+    expect(await ask(ross, { realm: 'reseller.test' })).toFailWith(403, 'forbidden', forbidden)
+    expect((await ask(operator, { realm: 'master.localhost' })).data.account_id).toBe(world.master.id)
+  })
+
+  it('says no for what is switched off, the widest first, whether or not an address is given', async () => {
+    const { operator } = world
+    const account = await world.account(world.reseller)
+    const owner = await world.user(account)
+    const device = await world.device(account, { sip: { username: 'bob' }, owner_id: owner.id })
+    const decide = async (more: Record<string, string> = {}) => {
+      const { data } = await ask(operator, { realm: account.realm, username: 'bob', ...more })
+      return [data.allowed, data.reason]
+    }
+    const here = { address: '10.0.0.1' }
+    expect(await decide(here)).toEqual([true, 'no_access_list'])
+    expect(await decide()).toEqual([undefined, undefined])
+    const steps: [string, string][] = [
+      [device.path, 'device_disabled'],
+      [owner.path, 'user_disabled'],
+      [account.path, 'account_disabled'],
+    ]
+    for (const [path, reason] of steps) {
+      await operator.patch(path, { enabled: false })
+      expect(await decide(here)).toEqual([false, reason])
+      expect(await decide()).toEqual([false, reason])
+    }
+    expect(await decide({ username: 'nobody' })).toEqual([false, 'account_disabled'])
+    for (const [path] of steps) await operator.patch(path, { enabled: true })
+    expect(await decide(here)).toEqual([true, 'no_access_list'])
+  })
+
+  it('says no below an account that is switched off', async () => {
+    const { operator } = world
+    const parent = await world.account()
+    const account = await world.account(parent)
+    await operator.patch(parent.path, { enabled: false })
+    const { data } = await ask(operator, { realm: account.realm, address: '10.0.0.1' })
+    expect([data.account_id, data.allowed, data.reason]).toEqual([account.id, false, 'account_disabled'])
+  })
+
+  it('follows lists and limits that stand in the records', async () => {
+    const { operator } = world
+    const { account, device, realm } = await place()
+    const access_lists = { order: 'allow,deny', cidrs: ['10.0.0.0/8'] }
+    const rate_limits = { per_second: { invites: 3 } }
+    expect(
+      await operator.patch(account.path, { access_lists, rate_limits: { account: rate_limits } }),
+    ).toSucceed()
+    expect(await operator.patch(device.path, { rate_limits })).toSucceed()
+    const { data } = await ask(operator, { realm, username: 'bob', address: '192.0.2.1' })
+    expect(data).toMatchObject({
+      access_lists: { realm: access_lists },
+      allowed: false,
+      reason: 'realm_denies_address',
+    })
+    const { account: ofAccount, device: ofDevice } = data.rate_limits
+    expect([ofAccount.per_second.invites, ofDevice.per_second.invites]).toEqual([3, 3])
+    expect(ofAccount.per_minute).toEqual(accountLimits.per_minute)
+    expect(ofDevice.per_minute).toEqual(deviceLimits.per_minute)
   })
 
   it('is open to the API key of an ancestor', async () => {

@@ -100,6 +100,15 @@ describeEngines('headers', (engine) => {
     expect(failed.body.request_id).toBe('def')
   })
 
+  it('carry a request id beside the API, too', async () => {
+    const paths = ['/healthz', '/readyz', '/openapi.json', '/ingest/freeswitch/nobody', '/nowhere']
+    for (const path of paths) {
+      const asked = await world.anonymous.get(path, { headers: { 'x-request-id': 'beside' } })
+      expect(asked.headers['x-request-id'], path).toBe('beside')
+      expect((await world.anonymous.get(path)).headers['x-request-id'], path).toMatch(/^[0-9a-f]{32}$/)
+    }
+  })
+
   it('say that everything may be read from every origin, PATCH included', async () => {
     const { headers } = await world.ada.get(world.uli.path, { headers: { origin: 'https://app.example' } })
     expect(headers).toMatchObject({

@@ -1,5 +1,8 @@
 // Which error wins, and what errors look like.
 import { expect, it } from 'vitest'
+import { allRoutes } from '../../src/commands/openapi.ts'
+import { unbuiltIn } from '../../src/http/judge/family.ts'
+import { notForCaller } from '../support/refusals.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const noId = '0123456789abcdef0123456789abcdef'
@@ -26,15 +29,30 @@ describeEngines('the order of judgement', (engine) => {
 
   it('refuses a bad token before it looks for the path', async () => {
     const stranger = world.clientWithToken('lol')
-    expect(await stranger.get(`${world.acme.path}/nosuch`)).toFailWith(401, 'invalid credentials', {})
-    expect(await stranger.put(world.uli.path)).toFailWith(401, 'invalid credentials', {})
-    expect(await stranger.get(world.acme.path)).toFailWith(401, 'invalid credentials', {})
+    expect(await stranger.get(`${world.acme.path}/nosuch`)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
+    expect(await stranger.put(world.uli.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
+    expect(await stranger.get(world.acme.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
   })
 
   it('answers 404 for a bad path below a known resource before it asks for a token', async () => {
     expect(await world.anonymous.get(`${world.acme.path}/nosuch`)).toFailWith(404, 'not_found')
     expect(await world.ada.get(`${world.acme.path}/nosuch`)).toFailWith(404, 'not_found')
     expect(await world.ada.get('/v2/accounts/a/b/c/d/e/f/g')).toFailWith(404, 'not_found')
+  })
+
+  it('names what other servers of the family have and this one has not', async () => {
+    for (const name of ['callflows', 'vmboxes', 'port_requests'])
+      expect(await world.ada.get(`${world.acme.path}/${name}`)).toFailWith(404, 'not_found', {
+        message: `${name} is not part of Crosspoint`,
+      })
+    const routed = allRoutes().flatMap(({ path }) => path.split('/'))
+    expect(unbuiltIn(routed)).toBeUndefined()
   })
 
   it('answers 401 to a stranger who names no resource at all, 404 to others', async () => {
@@ -52,7 +70,7 @@ describeEngines('the order of judgement', (engine) => {
   it('answers 401 for an account that does not exist or is no id', async () => {
     for (const id of [noId, 'lol', 'ABCDEF', `${world.acme.id}0`, '%00', '%F0%9F%A6%84', '..%2f']) {
       const answer = await world.ada.get(`/v2/accounts/${id}`)
-      expect(answer).toFailWith(401, 'invalid credentials', {})
+      expect(answer).toFailWith(401, 'invalid_credentials', { message: 'invalid credentials' })
     }
   })
 
@@ -65,7 +83,7 @@ describeEngines('the order of judgement', (engine) => {
   it('keeps accounts that are not below the caller to themselves', async () => {
     for (const path of [world.reseller.path, world.rival.path, world.master.path]) {
       const answer = await world.unchanged(() => world.ada.get(path))
-      expect(answer).toFailWith(403, 'forbidden', { message: 'forbidden' })
+      expect(answer).toFailWith(403, 'forbidden', notForCaller)
     }
   })
 
@@ -117,11 +135,23 @@ describeEngines('the order of judgement', (engine) => {
     }
   })
 
+  it('says by whom a path may be called', async () => {
+    const cause = 'may be called by: admin of account or ancestor'
+    expect(await world.uli.post(`${world.acme.path}/services/topup`, { amount: 5 })).toFailWith(
+      403,
+      'forbidden',
+      {
+        message: 'forbidden',
+        cause,
+      },
+    )
+  })
+
   it('does not tell a foreign record from one that does not exist', async () => {
     const path = (id: string) => `${world.rival.path}/users/${id}`
     for (const id of [world.rex.id, noId]) {
       const answer = await world.unchanged(() => world.ada.patch(path(id), { first_name: 'Eve' }))
-      expect(answer).toFailWith(403, 'forbidden', { message: 'forbidden' })
+      expect(answer).toFailWith(403, 'forbidden', notForCaller)
     }
   })
 

@@ -58,7 +58,9 @@ describeEngines('paths', (engine) => {
     expect(await world.ada.get(`/v2/account/users/${world.uli.id}`)).toSucceed()
     const refused = { message: 'invalid credentials' }
     expect(await world.anonymous.get('/v2/account/users')).toFailWith(401, 'invalid_credentials', refused)
-    expect(await world.clientWithToken('lol').get('/v2/account')).toFailWith(401, 'invalid credentials', {})
+    expect(await world.clientWithToken('lol').get('/v2/account')).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
   })
 
   it('beside the API answer for load balancers', async () => {

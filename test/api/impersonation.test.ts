@@ -1,10 +1,10 @@
 // Acting as another user.
 import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
+import { notForCaller } from '../support/refusals.ts'
 import { describeEngines, type Person, useWorld } from '../support/world.ts'
 
 const action = { envelope: { action: 'impersonate_user' } }
-const forbidden = { message: 'forbidden' }
 
 describeEngines('impersonation', (engine) => {
   const world = useWorld(engine)
@@ -25,7 +25,7 @@ describeEngines('impersonation', (engine) => {
     })
     const session = world.clientWithToken(answer.body.auth_token ?? '')
     expect(await session.get(world.uli.path)).toSucceed()
-    expect(await session.get(world.master.path)).toFailWith(403, 'forbidden', forbidden)
+    expect(await session.get(world.master.path)).toFailWith(403, 'forbidden', notForCaller)
   })
 
   it('keeps who did it: in the log of sign-ins, and with whatever is done', async () => {
@@ -69,7 +69,7 @@ describeEngines('impersonation', (engine) => {
       [world.rex, world.uli],
     ]
     for (const [caller, target] of cases) {
-      expect(await become(caller, target)).toFailWith(403, 'forbidden', forbidden)
+      expect(await become(caller, target)).toFailWith(403, 'forbidden', notForCaller)
     }
   })
 

@@ -219,6 +219,49 @@ describeEngines('invoices', (engine) => {
     expect(documents).toBe(ledger)
   })
 
+  it('are taken back for no more than what was removed within their month has left of them, then or later', async () => {
+    await round('monthly_bills')
+    const removed = async () => {
+      const account = await customer()
+      return { account, phones: [await phone(account), await phone(account)] }
+    }
+    const [atOnce, later] = [await removed(), await removed()]
+    const cancel = async ({ path }: TestAccount, id: unknown) =>
+      expect((await (await ross()).post(`${path}/invoices/${id}/void`)).status).toBe(200)
+    const remove = async ({ path }: TestAccount, id: string | undefined) => {
+      const agreed = { query: { accept_charges: true } }
+      expect((await (await ross()).delete(`${path}/devices/${id}`, undefined, agreed)).status).toBe(200)
+    }
+    await nextMonth()
+    await round('monthly_bills', 'invoice_mail', 'dunning')
+    world.clock.advance({ hours: 11 * 24 })
+    for (const { account, phones } of [atOnce, later]) {
+      const billed = await balance(account)
+      await remove(account, phones[0])
+      expect(await balance(account)).toBeGreaterThan(billed)
+    }
+    await cancel(atOnce.account, (await invoicesOf(atOnce.account))[0]?.id)
+    expect(await balance(atOnce.account)).toBeCloseTo(0, 4)
+    // Nothing that was charged for the other one still stands.
+    await remove(atOnce.account, atOnce.phones[1])
+    expect(await balance(atOnce.account)).toBeCloseTo(0, 4)
+    const [first] = await invoicesOf(later.account)
+    await nextMonth()
+    await round('monthly_bills', 'invoice_mail', 'dunning')
+    const second = (await invoicesOf(later.account)).find(({ id }) => id !== first?.id)
+    const back = (await read(later.account, second?.id)).items.find(({ amount }: Json) => Number(amount) < 0)
+    const before = await balance(later.account)
+    await cancel(later.account, first?.id)
+    const gained = Number(first?.total) + Number(back.amount) * 1.2
+    expect((await balance(later.account)) - before).toBeCloseTo(gained, 3)
+    for (const { account } of [atOnce, later]) {
+      await nextMonth()
+      await round('monthly_bills')
+      const { ledger, documents } = await books(account)
+      expect(documents).toBe(ledger)
+    }
+  })
+
   it('are given back in parts, never more than they come to', async () => {
     await round('monthly_bills')
     const account = await customer()

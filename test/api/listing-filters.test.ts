@@ -215,6 +215,29 @@ describeEngines('lists as CSV', (engine) => {
     expect(lines[3]).toBe('')
   })
 
+  it('are asked for by each name that CSV goes by, in a header or in the query', async () => {
+    const path = await accountWith({ last_name: 'a' })
+    const { text } = await world.ada.get(path, { headers })
+    const answers = [
+      ...[
+        'text/comma-separated-values',
+        'application/octet-stream',
+        'text/comma-separated-values; q=0.9',
+      ].map((accept) => world.ada.get(path, { headers: { accept } })),
+      ...['csv', 'text/csv', 'text/comma-separated-values', 'application/octet-stream'].map((accept) =>
+        world.ada.get(path, { query: { accept } }),
+      ),
+    ]
+    for (const answer of await Promise.all(answers)) {
+      expect(answer.headers['content-type']).toBe('text/csv')
+      expect(answer.text).toBe(text)
+    }
+    const preferred = await world.ada.get(path, {
+      headers: { accept: 'application/octet-stream; q=0.1, application/json' },
+    })
+    expect(preferred).toSucceed()
+  })
+
   it('defuse what a spreadsheet would run', async () => {
     const path = await accountWith({ last_name: '=cmd()' })
     expect((await world.ada.get(path, { headers })).text).toContain(`'=cmd()`)

@@ -170,7 +170,9 @@ describeEngines('quickcalls', (engine) => {
     expect(await rex.get(path)).toFailWith(403, 'forbidden')
     const nowhere = `/v2/accounts/${'0'.repeat(32)}/devices/${'0'.repeat(32)}/quickcall/1`
     for (const caller of [rex, operator]) {
-      expect(await caller.get(nowhere)).toFailWith(401, 'invalid credentials', {})
+      expect(await caller.get(nowhere)).toFailWith(401, 'invalid_credentials', {
+        message: 'invalid credentials',
+      })
     }
     const missing = `${world.acme.path}/users/${'0'.repeat(32)}/quickcall/1`
     expect(await operator.get(missing)).toFailWith(404, 'bad_identifier')

@@ -87,16 +87,22 @@ describeEngines('Migrations', (engine) => {
     await world.unchanged(async () => {
       for (const data of [{}, { perform_migration: 'later' }, { perform_migration: true }])
         for (const id of ['recount_services', 'unheard_of'])
-          expect(await world.ada.post(at(world.acme, id), data)).toFailWith(400, 'migration.failed', {
-            error: 'invalid action time',
+          expect(await world.ada.post(at(world.acme, id), data)).toFailWith(400, 'validation error', {
+            migration: {
+              failed: {
+                message: 'Field perform_migration must be now',
+                error: 'invalid action time',
+                target: 'now',
+              },
+            },
           })
     })
   })
 
   it('that nobody knows cannot be performed, nor read', async () => {
     await world.unchanged(async () => {
-      expect(await world.ada.post(at(world.acme, 'unheard_of'), now)).toFailWith(400, 'migration.invalid', {
-        migration: 'not found',
+      expect(await world.ada.post(at(world.acme, 'unheard_of'), now)).toFailWith(400, 'validation error', {
+        migration: { invalid: { message: 'There is no such migration', migration: 'not found' } },
       })
       expect(await world.ada.get(at(world.acme, 'unheard_of'))).toFailWith(404, 'bad_identifier', {
         message: 'bad identifier',

@@ -200,14 +200,18 @@ describeEngines('notifications', (engine) => {
     const { ross, ofReseller, customer } = await family()
     const [office, chief] = [freshAddress(), freshAddress()]
     await world.admin(customer, { email: chief, send_email_on_creation: false })
-    await world.user(customer, { email: freshAddress(), send_email_on_creation: false })
-    await ross.post(`${ofReseller}/new_user`, { to: { type: 'specified', email_addresses: [office] } })
-    expect(await welcomeIn(customer)).toEqual([])
-    expect(await mailsTo(world.place.dataDir, office)).toHaveLength(1)
-    await ross.post(`${ofReseller}/new_user`, { to: { type: 'admins' } })
-    expect(await welcomeIn(customer)).toEqual([])
-    expect(await mailsTo(world.place.dataDir, chief)).toHaveLength(1)
-    expect(await ross.post(`${ofReseller}/new_user`, { to: { type: 'specified' } })).toBreak({
+    const announced = async (address: string) => {
+      const before = (await mailsTo(world.place.dataDir, address)).length
+      expect(await ross.put(customer.path, { name: `Below ${customer.name} ${freshAddress()}` })).toSucceed()
+      await world.deliverMail()
+      return (await mailsTo(world.place.dataDir, address)).length - before
+    }
+    const specified = { type: 'specified', email_addresses: [office] }
+    await ross.post(`${ofReseller}/new_account`, { to: specified })
+    expect([await announced(office), await announced(chief)]).toEqual([1, 0])
+    await ross.post(`${ofReseller}/new_account`, { to: { type: 'admins' } })
+    expect([await announced(office), await announced(chief)]).toEqual([0, 1])
+    expect(await ross.post(`${ofReseller}/new_account`, { to: { type: 'specified' } })).toBreak({
       'to.email_addresses': ['required'],
     })
   })
@@ -391,6 +395,7 @@ describeEngines('notifications', (engine) => {
     const { ada, customer, ofCustomer } = await family()
     const email = freshAddress()
     const zoe = await world.user(customer, { username: 'zoe', email })
+    await world.deliverMail()
     await world.anonymous.put('/v2/user_auth/recovery', {
       username: 'zoe',
       account_realm: customer.realm,

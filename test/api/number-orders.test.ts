@@ -117,6 +117,7 @@ describeEngines('numbers of an inventory outside', (engine) => {
 
   it('are not given up, nor ordered again, by any change that is refused because of what it costs', async () => {
     const { account, admin } = await customer()
+    await world.operator.patch(account.path, { wnm_allow_additions: true })
     const [number, reserved] = await found(account, 2)
     expect(await activate(admin, account, number, accepting)).toSucceed()
     expect(await admin.put(`${pathOf(account, reserved)}/reserve`, {}, accepting)).toSucceed()
@@ -393,7 +394,7 @@ describeEngines('numbers of an inventory outside', (engine) => {
       message: 'invalid',
       cause: 'the carrier has not confirmed the order of the number yet',
     })
-    expect(await world.ada.patch(pathOf(world.acme, number), { my: 1 })).toSucceed()
+    expect(await world.operator.patch(pathOf(world.acme, number), { my: 1 })).toSucceed()
     inventory.behave('works')
     await runAll()
     expect((await world.ada.get(pathOf(world.acme, number))).data).toMatchObject({
@@ -503,6 +504,24 @@ describeEngines('numbers of an inventory outside', (engine) => {
     const before = await stored(number)
     const { rows } = await task('reserve', [number], { dry_run: 'true' })
     expect(rows).toMatchObject([{ state: 'reserved' }])
+    expect(await stored(number)).toEqual(before)
+    expect(inventory.requests).toEqual([])
+  })
+
+  it('are not asked for by a task that was started without agreeing to what they cost', async () => {
+    const { account, admin } = await customer()
+    await world.operator.patch(account.path, { wnm_allow_additions: true })
+    const [number] = await returned(1)
+    const before = await stored(number)
+    const { output } = await runTask({
+      by: admin,
+      path: account.path,
+      category: 'number_management',
+      action: 'assign_to',
+      csv: `e164\n${number}\n`,
+      start: { accept_charges: 'false' },
+    })
+    expect(rowsOf(output)).toMatchObject([{ e164: number, error: 'accept_charges' }])
     expect(await stored(number)).toEqual(before)
     expect(inventory.requests).toEqual([])
   })

@@ -105,10 +105,10 @@ describeEngines('ordinary users', (engine) => {
       { email: 'mine@acme.test' },
       { enabled: false },
       { require_password_update: true },
-      { scope_restrictions: ['everything'] },
+      { scope_restrictions: ['*'] },
     ])
       await refusedFor(one, other, data)
-    await refusedFor(one, one, { scope_restrictions: ['everything'] })
+    await refusedFor(one, one, { scope_restrictions: ['*'] })
     await refusedFor(one, one, { enabled: false })
     expect(await one.patch(other.path, { last_name: 'Changed', email: 'o@acme.test' })).toSucceed()
     expect(await world.ada.patch(other.path, { email: 'new@acme.test' })).toSucceed()

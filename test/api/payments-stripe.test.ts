@@ -172,9 +172,10 @@ describeEngines('cards', (engine) => {
     const { account, admin } = await withCard('pm_card_insufficientFunds')
     const answer = await topUp(admin, account, 5)
     expect(answer).toFailWith(
-      500,
+      402,
       'insufficient_funds',
       expect.objectContaining({
+        message: 'The payment was refused, nothing was booked: Your card was declined.',
         status: 'failed',
         bookkeeper: expect.objectContaining({
           results: [

@@ -57,21 +57,21 @@ describeEngines('payments', (engine) => {
     await round('transactions')
   }
 
-  const required = { amount: { required: { message: 'Field is required but missing' } } }
-
-  it('top up by hand: nothing else than a positive amount', async () => {
+  it('top up by hand: nothing else than a positive amount, and are told what is wrong with another', async () => {
     const { account, admin } = await customer()
-    for (const data of [{ amount: 0 }, { amount: -5 }, {}])
-      expect(await world.unchanged(() => topUp(admin, account, data))).toFailWith(
-        400,
-        'validation error',
-        required,
-      )
-    for (const amount of ['x', 1.00001]) {
-      const answer = await world.unchanged(() => topUp(admin, account, { amount }))
-      expect(answer.status).toBe(400)
-      expect(Object.keys(answer.data)).toEqual(['amount'])
+    const refused = async (data: Json, amount: Json) =>
+      expect(await world.unchanged(() => topUp(admin, account, data))).toFailWith(400, 'validation error', {
+        amount,
+      })
+    await refused({}, { required: { message: 'Field is required but missing' } })
+    for (const amount of [0, -5]) {
+      const minimum = { message: 'Amount must be greater than 0', target: 0, value: amount }
+      await refused({ amount }, { minimum })
     }
+    const type = { message: 'Value did not match type(s): number', target: 'number', value: 'x' }
+    await refused({ amount: 'x' }, { type })
+    const decimals = { message: 'Money has at most 4 decimals', target: 4, value: 1.00001 }
+    await refused({ amount: 1.00001 }, { decimals })
     expect(bookkeeper.calls).toEqual([])
   })
 
@@ -192,9 +192,10 @@ describeEngines('payments', (engine) => {
     bookkeeper.state.manner = 'declines'
     const answer = await topUp(admin, account, { amount: 5 })
     expect(answer).toFailWith(
-      500,
+      402,
       'insufficient_funds',
       expect.objectContaining({
+        message: 'The payment was refused, nothing was booked: Not enough money',
         amount: 5,
         status: 'failed',
         bookkeeper: expect.objectContaining({
@@ -341,7 +342,7 @@ describeEngines('payments', (engine) => {
     const { account } = await customer()
     await move(world.ross, account, 'sale', { amount: 10 })
     bookkeeper.state.manner = 'declines'
-    expect((await move(world.ross, account, 'refund', { amount: 10 })).status).toBe(500)
+    expect((await move(world.ross, account, 'refund', { amount: 10 })).status).toBe(402)
     bookkeeper.state.manner = 'works'
     expect((await move(world.ross, account, 'refund', { amount: 10 })).status).toBe(201)
     expect(await total(account)).toBe(0)

@@ -20,7 +20,10 @@ const refusal = (feature: string) => ({
 })
 
 describeEngines('the public fields of a number', (engine) => {
-  const world = useWorld(engine, allowAdditions)
+  const world = useWorld(engine, async (built) => {
+    await allowAdditions(built)
+    await allowAdditions(built, built.acme)
+  })
   const next = createNumberSource()
 
   const remote = (fields: Json = {}) =>
@@ -87,7 +90,21 @@ describeEngines('the public fields of a number', (engine) => {
       { 'e911.postal_code': ['required'], 'e911.region': ['required'], 'e911.street_address': ['required'] },
     ],
     ['a region of three letters', { e911: { ...address, region: 'CAL' } }, { 'e911.region': ['maxLength'] }],
-    ['a country of one letter', { e911: { ...address, country: 'U' } }, { 'e911.country': ['minLength'] }],
+    ...['U', 'USA', 'XX', 'us'].map((country): [string, Json, Record<string, string[]>] => [
+      `the country ${country}`,
+      { e911: { ...address, country } },
+      { 'e911.country': ['enum'] },
+    ]),
+    ...(
+      [
+        [999_999_999, 'minimum'],
+        [10_000_000_000, 'maximum'],
+      ] as const
+    ).map(([identifier, rule]): [string, Json, Record<string, string[]>] => [
+      `an identifier of other than ten digits: ${identifier}`,
+      { e911: { ...address, location_identifier: identifier } },
+      { 'e911.location_identifier': [rule] },
+    ]),
     [
       'a short caller name',
       { e911: { ...address, caller_name: 'Jo' } },
@@ -131,16 +148,43 @@ describeEngines('the public fields of a number', (engine) => {
       { porting: { service_provider: [] } },
       { 'porting.service_provider': ['type'] },
     ],
+    ['a failover that is a text', { failover: '+14155550199' }, { failover: ['type'] }],
+    [
+      'a failover to numbers that are none',
+      { failover: { e164: 14_155_550_199, sip: true } },
+      { 'failover.e164': ['type'], 'failover.sip': ['type'] },
+    ],
+    ['a forced way out that is a number', { force_outbound: 1 }, { force_outbound: ['type'] }],
+    ['a prepend that is a text', { prepend: 'Sales' }, { prepend: ['type'] }],
+    [
+      'a prepend of other types',
+      { prepend: { enabled: 'maybe', name: 1, number: [] } },
+      { 'prepend.enabled': ['type'], 'prepend.name': ['type'], 'prepend.number': ['type'] },
+    ],
+    ['a ringback that is a text', { ringback: 'media' }, { ringback: ['type'] }],
+    [
+      'a ringback of other types',
+      { ringback: { early: 1, transfer: {} } },
+      { 'ringback.early': ['type'], 'ringback.transfer': ['type'] },
+    ],
+    [
+      'messages of other types',
+      { sms: true, mms: { enabled: 'yes' } },
+      { sms: ['type'], 'mms.enabled': ['type'] },
+    ],
   ])('judges %s', async (_what, fields, rules) => {
     const path = await remote()
     expect(await world.unchanged(() => world.ada.patch(path, fields))).toBreak(rules)
   })
 
-  it('stores an address that is valid, and says that nobody has provisioned it', async () => {
+  it('stores an address that is valid, and says that nobody was told of it', async () => {
     const path = await remote()
-    const answer = await world.ada.post(path, { e911: { ...address, status: 'PROVISIONED' } })
-    const e911 = { ...address, caller_name: 'Acme', notification_contact_emails: [], status: 'GEOCODED' }
-    expect(answer.data).toMatchObject({ e911, features: ['e911'] })
+    const full = { ...address, country: 'US', location_identifier: 4_155_550_100 }
+    const claims = { status: 'PROVISIONED', activated_time: '2026-01-01T00:00:00Z' }
+    const answer = await world.ada.post(path, { e911: { ...full, ...claims } })
+    const e911 = { ...full, caller_name: 'Acme', notification_contact_emails: [] }
+    expect(answer.data).toEqual({ id: answer.data.id, state: 'in_service', features: ['e911'], e911 })
+    expect(answer.body.metadata.features).toMatchObject({ settings: { e911: { provider: 'none' } } })
     // An account whose name is shorter than a caller's name must be.
     const named = await world.ada.post(path, { e911: { ...address, caller_name: 'Front desk' } })
     expect(named.data.e911.caller_name).toBe('Front desk')
@@ -235,6 +279,52 @@ describeEngines('the public fields of a number', (engine) => {
     expect(
       (await world.operator.put(`${path.replace(world.acme.id, world.reseller.id)}/reserve`)).data.features,
     ).toEqual(['local'])
+  })
+
+  it('identify tells whoever routes its calls what is on', async () => {
+    const number = next()
+    const path = await makeNumber(world, world.acme, number, { features_denied: ['cnam'] })
+    const owner = { account_id: world.acme.id, number }
+    expect(await world.ada.get(`${path}/identify`)).toSucceedWith(owner)
+    const fields = {
+      failover: { e164: '+14155550199' },
+      force_outbound: false,
+      prepend: { enabled: true, name: 'Sales ' },
+      ringback: { early: 'media' },
+    }
+    expect(await world.ada.patch(path, fields)).toSucceed()
+    expect(await world.ada.get(`${path}/identify`)).toSucceedWith({ ...owner, ...fields })
+    const { failover, prepend } = fields
+    await world.ada.post(path, { failover, prepend: { ...prepend, enabled: false } })
+    expect(await world.ada.get(`${path}/identify`)).toSucceedWith({ ...owner, failover })
+  })
+
+  it('messages are for accounts whose plans do not say no', async () => {
+    await world.configure('number_manager', {
+      sms_carriers: ['knm_inventory'],
+      mms_carriers: ['knm_inventory'],
+    })
+    const account = await world.account(world.reseller)
+    const [number, plan] = [
+      next(),
+      await world.ross.put(`${world.reseller.path}/service_plans`, {
+        name: 'No pictures',
+        plan: {},
+        im: { sms: {}, mms: { enabled: false } },
+      }),
+    ]
+    const path = await makeNumber(world, account, number, { carrier_name: 'inventory' })
+    const mms = { enabled: true }
+    expect(await world.operator.patch(path, { mms })).toSucceed()
+    expect(await world.ross.post(`${account.path}/services`, { add: [plan.data.id] })).toSucceed()
+    const other = await makeNumber(world, account, next(), { carrier_name: 'inventory' })
+    expect(await world.unchanged(() => world.operator.patch(other, { mms }))).toFailWith(
+      403,
+      'forbidden',
+      refusal('mms'),
+    )
+    expect((await world.operator.patch(other, { sms: mms })).data.features).toEqual(['sms'])
+    await world.configure('number_manager', { sms_carriers: [], mms_carriers: [] })
   })
 
   it('messages are for carriers that pass them on', async () => {
@@ -332,6 +422,7 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
     told.push(what)
   }
   const provider: FeatureProvider = {
+    name: 'county',
     async judgeAddress({ number }, given) {
       told.push(`judge ${number}`)
       const fallback = {
@@ -356,6 +447,7 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
   }
   const world = useWorld(engine, async (built) => {
     Object.assign(built.server.areas.phoneNumbers.provider, provider)
+    await allowAdditions(built, built.acme)
   })
   const next = createNumberSource()
   const remote = (number: string) => makeNumber(world, world.acme, number, { carrier_name: 'inventory' })
@@ -370,6 +462,9 @@ describeEngines('a provider of emergency addresses and names', (engine) => {
     const path = await remote(number)
     const { data } = await world.ada.patch(path, { e911: address })
     expect(data.e911).toMatchObject({ status: 'PROVISIONED', plus_four: '1234' })
+    expect((await world.ada.get(path)).body.metadata.features).toMatchObject({
+      settings: { e911: { provider: 'county' } },
+    })
     await world.ada.patch(path, { my: 1 })
     await world.ada.post(path, data)
     expect(await taken()).toEqual([`judge ${number}`, `register ${number} ${address.street_address}`])

@@ -51,6 +51,32 @@ describeEngines('creating a number', (engine) => {
     expect(answer).toFailWith(403, 'forbidden', forbidden(cause))
   })
 
+  it('over one that is free is refused to it as well; activating that is not adding', async () => {
+    const number = next()
+    const path = pathOf(world.acme, number)
+    await makeNumber(world, world.master, number, { create_with_state: 'available' })
+    const cause = `account ${world.acme.id} is not allowed to create numbers`
+    const answer = await world.unchanged(() => world.ada.put(path))
+    expect(answer).toFailWith(403, 'forbidden', forbidden(cause))
+    expect(await world.ada.put(`${path}/activate`)).toSucceed()
+  })
+
+  it('and every change of one is refused to an account that may not add any', async () => {
+    const number = next()
+    const path = await makeNumber(world, world.acme, number, { my: 1 })
+    const cause = `account ${world.acme.id} is not allowed to change numbers`
+    const collection = `${world.acme.path}/phone_numbers/collection`
+    for (const change of [() => world.ada.post(path, { my: 2 }), () => world.ada.patch(path, { my: 2 })]) {
+      expect(await world.unchanged(change)).toFailWith(403, 'forbidden', forbidden(cause))
+    }
+    for (const method of ['POST', 'PATCH']) {
+      const many = () => world.ada.request(method, collection, { numbers: [number], my: 2 })
+      expect((await world.unchanged(many)).data.error[number]).toEqual(forbidden(cause))
+    }
+    expect((await world.ross.patch(path, { my: 2 })).data.my).toBe(2)
+    expect((await world.operator.patch(path, { my: 3 })).data.my).toBe(3)
+  })
+
   it('as a port is everybody’s right', async () => {
     const number = next()
     const answer = await world.ada.put(`${pathOf(world.acme, number)}/port`)
@@ -266,10 +292,10 @@ describeEngines('reserving a number', (engine) => {
     expect(stored?.hidden).toEqual({ features: {}, previouslyAssignedTo: world.reseller.id })
   })
 
-  it('a local number that nobody has reserved before is gone', async () => {
+  it('a number that nobody has reserved before is there for everybody again', async () => {
     const path = await makeNumber(world, world.reseller, next(), { create_with_state: 'reserved' })
-    expect(await world.ross.delete(path)).toSucceed()
-    expect(await world.operator.get(path)).toFailWith(404, 'bad_identifier')
+    expect((await world.ross.delete(path)).data.state).toBe('available')
+    expect((await world.operator.get(path)).data.state).toBe('available')
   })
 
   it('ignores public fields in the body, though it judges them', async () => {
@@ -390,12 +416,12 @@ describeEngines('deleting a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
-  it('local and without history: it is gone', async () => {
+  it('local and without history: everybody may have it again', async () => {
     const number = next()
     const path = pathOf(world.reseller, number)
-    await world.ross.put(path)
+    await world.ross.put(path, { my: 'own' })
     const answer = await world.ross.delete(path)
-    expect(answer).toSucceedWith({ id: number, state: 'deleted' })
+    expect(answer).toSucceedWith({ id: number, state: 'available', features: ['local'] })
     expect(answer.body.metadata).toMatchObject({
       id: number,
       created: expect.any(Number),
@@ -403,7 +429,16 @@ describeEngines('deleting a number', (engine) => {
       deleted: true,
     })
     expect(await world.ross.get(path)).toFailWith(404, 'bad_identifier', missing(number))
-    expect(await world.operator.get(path)).toFailWith(404, 'bad_identifier', missing(number))
+    expect(await world.operator.get(path)).toSucceedWith({
+      id: number,
+      state: 'available',
+      features: ['local'],
+    })
+    expect(await world.rex.put(`${pathOf(world.rival, number)}/activate`)).toSucceedWith({
+      id: number,
+      state: 'in_service',
+      features: ['local'],
+    })
   })
 
   it.each([

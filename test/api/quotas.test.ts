@@ -140,6 +140,22 @@ describeEngines('quotas', (engine) => {
       })
     })
 
+    it('hold for accounts that move below one, with all that they bring along', async () => {
+      const { account } = await customer()
+      await configure({ accounts: { [account.id]: { sub_accounts: 2 } } })
+      const [large, small] = [await world.chain(3, world.master), await world.chain(2, world.master)]
+      const moved = ([first]: typeof large) => world.operator.post(`${first?.path}/move`, { to: account.id })
+      await world.unchanged(async () =>
+        expect(await moved(large)).toFailWith(403, 'quota_exceeded', exceeded('account', 2)),
+      )
+      expect(await moved(small)).toSucceed()
+      // Within its own place nobody comes.
+      const [top, leaf] = small
+      const inside = await world.operator.post(`${leaf?.path}/move`, { to: account.id })
+      expect(inside).toSucceed()
+      expect(await world.operator.post(`${top?.path}/move`, { to: leaf?.id })).toSucceed()
+    })
+
     it('do not bind the account on top of all', async () => {
       await configure({ records_of_kind: { device: 0 } })
       expect(await world.operator.put(`${world.master.path}/devices`, { name: 'mine' })).toSucceed()

@@ -18,9 +18,13 @@ describeEngines('rate limits', (engine) => {
       {
         path: `${account.path}/rate_limits`,
         limits: { account: full, device: totals },
-        other: { account: totals, device: full },
+        other: { account: totals, note: 'kept' },
       },
-      { path: `${device.path}/rate_limits`, limits: full, other: { ...totals, note: 'kept' } },
+      {
+        path: `${device.path}/rate_limits`,
+        limits: full,
+        other: { per_minute: { invites: 3 }, note: 'kept' },
+      },
     ]
   }
 
@@ -41,21 +45,108 @@ describeEngines('rate limits', (engine) => {
     }
   })
 
-  it('are refused when a part is missing or unknown, and nothing is stored', async () => {
+  it('may name some figures only: the answer tells what holds with what the next level says', async () => {
+    const { operator } = world
+    const parent = await world.account()
+    const account = await world.account(parent)
+    const device = await world.device(account)
+    const system = {
+      account: {
+        per_minute: { registrations: 100, invites: 200, total_packets: 2000 },
+        per_second: { registrations: 20, invites: 50, total_packets: 100 },
+      },
+      device: {
+        per_minute: { registrations: 20, invites: 100, total_packets: 1000 },
+        per_second: { registrations: 2, invites: 5, total_packets: 20 },
+      },
+    }
+    const effective = async (path: string, limits: object) => {
+      const answer = await operator.post(`${path}/rate_limits`, limits)
+      expect(answer).toSucceedWith(limits)
+      return answer.body.metadata.effective
+    }
+    expect(await effective(account.path, {})).toEqual(system)
+    expect(await effective(device.path, {})).toEqual(system.device)
+    const above = { per_minute: { invites: 60, registrations: 61 }, per_second: { invites: 6 } }
+    await effective(parent.path, { account: above })
+    const own = { account: { per_minute: { total_packets: 900 } }, device: { per_second: { invites: 1 } } }
+    const ofAccount = {
+      per_minute: { registrations: 100, invites: 60, total_packets: 900 },
+      per_second: { registrations: 20, invites: 6, total_packets: 100 },
+    }
+    const ofDevices = { ...system.device, per_second: { ...system.device.per_second, invites: 1 } }
+    expect(await effective(account.path, own)).toEqual({ account: ofAccount, device: ofDevices })
+    expect(await effective(device.path, { per_minute: { registrations: 7 } })).toEqual({
+      ...ofDevices,
+      per_minute: { ...ofDevices.per_minute, registrations: 7 },
+    })
+  })
+
+  it('are the same thing in the record that they are of: written, changed and removed in either place', async () => {
+    const { operator } = world
+    for (const { path, limits, other } of await places()) {
+      const record = path.replace('/rate_limits', '')
+      const without = (await operator.get(record)).data
+      expect(without).not.toHaveProperty('rate_limits')
+      await operator.post(path, limits)
+      expect(await operator.get(record)).toSucceedWith({ ...without, rate_limits: limits })
+      await operator.delete(path)
+      expect(await operator.get(record)).toSucceedWith(without)
+      expect((await operator.post(record, { ...without, rate_limits: other })).data.rate_limits).toEqual(
+        other,
+      )
+      expect(await operator.get(path)).toSucceedWith(other)
+      await operator.patch(record, { rate_limits: { note: null } })
+      const { note: _, ...noteless } = other
+      expect(await operator.get(path)).toSucceedWith(noteless)
+      await operator.patch(record, { rate_limits: null })
+      expect(await operator.get(path)).toSucceedWith({})
+    }
+  })
+
+  it('are judged in the record as they are at their own path, and nothing is stored', async () => {
+    const { operator } = world
+    const [ofAccount, ofDevice] = (await places()).map(({ path }) => path.replace('/rate_limits', ''))
+    const refused: [string | undefined, unknown, Record<string, string[]>][] = [
+      [
+        ofAccount,
+        totals,
+        {
+          'rate_limits.per_minute': ['additionalProperties'],
+          'rate_limits.per_second': ['additionalProperties'],
+        },
+      ],
+      [
+        ofAccount,
+        { device: { per_minute: { foo: 1 } } },
+        { 'rate_limits.device.per_minute.foo': ['additionalProperties'] },
+      ],
+      [ofAccount, 'none', { rate_limits: ['type'] }],
+      [ofDevice, { account: totals }, { 'rate_limits.account': ['additionalProperties'] }],
+      [ofDevice, { per_second: { invites: -1 } }, { 'rate_limits.per_second.invites': ['minimum'] }],
+    ]
+    const before = await world.snapshot()
+    for (const [path, rate_limits, rules] of refused)
+      expect(await operator.patch(String(path), { rate_limits })).toBreak(rules)
+    expect(await world.snapshot()).toEqual(before)
+  })
+
+  it('are refused when a part is unknown or in the wrong place, and nothing is stored', async () => {
     const { operator } = world
     const [ofAccount, ofDevice] = await places()
     const minute = (counters: object) => ({ ...totals, per_minute: counters })
     const refused: [string | undefined, object, Record<string, string[]>][] = [
-      [ofAccount?.path, { account: totals }, { device: ['required'] }],
-      [ofAccount?.path, {}, { account: ['required'], device: ['required'] }],
-      [ofAccount?.path, totals, { account: ['required'], device: ['required'] }],
+      [
+        ofAccount?.path,
+        totals,
+        { per_minute: ['additionalProperties'], per_second: ['additionalProperties'] },
+      ],
       [
         ofAccount?.path,
         { account: minute({ total_packets: 1, foo: 1 }), device: totals },
         { 'account.per_minute.foo': ['additionalProperties'] },
       ],
-      [ofDevice?.path, { per_minute: totals.per_minute }, { per_second: ['required'] }],
-      [ofDevice?.path, minute({ invites: 1 }), { 'per_minute.total_packets': ['required'] }],
+      [ofDevice?.path, { device: totals }, { device: ['additionalProperties'] }],
       [ofDevice?.path, minute({ total_packets: -1 }), { 'per_minute.total_packets': ['minimum'] }],
       [ofDevice?.path, minute({ total_packets: 1.5 }), { 'per_minute.total_packets': ['type'] }],
       [ofDevice?.path, minute({ total_packets: 1, foo: 1 }), { 'per_minute.foo': ['additionalProperties'] }],

@@ -308,10 +308,10 @@ describeEngines('rates', (engine) => {
       const ratedeck_id = newDeck()
       await create({ prefix: 1, direction: ['inbound'], ratedeck_id })
       const failed = await priceOf('+12145550100', { ratedeck_id, direction: 'outbound' })
-      expect(failed).toFailWith(500, 'No rate found for this number', noRate)
+      expect(failed).toFailWith(404, 'No rate found for this number', noRate)
       expect(await priceOf('+12145550100', { ratedeck_id, direction: 'inbound' })).toSucceed()
       expect(await priceOf('+12145550100', { ratedeck_id })).toSucceed()
-      expect(await priceOf('+493055501000', { ratedeck_id })).toFailWith(500, noRate.message, noRate)
+      expect(await priceOf('+493055501000', { ratedeck_id })).toFailWith(404, noRate.message, noRate)
     })
 
     it('ask for the route, the options, the caller and the version, as far as the operator wants', async () => {
@@ -323,19 +323,19 @@ describeEngines('rates', (engine) => {
       const failed = { ratedeck_id, options: 'premium,gold' }
       expect(await priceOf('+14155550100', { ratedeck_id })).toSucceed()
       expect((await priceOf('+14155550100', { ratedeck_id })).data.Rate).toBe('40000')
-      expect(await priceOf('+16505550100', { ratedeck_id })).toFailWith(500, noRate.message)
+      expect(await priceOf('+16505550100', { ratedeck_id })).toFailWith(404, noRate.message)
       expect(await priceOf('+12145550100', { ratedeck_id, options: 'premium' })).toSucceed()
-      expect(await priceOf('+12145550100', failed)).toFailWith(500, noRate.message)
+      expect(await priceOf('+12145550100', failed)).toFailWith(404, noRate.message)
       for (const caller_id_number of ['+4930123', '442079460000']) {
         expect(await priceOf('+13105550100', { ratedeck_id, caller_id_number })).toSucceed()
       }
       expect(await priceOf('+13105550100', { ratedeck_id, caller_id_number: '+33' })).toFailWith(
-        500,
+        404,
         noRate.message,
       )
-      expect(await priceOf('+13105550100', { ratedeck_id })).toFailWith(500, noRate.message)
+      expect(await priceOf('+13105550100', { ratedeck_id })).toFailWith(404, noRate.message)
       await world.configure('rates', { filter_list: ['version'], rate_version: 'new' })
-      expect(await priceOf('+14155550100', { ratedeck_id })).toFailWith(500, noRate.message)
+      expect(await priceOf('+14155550100', { ratedeck_id })).toFailWith(404, noRate.message)
       await world.configure('rates', { filter_list: [] })
       expect(await priceOf('+13105550100', { ratedeck_id })).toSucceed()
       await world.configure('rates', {

@@ -249,7 +249,9 @@ describeEngines('password recovery', (engine) => {
     const session = world.clientWithToken(answer.body.auth_token ?? '')
     const change = { password: 'Fresh-secret-1', require_password_update: false }
     expect(await session.patch(zoe.person.path, change)).toSucceed()
-    expect(await session.get(zoe.person.path)).toFailWith(401, 'invalid credentials', {})
+    expect(await session.get(zoe.person.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
     const credentials = credentialsOf('zoe', 'Fresh-secret-1')
     const login = await world.anonymous.put('/v2/user_auth', {
       credentials,

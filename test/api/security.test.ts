@@ -1,5 +1,6 @@
 // How one may sign in to an account, who tried, and the lock.
 import { expect, it, vi } from 'vitest'
+import { notForCaller } from '../support/refusals.ts'
 import { credentialsOf, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const invalid = { message: 'invalid credentials' }
@@ -33,7 +34,7 @@ describeEngines('security settings', (engine) => {
 
   it('lists the ways to sign in', async () => {
     expect(await world.uli.get('/v2/security')).toSucceedWith({
-      available_auth_methods: ['cb_user_auth', 'cb_api_auth', 'cb_auth', 'cb_ip_auth', 'cb_desktop_auth'],
+      available_auth_methods: ['cb_user_auth', 'cb_api_auth'],
     })
   })
 
@@ -52,10 +53,6 @@ describeEngines('security settings', (engine) => {
       inherited_config: {
         auth_modules: {
           cb_api_auth: usual,
-          cb_auth: usual,
-          cb_conference_auth: usual,
-          cb_desktop_auth: usual,
-          cb_ip_auth: usual,
           cb_user_auth: usual,
         },
       },
@@ -86,9 +83,18 @@ describeEngines('security settings', (engine) => {
   it('refuses ways to sign in that do not exist, and second factors from elsewhere', async () => {
     const { admin, path } = await place()
     await world.unchanged(async () => {
-      expect(await admin.post(path, { auth_modules: { cb_magic: {} } })).toBreak({
-        'auth_modules.cb_magic': ['additionalProperties'],
-      })
+      for (const name of ['cb_ip_auth', 'cb_auth', 'cb_conference_auth', 'cb_desktop_auth', 'cb_magic']) {
+        const refusal = await admin.post(path, { auth_modules: { [name]: { enabled: true } } })
+        expect(refusal).toFailWith(400, 'validation error', {
+          [`auth_modules.${name}`]: {
+            additionalProperties: {
+              message: 'Only properties that the schema defines are allowed',
+              target: ['cb_api_auth', 'cb_user_auth'],
+              value: { enabled: true },
+            },
+          },
+        })
+      }
       expect(await admin.post(path, userAuth({ multi_factor: { other: 1 } }))).toBreak({
         'auth_modules.cb_user_auth.multi_factor.other': ['additionalProperties'],
       })
@@ -109,6 +115,27 @@ describeEngines('security settings', (engine) => {
     })
   })
 
+  it('refuses a second factor for API keys, of which none is asked', async () => {
+    const { admin, path } = await place()
+    const auth_modules = { cb_api_auth: { multi_factor: { enabled: true } } }
+    const rule = {
+      invalid: { message: 'Nobody is there to be asked for a second factor with an API key', value: true },
+    }
+    const field = 'auth_modules.cb_api_auth.multi_factor.enabled'
+    const settings = '/v2/system_configs/crossbar.auth'
+    await world.unchanged(async () => {
+      for (const answer of [
+        await admin.post(path, { auth_modules }),
+        await admin.patch(path, { auth_modules }),
+      ])
+        expect(answer).toFailWith(400, 'validation error', { [field]: rule })
+      const answer = await world.operator.patch(settings, { default: { auth_modules } })
+      expect(answer).toFailWith(400, 'validation error', { [`default.${field}`]: rule })
+    })
+    const off = { auth_modules: { cb_api_auth: { multi_factor: { enabled: false } } } }
+    expect(await admin.post(path, off)).toSucceed()
+  })
+
   it('lets ordinary users read, and change nothing', async () => {
     const path = `${world.acme.path}/security`
     expect(await world.uli.get(path)).toSucceed()
@@ -121,7 +148,7 @@ describeEngines('security settings', (engine) => {
         await world.rex.get(path),
         await world.rex.post(path, {}),
       ]) {
-        expect(answer).toFailWith(403, 'forbidden', { message: 'forbidden' })
+        expect(answer).toFailWith(403, 'forbidden', notForCaller)
       }
     })
   })
@@ -201,6 +228,41 @@ describeEngines('security settings', (engine) => {
     expect(await admin.get(`${world.acme.path}/security/attempts/${row.id}`)).toFailWith(403, 'forbidden')
   })
 
+  it('keeps refused attempts with API keys, where that is not switched off', async () => {
+    const { account, admin, path, attempts } = await place()
+    const { data: key } = await admin.put(`${account.path}/api_keys`, {
+      name: 'Elsewhere',
+      scopes: ['*'],
+      networks: ['192.0.2.1'],
+    })
+    const knock = () => world.anonymous.put('/v2/api_auth', { api_key: key.key })
+    expect(await knock()).toFailWith(401, 'invalid_credentials', invalid)
+    const [row] = (await attempts(1)).data
+    expect(row).toEqual({
+      id: expect.any(String),
+      auth_type: 'api_auth',
+      auth_module: 'cb_api_auth',
+      status: 'failed',
+      message: 'the API key is not for this network',
+      client_ip: '127.0.0.1',
+      timestamp: expect.any(Number),
+    })
+    await admin.post(path, { auth_modules: { cb_api_auth: { enabled: false } } })
+    await admin.patch(`${account.path}/api_keys/${key.id}`, { networks: null })
+    await knock()
+    await attempts(2)
+    await admin.patch(path, { auth_modules: { cb_api_auth: { log_failed_attempts: false } } })
+    await knock()
+    await admin.post(path, { auth_modules: { cb_api_auth: { log_successful_attempts: true } } })
+    expect(await knock()).toSucceed()
+    const messages = (await attempts(3)).data.map(({ message }: { message: string }) => message)
+    expect(messages.sort()).toEqual([
+      'signed in',
+      'the API key is not for this network',
+      'this way to sign in is disabled',
+    ])
+  })
+
   it('locks an account after too many failures, where that is asked for', async () => {
     await world.configure('crossbar.auth', {
       lock_account_on_failed_attempts: true,
@@ -224,8 +286,8 @@ describeEngines('security settings', (engine) => {
     await logIn('wrong')
     world.clock.advance({ seconds: 60 })
     expect(await logIn()).toSucceed()
-    expect(await admin.get(lock)).toFailWith(403, 'forbidden', { message: 'forbidden' })
-    expect(await admin.delete(lock)).toFailWith(403, 'forbidden', { message: 'forbidden' })
+    expect(await admin.get(lock)).toFailWith(403, 'forbidden', notForCaller)
+    expect(await admin.delete(lock)).toFailWith(403, 'forbidden', notForCaller)
     await world.configure('crossbar.auth', { lock_account_on_failed_attempts: false })
   })
 })

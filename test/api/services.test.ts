@@ -89,6 +89,7 @@ describeEngines('services', (engine) => {
       billing_id: account.id,
       reseller: false,
       reseller_id: world.reseller.id,
+      bookkeeper: { id: 'default_bookkeeper', type: 'default', vendor_id: world.reseller.id },
       dirty: false,
       status: 'good_standing',
       in_good_standing: true,
@@ -125,7 +126,7 @@ describeEngines('services', (engine) => {
       await planOf(world.reseller, perDevice(1)),
       await planOf(world.master, perDevice(2)),
     ]
-    for (const bad of [foreign, 'f'.repeat(32), admin.id]) {
+    for (const bad of [foreign, 'f'.repeat(32), admin.id, 'base', 'f'.repeat(200)]) {
       const answer = await world.unchanged(() =>
         world.ross.post(`${account.path}/services`, { add: [good, bad] }),
       )
@@ -314,6 +315,66 @@ describeEngines('services', (engine) => {
     const summary = (await world.ross.get(`${account.path}/services/summary`)).data
     expect(JSON.stringify(summary.invoices)).toBe(JSON.stringify(quote.invoices))
     expect(summary.invoices[0].summary).toEqual({ today: 0, recurring: 12.75 })
+  })
+
+  it('are quoted without an account by the plans of the master account, for somebody who has nothing', async () => {
+    const plan = await planOf(world.master, { devices: { sip_device: { rate: 3, minimum: 2 } } })
+    const quote = await world.unchanged(() => world.operator.post('/v2/services/quote', { add: [plan] }))
+    expect(quote.data).toMatchObject({
+      plans: { [plan]: { vendor_id: world.master.id, overrides: {} } },
+      quantities: { account: {}, cascade: {}, manual: {} },
+      invoices: [{ items: [{ category: 'devices', item: 'sip_device', quantity: 0, billable: 2 }] }],
+    })
+    expect(quote.data.invoices[0].summary).toEqual({ today: 0, recurring: 6 })
+    const foreign = await planOf(world.reseller, perDevice(1))
+    for (const bad of [foreign, 'base']) {
+      const answer = await world.operator.post('/v2/services/quote', { add: [bad] })
+      expect(answer).toFailWith(404, 'bad_identifier', { message: 'bad identifier', cause: bad })
+    }
+    expect(await world.ross.post('/v2/services/quote', { add: [foreign] })).toFailWith(403, 'forbidden')
+  })
+
+  it('can be edited alike with an account and without', async () => {
+    const [bare, own] = [
+      await world.ada.get('/v2/services/editable'),
+      await world.ada.get(`${world.acme.path}/services/editable`),
+    ]
+    expect(bare.status).toBe(200)
+    expect(bare.data).toEqual(own.data)
+  })
+
+  it('tell the applications and messages of plans with what these leave out', async () => {
+    const { account } = await customer()
+    const fields = {
+      applications: { voip: { name: 'Voip' }, fax: { vendor_id: world.reseller.id, enabled: false } },
+      im: { sms: { rate: { outbound: 0.01 } }, mms: { enabled: false } },
+    }
+    const plan = await planOf(world.reseller, perDevice(1), fields)
+    await world.ross.post(`${account.path}/services`, { add: [plan] })
+    const { applications, im } = (await world.ross.get(`${account.path}/services/summary`)).data
+    expect(applications).toEqual({
+      voip: { name: 'Voip', vendor_id: world.master.id, enabled: true },
+      fax: { vendor_id: world.reseller.id, enabled: false },
+    })
+    expect(im).toEqual({
+      sms: { enabled: true, rate: { inbound: 0.007, outbound: 0.01 } },
+      mms: { enabled: false, rate: { inbound: 0.015, outbound: 0.015 } },
+    })
+  })
+
+  it('refuse applications and messages of another form', async () => {
+    const given = {
+      name: 'Plan',
+      plan: {},
+      applications: { voip: { enabled: 'yes' } },
+      im: { sms: { enabled: 1, rate: { inbound: 'cheap' } } },
+    }
+    const answer = await world.unchanged(() => world.ross.put(`${world.reseller.path}/service_plans`, given))
+    expect(answer).toBreak({
+      'applications.voip.enabled': ['type'],
+      'im.sms.enabled': ['type'],
+      'im.sms.rate.inbound': ['type'],
+    })
   })
 
   it('are counted anew when they should ever be wrong, those above included', async () => {

@@ -5,7 +5,7 @@ import type { Json } from '../../src/lib/json.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 const startUnix = Date.UTC(2026, 0, 5, 12) / 1000
-const dead = [401, 'invalid credentials', {}] as const
+const dead = [401, 'invalid_credentials', { message: 'invalid credentials' }] as const
 
 const partsOf = (token: string) => token.split('.') as [string, string, string]
 const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Json

@@ -1,6 +1,7 @@
 // The ways in.
 import { expect, it } from 'vitest'
 import { basicHeader } from '../support/client.ts'
+import { notForCaller } from '../support/refusals.ts'
 import { credentialsOf, describeEngines, useWorld, type World } from '../support/world.ts'
 
 const refused = { message: 'invalid credentials' }
@@ -97,6 +98,17 @@ describeEngines('signing in with a user name and password', (engine) => {
     expect(await signIn({ credentials: sha, account_name, method: 'sha256' })).toBreak({ method: ['enum'] })
   })
 
+  it('tells the apps of the account', async () => {
+    const account = await world.account(world.reseller, { available_apps: ['callflows', 'voicemails'] })
+    await world.user(account, { username: 'app', password: 'app-secret' })
+    const signed = await signIn({
+      credentials: credentialsOf('app', 'app-secret'),
+      account_name: account.name,
+    })
+    const named = (name: string) => ({ id: name, name, label: name })
+    expect(signed.data.apps).toEqual([named('callflows'), named('voicemails')])
+  })
+
   it('is refused in the same words for every wrong name and password', async () => {
     const attempts = [
       { credentials: credentialsOf('uli', 'wrong'), account_name: 'acme' },
@@ -106,13 +118,28 @@ describeEngines('signing in with a user name and password', (engine) => {
       { credentials: uliDigest, account_name: '!!!' },
       { credentials: uliDigest, account_id: 'x'.repeat(32) },
       { credentials: uliDigest },
-      { credentials: 'not a digest', account_name: 'acme' },
-      { credentials: uliDigest.slice(1), account_name: 'acme' },
     ]
     for (const attempt of attempts) {
       const answer = await world.unchanged(() => signIn(attempt))
       expect(answer).toFailWith(401, 'invalid_credentials', refused)
       expect(answer.body).not.toHaveProperty('auth_token')
+    }
+  })
+
+  it('says so where the password itself is sent, or the other digest', async () => {
+    const [md5, sha] = [
+      'credentials are no password: send the MD5 digest of username:password, the user name in lower case, as 32 hex digits',
+      'credentials are no password: send the SHA-1 digest of username:password, the user name in lower case, as 40 hex digits',
+    ]
+    const [account_name, method] = ['acme', 'sha']
+    for (const [attempt, cause] of [
+      [{ credentials: 'uli-secret', account_name }, md5],
+      [{ credentials: uliDigest.slice(1), account_name }, md5],
+      [{ credentials: credentialsOf('uli', 'uli-secret', 'sha1'), account_name }, md5],
+      [{ credentials: uliDigest, account_name, method }, sha],
+    ] as const) {
+      const answer = await world.unchanged(() => signIn(attempt))
+      expect(answer).toFailWith(401, 'invalid_credentials', { ...refused, cause })
     }
   })
 
@@ -136,7 +163,9 @@ describeEngines('signing in with a user name and password', (engine) => {
     const data = { credentials: credentialsOf('sleeper', 'sleep-secret'), account_name: 'acme' }
     await world.ada.patch(user.path, { enabled: false })
     expect(await signIn(data)).toFailWith(401, 'invalid_credentials', refused)
-    expect(await user.get(user.path)).toFailWith(401, 'invalid credentials', {})
+    expect(await user.get(user.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
     await world.ada.patch(user.path, { enabled: true })
     expect(await signIn(data)).toSucceed()
     expect(await user.get(user.path)).toSucceed()
@@ -255,7 +284,7 @@ describeEngines('Basic credentials', (engine) => {
       client.put(`${world.acme.path}/api_key`, {}),
     ]
     for (const answer of await world.unchanged(() => Promise.all(foreign)))
-      expect(answer).toFailWith(403, 'forbidden', { message: 'forbidden' })
+      expect(answer).toFailWith(403, 'forbidden', notForCaller)
   })
 
   it('are refused when anything is wrong', async () => {
@@ -263,17 +292,26 @@ describeEngines('Basic credentials', (engine) => {
     const wrong = [
       basicHeader(world.acme.id, credentialsOf('uli', 'wrong')),
       basicHeader(world.rival.id, uliDigest),
-      basicHeader(world.acme.id, credentialsOf('uli', 'uli-secret', 'sha1')),
       basicHeader('0123456789abcdef0123456789abcdef', uliDigest),
-      encode(world.acme.id),
-      encode(`${world.acme.id}:`),
-      encode(`uli:uli-secret`),
-      { authorization: 'Basic %%%' },
-      { authorization: 'Basic' },
     ]
     for (const headers of wrong) {
       const answer = await world.client(headers).get(world.uli.path)
       expect(answer).toFailWith(401, 'invalid_credentials', refused)
+    }
+    const cause =
+      'Basic credentials are ACCOUNT_ID:DIGEST, with the MD5 digest of username:password, the user name in lower case, as 32 hex digits'
+    const misshapen = [
+      basicHeader(world.acme.id, credentialsOf('uli', 'uli-secret', 'sha1')),
+      encode(world.acme.id),
+      encode(`${world.acme.id}:`),
+      encode(`${world.acme.id}:uli:uli-secret`),
+      encode(`uli:uli-secret`),
+      { authorization: 'Basic %%%' },
+      { authorization: 'Basic' },
+    ]
+    for (const headers of misshapen) {
+      const answer = await world.client(headers).get(world.uli.path)
+      expect(answer).toFailWith(401, 'invalid_credentials', { ...refused, cause })
     }
   })
 

@@ -1,9 +1,9 @@
 // The keys that tokens are signed with.
 import { createPublicKey, verify } from 'node:crypto'
 import { expect, it } from 'vitest'
+import { notForCaller } from '../support/refusals.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
-const forbidden = { message: 'forbidden' }
 const headOf = (token: string) =>
   JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()) as Record<string, string>
 
@@ -28,11 +28,11 @@ describeEngines('signing keys', (engine) => {
   it('are not for everybody to read', async () => {
     const path = '/v2/auth/keys'
     for (const caller of [world.uli, world.acmeKey]) {
-      expect(await caller.get(path)).toFailWith(403, 'forbidden', forbidden)
+      expect(await caller.get(path)).toFailWith(403, 'forbidden', notForCaller)
       expect(await caller.get(`${path}/${headOf(world.ada.token).kid}`)).toFailWith(
         403,
         'forbidden',
-        forbidden,
+        notForCaller,
       )
     }
     expect(await world.anonymous.get(path)).toFailWith(401, 'invalid_credentials')
@@ -44,7 +44,7 @@ describeEngines('signing keys', (engine) => {
     const change = { envelope: { action: 'reset_private_key' } }
     expect(await world.operator.put(path, {})).toFailWith(400, 'action required', {})
     await world.unchanged(async () => {
-      expect(await world.ada.put(path, {}, change)).toFailWith(403, 'forbidden', forbidden)
+      expect(await world.ada.put(path, {}, change)).toFailWith(403, 'forbidden', notForCaller)
     })
     const made = await world.operator.put(path, {}, change)
     expect(made).toSucceedWith({

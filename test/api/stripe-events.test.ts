@@ -194,4 +194,24 @@ describeEngines('events of Stripe', (engine) => {
     await world.server.rounds.runNow('payment_events')
     expect(await total(account)).toBe(25)
   })
+
+  it('book, once, what was given up as never arrived and has arrived after all', async () => {
+    const { account, admin, intent } = await payer()
+    stripe.state.manner = ({ method }) => (method === 'POST' ? 'deaf' : 'works')
+    const { data } = await admin.post(`${account.path}/services/topup`, { amount: 7 })
+    world.clock.advance({ hours: 24 })
+    stripe.state.manner = 'works'
+    await world.server.rounds.runNow('transactions')
+    const ross = await world.clientWithToken(await world.tokenOf(world.reseller, world.ross.id))
+    const id = data.transaction.id as string
+    const read = async (what: string) => (await ross.get(`${account.path}/${what}`)).data
+    expect(await read(`transactions/${id}`)).toMatchObject({ status: 'failed' })
+    expect(await read('ledgers/total')).toEqual({ amount: 25 })
+    const metadata = { crosspoint_key: `${account.id}/${id}` }
+    const late = { ...intent, id: `pi_late_${engine}`, amount: 700, metadata }
+    stripe.kept.intents.push(late)
+    for (const _ of [1, 2]) await tell('payment_intent.succeeded', { id: late.id })
+    expect(await read(`transactions/${id}`)).toMatchObject({ status: 'completed' })
+    expect(await read('ledgers/total')).toEqual({ amount: 32 })
+  })
 })

@@ -1,35 +1,57 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const all = '/v2/system_configs'
 
+const ofClients = ['my.app', 'short.lived', 'merged', 'echoed', 'named', 'raced', 'unknown', 'listed']
+
 describeEngines('system configs', (engine) => {
   const world = useWorld(engine)
+
+  beforeAll(() => world.configure('crossbar.configs', { readable_documents: ofClients }))
 
   it('shows the defaults of a document that nobody has touched, and does not list it', async () => {
     const answer = await world.operator.get(`${all}/crossbar.accounts`)
     expect(answer).toSucceedWith({
       id: 'crossbar.accounts',
       default: {
-        account_realm_suffix: 'sip.2600hz.com',
         ensure_unique_name: true,
         allow_sibling_listing: true,
         allow_subaccounts_for_direct: true,
         allow_move: 'superduper',
-        default_timezone: 'America/Los_Angeles',
       },
     })
     expect(answer.body.metadata).toEqual({ id: 'crossbar.accounts' })
     expect((await world.operator.get(all)).data).not.toContain('crossbar.accounts')
   })
 
-  it('answers 404 for a document without a schema that nobody has stored', async () => {
-    expect(await world.operator.get(`${all}/nobody.knows`)).toFailWith(404, 'bad_identifier', {
-      message: 'bad identifier',
-      cause: 'nobody.knows',
-    })
-    expect(await world.operator.get(`${all}/nobody.knows/default`)).toFailWith(404, 'bad_identifier')
-    expect(await world.operator.delete(`${all}/nobody.knows`)).toFailWith(404, 'bad_identifier')
+  it('answers 404 for a document that neither the server nor a client knows, and stores none', async () => {
+    const path = `${all}/nobody.knows`
+    const before = await world.snapshot()
+    for (const answer of [
+      await world.operator.get(path),
+      await world.operator.get(`${path}/default`),
+      await world.operator.put(path, { default: {} }),
+      await world.operator.post(path, { default: {} }),
+      await world.operator.patch(path, { default: { a: 1 } }),
+      await world.operator.patch(`${path}/default`, { a: 1 }),
+      await world.operator.delete(path),
+    ])
+      expect(answer).toFailWith(404, 'bad_identifier', {
+        message: 'bad identifier',
+        cause: 'nobody.knows',
+        reason:
+          'there is no such settings document; readable_documents of crossbar.configs names further ones that clients keep',
+      })
+    expect(await world.snapshot()).toEqual(before)
+  })
+
+  it('lets a document of before be read and deleted, whatever its name', async () => {
+    await world.configure('of.before', { a: 1 })
+    const shown = { id: 'of.before', default: { a: 1 } }
+    expect(await world.operator.get(`${all}/of.before`)).toSucceedWith(shown)
+    expect(await world.operator.delete(`${all}/of.before`)).toSucceedWith(shown)
+    expect(await world.operator.get(`${all}/of.before`)).toFailWith(404, 'bad_identifier')
   })
 
   it('goes through the life of a document: post, patch of a node, read of the node, delete', async () => {
@@ -141,12 +163,36 @@ describeEngines('system configs', (engine) => {
     await world.operator.delete(`${all}/crossbar.auth`)
   })
 
-  it('keeps keys that the schema does not know', async () => {
-    expect(await world.operator.post(`${all}/frontier`, { default: { mine: [1] } })).toSucceedWith({
-      id: 'frontier',
-      default: { mine: [1] },
+  it('keeps keys that the schema does not know, and warns that nothing follows them', async () => {
+    const warning = (path: string) => ({
+      path,
+      message: 'Nothing in this server follows this key: it is kept as it was given',
     })
-    await world.operator.delete(`${all}/frontier`)
+    const section = { mine: [1], rate_limits: { device: { per_hour: {}, 'a.b': 1 } } }
+    const [here, node] = [`${all}/frontier`, 'one@two.test']
+    const inDocument = ['mine', 'rate_limits.device.per_hour', 'rate_limits.device.a%2Eb']
+    const posted = await world.operator.post(here, { default: section, [node]: { mine: 2 } })
+    expect(posted).toSucceedWith({ id: 'frontier', default: section, [node]: { mine: 2 } })
+    const all3 = [...inDocument.map((path) => `default.${path}`), 'one@two%2Etest.mine'].map(warning)
+    expect(posted.body.metadata.warnings).toEqual(all3)
+    expect((await world.operator.get(here)).body.metadata.warnings).toEqual(all3)
+    expect((await world.operator.patch(here, { default: {} })).body.metadata.warnings).toEqual(all3)
+    const part = await world.operator.patch(`${here}/default`, { mine: null })
+    expect(part.body.metadata.warnings).toEqual(inDocument.slice(1).map(warning))
+    await world.operator.delete(here)
+  })
+
+  it('warns of no key that is a name', async () => {
+    const buckets = { max_bucket_tokens: 50, default: { max_bucket_tokens: 40 }, pqc: { tokens_fill: 1 } }
+    const answer = await world.operator.post(`${all}/token_buckets`, { default: buckets })
+    const followed = 'Nothing in this server follows this key: it is kept as it was given'
+    const warnings = [{ path: 'default.pqc.tokens_fill', message: followed }]
+    expect(answer.body.metadata.warnings).toEqual(warnings)
+    await world.operator.delete(`${all}/token_buckets`)
+    const restrictions = { cb_user_auth: { user: { _: [] } } }
+    const bare = await world.operator.post(`${all}/crossbar.token_restrictions`, { default: restrictions })
+    expect(bare.body.metadata.warnings).toBeUndefined()
+    await world.operator.delete(`${all}/crossbar.token_restrictions`)
   })
 
   describe('refuses', () => {
@@ -163,11 +209,14 @@ describeEngines('system configs', (engine) => {
         { reverse_proxies: ['10.0.0.0/8', 'proxy.example', '::1', '10.0.0.0/40'] },
         { 'default.reverse_proxies.1': ['wrong_format'], 'default.reverse_proxies.3': ['wrong_format'] },
       ],
-      ['a negative price', { token_costs: -1 }, { 'default.token_costs': ['any_schemas_not_valid'] }],
+      ['no plain listener', { use_plaintext: false }, { 'default.use_plaintext': ['invalid'] }],
+      ['another port for the plain listener', { port: 8000 }, { 'default.port': ['invalid'] }],
+      ['a negative price', { token_costs: -1 }, { 'default.token_costs': ['minimum'] }],
+      ['a price that is none', { token_costs: [1] }, { 'default.token_costs': ['type'] }],
       [
-        'a negative price at any depth',
+        'a price that is none at any depth',
         { token_costs: { devices: { GET: -2, PUT: 'x' } } },
-        { 'default.token_costs.devices.GET': ['minimum'], 'default.token_costs.devices.PUT': ['type'] },
+        { 'default.token_costs.devices.PUT': ['type'] },
       ],
       [
         'several things at once',

@@ -11,7 +11,8 @@ describeEngines('tasks that change numbers', (engine) => {
   const { create, numberOf, run } = createNumberTasks(world)
 
   beforeAll(async () => {
-    await world.operator.patch(world.reseller.path, { wnm_allow_additions: true })
+    for (const { path } of [world.reseller, world.acme])
+      await world.operator.patch(path, { wnm_allow_additions: true })
   })
 
   describe('that move numbers', () => {
@@ -56,7 +57,7 @@ describeEngines('tasks that change numbers', (engine) => {
       ])
     })
 
-    it('release numbers of the tree, back to who reserved them or out of the inventory', async () => {
+    it('release numbers of the tree, back to who reserved them or to the pool', async () => {
       const [local, pooled, rivals] = [
         await create(world.acme),
         await create(world.acme, { carrier_name: 'inventory' }),
@@ -66,7 +67,7 @@ describeEngines('tasks that change numbers', (engine) => {
       const { task, output } = await run('release', csv, world.ada, world.acme)
       expect(task).toMatchObject({ success_count: 2, failure_count: 2 })
       expect(rowsOf(output).map(({ state, account_id, error }) => [state, account_id, error])).toEqual([
-        ['deleted', undefined, ''],
+        ['available', undefined, ''],
         ['available', undefined, ''],
         ['', undefined, 'not_found'],
         ['', undefined, 'not_found'],

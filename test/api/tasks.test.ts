@@ -93,8 +93,8 @@ describeEngines('tasks', (engine) => {
       const category = await world.anonymous.get('/v2/tasks?category=rates')
       expect(Object.keys(category.data.tasks)).toEqual(['rates'])
       const action = await world.anonymous.get('/v2/tasks?category=rates&action=export')
-      expect(action.data.tasks.rates.export.description).toBe('Export the default ratedeck')
-      expect(Object.keys(action.data.tasks.rates)).toEqual(['export'])
+      const help = { description: 'Export the default ratedeck', doc: expect.any(String) }
+      expect(action.data.tasks).toEqual({ rates: { export: help }, export: help })
     })
 
     it.each(['category=nope&action=x', 'category=rates&action=nope', 'category=nope', 'action=export'])(
@@ -178,6 +178,16 @@ describeEngines('tasks', (engine) => {
     it.each([
       ['a quote that is not closed', 'prefix,rate_cost\n1,"2', 'a quote is not closed'],
       ['text behind a quote', 'prefix,rate_cost\n"1"x,2', 'text stands behind a closing quote'],
+      [
+        'letters of another encoding',
+        Buffer.from('prefix,rate_cost,description\r\n1,2,"two\r\nlines"\r\n44,3,M\xfcnchen\r\n', 'latin1'),
+        'line 4 is not UTF-8: the file has to be saved as UTF-8',
+      ],
+      [
+        'a file that ends within a letter',
+        Buffer.from('prefix,rate_cost,description\n1,2,Zür', 'utf8').subarray(0, -2),
+        'line 2 is not UTF-8: the file has to be saved as UTF-8',
+      ],
     ])('is refused for %s', async (_what, csv, message) => {
       const answer = await putCsv(world.operator, world.master, importing, csv)
       expect(answer).toFailWith(500, 'invalid request', {
@@ -243,6 +253,10 @@ describeEngines('tasks', (engine) => {
       expect(empty).toFailWith(500, 'invalid request', none.data)
       const some = await putCsv(world.operator, world.master, exporting, 'a\n1')
       expect(some).toFailWith(500, 'invalid request', { attachment: { type: { expected_content: 'none' } } })
+      const records = await world.operator.put(`${world.master.path}/tasks?${exporting}`, {
+        records: [{ a: 1 }],
+      })
+      expect(records).toFailWith(500, 'invalid request', some.data)
     })
 
     it('wants the columns and cells of the action asked for', async () => {
@@ -402,6 +416,27 @@ describeEngines('tasks', (engine) => {
       expect(textOf(mail)).toMatch(/Input: numbers.csv\s+Status: failure\s+Rows done: 0\s+Rows failed: 1/)
     })
 
+    it('leave the address of whoever started them from above in the log of its own account', async () => {
+      const email = 'boss@reseller.test'
+      const boss = await world.admin(world.reseller, { email })
+      const ada = await world.admin(world.acme)
+      const made = await putCsv(
+        boss,
+        world.acme,
+        'category=number_management&action=find',
+        'e164\n+14155550100',
+      )
+      await boss.patch(pathOf(made))
+      await ended(pathOf(made))
+      await world.deliverMail()
+      const told = async ({ path }: { path: string }, by: typeof ada) =>
+        ((await by.get(`${path}/notifications/smtplog`)).data as { to: string; template_id: string }[])
+          .filter(({ to }) => to === email)
+          .map(({ template_id: notice }) => notice)
+      expect(await told(world.acme, ada)).toEqual([])
+      expect(await told(world.reseller, boss)).toContain('task_finished')
+    })
+
     it('without input write their rows', async () => {
       await finish(importing, rateFile([800]))
       const { path, task } = await finish(exporting)
@@ -418,6 +453,7 @@ describeEngines('tasks', (engine) => {
         await world.operator.patch(pathOf(made))
         const stopped = await world.operator.patch(`${pathOf(made)}/stop`)
         expect(stopped).toSucceedWith({})
+        expect(stopped.body.page_size).toBe(1)
         expect(stopped.body.metadata).toMatchObject({
           status: 'stopped',
           end_timestamp: 63_934_833_600,
@@ -475,6 +511,59 @@ describeEngines('tasks', (engine) => {
         message: 'bad identifier',
         cause: clean.task.id,
         reason: 'task has no failed rows',
+      })
+    })
+
+    it('go on in a new task where they were stopped', async () => {
+      await whileNothingRuns(async () => {
+        const query = `${importing}&file_name=deck.csv`
+        const made = await putCsv(world.operator, world.master, query, rateFile([911, 912]))
+        const { id } = made.body.metadata
+        for (const path of [pathOf(made), `/v2/tasks/${id}`]) {
+          const refused = await world.unchanged(() => world.operator.put(`${path}/continue`))
+          expect(refused).toFailWith(404, 'bad_identifier', {
+            message: 'bad identifier',
+            cause: id,
+            reason: 'task was not stopped',
+          })
+        }
+        await world.operator.patch(pathOf(made))
+        await world.operator.patch(`${pathOf(made)}/stop`)
+        const next = await world.operator.put(`${pathOf(made)}/continue`)
+        expect(next).toSucceedWith({})
+        expect(next.status).toBe(201)
+        const created = 63_934_833_600
+        expect(next.body.metadata).toEqual({
+          id: expect.stringMatching(/^[0-9a-f]{32}$/),
+          account_id: world.master.id,
+          auth_account_id: world.master.id,
+          category: 'rates',
+          action: 'import',
+          status: 'pending',
+          file_name: 'deck.csv',
+          created,
+          submit_timestamp: created,
+          total_count: 2,
+          csvs: ['in.csv'],
+          continuation_of: id,
+        })
+        expect(next.headers.location).toBe(pathOf(next))
+        expect((await world.operator.get(`${pathOf(next)}/input`)).text).toBe(
+          `${rateFile([911, 912])}\n`.replaceAll('\n', '\r\n'),
+        )
+        const other = await world.operator.put(`/v2/tasks/${id}/continue`)
+        expect(other.status).toBe(201)
+        expect(await world.operator.patch(pathOf(next))).toSucceed()
+        const late = await world.unchanged(() => world.operator.patch(pathOf(other)))
+        expect(late).toFailWith(404, 'bad_identifier', {
+          message: 'bad identifier',
+          cause: other.body.metadata.id,
+          reason: 'another task does these rows',
+        })
+        expect((await world.operator.get(pathOf(made))).body.metadata.continued_by).toBe(
+          next.body.metadata.id,
+        )
+        await world.operator.patch(`${pathOf(next)}/stop`)
       })
     })
 
@@ -556,16 +645,28 @@ describeEngines('tasks', (engine) => {
 
     it.each([
       ['GET', ''],
-      ['PATCH', ''],
       ['DELETE', ''],
-      ['PATCH', '/stop'],
-      ['PUT', '/retry'],
       ['GET', '/input'],
       ['GET', '/output'],
     ])('are not found by an unknown id: %s %s', async (method, path) => {
       const id = '0'.repeat(32)
       const answer = await world.operator.request(method, `${world.master.path}/tasks/${id}${path}`)
       expect(answer).toFailWith(404, 'bad identifier', [id])
+    })
+
+    it.each([
+      ['PATCH', ''],
+      ['PATCH', '/stop'],
+      ['PUT', '/retry'],
+      ['PUT', '/continue'],
+    ])('are not found by an unknown id, with the reason: %s %s', async (method, path) => {
+      const id = '0'.repeat(32)
+      const answer = await world.operator.request(method, `${world.master.path}/tasks/${id}${path}`)
+      expect(answer).toFailWith(404, 'bad_identifier', {
+        message: 'bad identifier',
+        cause: id,
+        reason: 'task not found',
+      })
     })
 
     it('are not found through another account', async () => {

@@ -2,30 +2,8 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type Answer, basicHeader, type Client } from '../support/client.ts'
-import { credentialsOf, describeEngines, useWorld, type World } from '../support/world.ts'
-
-const tooMany = [429, 'too_many_requests', { message: 'too many requests' }] as const
-
-/** An address that no other test calls from. This machine is a trusted proxy, so the header is believed. */
-const addresses = () => {
-  let last = 0
-  return () => {
-    last += 1
-    return { 'x-forwarded-for': `203.0.113.${last}` }
-  }
-}
-
-const useThrottledWorld = (engine: Parameters<typeof useWorld>[0]) =>
-  useWorld(engine, (world) => world.configure('crossbar', { token_costs: 1 }))
-
-/** How many of these requests pass before one is refused. */
-const passing = async (request: () => Promise<Answer>, most = 130) => {
-  for (let passed = 0; passed < most; passed += 1) {
-    const answer = await request()
-    if (answer.status === 429) return passed
-  }
-  return most
-}
+import { addresses, passing, tooMany, useThrottledWorld } from '../support/throttled.ts'
+import { credentialsOf, describeEngines, type World } from '../support/world.ts'
 
 describeEngines('throttling', (engine) => {
   const world = useThrottledWorld(engine)
@@ -88,7 +66,7 @@ describeEngines('throttling', (engine) => {
     expect(await client.get(`${users()}/nosuch`)).toFailWith(...tooMany)
     expect(await client.put(users(), undefined, { body: '{' })).toFailWith(400, 'validation error')
     const stranger = client.with({ 'x-auth-token': 'lol' })
-    expect(await stranger.get(users())).toFailWith(401, 'invalid credentials')
+    expect(await stranger.get(users())).toFailWith(401, 'invalid_credentials')
   })
 
   it('counts an IPv6 network as one, and a site of many networks as eight', async () => {
@@ -118,6 +96,15 @@ describeEngines('throttling', (engine) => {
     const dearer = await client.patch(`${users()}/${withPassword.data.id}`, { password: 'a third' })
     expect(dearer.body.tokens).toEqual({ consumed: 21, remaining: 66 })
     await world.configure('crossbar', { derivation_tokens: 5 })
+  })
+
+  it('of a path below an account that names nothing comes out of that bucket: sign-ins are left alone', async () => {
+    const here = fresh()
+    const nowhere = () => world.ada.with(here).get(`${world.acme.path}/nowhere`)
+    expect(await passing(nowhere)).toBe(100)
+    expect(await world.ada.with(here).get(users())).toFailWith(...tooMany)
+    expect(await world.ada.with(here).delete(`${world.acme.path}/children`)).toFailWith(...tooMany)
+    expect(await world.ada.with(here).get('/v2/token_auth')).toSucceed()
   })
 
   it('opens no bucket for an account that does not exist', async () => {
@@ -281,6 +268,12 @@ describeEngines('the price list', (engine) => {
       expect(await get(`${world.acme.path}/children`)).toBe(3)
       expect(await get('/v2/token_auth')).toBe(4)
       expect(await get(`${world.acme.path}/users`)).toBe(1)
+    })
+    await withCosts({ [id]: { users: { GET: -1 } }, users: -1 }, async () => {
+      expect(await get(`${world.acme.path}/users`)).toBe(1)
+    })
+    await withCosts({ [id]: { users: -3 }, users: 6 }, async () => {
+      expect(await get(`${world.acme.path}/users`)).toBe(6)
     })
     await withCosts({ users: -1, accounts: 'many' }, async () => {
       expect(await get(`${world.acme.path}/users`)).toBe(1)

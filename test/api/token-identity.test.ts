@@ -73,7 +73,9 @@ describeEngines('tokens', (engine) => {
     const set = new ChangeSet({ requestId: 'test' })
     revocations.insert(set, revocations.draft(account.id, { doc: {}, hidden: {} }, digest))
     await world.server.store.commit(set)
-    expect(await world.clientWithToken(token).get(path)).toFailWith(401, 'invalid credentials', {})
+    expect(await world.clientWithToken(token).get(path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
   })
 })
 

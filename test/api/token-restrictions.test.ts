@@ -1,10 +1,9 @@
 // What a token may be used for.
 import { expect, it } from 'vitest'
+import { notForCaller } from '../support/refusals.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const denied = { message: 'forbidden', cause: 'access denied by token restrictions' }
-const forbidden = { message: 'forbidden' }
-
 describeEngines('token restrictions', (engine) => {
   const world = useWorld(engine)
   const pathOf = (account: TestAccount) => `${account.path}/token_restrictions`
@@ -90,7 +89,7 @@ describeEngines('token restrictions', (engine) => {
         await world.rex.post(pathOf(world.acme), { restrictions: {} }),
         await world.ada.post(pathOf(world.reseller), { restrictions: {} }),
       ]) {
-        expect(answer).toFailWith(403, 'forbidden', forbidden)
+        expect(answer).toFailWith(403, 'forbidden', notForCaller)
       }
     })
   })

@@ -96,7 +96,9 @@ describeEngines('passwords', (engine) => {
     expect(await user.get(user.path)).toSucceed()
     const changed = await world.ada.patch(user.path, { password: 'new-secret' })
     expect(changed).toSucceed()
-    expect(await user.get(user.path)).toFailWith(401, 'invalid credentials', {})
+    expect(await user.get(user.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
     expect(await signIn('changer', 'old-secret')).toBe(401)
     expect(await signIn('changer', 'new-secret')).toBe(201)
     const later = world.clientWithToken(await world.tokenOf(world.acme, user.id))

@@ -201,7 +201,9 @@ describeEngines('users', (engine) => {
     for (const method of ['GET', 'POST', 'PATCH', 'DELETE'])
       expect(await world.ada.request(method, user.path)).toFailWith(404, 'bad_identifier', gone)
     expect(JSON.stringify((await world.ada.get(users())).data)).not.toContain(user.id)
-    expect(await user.get(world.acme.path)).toFailWith(401, 'invalid credentials', {})
+    expect(await user.get(world.acme.path)).toFailWith(401, 'invalid_credentials', {
+      message: 'invalid credentials',
+    })
     expect(await put({ ...name, username: user.username })).toSucceed()
   })
 
@@ -241,6 +243,6 @@ describeEngines('users', (engine) => {
       message: 'bad identifier',
       cause: noId,
     })
-    expect(await world.ada.get(`/v2/accounts/${noId}/users`)).toFailWith(401, 'invalid credentials')
+    expect(await world.ada.get(`/v2/accounts/${noId}/users`)).toFailWith(401, 'invalid_credentials')
   })
 })

@@ -356,6 +356,10 @@ describeEngines('whitelabel domains', (engine) => {
           { 'CNAME.a%2E{{domain}}.zone': ['additionalProperties'] },
         ],
         [{ MX: 'text' }, { MX: ['type'] }],
+        ...['MAILTO', 'a', ''].map((type): [object, Record<string, string[]>] => [
+          { [type]: {} },
+          { [type]: ['additionalProperties'] },
+        ]),
       ]
       for (const [data, rules] of bad) expect(await world.operator.post(system, data)).toBreak(rules)
       for (const data of [{}, undefined]) {
@@ -372,6 +376,19 @@ describeEngines('whitelabel domains', (engine) => {
     })
     const { data } = await world.operator.get('/v2/system_configs/whitelabel')
     expect(data.default.domains).toEqual(own)
+    expect(await world.operator.post(system, template)).toSucceed()
+  })
+
+  it('are not green where nothing is expected', async () => {
+    const { admin, path, domain } = await branded()
+    const host = `open.${domain}`
+    const bare = { A: { 'open.{{domain}}': { name: 'Open' } }, TXT: { 'open.{{domain}}': { mapping: [] } } }
+    expect(await world.operator.post(system, bare)).toSucceed()
+    const { data } = await admin.post(path)
+    expect(data).toEqual({
+      A: { [host]: { expected: [], actual: [], name: 'Open', matches: false } },
+      TXT: { [host]: { expected: [], actual: [], name: '', matches: false } },
+    })
     expect(await world.operator.post(system, template)).toSucceed()
   })
 

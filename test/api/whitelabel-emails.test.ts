@@ -113,14 +113,17 @@ describeEngines('sender addresses', (engine) => {
     expect(await admin.post(`${path}/verify`, { code: Number(third) })).toSucceed()
   })
 
-  it('need a code, and not any text', async () => {
-    const { admin, path } = await place()
+  it('need a code of four digits: what is none spends nothing', async () => {
+    const { admin, email, path } = await place()
     await world.unchanged(async () => {
       expect(await admin.post(`${path}/verify`, {})).toBreak({ code: ['required'] })
       expect(await admin.post(`${path}/verify`, { code: { a: 1 } })).toBreak({ code: ['type'] })
       expect(await admin.post(`${path}/verify`, { code: '1'.repeat(100) })).toBreak({ code: ['maxLength'] })
+      for (const code of ['none', '123', '12345', ' 1234', '', 99, 12_345, -1234])
+        expect(await admin.post(`${path}/verify`, { code })).toBreak({ code: ['pattern'] })
     })
-    expect(await admin.post(`${path}/verify`, { code: 'none' })).toBreak({ code: ['invalid'] })
+    const [code] = await codesTo(email)
+    expect(await admin.post(`${path}/verify`, { code })).toSucceed()
   })
 
   it('are refused a code that is an hour old', async () => {
@@ -331,6 +334,17 @@ describeEngines('sender addresses', (engine) => {
     await world.unchanged(async () => {
       for (const file of files) expect(await upload(admin, path, file)).toBreak({ file: ['required'] })
       expect(await upload(admin, path, pemOf(rsa), 'text/plain')).toFailWith(415, 'unsupported_media_type')
+    })
+  })
+
+  it('are refused an empty file in the place of a key', async () => {
+    const { admin, path } = await verified({ dkim_selector: 's' })
+    await upload(admin, path, pemOf(rsa))
+    await world.unchanged(async () => {
+      expect(await upload(admin, path, '')).toBreak({ file: ['required'] })
+      expect(await upload(admin, path, '', 'Application/X-PEM-File; charset=us-ascii')).toBreak({
+        file: ['required'],
+      })
     })
   })
 

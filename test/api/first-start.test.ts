@@ -1,0 +1,52 @@
+// What the settings of a process say of the first admin, and when it counts.
+import { expect, it } from 'vitest'
+import { startServer } from '../../src/compose.ts'
+import { createTestLog } from '../support/log.ts'
+import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+
+describeEngines('the password of the first start', (engine) => {
+  const world = useWorld(engine)
+
+  /** The messages of a further start of the same store. */
+  const messagesWith = async (adminPassword: string | undefined) => {
+    const { log, entries } = createTestLog()
+    const server = await startServer({ ...world.config, adminPassword }, { clock: world.clock, log })
+    await server.stop()
+    return entries.filter(({ message }) => message.includes('CROSSPOINT_ADMIN_PASSWORD'))
+  }
+
+  const logIn = (password: string) =>
+    world.anonymous.put('/v2/user_auth', {
+      credentials: credentialsOf('operator', password),
+      account_name: 'master',
+    })
+
+  it('is said to be ignored where a later start names another one', async () => {
+    expect(await messagesWith('another-secret')).toEqual([
+      {
+        level: 'warn',
+        message:
+          'CROSSPOINT_ADMIN_PASSWORD is ignored: it is not the one of the first start, which made the admin. `crosspoint account admin --reset USERNAME` gives a new one',
+        fields: undefined,
+      },
+    ])
+    expect(await logIn('another-secret')).toFailWith(401, 'invalid_credentials')
+    expect(await logIn('operator-secret')).toSucceed()
+  })
+
+  it('is passed over in silence where it is the same, or none is named', async () => {
+    expect(await messagesWith('operator-secret')).toEqual([])
+    expect(await messagesWith(undefined)).toEqual([])
+  })
+
+  it('is not kept, nor anything that it could be looked up by', async () => {
+    const [start] = await world.server.store.all<{ doc: string; hidden: string }>(
+      "SELECT doc, hidden FROM records WHERE kind = 'first_start'",
+    )
+    expect(JSON.parse(start?.doc ?? '')).toEqual({})
+    const { passwordMark, ...rest } = JSON.parse(start?.hidden ?? '')
+    expect(rest).toEqual({})
+    expect(passwordMark).toBeLessThan(4096)
+    expect(JSON.stringify(await world.snapshot())).not.toContain('operator-secret')
+  })
+})
