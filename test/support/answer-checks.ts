@@ -135,10 +135,11 @@ const envelopeMistakes = ({ headers, body, status }: Answer): (string | false)[]
     'page_size is not the rows given',
 ]
 
-/** The rows of a list: an array, or an object of numbers by their keys. */
+/** The rows of a list: an array, or an object of numbers by their keys. What is no list tells one record. */
 const rowsIn = (data: unknown): unknown[] => {
   if (Array.isArray(data)) return data
-  return Object.values((data as { numbers?: object } | undefined)?.numbers ?? {})
+  const { numbers } = data as { numbers?: object }
+  return numbers ? Object.values(numbers) : [data]
 }
 
 const privateKeys = (data: unknown): string[] =>

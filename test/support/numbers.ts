@@ -14,9 +14,9 @@ export const createNumberSource = (head = '+1415555') => {
   }
 }
 
-/** Lets the reseller add numbers. */
-export const allowAdditions = async ({ operator, reseller }: World) => {
-  await operator.patch(reseller.path, { wnm_allow_additions: true })
+/** Lets the reseller, or the account that is named, add and change numbers. */
+export const allowAdditions = async ({ operator, reseller }: World, account = reseller) => {
+  await operator.patch(account.path, { wnm_allow_additions: true })
 }
 
 /** A number in a state, of an account, past the permissions of whoever asks: the operator makes it. */

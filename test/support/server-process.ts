@@ -12,6 +12,8 @@ export interface ServerProcess {
   /** Everything printed on standard output so far. */
   output(): string
   errors(): string
+  /** The lines of it that tell of more than requests that were refused. */
+  faults(): string[]
   /** Ends it as an operator would and waits; answers with the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
@@ -60,6 +62,7 @@ export const startServerProcess = async (
     process: child,
     output: () => output,
     errors: () => errors,
+    faults: () => errors.split('\n').filter((line) => line !== '' && !line.includes('"level":"info"')),
     async end(signal = 'SIGTERM') {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
       child.kill(signal)

@@ -21,7 +21,7 @@ const countsSql = `SELECT account_id, category, item, CAST(sum(own) AS BIGINT) A
     UNION ALL SELECT account_id, category, item, own FROM quantity_moves) AS counted
   WHERE account_id IN (SELECT account_id FROM records WHERE kind = 'account')
   GROUP BY account_id, category, item HAVING sum(own) <> 0`
-const logKinds = /attempt|^(?:mail|password_recovery|low_balance)$/
+const logKinds = /attempt|^(?:mail|password_recovery|new_user|low_balance)$/
 
 const tableNames: Record<Engine, string> = {
   sqlite: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",

@@ -241,15 +241,18 @@ export const operate = ({ tasks, store }: Process, account: AccountRecord) => {
       return tasks.halt(author, await get(id))
     },
     async remove(id: string) {
-      return tasks.remove(author, await get(id))
+      return tasks.remove(author, await get(id), actorOf(account))
     },
     async retry(id: string, dryRun?: boolean) {
       return String(
         (await tasks.retry(await get(id), { actor: actorOf(account), author, account }, dryRun)).id,
       )
     },
+    async continue(id: string) {
+      return String((await tasks.continue(await get(id), { actor: actorOf(account), author, account })).id)
+    },
     async view(id: string) {
-      return tasks.view(await get(id))
+      return tasks.view(await get(id), actorOf(account))
     },
     async output(id: string) {
       return textOf(await tasks.read(await get(id), 'out.csv', { actor: actorOf(account), account }))

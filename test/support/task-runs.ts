@@ -13,6 +13,8 @@ export interface TaskWish {
   csv?: string
   records?: readonly Json[]
   query?: Record<string, string>
+  /** Of the request that starts it. */
+  start?: Record<string, string>
 }
 
 /** What became of a task: its record, and the lines of its output without their line ends. */
@@ -26,8 +28,12 @@ export interface TaskRun {
 const isOver = ({ status }: { status: string }) => status !== 'executing' && status !== 'pending'
 
 /** Starts a task that was made, and waits for its end. */
-export const finishTask = async (by: Client, path: string): Promise<TaskRun> => {
-  expect(await by.patch(path)).toSucceed()
+export const finishTask = async (
+  by: Client,
+  path: string,
+  query: Record<string, string> = {},
+): Promise<TaskRun> => {
+  expect(await by.patch(path, undefined, { query })).toSucceed()
   const task = await eventually(async () => (await by.get(path)).body.metadata as { status: string }, isOver)
   const { text } = await by.get(`${path}/output`)
   return { path, task, output: text.split('\r\n').filter((line) => line !== '') }
@@ -41,6 +47,7 @@ export const runTask = async ({
   csv,
   records,
   query,
+  start,
 }: TaskWish): Promise<TaskRun> => {
   const options = {
     query: { category, action, ...query },
@@ -48,7 +55,7 @@ export const runTask = async ({
   }
   const made = await by.put(`${path}/tasks`, records && { records }, options)
   expect(made).toSucceed()
-  return finishTask(by, `${path}/tasks/${made.body.metadata.id}`)
+  return finishTask(by, `${path}/tasks/${made.body.metadata.id}`, start)
 }
 
 /** The output as records by column. Cells in these tests hold no commas. */

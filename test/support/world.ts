@@ -282,6 +282,7 @@ export const buildWorld = async (
     /** Lets everything be mailed that waits for it. */
     async deliverMail() {
       await server.rounds.runNow('password_recovery')
+      await server.rounds.runNow('new_user')
       await server.rounds.runNow('mail')
     },
     /** The store's content without logs, to show that nothing changed. */

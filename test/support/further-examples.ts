@@ -1,0 +1,91 @@
+// Examples of operations that ask for more than one request: for the document of the API.
+import { expect } from 'vitest'
+import type { Example } from '../../src/http/openapi/examples.ts'
+import type { Route } from '../../src/http/route.ts'
+import type { Json } from '../../src/lib/json.ts'
+import type { Client } from './client.ts'
+import { exampleOf } from './examples.ts'
+import { nameOf, type PathIds, pathWith, requestFor } from './route-samples.ts'
+import type { World } from './world.ts'
+
+const onAccount = '/v2/accounts/{account_id}'
+
+const listing = { query: { category: 'number_management', action: 'list' } }
+const plan = { name: 'Small office', plan: { devices: { sip_device: { rate: 5 } } } }
+const booking = {
+  source: { service: 'goodwill', id: 'ticket-4711' },
+  usage: { type: 'voucher', quantity: 1, unit: 'voucher' },
+  amount: 10,
+}
+
+/** Adds what a server answers to requests that follow each other. No task may be at work. */
+export const addFurtherExamples = async (world: World, examples: Map<string, Example>) => {
+  const { operator, ross, acme, reseller } = world
+  const routes = new Map<string, Route>(world.server.routes.map((route) => [nameOf(route), route]))
+
+  const ask = async (by: Client, name: string, ids: PathIds, sample: { data?: Json; query?: Json } = {}) => {
+    const route = routes.get(name) as Route
+    const asked = requestFor(route, { [name]: sample as { data?: Json; query?: Record<string, string> } })
+    const answer = await by.request(route.method, pathWith(route, ids), asked.data, asked.options)
+    expect(answer.status, `${name}: ${answer.text}`).toBeLessThan(300)
+    examples.set(name, exampleOf(asked, answer))
+    return answer
+  }
+
+  const plans = async () => {
+    const made = await ask(
+      ross,
+      `PUT ${onAccount}/service_plans`,
+      { account_id: reseller.id },
+      { data: plan },
+    )
+    const ids = { account_id: reseller.id, service_plan_id: made.data.id }
+    const one = `${onAccount}/service_plans/{service_plan_id}`
+    await ask(ross, `GET ${one}`, ids)
+    await ask(ross, `POST ${one}`, ids, { data: { ...plan, name: 'Office' } })
+    await ask(ross, `PATCH ${one}`, ids, { data: { description: 'Up to ten phones' } })
+    const assigned = { account_id: acme.id, plan_id: made.data.id }
+    await ask(ross, `POST ${onAccount}/services/{plan_id}`, assigned, { data: {} })
+    await ask(ross, `DELETE ${onAccount}/services/{plan_id}`, assigned)
+    await ask(ross, `DELETE ${one}`, ids)
+  }
+
+  const tasks = async (place: string) => {
+    const made = await ask(operator, `PUT ${place}`, { account_id: acme.id }, listing)
+    const ids = { account_id: acme.id, task_id: String(made.body.metadata.id) }
+    await ask(operator, `PATCH ${place}/{task_id}`, ids)
+    await ask(operator, `PATCH ${place}/{task_id}/stop`, ids)
+    await ask(operator, `PUT ${place}/{task_id}/continue`, ids)
+  }
+
+  const restrictions = async () => {
+    const rules = { _: { _: { users: [{ rules: { '/': ['GET'] } }] } } }
+    const path = `${onAccount}/token_restrictions`
+    const ids = { account_id: acme.id }
+    await ask(operator, `POST ${path}`, ids, { data: { restrictions: rules } })
+    await ask(operator, `GET ${path}`, ids)
+    await ask(operator, `DELETE ${path}`, ids)
+  }
+
+  const ledgers = async () => {
+    const ids = { account_id: acme.id }
+    const { data } = await ask(ross, `PUT ${onAccount}/ledgers/credit`, ids, { data: booking })
+    const entry = { ...ids, source: booking.source.service, entry_id: data.id }
+    await ask(ross, `GET ${onAccount}/ledgers/{source}`, entry)
+    await ask(ross, `GET ${onAccount}/ledgers/{source}/{entry_id}`, entry)
+    await ask(ross, `GET ${onAccount}/ledgers/summary/{month}`, { ...ids, month: '202601' })
+  }
+
+  const brand = async () => {
+    const { id } = await world.account(reseller)
+    const data = { domain: 'new-brand.example.test', company_name: 'A new brand' }
+    await ask(ross, `PUT ${onAccount}/whitelabel`, { account_id: id }, { data })
+  }
+
+  await plans()
+  await tasks(`${onAccount}/tasks`)
+  await tasks('/v2/tasks')
+  await restrictions()
+  await ledgers()
+  await brand()
+}

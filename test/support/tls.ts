@@ -1,0 +1,28 @@
+// Requests over TLS, to a server that has one of the certificates of the tests.
+import { readFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { text } from 'node:stream/consumers'
+import type { PeerCertificate, TLSSocket } from 'node:tls'
+
+const certificates = new URL('certificates/', import.meta.url).pathname
+
+/** Where a certificate or key lies: `first.cert.pem`. */
+export const shipped = (name: string) => `${certificates}${name}`
+
+export const authorities = ['first', 'second'].map((name) =>
+  readFileSync(shipped(`${name}.cert.pem`), 'utf8'),
+)
+
+export const getSecurely = (port: number, path = '/healthz') =>
+  new Promise<{ status: number | undefined; body: string; subject: string }>((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path, ca: authorities, agent: false }, async (response) => {
+      const certificate = (response.socket as TLSSocket).getPeerCertificate() as PeerCertificate
+      resolve({
+        status: response.statusCode,
+        body: await text(response),
+        subject: String(certificate.subject.CN),
+      })
+    })
+      .on('error', reject)
+      .end()
+  })
