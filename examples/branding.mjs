@@ -4,9 +4,11 @@
 //   CROSSPOINT_ADMIN_PASSWORD='the password that was shown' \
 //   BRAND_DOMAIN=brand.example.com BRAND_SENDER=support@brand.example.com node examples/branding.mjs
 //
-// It prints the DNS records that have to be set up and waits for them; then it asks for the code that was mailed.
+// It prints the DNS records that have to be set up and waits for them, ten minutes (BRAND_PATIENCE_S=600); then it asks for
+// the code that was mailed. Where something does not come it says what, and ends.
 
 import { createHash, generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { setTimeout } from 'node:timers/promises'
 
@@ -15,6 +17,7 @@ const password = process.env.CROSSPOINT_ADMIN_PASSWORD
 const domain = process.env.BRAND_DOMAIN ?? 'brand.example.com'
 const sender = process.env.BRAND_SENDER ?? `support@${domain}`
 const pauseMs = Number(process.env.BRAND_PAUSE_MS ?? 5000)
+const patienceMs = Number(process.env.BRAND_PATIENCE_S ?? 600) * 1000
 if (!password) throw new Error('set CROSSPOINT_ADMIN_PASSWORD to the password that the first start has shown')
 
 /** One request of the API, with a body of any type. Answers with the response, or throws what the server said. */
@@ -118,15 +121,29 @@ const missing = async () => {
   return records
 }
 
-const red = await missing()
-console.log(`Domains: ${red.length} records are missing. Set up in DNS:`)
-for (const { type, host, text } of red) console.log(`  ${host} ${type} ${text}`)
+const giveUp = (...lines) => {
+  console.error(lines.join('\n'))
+  process.exit(1)
+}
+
+const linesOf = (records) => records.map(({ type, host, text }) => `  ${host} ${type} ${text}`)
+
+let red = await missing()
+console.log([`Domains: ${red.length} records are missing. Set up in DNS:`, ...linesOf(red)].join('\n'))
 console.log('Waiting for DNS.')
-while ((await missing()).length > 0) await setTimeout(pauseMs)
+for (const begun = performance.now(); red.length > 0; red = await missing()) {
+  if (performance.now() - begun > patienceMs)
+    giveUp('These records are still missing in DNS:', ...linesOf(red))
+  await setTimeout(pauseMs)
+}
 console.log('Domains: everything is there.')
 
 const terminal = createInterface({ input: process.stdin, output: process.stdout })
-const code = await terminal.question(`The code that was mailed to ${sender}: `)
+const noCode = once(terminal, 'close').then(() =>
+  giveUp(`\nNobody has typed the code that was mailed to ${sender}.`),
+)
+const code = await Promise.race([terminal.question(`The code that was mailed to ${sender}: `), noCode])
+terminal.removeAllListeners('close')
 terminal.close()
 const verified = await call('POST', `${email}/verify`, { code: code.trim() }, rita)
 console.log(`\n${verified.data.email} is verified: ${verified.metadata.verified}`)

@@ -1,6 +1,7 @@
 // The reseller's story of examples/branding.mjs: a real server, a real name server, a real mail server.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import type { Answer as DnsRecord } from 'dns-packet'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { verifyDkim } from './support/dkim.ts'
@@ -40,18 +41,41 @@ const mailTo = (address: string) =>
     (mail) => mail !== undefined,
   )
 
-it('a reseller gets a brand that works outside of the database', { timeout: 60_000 }, async () => {
-  const story = spawn(process.execPath, ['examples/branding.mjs'], {
+/** The story of a domain, as a process. */
+const begin = (domain: string, more: Record<string, string> = {}) =>
+  spawn(process.execPath, ['examples/branding.mjs'], {
     env: {
       ...process.env,
       CROSSPOINT_URL: server.url,
       CROSSPOINT_ADMIN_PASSWORD: 'secret',
-      BRAND_DOMAIN: 'brand.test',
-      BRAND_SENDER: 'support@brand.test',
+      BRAND_DOMAIN: domain,
+      BRAND_SENDER: `support@${domain}`,
       BRAND_RECIPIENT: 'customer@elsewhere.test',
       BRAND_PAUSE_MS: '50',
+      ...more,
     },
   })
+
+const recordsIn = (output: string) =>
+  output
+    .split('\n')
+    .filter((line) => line.startsWith('  '))
+    .map((line) => line.split(' ').slice(2, 4).join(' '))
+
+it('a story whose records never come ends by itself and says which', async () => {
+  const story = begin('unset.test', { BRAND_PATIENCE_S: '0' })
+  const [output, errors, [status]] = await Promise.all([
+    text(story.stdout),
+    text(story.stderr),
+    once(story, 'exit'),
+  ])
+  expect(status).toBe(1)
+  expect(errors).toContain('These records are still missing in DNS:')
+  expect(recordsIn(errors)).toEqual(recordsIn(output))
+})
+
+it('a reseller gets a brand that works outside of the database', { timeout: 60_000 }, async () => {
+  const story = begin('brand.test')
   let output = ''
   let errors = ''
   story.stdout.on('data', (chunk) => {
@@ -72,7 +96,7 @@ it('a reseller gets a brand that works outside of the database', { timeout: 60_0
 
   await told('Waiting for DNS.')
   const lines = output.split('\n').filter((line) => line.startsWith('  '))
-  expect(lines.map((line) => line.split(' ').slice(2, 4).join(' '))).toEqual([
+  expect(recordsIn(output)).toEqual([
     'sip.brand.test A',
     'portal.brand.test CNAME',
     '_sip._udp.brand.test SRV',

@@ -1,0 +1,78 @@
+// What can be seen of the pages without running them. test/processes/docs.test.ts runs their commands.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { blocksOf, commandsOf, pagePaths, pageText, reasonNotToRun, root } from './support/pages.ts'
+
+const linksIn = (path: string) =>
+  [...pageText(path).matchAll(/\]\(([^)#\s]+)[^)\s]*\)/g)]
+    .map(([, target = '']) => target)
+    .filter((target) => !/^[a-z]+:/.test(target))
+
+describe('the pages', () => {
+  it('lead to files that are there', () => {
+    const dead = [...pagePaths, 'CHANGELOG.md', 'SECURITY.md'].flatMap((path) =>
+      linksIn(path)
+        .filter((target) => !existsSync(join(root, dirname(path), target)))
+        .map((target) => `${path}: ${target}`),
+    )
+    expect(dead).toEqual([])
+  })
+
+  it('are all in the index, decisions as one', () => {
+    const listed = new Set(linksIn('docs/README.md').map((target) => join('docs', target)))
+    const pages = pagePaths.filter((path) => path.startsWith('docs/') && !path.startsWith('docs/decisions/'))
+    expect(pages.filter((path) => path !== 'docs/README.md' && !listed.has(path))).toEqual([])
+    expect([...listed]).toContain('docs/decisions')
+  })
+
+  it('are reached from the README, choices among them', () => {
+    expect(linksIn('README.md')).toEqual(
+      expect.arrayContaining(['docs/README.md', 'docs/behaviour/choices.md', 'docs/reference/settings.md']),
+    )
+  })
+
+  it('name files of the repository that are there', () => {
+    const named = [...pagePaths, 'CHANGELOG.md'].flatMap((path) =>
+      [...pageText(path).matchAll(/\b(?:docs|examples|test\/data)\/[\w/.-]+\.(?:md|mjs|sh|json|csv)\b/g)]
+        .map(([target]) => target)
+        .filter((target) => !existsSync(join(root, target)) && !existsSync(join(root, dirname(path), target)))
+        .map((target) => `${path}: ${target}`),
+    )
+    expect(named).toEqual([])
+  })
+
+  it('write their command line in one form, which a fresh clone has', () => {
+    const bare = pagePaths.flatMap((path) =>
+      [...pageText(path).matchAll(/(?<!run |npx )\bcrosspoint (?:serve|cdrs|numbers|openapi)\b/g)].map(
+        ([text]) => `${path}: ${text}`,
+      ),
+    )
+    expect(bare).toEqual([])
+  })
+
+  it('say of every block what it is', () => {
+    const languages = new Set(pagePaths.flatMap((path) => blocksOf(path).map(({ language }) => language)))
+    // Without a language: what the first start prints.
+    expect([...languages].sort()).toEqual(['', 'json', 'sh', 'sql', 'xml'])
+  })
+
+  it('have commands that are not run for these reasons alone', () => {
+    const reasons = pagePaths.flatMap((path) =>
+      commandsOf(path).flatMap((block) => {
+        const reason = reasonNotToRun(block)
+        return reason === undefined ? [] : [`${path}: ${reason}`]
+      }),
+    )
+    expect(reasons).toEqual([
+      'docs/guides/billing.md: the first of a month makes invoices. ID=...',
+      'docs/guides/freeswitch.md: needs a FreeSWITCH.',
+      'docs/guides/getting-in.md: needs fail2ban and the rights to set it up.',
+      'docs/guides/growing.md: needs a PostgreSQL of that name.',
+      'docs/guides/growing.md: needs Citus.',
+      'docs/guides/mail.md: needs a mail server of that name.',
+      'docs/guides/passkeys.md: needs a browser with an authenticator.',
+      'docs/guides/passkeys.md: needs a browser with an authenticator.',
+    ])
+  })
+})
