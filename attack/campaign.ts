@@ -5,7 +5,7 @@ import { setPrices, signInOperator } from './api.ts'
 import { createFigures } from './figures.ts'
 import { type Attempt, createGenerator } from './generate.ts'
 import type { Killer } from './kill.ts'
-import { type Circumstances, findLeaks, judge, unknownPolicies } from './model.ts'
+import { type Circumstances, findLeaks, judge, noteMove, unknownPolicies } from './model.ts'
 import { answersIn, exchangeRaw, judgeRaw, rawAttemptOf } from './raw.ts'
 import { readRoutes } from './routes.ts'
 import type { Target } from './server.ts'
@@ -99,6 +99,7 @@ export const attack = async (plan: Plan) => {
   }
 
   const sendOne = async (caller: Caller, attempt: Attempt, index: number) => {
+    noteMove(attempt.persona, attempt.request, build.tenants.values())
     try {
       judgeOne(attempt, index, await caller.send(attempt.request))
     } catch (error) {

@@ -49,13 +49,13 @@ const formats: Readonly<Record<string, readonly string[]>> = {
 const fitted = (text: string, { minLength = 0, maxLength = 500 }: Schema) =>
   text.padEnd(minLength, 'x').slice(0, Math.max(maxLength, 0))
 
-const textOf = (chance: Chance, schema: Schema) => {
+const textOf = (chance: Chance, schema: Schema, isHostile: boolean) => {
   const ofPattern = schema.pattern && patterns[schema.pattern]
   if (ofPattern) return ofPattern(chance)
   if (schema.pattern) return fitted(`abc${chance.below(100_000)}`, schema)
   const ofFormat = schema.format && formats[schema.format]
   if (ofFormat) return chance.pick(ofFormat)
-  return fitted(chance.once(3) ? hostileText(chance).toWellFormed() : `text ${chance.below(1e6)}`, schema)
+  return fitted(isHostile ? hostileText(chance).toWellFormed() : `text ${chance.below(1e6)}`, schema)
 }
 
 const numberOf = (chance: Chance, { minimum = 0, maximum = 1_000_000 }: Schema) =>
@@ -66,6 +66,8 @@ interface Values {
   resolve: Routes['resolve']
   /** Ids that bodies may point at. */
   ids: readonly string[]
+  /** Nothing is spoiled: what a client would send that knows what it does. */
+  isWellMeant: boolean
 }
 
 /** A value that a schema takes, mostly. */
@@ -91,7 +93,7 @@ const fittingValue = (values: Values, given: Schema, depth: number): unknown => 
     case 'boolean':
       return chance.once(2)
     case 'string':
-      return textOf(chance, schema)
+      return textOf(chance, schema, !values.isWellMeant && chance.once(3))
     default:
       return hostileValue(chance, 1)
   }
@@ -428,9 +430,10 @@ const uploadOf = (chance: Chance, types: readonly string[]): Sent => {
 const doubled = (json: string) =>
   json.replace('{"data":{', '{"data":{"name":"first","name":"second","id":"a","id":"b",')
 
+const idsOf = ({ others }: Ground) => others.flatMap(({ id, ids }) => [id, ...(ids.user_id ?? [])])
+
 const jsonBody = (chance: Chance, operation: Operation, ground: Ground, resolve: Routes['resolve']): Sent => {
-  const ids = ground.others.flatMap((tenant) => [tenant.id, ...(tenant.ids.user_id ?? [])])
-  const values = { chance, resolve, ids }
+  const values = { chance, resolve, ids: idsOf(ground), isWellMeant: false }
   const good = fittingValue(values, operation.body ?? { type: 'object' }, 3)
   const isObject = typeof good === 'object' && good !== null && !Array.isArray(good)
   const kind = chance.below(10)
@@ -489,6 +492,32 @@ const pickPersona = (chance: Chance, personas: readonly Persona[]): Persona => {
   return chance.once(persona.oneIn) ? persona : pickPersona(chance, personas)
 }
 
+/** What a client would send that knows what it does: most of it is done. */
+const wellMeant = (
+  chance: Chance,
+  { operation, ground }: { operation: Operation; ground: Ground },
+  resolve: Routes['resolve'],
+) => {
+  const own = (name: string) => (name === 'account_id' ? [ground.target.id] : (ground.target.ids[name] ?? []))
+  let userId: string | undefined
+  const path = operation.path.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    const known = own(name)
+    const id = known.length > 0 ? chance.pick(known) : 'unknown'
+    if (name === 'user_id') userId = id
+    return encode(name === 'config_id' && keptSettings.test(id) ? 'portal' : id)
+  })
+  const hasBody = !isRead(operation.method) && operation.body !== undefined
+  const values = { chance, resolve, ids: idsOf({ ...ground, others: [ground.target] }), isWellMeant: true }
+  const json = () => ({
+    type: 'application/json',
+    bytes: Buffer.from(
+      JSON.stringify({ data: fittingValue(values, operation.body ?? {}, 2), accept_charges: true }),
+    ),
+  })
+  const sent = operation.uploads.length > 0 ? uploadOf(chance, operation.uploads) : hasBody ? json() : nothing
+  return { place: { path, userId, isStraight: true }, sent }
+}
+
 /** Requests by number: the same seed, number and stage give the same request. */
 export const createGenerator = ({ operations, resolve }: Routes, seed: number) => {
   const attemptOf = (stage: Stage, index: number): Attempt => {
@@ -496,11 +525,19 @@ export const createGenerator = ({ operations, resolve }: Routes, seed: number) =
     const persona = pickPersona(chance, stage.personas)
     const operation = pickOperation(chance, operations, persona)
     const ground = groundFor(chance, stage, persona, operation)
-    const place = placeOf(chance, operation, ground)
-    const { type, bytes } = bodyOf(chance, operation, ground, resolve)
-    const headers = headersOf(chance, persona, ground.others)
+    const isWellMeant = chance.once(3)
+    const { place, sent } = isWellMeant
+      ? wellMeant(chance, { operation, ground }, resolve)
+      : {
+          place: placeOf(chance, operation, ground),
+          sent: bodyOf(chance, operation, ground, resolve),
+        }
+    const { type, bytes } = sent
+    const headers = isWellMeant ? { ...persona.headers } : headersOf(chance, persona, ground.others)
     if (type !== undefined) headers['content-type'] ??= type
-    const { method, isBent } = bentMethod(chance, operation, persona, ground.target)
+    const { method, isBent } = isWellMeant
+      ? { method: operation.method, isBent: false }
+      : bentMethod(chance, operation, persona, ground.target)
     const isKnown = place.isStraight && !isBent && !headers['x-http-method-override']
     return {
       persona,
@@ -511,7 +548,7 @@ export const createGenerator = ({ operations, resolve }: Routes, seed: number) =
       },
       request: {
         method,
-        path: place.path + queryOf(chance, operation, ground),
+        path: place.path + (isWellMeant ? '' : queryOf(chance, operation, ground)),
         headers,
         body: bytes,
       },

@@ -1,6 +1,6 @@
 // Who may see and do what: told apart from the server's own code, so that a fault there is not a fault here.
 import type { Operation } from './routes.ts'
-import type { WireAnswer } from './wire.ts'
+import type { WireAnswer, WireRequest } from './wire.ts'
 
 /** How far a planted text may be seen. */
 export const visibilities = ['priv', 'name', 'plan', 'conf', 'publ', 'secr'] as const
@@ -13,6 +13,8 @@ export interface Tenant {
   title: string
   id: string
   parent: Tenant | undefined
+  /** Where those who may have asked for it to be moved. */
+  movedBelow?: Set<Tenant>
   isReseller: boolean
   isMaster: boolean
   /** Its records, by the variables of paths that name them. */
@@ -47,10 +49,17 @@ interface Actor {
   userId: string | undefined
   /** Token restrictions leave it nothing but reading users. */
   isRestricted: boolean
+  /** Of a named key, as it was made: `devices:read`. */
+  scopes?: readonly string[]
 }
 
-export const isWithin = (tenant: Tenant, top: Tenant): boolean =>
-  tenant === top || (tenant.parent !== undefined && isWithin(tenant.parent, top))
+/** Two that were moved below each other in turn are below each other here: never the same one twice. */
+export const isWithin = (tenant: Tenant, top: Tenant, passed: ReadonlySet<Tenant> = new Set()): boolean => {
+  if (tenant === top) return true
+  if (passed.has(tenant)) return false
+  const above = [...(tenant.parent ? [tenant.parent] : []), ...(tenant.movedBelow ?? [])]
+  return above.some((one) => isWithin(one, top, new Set([...passed, tenant])))
+}
 
 /** Whether somebody has any business in an account. */
 export const sees = ({ actor }: Persona, tenant: Tenant) =>
@@ -109,6 +118,28 @@ export const unknownPolicies = (operations: readonly Operation[]) => [
   ...new Set(operations.map(({ policy }) => policy).filter((policy) => !Object.hasOwn(policies, policy))),
 ]
 
+/**
+ * What the operator is about to send may move accounts: into whichever the body names. Whether it does is told by an
+ * answer that may come after others have been.
+ */
+export const noteMove = (
+  { actor }: Persona,
+  { path, body }: Pick<WireRequest, 'path' | 'body'>,
+  tenants: Iterable<Tenant>,
+) => {
+  if (
+    !actor ||
+    !body ||
+    !path.includes('/move') ||
+    !isMaster({ actor, target: undefined, userId: undefined })
+  )
+    return
+  const all = [...tenants]
+  const places = all.filter(({ id }) => body.includes(id))
+  for (const moved of all.filter(({ id }) => path.includes(id)))
+    moved.movedBelow = new Set([...(moved.movedBelow ?? []), ...places])
+}
+
 /** What a request was meant to be. */
 export interface Aim {
   /** Undefined: method or path were bent, so that nobody knows which route it meets. */
@@ -119,11 +150,24 @@ export interface Aim {
 
 const isFree = ({ policy }: Operation) => policy === 'anyone'
 
+/** Whether no scope can permit it: none names an area in the path, or all that do permit reading alone. */
+const isBeyond = (scopes: readonly string[], { method, path }: Operation) => {
+  // Who one is, everybody may ask.
+  if (method === 'GET' && path === '/v2/token_auth') return false
+  const words = path.split('/')
+  const isPermitted = (scope: string) => {
+    const [area = '', access] = scope.split(':')
+    return words.includes(area) && (access === 'write' || method === 'GET')
+  }
+  return !scopes.some(isPermitted)
+}
+
 /** Undefined: the model does not know. */
 const mayCall = ({ actor }: Persona, { operation, target, userId }: Aim) => {
   if (!operation || isFree(operation)) return undefined
   if (!actor) return operation.policy.includes('or anyone') ? undefined : false
   if (actor.isRestricted && !(operation.method === 'GET' && operation.path.includes('/users'))) return false
+  if (actor.scopes && isBeyond(actor.scopes, operation)) return false
   if (operation.variables.includes('account_id') && !target) return undefined
   return policies[operation.policy]?.({ actor, target, userId })
 }
@@ -190,6 +234,10 @@ const isNamed = (status: number, message: unknown, { operation }: Aim, { isStore
   return operation === undefined || operation.faults.has(status)
 }
 
+/** Mails that prove an address, looks at domains and guesses of codes are few, whatever requests cost. */
+const isSlowed = ({ operation }: Aim) =>
+  operation === undefined || /\/(emails(\/.*)?|domains|multi_factor.*)$/.test(operation.path)
+
 /** Bodies beyond this are read by their beginning only. */
 const wholeBytes = 256 * 1024
 
@@ -205,7 +253,8 @@ export const judge = (
   if (answer.mistake) faults.push(answer.mistake)
   if (headers.get('x-request-id') === undefined) faults.push('no request id')
   if (headers.get('access-control-allow-origin') !== '*') faults.push('no CORS headers')
-  if (status === 429 && !circumstances.isThrottled) faults.push('throttled where nothing has a price')
+  if (status === 429 && !circumstances.isThrottled && !isSlowed(aim))
+    faults.push('throttled where nothing has a price')
   const looksAtBody = method !== 'HEAD' && status !== 304 && body.length > 0
   const isEnvelope = looksAtBody && isJson(answer)
   const envelope = isEnvelope && body.length < wholeBytes ? parsed(body) : undefined

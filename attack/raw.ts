@@ -225,20 +225,29 @@ const dechunked = (bytes: Buffer) => {
   }
 }
 
+const headStart = 'HTTP/1.1 '
+
+/** What follows a head, and where it ends; undefined when it is not all there. */
+const bodyOf = ({ status, headers }: Head, behind: Buffer) => {
+  const length = headers.get('content-length')
+  if (length !== undefined) return { body: behind.subarray(0, Number(length)), end: Number(length) }
+  if (headers.get('transfer-encoding') === 'chunked') return dechunked(behind)
+  // To whoever spoke HTTP/1.0: the body ends with the connection. Another answer in it is one that nobody may send.
+  const isOpen = headers.get('connection') === 'close' && status >= 200 && status !== 304
+  const end = isOpen && !behind.includes(headStart) ? behind.length : 0
+  return { body: behind.subarray(0, end), end }
+}
+
 /** The answers in what came; undefined when it is no row of answers. Interim ones are left out. */
 export const answersIn = (given: Buffer): RawAnswer[] | undefined => {
   const answers: RawAnswer[] = []
   let rest = given
   while (rest.length > 0) {
     const end = rest.indexOf('\r\n\r\n')
-    if (end < 0 || rest.toString('latin1', 0, 9) !== 'HTTP/1.1 ') return undefined
+    if (end < 0 || rest.toString('latin1', 0, 9) !== headStart) return undefined
     const head = parseHead(rest.toString('latin1', 0, end))
     const behind = rest.subarray(end + 4)
-    const length = head.headers.get('content-length')
-    const whole =
-      length === undefined && head.headers.get('transfer-encoding') === 'chunked'
-        ? dechunked(behind)
-        : { body: behind.subarray(0, Number(length ?? 0)), end: Number(length ?? 0) }
+    const whole = bodyOf(head, behind)
     // A connection that is ended while a long answer is on its way leaves half of it.
     if (!whole || whole.end > behind.length) return answers
     if (head.status >= 200) answers.push({ ...head, body: whole.body })
@@ -257,8 +266,9 @@ export const judgeRaw = ({ mostAnswers }: RawAttempt, received: Buffer, isStoreC
   const answers = answersIn(received)
   if (!answers) return ['bytes that are no answer']
   const faults = answers.flatMap(({ status }) => (isFault(status, isStoreCut) ? [`${status}`] : []))
-  if (mostAnswers !== undefined && answers.length > mostAnswers)
-    faults.push(`${answers.length} answers: smuggled`)
+  // Whoever cannot reach the store says so before the rest of a body has come.
+  const most = mostAnswers === 0 && isStoreCut && answers[0]?.status === 503 ? 1 : mostAnswers
+  if (most !== undefined && answers.length > most) faults.push(`${answers.length} answers: smuggled`)
   const closing = answers.findIndex(({ headers }) => headers.get('connection') === 'close')
   if (closing >= 0 && closing < answers.length - 1) faults.push('an answer behind Connection: close')
   return faults

@@ -309,11 +309,46 @@ const ghosts = async (build: Builder, { api, token, masterId }: Operator, acme: 
   ]
 }
 
+/** Named keys of an account: two with little to do, one that was revoked. */
+const namedKeys = async ({ api }: Operator, tenant: Tenant): Promise<Persona[]> => {
+  const place = `/v2/accounts/${tenant.id}/api_keys`
+  const make = async (name: string, scopes: readonly string[]) =>
+    (await api.call('PUT', place, { name, scopes })).data as { id: string; key: string }
+  const persona = (title: string, scopes: readonly string[], headers: Record<string, string>): Persona => ({
+    title,
+    headers,
+    actor: { tenant, kind: 'key', userId: undefined, isRestricted: false, scopes },
+    home: tenant,
+    oneIn: 1,
+  })
+  const [reading, writing] = [['devices:read'], ['users:write', 'devices:read', 'api_keys:read']]
+  const reader = await make('reader', reading)
+  const writer = await make('writer', writing)
+  const revoked = await make('revoked', ['*'])
+  await api.call('DELETE', `${place}/${revoked.id}`)
+  const { auth_token: session } = await api.call('PUT', '/v2/api_auth', { api_key: writer.key }, '')
+  tenant.ids.api_key_id = [reader.id, writer.id]
+  return [
+    persona('a key that reads devices', reading, { authorization: `Bearer ${reader.key}` }),
+    persona('a session of a key that writes users', writing, bearing(session)),
+    {
+      title: 'a key that was revoked',
+      headers: { authorization: `Bearer ${revoked.key}` },
+      actor: undefined,
+      home: tenant,
+      oneIn: 2,
+    },
+  ]
+}
+
 const restrictions = { restrictions: { _: { _: { users: [{ rules: { '#': ['GET'], '/': ['GET'] } }] } } } }
 
 /** Master, two resellers, and below the first a customer to play with, its sub-accounts, and a neighbour. */
 export const setStage = async (build: Builder, operator: Operator): Promise<Stage> => {
   const { api } = operator
+  await api.call('PUT', '/v2/system_configs/crossbar.configs', {
+    default: { readable_documents: ['portal'] },
+  })
   const master = build.master()
   const reseller = await build.tenant({ parent: master, title: 'reseller', is: { isReseller: true } })
   const otherReseller = await build.tenant({
@@ -390,6 +425,7 @@ export const setStage = async (build: Builder, operator: Operator): Promise<Stag
       home: acme,
       oneIn: 1,
     },
+    ...(await namedKeys(operator, acme)),
     ...lost,
   ]
   const tenants = [master, reseller, otherReseller, acme, vault, rival, child, bound, ...spares]

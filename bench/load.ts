@@ -10,8 +10,8 @@ export interface LoadJob {
   connections: number
   warmUpSeconds: number
   seconds: number
-  /** A request is `before` + a key + `after`. */
-  before: string
+  /** A request is `before` + a key + `after`; of several beginnings, which only go with a count, each in its turn. */
+  before: string | readonly string[]
   after: string
   /** Drawn at random from a list, or counted up from a number (ten digits) so that none comes twice. */
   keys: readonly string[] | { from: number }
@@ -43,12 +43,17 @@ const contentLength = /\r\ncontent-length: (\d+)/i
 const receiveBytes = 256 * 1024
 
 const createRequests = ({ before, after, keys }: LoadJob) => {
+  const befores = [before].flat()
   if ('from' in keys) {
     let next = keys.from
-    const take = () => `${before}${String(next++).padStart(10, '0')}${after}`
+    const take = () => {
+      const key = String(next).padStart(10, '0')
+      next += 1
+      return `${befores[next % befores.length]}${key}${after}`
+    }
     return { take, distinct: () => next - keys.from }
   }
-  const ready = keys.map((key) => Buffer.from(before + key + after, 'latin1'))
+  const ready = keys.map((key) => Buffer.from(befores[0] + key + after, 'latin1'))
   const draw = createKeyDraw(keys.length)
   return { take: () => ready[draw.next()] as Buffer, distinct: draw.distinct }
 }

@@ -1,0 +1,248 @@
+// node bench/compare.ts <checkout> [<checkout> ...] [--engine=sqlite] [--only=purchase] [--rounds=5] [--seconds=5]
+// The rates of this checkout against those of others (clones of older commits with `npm ci` run in them), round by
+// round in turns on the same machine: what a change has cost, whatever else the machine does. Each has its own store
+// of the same contents and runs with the settings that its own benchmarks run with.
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { basename, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import type { FeedJob } from './cdr-feed.ts'
+import { startHelper } from './children.ts'
+import type { LoadJob } from './load.ts'
+import { load } from './measures.ts'
+import { type Place, processorSecondsOf, type RunningServer } from './server.ts'
+import { call, freeRequests, inParallel, newUserData, signIn, untold, userData } from './stage.ts'
+
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    engine: { type: 'string' },
+    only: { type: 'string', default: '' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
+  },
+})
+
+const rounds = Number(options.rounds)
+const seconds = Number(options.seconds)
+const readAccounts = 500
+const users = 60
+const buyers = 100
+const recordsPerRound = 30_000
+const connections = 32
+const warmUpSeconds = 1
+
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+interface Contender {
+  name: string
+  server: RunningServer
+  place: Place
+  masterId: string
+  accountIds: string[]
+  /** Each pays at once for what it buys, by a plan of the master account. */
+  buyerIds: string[]
+  /** The next number of what must not come twice. */
+  next: number
+}
+
+interface Result {
+  /** What follows the last answer, as bookings or letters that are done later, counts with it. */
+  perSecond: number
+  /** Processor time of the server for one answer and what follows it. */
+  microseconds: number
+}
+
+type Measure = (contender: Contender) => Promise<Result>
+
+const settle = async (server: RunningServer, place: Place, name: string): Promise<Contender> => {
+  const { token, masterId } = await freeRequests(server)
+  const { port } = server
+  const accountIds: string[] = []
+  await inParallel([...Array(readAccounts).keys()], async (index) => {
+    const data = { name: `Account ${index}`, realm: `a${index}.bench.example.com` }
+    accountIds.push((await call(port, 'PUT', `/v2/accounts/${masterId}?${untold}`, token, data)).data.id)
+  })
+  const [first] = accountIds as [string]
+  await inParallel([...Array(users).keys()], async (index) => {
+    await call(port, 'PUT', `/v2/accounts/${first}/users?${untold}`, token, userData(`user${index}`))
+  })
+  const fee = { rate: 0, activation_charge: 0.01 }
+  const plan = { name: 'Numbers', plan: { number_carriers: { _all: fee } } }
+  const made = await call(port, 'PUT', `/v2/accounts/${masterId}/service_plans`, token, plan)
+  const buyerIds: string[] = []
+  await inParallel([...Array(buyers).keys()], async (index) => {
+    const buyer = {
+      name: `Buyer ${index}`,
+      realm: `buyer${index}.bench.example.com`,
+      wnm_allow_additions: true,
+    }
+    const { data } = await call(port, 'PUT', `/v2/accounts/${masterId}?${untold}`, token, buyer)
+    await call(port, 'POST', `/v2/accounts/${data.id}/services`, token, { add: [made.data.id] })
+    const source = { service: 'payments', id: 'bench' }
+    const usage = { type: 'credit', quantity: 1, unit: 'payment' }
+    const credit = { source, usage, amount: 1_000_000 }
+    await call(port, 'PUT', `/v2/accounts/${data.id}/ledgers/credit`, token, credit)
+    buyerIds.push(data.id)
+  })
+  return { name, server, place, masterId, accountIds, buyerIds, next: 0 }
+}
+
+const idleAfterMs = 500
+const idleShare = 0.1
+
+/** Waits until a server has done what its answers left to do: processor time by then, and the seconds that it took. */
+const settled = async ({ pid }: RunningServer) => {
+  const begun = performance.now()
+  let spent = await processorSecondsOf(pid)
+  for (;;) {
+    await sleep(idleAfterMs)
+    const now = await processorSecondsOf(pid)
+    if (now - spent < (idleShare * idleAfterMs) / 1000)
+      return { spent, seconds: (performance.now() - begun - idleAfterMs) / 1000 }
+    spent = now
+  }
+}
+
+const head = (method: string, path: string, token: string) =>
+  `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nx-auth-token: ${token}\r\n`
+
+const run = async (
+  { server }: Contender,
+  before: LoadJob['before'],
+  tail: string,
+  keys: readonly string[] | { from: number },
+) => {
+  const spentBefore = await processorSecondsOf(server.pid)
+  const { port } = server
+  const result = await load.run({ port, connections, warmUpSeconds, seconds, before, after: tail, keys })
+  if (result.failures > 0) throw new Error(result.firstFailure)
+  const after = await settled(server)
+  const microseconds = ((after.spent - spentBefore) / result.answers) * 1e6
+  // The warm-up's answers and seconds too: what follows them cannot be told apart.
+  return { ...result, microseconds, perSecond: result.answers / (seconds + warmUpSeconds + after.seconds) }
+}
+
+/** Sends the same request with another key of ten digits each time. */
+const runCounted = async (contender: Contender, before: LoadJob['before'], after: string, from = 0) => {
+  const result = await run(contender, before, after, { from: from + contender.next })
+  contender.next += result.distinctKeys
+  return result
+}
+
+const bodyHead = (length: number) => `content-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
+
+const feed = startHelper<FeedJob, number>('./cdr-feed.ts')
+
+const purchase = async (contender: Contender, buyerIds: readonly string[]) => {
+  const token = await signIn(contender.server)
+  const body = JSON.stringify({ data: {}, accept_charges: true })
+  const requests = buyerIds.map((id) =>
+    head('PUT', `/v2/accounts/${id}/phone_numbers/%2B1KEY`, token).split('KEY'),
+  ) as [string, string][]
+  const befores = requests.map(([before]) => before)
+  const [[, after]] = requests as [[string, string]]
+  return runCounted(contender, befores, after + bodyHead(body.length) + body, 4_155_000_000)
+}
+
+const measures: Record<string, Measure> = {
+  'GET an account': async (contender) => {
+    const token = await signIn(contender.server)
+    const [before, after] = head('GET', '/v2/accounts/KEY', token).split('KEY') as [string, string]
+    return run(contender, before, `${after}\r\n`, contender.accountIds)
+  },
+  'page of 50 users': async (contender) => {
+    const token = await signIn(contender.server)
+    const path = `/v2/accounts/${contender.accountIds[0]}/users?page_size=50`
+    return run(contender, head('GET', path, token), '\r\n', [''])
+  },
+  'create a user': async (contender) => {
+    const token = await signIn(contender.server)
+    const document = JSON.stringify({ data: newUserData('KEY') }).replaceAll('KEY@', 'k@')
+    const [before, after] = document.split('"username":"KEY"') as [string, string]
+    const body = [`${before}"username":"u`, `"${after}`] as const
+    const path = `/v2/accounts/${contender.accountIds[1]}/users?${untold}`
+    const length = body[0].length + 10 + body[1].length
+    return runCounted(contender, head('PUT', path, token) + bodyHead(length) + body[0], body[1])
+  },
+  'purchase a number, 100 payers': (contender) => purchase(contender, contender.buyerIds),
+  'purchase a number, one payer': (contender) => purchase(contender, contender.buyerIds.slice(0, 1)),
+  'ingest of call detail records': async (contender) => {
+    const { server, place, masterId } = contender
+    const token = await signIn(server)
+    const file = join(place.dataDir, 'records.ndjson')
+    const first = contender.next
+    contender.next += recordsPerRound
+    await feed.run({ kind: 'write', file, accountId: masterId, first, count: recordsPerRound })
+    const spentBefore = await processorSecondsOf(server.pid)
+    const perSecond = await feed.run({ kind: 'send', file, port: server.port, token, count: recordsPerRound })
+    const after = await settled(server)
+    const took = recordsPerRound / perSecond + after.seconds
+    const microseconds = ((after.spent - spentBefore) / recordsPerRound) * 1e6
+    return { perSecond: recordsPerRound / took, microseconds }
+  },
+}
+
+const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number
+
+const compare = async (name: string, measure: Measure, contenders: readonly Contender[]) => {
+  const results = new Map<Contender, Result[]>(contenders.map((contender) => [contender, []]))
+  for (let round = 0; round < rounds; round += 1) {
+    // Whoever is first in one round is last in the next: a machine that gets slower favours nobody.
+    const order = round % 2 === 0 ? contenders : contenders.toReversed()
+    for (const contender of order) results.get(contender)?.push(await measure(contender))
+  }
+  const [ours] = contenders as [Contender]
+  const of = (contender: Contender) => results.get(contender) as Result[]
+  say(`  ${name} (load of the machine ${loadavg()[0]?.toFixed(1)})`)
+  for (const contender of contenders) {
+    const ratio = (value: (result: Result) => number) =>
+      median(of(ours).map((result, at) => value(result) / value(of(contender)[at] as Result))).toFixed(2)
+    const rates = of(contender).map(({ perSecond }) => Math.round(perSecond))
+    const cost = median(of(contender).map(({ microseconds }) => microseconds))
+    say(
+      `    ${contender.name}: ${median(rates)}/s of ${rates.join(', ')}; processor ${cost.toFixed(0)} us each` +
+        (contender === ours
+          ? ''
+          : `; ours to this: rate ${ratio((r) => r.perSecond)}, processor ${ratio((r) => r.microseconds)}`),
+    )
+  }
+}
+
+const checkouts = [resolve(import.meta.dirname, '..'), ...positionals.map((path) => resolve(path))]
+const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
+
+const runEngine = async (engine: string, databaseUrl: () => Promise<string | undefined>) => {
+  say(`${engine}, ${rounds} rounds of ${seconds} s`)
+  const contenders: Contender[] = []
+  for (const [at, checkout] of checkouts.entries()) {
+    const place = { dataDir: join(root, `${engine}-${at}`), databaseUrl: await databaseUrl() }
+    await mkdir(place.dataDir)
+    const { startServer } = (await import(
+      join(checkout, 'bench', 'server.ts')
+    )) as typeof import('./server.ts')
+    contenders.push(await settle(await startServer(place), place, at === 0 ? 'ours' : basename(checkout)))
+  }
+  for (const [name, measure] of Object.entries(measures))
+    if (name.includes(options.only)) await compare(name, measure, contenders)
+  for (const { server } of contenders) await server.stop()
+}
+
+try {
+  if (!options.engine || options.engine === 'sqlite') await runEngine('SQLite', async () => undefined)
+  if (!options.engine || options.engine === 'postgres') {
+    const postgres = await startPostgres({ durable: true })
+    try {
+      await runEngine('PostgreSQL', async () => (await createDatabase(postgres.url)).url)
+    } finally {
+      await postgres.stop()
+    }
+  }
+} finally {
+  await load.stop()
+  await feed.stop()
+  await rm(root, { recursive: true, force: true })
+}
+process.exit(0)
