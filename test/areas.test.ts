@@ -25,7 +25,9 @@ import { describeEngines, useWorld } from './support/world.ts'
 
 // settings.ts
 const postcardSettings = {
-  postcards: section({ longest: Type.Integer({ minimum: 1, default: 140, description: 'Letters' }) }),
+  postcards: section('Postcards', {
+    longest: Type.Integer({ minimum: 1, default: 140, description: 'Letters' }),
+  }),
 }
 
 type OwnedSettings = typeof postcardSettings

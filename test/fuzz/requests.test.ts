@@ -60,6 +60,7 @@ const tokenHeader = ({ token }: { token: string }) => ({ 'x-auth-token': token }
 
 /** Everybody anew, because a round may have deleted them or ended their sessions. */
 const gather = async (world: World): Promise<Caller[]> => {
+  await world.configure('crossbar.configs', { readable_documents: ['portal'] })
   await world.configure('crossbar', { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 })
   const reseller = await settle(world, world.master)
   await world.operator.put(`${reseller.account.path}/reseller`, {})
@@ -160,7 +161,7 @@ describeEngines('hostile requests', (engine) => {
     console.log(`seed ${seed}, answers on ${engine}: ${JSON.stringify(counted)}`)
     // The walk is worth something only if much of it reaches the inside.
     expect(statuses.get(200)).toBeGreaterThan(requestsOn[engine] / 50)
-    expect(statuses.get(201)).toBeGreaterThan(requestsOn[engine] / 200)
+    expect(statuses.get(201)).toBeGreaterThan(requestsOn[engine] / 500)
     expect(statuses.get(400)).toBeGreaterThan(requestsOn[engine] / 20)
   }, 180_000)
 

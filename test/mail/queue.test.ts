@@ -57,6 +57,7 @@ describeEngines('the mail queue', (engine) => {
     expect(rest).toEqual({
       notice: 'email_verification',
       recipient: 'ada@acme.test',
+      loggedBy: acme.id,
       created: expect.any(Number),
       goodUntil: expect.any(Number),
     })

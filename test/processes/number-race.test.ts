@@ -113,6 +113,6 @@ describeEngines('two processes that are asked for one number', (engine) => {
   })
 
   it('have logged no error', () => {
-    expect(servers.map((server) => server.errors())).toEqual(['', ''])
+    expect(servers.map((server) => server.faults())).toEqual([[], []])
   })
 })

@@ -140,6 +140,6 @@ describe.runIf(engines.includes('postgres'))('two processes on one PostgreSQL', 
   })
 
   it('have logged no error', () => {
-    expect(servers.map((server) => server.errors())).toEqual(['', ''])
+    expect(servers.map((server) => server.faults())).toEqual([[], []])
   })
 })

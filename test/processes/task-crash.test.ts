@@ -11,6 +11,8 @@ import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const rowCount = 100_000
 const kills = 10
+/** Behind this kill the task is stopped, and goes on in a new one. */
+const stopBehind = 5
 /** These rows fail: their numbers lack the plus. */
 const isBad = (number: string) => !number.startsWith('+')
 
@@ -21,7 +23,7 @@ const numbers = Array.from(
 const input = ['e164', ...numbers].join('\n')
 const badCount = numbers.filter(isBad).length
 
-describeEngines('a task of a hundred thousand rows, killed ten times over', (engine) => {
+describeEngines('a task of a hundred thousand rows, killed ten times over and stopped once', (engine) => {
   let place: Place
 
   beforeEach(async () => {
@@ -65,12 +67,15 @@ describeEngines('a task of a hundred thousand rows, killed ten times over', (eng
       headers: { 'content-type': 'text/csv' },
     })
     expect(made.status, made.text).toBe(201)
-    const path = `/v2/tasks/${made.body.metadata.id}`
+    let path = `/v2/tasks/${made.body.metadata.id}`
+    const first = path
+    /** Rows that the first task did. */
+    let doneBefore = 0
     expect((await session.admin.patch(path)).status).toBe(200)
     for (let round = 1; round <= kills; round += 1) {
       const before = await eventually(
         () => done(session, path),
-        (count) => count >= round * 5000,
+        (count) => doneBefore + count >= round * 5000,
       )
       await kill(server)
       expect(before).toBeLessThan(rowCount)
@@ -78,22 +83,32 @@ describeEngines('a task of a hundred thousand rows, killed ten times over', (eng
       server = await start()
       session = await openSession(server, session)
       expect(await done(session, path)).toBeGreaterThanOrEqual(before)
+      if (round !== stopBehind) continue
+      expect((await session.admin.patch(`${path}/stop`)).status).toBe(200)
+      doneBefore = await done(session, path)
+      const next = await session.admin.put(`${path}/continue`)
+      expect(next.status, next.text).toBe(201)
+      expect(next.body.metadata.total_count).toBe(rowCount - doneBefore)
+      path = `/v2/tasks/${next.body.metadata.id}`
+      expect((await session.admin.patch(path)).status).toBe(200)
     }
     const { metadata } = await eventually(
       async () => (await session.admin.get(path)).body,
       ({ metadata: { status } }) => status !== 'executing',
       120_000,
     )
-    expect(metadata).toMatchObject({
-      status: 'partial',
-      total_count: rowCount,
-      success_count: rowCount - badCount,
-      failure_count: badCount,
-    })
-    const output = (await session.admin.get(`${path}/output`)).text.split('\r\n')
-    expect(output[0]).toMatch(/^e164,.*,error$/)
-    expect(output.at(-1)).toBe('')
-    const told = output.slice(1, -1)
+    expect(metadata).toMatchObject({ status: 'partial', total_count: rowCount - doneBefore })
+    const before = (await session.admin.get(first)).body.metadata
+    expect(before).toMatchObject({ status: 'stopped', total_count: rowCount })
+    const sum = (name: string) => Number(before[name]) + Number(metadata[name])
+    expect([sum('success_count'), sum('failure_count')]).toEqual([rowCount - badCount, badCount])
+    const rowsOf = async (task: string) => {
+      const output = (await session.admin.get(`${task}/output`)).text.split('\r\n')
+      expect(output[0]).toMatch(/^e164,.*,error$/)
+      expect(output.at(-1)).toBe('')
+      return output.slice(1, -1)
+    }
+    const told = [...(await rowsOf(first)), ...(await rowsOf(path))]
     // Compared as texts: the difference of two long lists takes long to print.
     expect(told.map((line) => line.split(',', 1)[0]).join() === numbers.join()).toBe(true)
     expect(told.filter((line) => line.endsWith(',bad field(s) e164'))).toHaveLength(badCount)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { accessListProblems, decideAccess } from '../../src/areas/access-lists/rules.ts'
-import { AccessList } from '../../src/areas/access-lists/schema.ts'
+import { decideAccess } from '../../src/areas/access-lists/rules.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
+import { AccessList, accessListProblems } from '../../src/lib/access-list.ts'
 import { type Address, parseAddress, parseCidr } from '../../src/lib/cidr.ts'
 
 type Order = AccessList['order']

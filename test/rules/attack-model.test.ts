@@ -1,6 +1,15 @@
 // A harness that sees nothing would find nothing: what it calls a fault is shown here.
 import { describe, expect, it } from 'vitest'
-import { type Aim, findLeaks, judge, type Persona, planted, type Tenant } from '../../attack/model.ts'
+import {
+  type Aim,
+  findLeaks,
+  isWithin,
+  judge,
+  noteMove,
+  type Persona,
+  planted,
+  type Tenant,
+} from '../../attack/model.ts'
 import { answersIn, judgeRaw } from '../../attack/raw.ts'
 import type { Operation } from '../../attack/routes.ts'
 import { dechunk, shellBytes, type WireAnswer } from '../../attack/wire.ts'
@@ -104,6 +113,29 @@ describe('the model of an attack', () => {
     expect(faultsOf(ghost, aimAt(acme, 'anyone'))).toEqual([])
   })
 
+  it('follows accounts that the operator moves, and nobody else', () => {
+    const [place, moved] = [tenant(7, reseller), tenant(8, acme)]
+    const leaks = () =>
+      findLeaks(
+        persona(place, 'admin'),
+        new Map([...owners, [8, moved]]),
+        Buffer.from(planted(moved, 'priv')),
+      )
+    const request = { path: `/v2/accounts/${moved.id}/move`, body: Buffer.from(`{"to":"${place.id}"}`) }
+    expect(leaks()).toHaveLength(1)
+    noteMove(persona(acme, 'admin'), request, [moved, place])
+    noteMove(persona(master, 'user'), request, [moved, place])
+    noteMove(persona(master, 'admin'), { ...request, path: '/v2/accounts' }, [moved, place])
+    expect(leaks()).toHaveLength(1)
+    noteMove(persona(master, 'admin'), request, [moved, place])
+    expect(leaks()).toEqual([])
+    noteMove(persona(master, 'key'), { path: `/${place.id}/move`, body: Buffer.from(moved.id) }, [
+      moved,
+      place,
+    ])
+    expect(isWithin(moved, rival)).toBe(false)
+  })
+
   it('knows a 5xx that nobody named from one that was named or has its cause', () => {
     const faultsOf = (status: number, message: string, isStoreCut: boolean) =>
       judge(
@@ -138,14 +170,22 @@ describe('the model of an attack', () => {
     const last = 'HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
     const interim = 'HTTP/1.1 100 Continue\r\n\r\n'
     const chunked = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'
-    const judged = (text: string, mostAnswers = 1) =>
-      judgeRaw({ title: 'a', bytes: Buffer.alloc(0), mostAnswers, isWhole: true }, Buffer.from(text), false)
+    const judged = (text: string, mostAnswers = 1, isStoreCut = false) =>
+      judgeRaw(
+        { title: 'a', bytes: Buffer.alloc(0), mostAnswers, isWhole: true },
+        Buffer.from(text),
+        isStoreCut,
+      )
     expect(judged(interim + one)).toEqual([])
     expect(judged(chunked + one, 2)).toEqual([])
     expect(judged(one + one)).toEqual(['2 answers: smuggled'])
     expect(judged(last + one, 2)).toEqual(['an answer behind Connection: close'])
     expect(judged(one.replace('200', '500'))).toEqual(['500'])
     expect(judged(`${one}rubbish`, 2)).toEqual(['bytes that are no answer'])
+    const cut = one.replace('200 OK', '503 Service Unavailable')
+    expect(judged(cut, 0, true)).toEqual([])
+    expect(judged(one, 0, true)).toEqual(['1 answers: smuggled'])
+    expect(judged(cut + one, 0, true)).toEqual(['2 answers: smuggled'])
     expect(answersIn(Buffer.from(one + last))?.map(({ status }) => status)).toEqual([200, 400])
   })
 

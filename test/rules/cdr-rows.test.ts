@@ -5,7 +5,6 @@ import { documentOf, rowTextOf } from '../../src/areas/cdrs/rules.ts'
 import { columnsFor } from '../../src/areas/cdrs/sheet/columns.ts'
 
 const view = { utcOffset: 0, forReseller: true, omitsEmpty: false }
-const sessionDescriptions = ['local_sdp', 'remote_sdp']
 const columns: readonly string[] = columnsFor(true)
 
 const legWith = (rest: object | undefined): CdrRow => ({
@@ -35,15 +34,13 @@ const values = fc.letrec((tie) => ({
   object: fc.dictionary(names, tie('value'), { maxKeys: 4 }),
 })).object as fc.Arbitrary<Record<string, unknown>>
 
-test('a row has every field of the document but private ones, session descriptions and those that are columns', () => {
+test('a row has every field of the document but private ones and those that are columns', () => {
   fc.assert(
     fc.property(values, fc.option(values), (others, vars) => {
       const { custom_channel_vars: _, ...top } = others
       const leg = legWith(vars === null ? top : { ...top, custom_channel_vars: vars })
       const row = JSON.parse(rowTextOf(leg, view)) as Record<string, unknown>
-      const shown = Object.entries(documentOf(leg)).filter(
-        ([name]) => !columns.includes(name) && !sessionDescriptions.includes(name),
-      )
+      const shown = Object.entries(documentOf(leg)).filter(([name]) => !columns.includes(name))
       const beside = Object.entries(row).filter(([name]) => !columns.includes(name))
       expect(Object.fromEntries(beside)).toEqual(Object.fromEntries(shown))
       expect(Object.keys(row)).toEqual(expect.arrayContaining([...columns]))

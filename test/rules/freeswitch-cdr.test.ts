@@ -210,15 +210,15 @@ describe('the record of a leg', () => {
 
   it('belongs to the leg that originated it, unless it names its interaction', () => {
     const joinsOf = (variables: Json) => switchLegOf({ variables }).joins
-    expect(joinsOf({ uuid: 'b', originating_leg_uuid: 'a' })).toEqual({ callId: 'a' })
-    expect(joinsOf({ uuid: 'a' })).toEqual({ callId: 'a' })
+    expect(joinsOf({ uuid: 'b', originating_leg_uuid: 'a' })).toEqual({ callId: 'a', transferred: [] })
+    expect(joinsOf({ uuid: 'a' })).toEqual({ callId: 'a', transferred: [] })
     expect(joinsOf({ uuid: 'a', 'ecallmgr_Call-Interaction-ID': '63934819200-8d3f1a2b' })).toBeUndefined()
     const profiles = { originator_caller_profiles: [{ uuid: 'root', caller_id_number: '7' }] }
     const leg = switchLegOf({
       variables: { uuid: 'b' },
       callflow: [{ caller_profile: { originator: profiles } }],
     })
-    expect(leg.joins).toEqual({ callId: 'root' })
+    expect(leg.joins).toEqual({ callId: 'root', transferred: [] })
     expect(leg.record).toMatchObject({
       other_leg_call_id: 'root',
       other_leg_direction: 'inbound',

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { splitObject } from '../../src/areas/cdrs/json-text.ts'
 
-const parsed = (members: string) => JSON.parse(`{${members}}`)
+const membersOf = (object: object) => JSON.stringify(object).slice(1, -1)
 const name = 'vars'
 
 const texts = fc.oneof(fc.string(), fc.constantFrom('"vars":{', '\\', '\\"', '}', '{', ']', ',"vars":{}'))
@@ -13,18 +13,14 @@ const values = fc.letrec((tie) => ({
 })).object as fc.Arbitrary<Record<string, unknown>>
 
 test('the members below a name and all others make up the object again, whatever they hold', () => {
-  // The runtime itself takes a key of one escaped character for another such key that it has just seen there:
-  // after JSON.parse('{"\\\\":1}') it reads '{"\\"":1}' the same.
-  const isMisread = (object: object) => /__proto__|"\\.":/.test(JSON.stringify(object))
   fc.assert(
     fc.property(values, values, fc.nat(4), (others, inner, place) => {
-      fc.pre(!isMisread(others) && !isMisread(inner))
       const entries = Object.entries(others).filter(([key]) => key !== name)
       entries.splice(place, 0, [name, inner])
       const split = splitObject(JSON.stringify(Object.fromEntries(entries)), name)
       const { [name]: _, ...rest } = Object.fromEntries(entries)
-      expect(parsed(split?.inner ?? '')).toEqual(inner)
-      expect(parsed(split?.others ?? '')).toEqual(rest)
+      // As texts: the runtime's own parser mistakes keys that hold escaped characters for each other.
+      expect(split).toEqual({ inner: membersOf(inner), others: membersOf(rest) })
     }),
     { numRuns: 2000 },
   )

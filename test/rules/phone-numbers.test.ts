@@ -80,10 +80,10 @@ describe('the states of a number', () => {
     )
   })
 
-  it('can be given up where it is somebody’s, and anywhere when it is local', () => {
+  it('can be given up where it is somebody’s, and where else it is local and not free', () => {
     const releasable = ['in_service', 'port_in', 'released', 'reserved']
     expect(numberStates.filter((state) => isReleasable(state, 'knm_other'))).toEqual(releasable)
-    expect(numberStates.filter((state) => isReleasable(state, 'knm_local'))).toEqual(numberStates)
+    expect(numberStates.filter((state) => !isReleasable(state, 'knm_local'))).toEqual(['available'])
   })
 })
 
@@ -132,7 +132,7 @@ describe('a released number', () => {
       accountId: 'b',
       history: ['b', 'a'],
     })
-    expect(releaseOf('knm_local', [], settings)).toEqual({ outcome: 'removed' })
+    expect(releaseOf('knm_local', [], settings)).toEqual({ outcome: 'freed', state: 'available' })
     expect(releaseOf('knm_mdn', [], settings)).toEqual({ outcome: 'removed' })
     expect(releaseOf('knm_other', [], settings)).toEqual({ outcome: 'freed', state: 'available' })
     expect(releaseOf('knm_other', [], { ...settings, shouldAge: true })).toEqual({

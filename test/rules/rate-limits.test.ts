@@ -8,8 +8,13 @@ import {
   systemLimitsOf,
   unknownRealmLimits,
 } from '../../src/areas/rate-limits/rules.ts'
-import { AccountRateLimits, DeviceRateLimits } from '../../src/areas/rate-limits/schema.ts'
 import { createValidation } from '../../src/http/judge/validation.ts'
+import {
+  AccountRateLimits,
+  accountLimitProblems,
+  DeviceRateLimits,
+  deviceLimitProblems,
+} from '../../src/lib/packet-limits.ts'
 
 const system = standardSystemLimits
 const totals = (perMinute: number, perSecond = perMinute): DeviceRateLimits => ({
@@ -32,9 +37,18 @@ describe('accountLimits', () => {
     expect(of(undefined, [undefined])).toEqual(system.account)
   })
 
-  it('take from the account what it says, the rest from the system and nothing from ancestors', () => {
-    expect(of(document(totals(7, 3)), [document(totals(9))])).toEqual(
-      adjusted(system.account, { total_packets: 7 }, { total_packets: 3 }),
+  it('take from the account what it says, the rest from the level above that says it', () => {
+    const above = document({
+      per_minute: { total_packets: 9, invites: 4 },
+      per_second: { total_packets: 9, invites: 2 },
+    })
+    const top = document({ per_minute: { registrations: 8 }, per_second: { registrations: 6 } })
+    expect(of(document(totals(7, 3)), [above, undefined, top])).toEqual({
+      per_minute: { total_packets: 7, invites: 4, registrations: 8 },
+      per_second: { total_packets: 3, invites: 2, registrations: 6 },
+    })
+    expect(of({ account: { per_minute: { invites: 1 } } }, [{}])).toEqual(
+      adjusted(system.account, { invites: 1 }, {}),
     )
     expect(of(document(totals(0))).per_minute.total_packets).toBe(0)
   })
@@ -118,14 +132,18 @@ describe('the shape of the documents', () => {
       ([path, rules]) => `${path} ${Object.keys(rules)}`,
     )
 
-  it('needs both sections, both periods and total_packets', () => {
-    expect(broken(AccountRateLimits, { account: totals(1) })).toEqual(['device required'])
-    expect(broken(DeviceRateLimits, { per_minute: {} }).sort()).toEqual([
-      'per_minute.total_packets required',
-      'per_second required',
+  it('may leave out everything', () => {
+    expect(broken(AccountRateLimits, {})).toEqual([])
+    expect(broken(AccountRateLimits, { device: { per_minute: {} } })).toEqual([])
+    expect(broken(DeviceRateLimits, {})).toEqual([])
+    expect(broken(DeviceRateLimits, { per_second: { invites: 1 } })).toEqual([])
+  })
+
+  it('may not have what only the other kind has', () => {
+    expect(Object.keys(accountLimitProblems({ per_minute: {}, device: {} }, 'at.'))).toEqual([
+      'at.per_minute',
     ])
-    expect(broken(AccountRateLimits, document(totals(1)))).toEqual([])
-    expect(broken(DeviceRateLimits, totals(1))).toEqual([])
+    expect(Object.keys(deviceLimitProblems({ per_minute: {}, device: {} }))).toEqual(['device'])
   })
 
   it('counts in whole numbers from zero, and knows three counters', () => {

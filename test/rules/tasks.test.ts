@@ -64,12 +64,14 @@ describe('the status that a task ends with', () => {
 
 describe('the time left', () => {
   it.each([
-    [{ total: 100, done: 50, workedMs: 10_000 }, 10],
-    [{ total: 100, done: 99, workedMs: 1000 }, 1],
-    [{ total: 100, done: 100, workedMs: 1000 }, 0],
-    [{ total: 100, done: 0, workedMs: 1000 }, undefined],
-    [{ total: 100, done: 5, workedMs: 0 }, undefined],
-    [{ total: undefined, done: 5, workedMs: 1000 }, undefined],
+    [{ total: 100, done: 50, workedMs: 10_000, pauseMs: 0 }, 10],
+    [{ total: 100, done: 99, workedMs: 1000, pauseMs: 0 }, 1],
+    [{ total: 100, done: 100, workedMs: 1000, pauseMs: 500 }, 0],
+    [{ total: 100, done: 0, workedMs: 1000, pauseMs: 500 }, undefined],
+    [{ total: 100, done: 5, workedMs: 0, pauseMs: 0 }, undefined],
+    [{ total: undefined, done: 5, workedMs: 1000, pauseMs: 500 }, undefined],
+    [{ total: 100, done: 50, workedMs: 10_000, pauseMs: 500 }, 35],
+    [{ total: 100, done: 90, workedMs: 0, pauseMs: 500 }, 5],
   ])('of %o is %s', (progress, seconds) => {
     expect(secondsLeft(progress)).toBe(seconds)
   })
@@ -137,8 +139,22 @@ describe('the columns of an input', () => {
     [
       onRows,
       ['name', 'opaque.', 'Size'],
-      { missing_mandatory_fields: ['size'], unknown_fields: ['opaque.', 'Size'] },
+      {
+        missing_mandatory_fields: ['size'],
+        unknown_fields: ['opaque.', 'Size'],
+        message: 'Column names are in lower case and without spaces: size, not Size',
+      },
     ],
+    [
+      onRows,
+      ['name;size'],
+      {
+        missing_mandatory_fields: ['name', 'size'],
+        unknown_fields: ['name;size'],
+        message: 'Cells have to be separated by commas',
+      },
+    ],
+    [onRows, ['name', 'size', 'a;b'], { unknown_fields: ['a;b'] }],
     [onRows, undefined, { missing_mandatory_fields: ['name', 'size'], expected_content: 'text/csv' }],
     [listing, undefined, {}],
     [listing, ['name'], { expected_content: 'none' }],

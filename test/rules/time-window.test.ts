@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Cursor, PageRequest } from '../../src/http/answer/listing.ts'
-import { timeListing, timeWindow } from '../../src/http/answer/time-window.ts'
+import { openTimeWindow, timeListing, timeWindow } from '../../src/http/answer/time-window.ts'
 import { Failure } from '../../src/lib/failure.ts'
 import { monthOf, timeKey } from '../../src/lib/time-key.ts'
 
@@ -33,6 +33,33 @@ describe('a window of time', () => {
     ])
     expect(rulesBrokenBy('created_from=2&created_to=1')).toEqual([['created_from', ['date_range']]])
     expect(rulesBrokenBy('created_from=0')).toEqual([['created_from', ['date_range']]])
+  })
+
+  it('may be of any width where nothing is longest, and is the usual one unless told', () => {
+    const open = (query: string) => openTimeWindow(new URLSearchParams(query), 100 * day, maximum)
+    expect(open('created_from=0')).toEqual({ from: 0, to: 100 * day })
+    expect(open(`created_to=${50 * day}`)).toEqual({ from: 50 * day - maximum, to: 50 * day })
+    expect(() => open('created_from=2&created_to=1')).toThrow()
+  })
+
+  it('is refused in terms of what was sent', () => {
+    const told = (query: string) => {
+      try {
+        return windowOf(query)
+      } catch (error) {
+        return (error as Failure<'validation_error'>).details.problems.created_from?.date_range?.message
+      }
+    }
+    expect(told(`created_from=${101 * day}`)).toBe(
+      `created_from ${101 * day} is later than now, ${100 * day}`,
+    )
+    expect(told('created_from=1')).toBe(
+      `created_from is more than ${maximum} seconds ago: send a created_to, too, at most so much later`,
+    )
+    expect(told('created_from=2&created_to=1')).toBe('created_from 2 is later than created_to 1')
+    expect(told(`created_from=0&created_to=${maximum + 1}`)).toBe(
+      `created_from and created_to are more than ${maximum} seconds apart`,
+    )
   })
 
   it('wants whole numbers', () => {

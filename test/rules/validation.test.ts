@@ -196,7 +196,11 @@ describe('each rule of the table', () => {
       { x: { a: true, b: 1 } },
       {
         'x.b': {
-          additionalProperties: { message: 'Only properties that the schema defines are allowed', value: 1 },
+          additionalProperties: {
+            message: 'Only properties that the schema defines are allowed',
+            target: ['a'],
+            value: 1,
+          },
         },
       },
     ],
@@ -226,7 +230,15 @@ describe('each rule of the table', () => {
       'any_schemas_not_valid',
       open({ x: either([flag(), integer()]) }),
       { x: 'a' },
-      combined('any_schemas_not_valid', 'a'),
+      {
+        x: {
+          any_schemas_not_valid: {
+            message: 'failed to validate',
+            target: ['boolean', 'integer'],
+            value: 'a',
+          },
+        },
+      },
     ],
     [
       'not_one_schema_valid',

@@ -220,7 +220,9 @@ it('a lost race is repeated a few times only, other failures never', async () =>
     kind: 'datastore_conflict',
   })
   expect(calls).toBe(5)
-  await expect(retrying(async () => failing(() => failure('forbidden', {}))())).rejects.toMatchObject({
+  await expect(
+    retrying(async () => failing(() => failure('forbidden', { cause: 'a test' }))()),
+  ).rejects.toMatchObject({
     kind: 'forbidden',
   })
   expect(calls).toBe(6)

@@ -1,10 +1,13 @@
 // What one process at a time may work on (jobs/leases.ts), and what is done again and again (jobs/rounds.ts).
-import { hostname } from 'node:os'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { thisProcess } from '../../src/jobs/holder.ts'
 import { createLeases } from '../../src/jobs/leases.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { createLeaseRows } from '../../src/storage/leases.ts'
+import { createLeaseRows, type Holder } from '../../src/storage/leases.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/clock.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
@@ -75,15 +78,17 @@ describeEngines('a lease', (engine) => {
     await fresh?.release()
   })
 
+  const heldBy = (name: string, holder: Holder) => {
+    const row = { token: 'old', holder, expiresAt: clock.now() + 10_000 }
+    return createLeaseRows(world.store).put(name, row, undefined, () => new Error('unexpected') as never)
+  }
+
+  // No process has this number: Linux ends at 4,194,304.
+  const gone: Holder = { ...thisProcess, pid: 4_999_999, process: 'gone' }
+
   it('is free at once when its process died on this machine', async () => {
-    // No process has this number: Linux ends at 4,194,304.
-    const dead = { host: hostname(), pid: 4_999_999, process: 'gone' }
-    const elsewhere = { ...dead, host: 'elsewhere.test' }
-    const rows = createLeaseRows(world.store)
-    const row = { token: 'old', expiresAt: clock.now() + 10_000 }
-    const never = () => new Error('unexpected') as never
-    await rows.put('weeding', { ...row, holder: dead }, undefined, never)
-    await rows.put('watering', { ...row, holder: elsewhere }, undefined, never)
+    await heldBy('weeding', gone)
+    await heldBy('watering', { host: 'elsewhere.test', pid: gone.pid, process: 'gone' })
     const lease = await world.one.take('weeding')
     expect(lease).toBeDefined()
     expect(await world.one.take('watering')).toBeUndefined()
@@ -92,6 +97,59 @@ describeEngines('a lease', (engine) => {
     expect(late).toBeDefined()
     await lease?.release()
     await late?.release()
+  })
+
+  const onLinux = it.runIf(process.platform === 'linux')
+  const { birth } = thisProcess
+
+  onLinux('is not taken from who has another boot or PID namespace, whatever the host name', async () => {
+    if (!birth) throw new Error('this process knows nothing of its birth')
+    const elsewhere: [string, Holder][] = [
+      ['another boot', { ...gone, birth: { ...birth, boot: 'another' } }],
+      ['another namespace', { ...gone, birth: { ...birth, namespace: 'pid:[1]' } }],
+      ['an older version', { host: gone.host, pid: gone.pid, process: 'gone' }],
+    ]
+    for (const [name, holder] of elsewhere) {
+      await heldBy(name, holder)
+      expect(await world.one.take(name), name).toBeUndefined()
+    }
+  })
+
+  onLinux('is free at once when its number belongs to another process now', async () => {
+    if (!birth) throw new Error('this process knows nothing of its birth')
+    await heldBy('pruning', { ...thisProcess, process: 'earlier', birth: { ...birth, started: '1' } })
+    const lease = await world.one.take('pruning')
+    expect(lease).toBeDefined()
+    await lease?.release()
+    await heldBy('picking', { ...thisProcess, process: 'beside' })
+    expect(await world.one.take('picking')).toBeUndefined()
+  })
+
+  onLinux('is free at once when its process was killed and nobody has asked how it ended', async () => {
+    if (!birth) throw new Error('this process knows nothing of its birth')
+    // The shell becomes a sleeper that never asks after the child it had.
+    const parent = spawn('sh', ['-c', 'sleep 1000 & echo $!; exec sleep 1000'])
+    const [output] = await once(parent.stdout, 'data')
+    const pid = Number(String(output))
+    const fieldsOf = () => {
+      const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+      return text.slice(text.lastIndexOf(')') + 2).split(' ')
+    }
+    const holder = {
+      ...thisProcess,
+      pid,
+      process: 'killed',
+      birth: { ...birth, started: String(fieldsOf()[19]) },
+    }
+    await heldBy('digging', holder)
+    expect(await world.one.take('digging')).toBeUndefined()
+    process.kill(pid, 'SIGKILL')
+    await eventually(fieldsOf, ([state]) => state === 'Z')
+    const lease = await world.one.take('digging')
+    expect(lease).toBeDefined()
+    await lease?.release()
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
   })
 
   it('lets a round be done once in its time by all processes together', async () => {

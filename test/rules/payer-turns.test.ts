@@ -1,0 +1,95 @@
+// Who prices the same accounts does so one after the other, and who waits for the same ones goes together.
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createPayerTurns, type Outcome } from '../../src/areas/services/payer-turns.ts'
+
+const done = (works: readonly unknown[]): Outcome[] => works.map(() => 'done')
+
+/** Turns whose runs end when they are told to. */
+const heldTurns = () => {
+  const runs: { ids: readonly string[]; works: readonly string[]; end(outcomes?: Outcome[]): void }[] = []
+  const take = createPayerTurns<string>((ids, works) => {
+    const { promise, resolve } = Promise.withResolvers<Outcome[]>()
+    runs.push({ ids, works, end: (outcomes = done(works)) => resolve(outcomes) })
+    return promise
+  })
+  return { runs, take }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+it('begins at once, and lets those who come meanwhile go together in the order of coming', async () => {
+  const { runs, take } = heldTurns()
+  const first = take(['a'], 'one')
+  await settled()
+  const others = ['two', 'three', 'four'].map((work) => take(['a'], work))
+  await settled()
+  expect(runs.map(({ works }) => works)).toEqual([['one']])
+  runs[0]?.end()
+  await first
+  await settled()
+  expect(runs.map(({ works }) => works)).toEqual([['one'], ['two', 'three', 'four']])
+  runs[1]?.end()
+  await Promise.all(others)
+})
+
+it('tells each how its own work ended', async () => {
+  const { runs, take } = heldTurns()
+  const first = take(['a'], 'one')
+  await settled()
+  const refused = expect(take(['a'], 'two')).rejects.toThrow('no')
+  const agreed = take(['a'], 'three')
+  runs[0]?.end()
+  await first
+  await settled()
+  runs[1]?.end([{ error: new Error('no') }, 'done'])
+  await Promise.all([refused, agreed])
+})
+
+it('tells all of them of what ended their run, and goes on with the next', async () => {
+  let runs = 0
+  const take = createPayerTurns<string>(async (_, works) => {
+    runs += 1
+    if (runs === 1) throw new Error('lost')
+    return done(works)
+  })
+  await expect(take(['a'], 'one')).rejects.toThrow('lost')
+  await take(['a'], 'two')
+})
+
+it('takes no more than 32 together', async () => {
+  const { runs, take } = heldTurns()
+  const all = [take(['a'], 'first')]
+  await settled()
+  for (let at = 0; at < 70; at += 1) all.push(take(['a'], `${at}`))
+  for (let at = 0; at < 4; at += 1) {
+    await settled()
+    runs[at]?.end()
+    await settled()
+  }
+  await Promise.all(all)
+  expect(runs.map(({ works }) => works.length)).toEqual([1, 32, 32, 6])
+})
+
+it('never runs two at once that have an account in common, and forgets nobody', async () => {
+  const idSets = fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd'), { minLength: 1 })
+  await fc.assert(
+    fc.asyncProperty(fc.array(idSets, { maxLength: 60 }), async (wishes) => {
+      const held = new Set<string>()
+      const seen: number[] = []
+      const take = createPayerTurns<number>(async (ids, works) => {
+        for (const id of ids) {
+          expect(held.has(id)).toBe(false)
+          held.add(id)
+        }
+        await settled()
+        for (const id of ids) held.delete(id)
+        seen.push(...works)
+        return done(works)
+      })
+      await Promise.all(wishes.map((ids, at) => take(ids, at)))
+      expect(seen.sort((a, b) => a - b)).toEqual(wishes.map((_, at) => at))
+    }),
+    { numRuns: 50 },
+  )
+})
