@@ -189,6 +189,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
       const bookings = moving.map((posting) => postedBy(account, posting))
       const floor = await floorFor(set.author, account, amount)
       const restraint = { tooLarge: tooLarge(consentFields), ...(floor ? { floor } : {}) }
+      await rows.learnMonth(account.id, clock.now())
       for (const id of rows.bookMany(set, account.id, bookings, clock.now(), restraint))
         set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
     },

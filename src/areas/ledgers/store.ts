@@ -1,4 +1,5 @@
 import { type Failure, failure } from '../../lib/failure.ts'
+import { forgetOldest } from '../../lib/forget-oldest.ts'
 import { gregorianOfUnix } from '../../lib/gregorian.ts'
 import { mostUnits } from '../../lib/money.ts'
 import { timedPlace } from '../../lib/time-key.ts'
@@ -165,9 +166,17 @@ const totalOf = (bookings: readonly Booking[]) => bookings.reduce((sum, { amount
 
 const bookedAlready = () => failure('booked_already', {})
 
+const mostBooksKnown = 20_000
+
 export const createLedgerStore = ({ all, scan, words }: Store) => {
+  /** The month that books are known to be open for. Balances are never removed, and their months never go back. */
+  const known = new Map<string, number>()
+
+  const isOpen = (accountId: string, month: number) => (known.get(accountId) ?? 0) >= month
+
   /** Opens the account's book for a month: what it had before is carried over, once. */
   const openMonth = (set: ChangeSet, accountId: string, month: number, at: number) => {
+    if (isOpen(accountId, month)) return
     const id = rolloverId(month)
     const details: EntryDetails = { description: `Balance of ${monthBefore(month)}` }
     set
@@ -299,6 +308,15 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
 
   return {
     openMonth,
+
+    /** Looks whether the account's book is open at a time in Unix milliseconds: bookings then leave six statements out. */
+    async learnMonth(accountId: string, at: number) {
+      if (isOpen(accountId, monthNumber(at))) return
+      const [row] = await all('SELECT month FROM ledger_balances WHERE account_id = $1', [accountId])
+      if (!row) return
+      known.set(accountId, row.month as number)
+      forgetOldest(known, mostBooksKnown)
+    },
 
     /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
     book(set: ChangeSet, accountId: string, booking: Booking, at: number, restraint?: Restraint): string {
