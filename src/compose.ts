@@ -6,12 +6,16 @@ import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
 import { createDeriver } from './auth/deriving/deriver.ts'
+import { accountKind } from './auth/identity.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
 import { createKeyring, markOf } from './auth/keyring.ts'
 import { createTokens } from './auth/tokens.ts'
 import type { Config } from './config/config.ts'
 import { createDns } from './dns/dns.ts'
-import { type FirstAdmin, isPasswordIgnored, makeMaster, startAuthor } from './first-start.ts'
+import { createFeed, type Feed } from './events/feed.ts'
+import { createRefusals } from './events/refusals.ts'
+import { createSequencer } from './events/sequencer.ts'
+import { type FirstAdmin, isPasswordIgnored, makeMaster, masterClaim, startAuthor } from './first-start.ts'
 import type { Frame, Life } from './http/exchange.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
@@ -26,6 +30,7 @@ import { createPlaces, type Places } from './http/wire/places.ts'
 import { createPlainServer, drain, listen } from './http/wire/server.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
 import { inspectTls, type TlsSettings } from './http/wire/tls-files.ts'
+import { createUpgrades } from './http/wire/upgrades.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
 import { createQueue } from './jobs/queue.ts'
@@ -61,6 +66,7 @@ export interface RunningServer {
   areas: Areas
   routes: readonly Route[]
   store: Store
+  feed: Feed
   rounds: Rounds
   /** From now on `/readyz` is red and every answer ends its connection, so that clients go elsewhere. */
   retire(): void
@@ -79,6 +85,19 @@ type List = readonly [...typeof everything, ...Area[]]
 interface Parts {
   list?: List
   db?: Database
+}
+
+/** What belongs to nobody is the master account's: settings, rates, keys. */
+const locateAccounts = (store: Store) => {
+  let masterId: string | undefined
+  store.locate(async (accountId) => {
+    if (accountId === systemScope) {
+      masterId ??= (await store.records.claimant(masterClaim))?.accountId
+      return masterId === undefined ? undefined : { accountId: masterId, tree: [] }
+    }
+    const account = await store.records.find(accountId, accountKind, accountId)
+    return account && { accountId, tree: account.hidden.tree }
+  })
 }
 
 /** Lets servers on other machines join the store. */
@@ -144,6 +163,7 @@ const putTogether = async (
 ): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
   const store = createStore(db, clock)
+  locateAccounts(store)
   const node = `crosspoint@${hostname()}`
   const declared = declarationsOf(list)
   const settings = createSettings(store.records, node, declared.settings)
@@ -160,6 +180,9 @@ const putTogether = async (
   const leases = createLeases(store, clock, log)
   const rounds = createRounds({ leases, store, clock, log })
   const queue = createQueue({ store, log })
+  const feed = createFeed({ store, db, log })
+  const sequencer = db.placesAppends ? undefined : createSequencer({ store, db, leases, log })
+  const refusals = createRefusals({ store, afterwards })
   const mail = createMail({
     store,
     notices: createNotices(declared.notices),
@@ -184,6 +207,8 @@ const putTogether = async (
     leases,
     rounds,
     queue,
+    feed,
+    refusals,
     log,
     mediaSwitch: noMediaSwitch,
   })
@@ -197,11 +222,13 @@ const putTogether = async (
   await handOutKey(db, store, serverKey, log)
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
-  const life: Life = { isEnding: false }
+  const life: Life = { isEnding: false, live: new Set() }
   const places = createPlaces({ settings, clock, log })
+  const upgrades = createUpgrades(assembled.upgrades)
   const frame: Frame = {
     life,
     places,
+    upgrades,
     failures: declared.failures,
     router: createRouter(routes),
     pages: pagesOf({
@@ -223,10 +250,12 @@ const putTogether = async (
     noteKeyUse: areas.apiKeys.noteUse,
     isUnrestricted: areas.tokenRestrictions.isUnrestricted,
     resellerOf: areas.accounts.resellerOf,
+    departedAccount: areas.audit.departed,
     settleServices: areas.services.settle,
     throttle: createThrottle(settings, clock),
     turns: createReadTurns(),
     inFlight: createInFlight(),
+    refusals,
     idempotency,
     settings,
     store,
@@ -270,17 +299,20 @@ const putTogether = async (
     areas,
     routes,
     store,
+    feed,
     rounds,
     retire() {
       life.isEnding = true
     },
     async stop() {
       life.isEnding = true
-      await Promise.all([drain(server), tls.stop()])
+      for (const end of life.live) end()
+      await Promise.all([drain(server), tls.stop(), upgrades.stop()])
       await idempotency.stop()
       await rounds.stop()
       await assembled.stop()
       await afterwards.settle()
+      await sequencer?.stop()
       await leases.stop()
       await deriver.stop()
       post.close()

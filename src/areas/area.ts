@@ -3,8 +3,11 @@ import type { Deriver } from '../auth/deriving/deriver.ts'
 import type { Keyring } from '../auth/keyring.ts'
 import type { Tokens } from '../auth/tokens.ts'
 import type { Dns } from '../dns/dns.ts'
+import type { Feed } from '../events/feed.ts'
+import type { Refusals } from '../events/refusals.ts'
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/wire/posted-page.ts'
+import type { Upgrade } from '../http/wire/upgrade.ts'
 import type { Afterwards } from '../jobs/afterwards.ts'
 import type { Leases } from '../jobs/leases.ts'
 import type { ErrandKind, Queue } from '../jobs/queue.ts'
@@ -66,6 +69,8 @@ export interface AreaTools {
   leases: Leases
   rounds: Rounds
   queue: Queue
+  feed: Feed
+  refusals: Refusals
   log: Log
 }
 
@@ -84,8 +89,12 @@ export interface Collected {
 /** What an area adds to the server beside what it offers to other areas. */
 export interface Contributions extends Partial<Collected> {
   routes?: readonly Route[]
+  /** Routes that follow from those of all areas. */
+  derives?(routes: readonly Route[]): readonly Route[]
   /** What machines post to, beside the API. */
   posted?: readonly PostedPage[]
+  /** What clients that switch to WebSocket are served. */
+  upgrades?: readonly Upgrade[]
   /** What it does by itself, now and then. */
   rounds?: readonly Round[]
   /** How its errands are carried out. */

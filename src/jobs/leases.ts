@@ -25,6 +25,8 @@ export interface Lease {
 export interface Leases {
   /** Undefined while another process, or another part of this one, holds it. */
   take(name: string): Promise<Lease | undefined>
+  /** Whether a process that lives holds it, as far as this one can see. */
+  isHeld(name: string): Promise<boolean>
   /** Releases everything. */
   stop(): Promise<void>
 }
@@ -95,9 +97,14 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
         throw error
       }
     },
+    async isHeld(name) {
+      const row = await rows.find(name)
+      return row !== undefined && !isFree(row)
+    },
     async stop() {
       clearInterval(heartbeat)
-      await Promise.all([...held.values()].map(({ lease }) => lease.release()))
+      // One that cannot be released lapses: the store is away.
+      await Promise.all([...held.values()].map(({ lease }) => lease.release().catch(() => undefined)))
     },
   }
 }

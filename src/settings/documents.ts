@@ -289,9 +289,28 @@ const auth = section('Signing in: tokens, what is kept of attempts, locks, guess
 const keptDays = (fallback: number, description: string) =>
   Type.Integer({ minimum: 0, maximum: 36_500, default: fallback, description })
 
-const events = section('How long the change feed and the audit log are kept', {
+const events = section('How long events and audit are kept, and who is told', {
   events_retention_days: keptDays(31, 'How long events are kept; 0: for ever'),
   audit_retention_days: keptDays(0, 'How long audit entries are kept; 0: for ever'),
+  amqp: Type.Object(
+    {
+      url: Type.Optional(
+        Type.String({
+          pattern: '^amqps?://',
+          maxLength: 2048,
+          ...secret,
+          description:
+            'An AMQP 0-9-1 broker to which every event is published; absent: to none. It may be in a private network',
+        }),
+      ),
+      exchange: Type.String({
+        pattern: '^(?!amq\\.)[\\w.:-]{1,255}$',
+        default: 'crosspoint',
+        description: 'The topic exchange that events go to; it is made, durable, where it is not there',
+      }),
+    },
+    { default: {}, description: 'A message bus' },
+  ),
 })
 
 const bucketKeys = {

@@ -1,13 +1,17 @@
+import { contentDigest } from '../lib/chain.ts'
 import type { Clock } from '../lib/clock.ts'
 import { differencesBetween } from '../lib/differences.ts'
 import { type Failure, failure } from '../lib/failure.ts'
+import type { HappeningType } from '../lib/happening-types.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
+import { actorOf } from './actor.ts'
+import { auditLog, happened } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
 import { type Errand, errandStatement, workKey } from './errand.ts'
 import { type KeyClaim, markCommitted } from './idempotency.ts'
 import type { Signal } from './signal.ts'
-import { integer, optional, table, text } from './table.ts'
+import { integer, table, text } from './table.ts'
 
 /** Who stands behind a write, as the audit entry tells it. */
 export interface Author {
@@ -18,6 +22,8 @@ export interface Author {
   authMethod?: string
   /** The named API key, where one was used. */
   authKeyId?: string
+  /** The task that does it for whoever started it. */
+  taskId?: string
   /** Set while somebody acts as another user. */
   originalAuthAccountId?: string
   originalAuthUserId?: string
@@ -43,6 +49,10 @@ export interface Change {
   kind: string
   id: string
   action: 'created' | 'edited' | 'deleted'
+  /** What subscribers know it by, where that is not `<kind>.<action>`: `number.state_changed`. */
+  event?: HappeningType
+  /** Who stood above the account, top first, where it is gone and cannot be asked. */
+  tree?: readonly string[]
   /** What people call the record, where that is not its id. */
   name?: string | undefined
   /**
@@ -51,6 +61,20 @@ export interface Change {
    */
   before?: string
   after?: string
+}
+
+/** Something that subscribers hear of, and that is no change of a record. */
+export interface Happening {
+  accountId: string
+  /** `balance.low` */
+  type: HappeningType
+  /** What it is about. */
+  kind: string
+  id: string
+  /** JSON text of what there is to tell. */
+  after?: string
+  /** Of many events of one kind that are told as one, and read one by one: the ids of their records. */
+  ids?: readonly string[]
 }
 
 /** A name that only one record may hold within its scope (an account id, or `system`). */
@@ -72,28 +96,6 @@ const insertClaim = `INSERT INTO claims (account_id, name, value, holder_account
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
-const auditLog = table('audit_log', {
-  accountId: text(),
-  id: text(),
-  at: integer(),
-  action: text(),
-  kind: text(),
-  recordId: text(),
-  author: text(),
-  beforeDoc: optional(text()),
-  afterDoc: optional(text()),
-  /** JSON text: an array of differences. */
-  changes: optional(text()),
-  recordName: optional(text()),
-})
-const outbox = table('outbox', {
-  accountId: text(),
-  id: text(),
-  at: integer(),
-  event: text(),
-  kind: text(),
-  recordId: text(),
-})
 const quantityMoves = table('quantity_moves', {
   accountId: text(),
   id: text(),
@@ -135,15 +137,25 @@ interface Newcomer {
   tree: readonly string[]
 }
 
-const eventNames = { created: 'doc_created', edited: 'doc_edited', deleted: 'doc_deleted' } as const
+/** Where an account stands at the moment of a write. */
+export interface Standing {
+  /** Itself; for what belongs to nobody, the master account. */
+  accountId: string
+  /** Those above it, top first. */
+  tree: readonly string[]
+}
+
+/** Wakes whoever puts what was committed in order. */
+export const feedKey = cacheKey(systemScope, 'feed', 'committed')
 
 /**
  * Everything that one operation wants to happen at once: statements, and the changes they amount to.
- * Each change becomes an audit entry and an outbox event in the same transaction.
+ * Each change becomes an entry of the audit and an event of the feed in the same transaction.
  */
 export class ChangeSet {
   readonly author: Author
   readonly changes: Change[] = []
+  readonly happenings: Happening[] = []
   readonly statements: Statement[] = []
   readonly stale: string[] = []
   readonly counts: Count[] = []
@@ -197,6 +209,12 @@ export class ChangeSet {
     return this
   }
 
+  /** Tells subscribers of something that is no change of a record. */
+  happened(happening: Happening) {
+    this.happenings.push(happening)
+    return this
+  }
+
   /** Names a record whose cached copies the statements make stale although it is not itself the subject. */
   outdate(accountId: string, kind: string, id: string) {
     this.stale.push(cacheKey(accountId, kind, id))
@@ -226,6 +244,7 @@ export class ChangeSet {
   checkpoint(): () => void {
     const lists: unknown[][] = [
       this.changes,
+      this.happenings,
       this.statements,
       this.stale,
       this.counts,
@@ -279,33 +298,63 @@ interface Secrets {
   schemaOf(change: Change): object | undefined
 }
 
-/** What an audit entry tells of a record. An edit is told by what differs: a whole copy each time would have no end. */
+/**
+ * What an entry tells of a record. Of an edit the audit keeps what differs, for whole copies each time would have no
+ * end; the record before and after it is kept as long as events are.
+ */
 const contentOf = (change: Change, secrets: Secrets) => {
   const { before, after, name } = change
-  if (before === undefined || after === undefined)
-    return {
-      beforeDoc: secrets.masked(change, before),
-      afterDoc: secrets.masked(change, after),
-      changes: undefined,
-      recordName: name,
-    }
+  const docs = { beforeDoc: secrets.masked(change, before), afterDoc: secrets.masked(change, after) }
+  if (before === undefined || after === undefined) return { ...docs, changes: undefined, recordName: name }
   const record: Json = JSON.parse(after)
-  return {
-    beforeDoc: undefined,
-    afterDoc: undefined,
-    changes: JSON.stringify(differencesBetween(JSON.parse(before), record, secrets.schemaOf(change))),
-    recordName: name ?? nameOf(record),
-  }
+  const changes = differencesBetween(JSON.parse(before), record, secrets.schemaOf(change))
+  return { ...docs, changes: JSON.stringify(changes), recordName: name ?? nameOf(record) }
 }
 
-const feedOf = (change: Change, id: string, at: number, author: string, secrets: Secrets): Append[] => {
-  const { accountId, kind, id: recordId, action } = change
-  const place = { accountId, id, at, kind, recordId }
-  return [
-    auditLog.append({ ...place, action, author, ...contentOf(change, secrets) }),
-    outbox.append({ ...place, event: eventNames[action] }),
-  ]
+type EntryRow = Parameters<typeof auditLog.append>[0]
+
+const appended = (row: Omit<EntryRow, 'digest'>) => auditLog.append({ ...row, digest: contentDigest(row) })
+
+/** What entries of one write have in common. */
+interface EntryFacts {
+  at: number
+  author: string
+  actorId: string | undefined
+  standingOf(accountId: string): Standing
 }
+
+const placeOf = (accountId: string, { at, author, actorId, standingOf }: EntryFacts) => {
+  const standing = standingOf(accountId)
+  return { accountId: standing.accountId, tree: standing.tree.join(' '), id: newId(at), at, author, actorId }
+}
+
+const entryOf = (change: Change, facts: EntryFacts, secrets: Secrets): Append => {
+  const { accountId, kind, id: recordId, action, event = `${kind}.${action}` } = change
+  return appended({
+    ...placeOf(accountId, facts),
+    ...(change.tree ? { accountId, tree: change.tree.join(' ') } : {}),
+    kind,
+    recordId,
+    action,
+    event,
+    span: undefined,
+    ...contentOf(change, secrets),
+  })
+}
+
+const noChange = { beforeDoc: undefined, changes: undefined, recordName: undefined }
+
+const happeningOf = ({ accountId, kind, id, type, after, ids }: Happening, facts: EntryFacts): Append =>
+  appended({
+    ...placeOf(accountId, facts),
+    kind,
+    recordId: id,
+    action: happened,
+    event: type,
+    ...noChange,
+    span: ids?.length,
+    afterDoc: ids ? JSON.stringify(ids) : after,
+  })
 
 /** What the changes of one write add to a count is one move, and what they take away another. */
 const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
@@ -358,15 +407,24 @@ const errandStatements = (sets: readonly ChangeSet[], at: number): Statement[] =
     .map((errand) => errandStatement(errand, at))
 }
 
-/** The write that change sets amount to together, their audit entries, events and counts included. */
-export const writeOf = (sets: readonly ChangeSet[], clock: Clock, secrets: Secrets): Write => {
-  if (sets.some(({ changes }) => changes.length === 0))
+/** The write that change sets amount to together, their entries of audit and feed and their counts included. */
+export const writeOf = (
+  sets: readonly ChangeSet[],
+  clock: Clock,
+  secrets: Secrets,
+  standingOf: EntryFacts['standingOf'],
+): Write => {
+  if (sets.some(({ changes, happenings }) => changes.length + happenings.length === 0))
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
   const authorText = createAuthorTexts()
-  const feed = sets.flatMap(({ author, changes }) =>
-    changes.flatMap((change) => feedOf(change, newId(at), at, authorText(author), secrets)),
-  )
+  const feed = sets.flatMap(({ author, changes, happenings }) => {
+    const facts = { at, author: authorText(author), actorId: actorOf(author).id, standingOf }
+    return [
+      ...changes.map((change) => entryOf(change, facts, secrets)),
+      ...happenings.map((happening) => happeningOf(happening, facts)),
+    ]
+  })
   const moves = movesOf(sets, at)
   return {
     statements: [
@@ -375,6 +433,6 @@ export const writeOf = (sets: readonly ChangeSet[], clock: Clock, secrets: Secre
       ...keyMarks(sets),
     ],
     appends: moves.length === 0 ? feed : [...feed, ...moves],
-    stale: sets.flatMap(({ stale }) => stale),
+    stale: [feedKey, ...sets.flatMap(({ stale }) => stale)],
   }
 }

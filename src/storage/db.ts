@@ -21,6 +21,8 @@ export interface Statement {
 export interface AppendTable {
   name: string
   columns: Readonly<Record<string, 'text' | 'integer'>>
+  /** Its rows get places in the order of all that is committed: see placing.ts. */
+  isPlaced: boolean
 }
 
 export interface Append {
@@ -47,6 +49,8 @@ export type StaleListener = (keys: readonly string[] | 'everything') => void
 /** The seam between the engines. Only `storage/` sees it whole; areas read through it and write by change sets. */
 export interface Database {
   readonly engine: 'sqlite' | 'postgres'
+  /** Whether rows have their place in the order of all when they are committed; else somebody gives it to them later. */
+  readonly placesAppends: boolean
   /** A short read: indexed, a bounded number of rows. */
   all<R = Row>(sql: string, params?: readonly Value[]): Promise<R[]>
   /** A long read: never blocks the event loop or the short reads. */

@@ -19,6 +19,9 @@ export interface PostedWrites {
 
 const anyRows = -1
 
+/** In place of the number of a text: a row of the audit log, which gets its place as it is added. */
+export const placedText = -1
+
 /** Gathers writes to be posted together. */
 export const createPosting = () => {
   const plan: number[] = []

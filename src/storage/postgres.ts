@@ -109,6 +109,7 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
 
   return {
     engine: 'postgres',
+    placesAppends: false,
     all: (sql, params = []) => query(nextReader(), sql, params),
     scan: (sql, params = []) => query(nextScanner(), sql, params),
     linesAtOnce: 5000,

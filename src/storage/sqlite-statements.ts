@@ -4,6 +4,9 @@ import { forgetOldest } from '../lib/forget-oldest.ts'
 // What filters and months make of statements is without end: the oldest is given up, and prepared anew if it comes back.
 const mostKept = 300
 
+/** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
+export const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
+
 /** Statements by their text, each prepared once as long as they are not too many. */
 export const createStatements = (connection: DatabaseSync) => {
   const statements = new Map<string, StatementSync>()

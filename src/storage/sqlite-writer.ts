@@ -1,8 +1,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 import { elementAt } from '../lib/list.ts'
-import { type PostedStatement, type PostedWrites, readPosted } from './posted-writes.ts'
+import { type PostedStatement, type PostedWrites, placedText, readPosted } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
+import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
 import type { Numbered } from './worker-link.ts'
 
@@ -21,6 +22,7 @@ const connection = openDurable(file)
 const texts: string[] = []
 
 const prepared = createStatements(connection)
+const placing = createPlacing(prepared)
 
 // Other processes of the same file tell by the counters of others whether they have to forget what they cached.
 const countCommit =
@@ -32,6 +34,10 @@ type PostedWrite = readonly PostedStatement[]
 const apply = (write: PostedWrite) => {
   for (let index = 0; index < write.length; index += 1) {
     const { text, params, rows } = elementAt(write, index)
+    if (text === placedText) {
+      placing.add(params)
+      continue
+    }
     const { changes } = prepared(elementAt(texts, text)).run(...params)
     if (rows !== undefined && Number(changes) !== rows) return index
   }
@@ -39,11 +45,13 @@ const apply = (write: PostedWrite) => {
 }
 
 const undoAll = () => {
+  placing.forget()
   // A full disk or an I/O error may have ended the transaction by itself.
   if (connection.isTransaction) prepared('ROLLBACK').run()
 }
 
 const undoOne = () => {
+  placing.forget()
   if (!connection.isTransaction) return
   prepared('ROLLBACK TO one').run()
   prepared('RELEASE one').run()
@@ -54,6 +62,7 @@ const attempt = (write: PostedWrite): Outcome => {
   try {
     const broken = apply(write)
     if (broken === undefined) {
+      placing.finish()
       prepared('RELEASE one').run()
       return 'done'
     }
@@ -65,14 +74,31 @@ const attempt = (write: PostedWrite): Outcome => {
   }
 }
 
+const begin = () => {
+  prepared('BEGIN IMMEDIATE').run()
+  placing.begin()
+}
+
+/** What was added without a place gets it before anything new does: in parts, so that none takes long. */
+const placeWaiting = () => {
+  while (placing.isAnyWaiting()) {
+    begin()
+    placing.placeWaiting()
+    placing.finish()
+    prepared(countCommit).run(processId)
+    prepared('COMMIT').run()
+  }
+}
+
 /** The usual case, without the price of savepoints. Undefined when one failed: nothing has happened then. */
 const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
-  prepared('BEGIN IMMEDIATE').run()
+  begin()
   try {
     if (writes.some((write) => apply(write) !== undefined)) {
       undoAll()
       return undefined
     }
+    placing.finish()
   } catch {
     undoAll()
     return undefined
@@ -84,7 +110,7 @@ const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
 
 /** Each write has a savepoint, and so a verdict, of its own. */
 const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
-  prepared('BEGIN IMMEDIATE').run()
+  begin()
   const outcomes: Outcome[] = []
   for (const write of writes) {
     const outcome = attempt(write)
@@ -98,11 +124,15 @@ const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
   return outcomes
 }
 
+const isPlacing = (writes: readonly PostedWrite[]) =>
+  writes.some((write) => write.at(-1)?.text === placedText || write.some(({ text }) => text === placedText))
+
 /** The writes of a batch share one durable commit. */
 const run = ({ newTexts, writes: posted }: Batch): Outcome[] => {
   texts.push(...newTexts)
   const writes = readPosted(posted)
   try {
+    if (isPlacing(writes)) placeWaiting()
     return runTogether(writes) ?? runEach(writes)
   } catch (error) {
     undoAll()

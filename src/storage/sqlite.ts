@@ -17,14 +17,12 @@ import {
   type Write,
 } from './db.ts'
 import { inTurn } from './in-turn.ts'
-import { createPosting } from './posted-writes.ts'
+import { createPosting, placedText } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'
+import { sqliteText } from './sqlite-statements.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-
-/** SQLite numbers its placeholders `?1` where PostgreSQL says `$1`. */
-const sqliteText = (sql: string) => sql.replace(/\$(\d+)/g, '?$1')
 
 const mostQueries = 500
 const exportThreads = 2
@@ -87,6 +85,7 @@ export const openSqlite = (file: string): Database => {
 
   return {
     engine: 'sqlite',
+    placesAppends: true,
     async all<R>(sql: string, params: readonly Value[] = []) {
       const { statement, names } = queryOf(sql)
       const rows = statement.all(...params) as unknown as Value[][]
@@ -239,7 +238,7 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
       for (const { sql, params, expect } of write.statements)
         posting.add(numberOf(sql, newTexts), params, expect?.rows)
       for (const { table, values } of write.appends ?? [])
-        posting.add(numberOf(appendText(table), newTexts), values, undefined)
+        posting.add(table.isPlaced ? placedText : numberOf(appendText(table), newTexts), values, undefined)
     }
     return { newTexts, writes: posting.posted() }
   }

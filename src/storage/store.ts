@@ -1,6 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { Failure, isOutage } from '../lib/failure.ts'
-import { type ChangeSet, writeOf } from './change-set.ts'
+import { type ChangeSet, type Standing, writeOf } from './change-set.ts'
 import type { Database, Statement, Write } from './db.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { createRecords, type Records } from './records.ts'
@@ -40,9 +40,15 @@ export interface Store {
   canWrite(): Promise<boolean>
   /** Has signals heard from now on. */
   hear(...hearings: readonly Hearing[]): void
+  /** Says from now on where accounts stand in their tree; undefined of those that are not there. */
+  locate(standingOf: StandingOf): void
+  /** Where an account stands; of `system` the master account. Undefined of those that are not there. */
+  standingOf: StandingOf
   /** Has a gate judge everything that is to be written from now on. */
   guard(gate: Gate): void
 }
+
+type StandingOf = (accountId: string) => Promise<Standing | undefined>
 
 /**
  * Judges what is to be written, and may add what follows from its judgement; it throws to refuse. `write` does the
@@ -90,10 +96,27 @@ export const createStore = (db: Database, clock: Clock): Store => {
 
   const isTelling = (sets: readonly ChangeSet[]) => sets.some(({ told }) => told.length > 0)
 
+  let standingOf: StandingOf | undefined
+
+  const standingsOf = async (sets: readonly ChangeSet[], lookUp: StandingOf) => {
+    const standings = new Map<string, Standing>()
+    for (const { changes, happenings, newcomers } of sets) {
+      for (const { accountId } of [...changes, ...happenings]) {
+        if (standings.has(accountId)) continue
+        const born = newcomers.get(accountId)
+        const standing = born ? { accountId, tree: born.tree } : await lookUp(accountId)
+        standings.set(accountId, standing ?? { accountId, tree: [] })
+      }
+    }
+    return standings
+  }
+
   const write = async (sets: readonly ChangeSet[]) => {
     // Gates have things to tell as well.
     if (isTelling(sets)) await deliver(sets, hearings)
-    await noticing(writeOf(sets, clock, sealing))
+    const standings = standingOf && (await standingsOf(sets, standingOf))
+    const known = (accountId: string) => standings?.get(accountId) ?? { accountId, tree: [] }
+    await noticing(writeOf(sets, clock, sealing, known))
   }
 
   const passing = (sets: readonly ChangeSet[], [gate, ...others]: readonly Gate[]): Promise<void> =>
@@ -130,6 +153,10 @@ export const createStore = (db: Database, clock: Clock): Store => {
     hear(...added) {
       for (const hearing of added)
         hearings.set(hearing.name, [...(hearings.get(hearing.name) ?? []), hearing])
+    },
+    standingOf: async (accountId) => standingOf?.(accountId),
+    locate(lookUp) {
+      standingOf = lookUp
     },
     guard: (gate) => void gates.push(gate),
   }

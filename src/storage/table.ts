@@ -114,6 +114,8 @@ interface Table<C extends Columns> extends Shape<C> {
   upsert(...key: (keyof C)[]): StatementOf<C>
   /** `UPDATE` of the row with that key: all other columns. `ending` says what else must be so: AND turn = 3. */
   update(key: readonly (keyof C)[], ending?: string): StatementOf<C>
+  /** Of the rows that `append` makes. */
+  readonly layout: AppendTable
   /** A row that is added unconditionally, in one statement with the rows of other writes. */
   append(row: Values<C>): Append
 }
@@ -185,12 +187,17 @@ export const shape = <const C extends Columns>(columns: C): Shape<C> => {
 const pickFrom = <C extends Columns, Field extends keyof C>(columns: C, fields: readonly Field[]) =>
   Object.fromEntries(fields.map((field) => [field, columns[field]])) as Pick<C, Field>
 
-export const table = <const C extends Columns>(name: string, columns: C): Table<C> => {
+export const table = <const C extends Columns>(
+  name: string,
+  columns: C,
+  { isPlaced = false }: { isPlaced?: boolean } = {},
+): Table<C> => {
   const places = placesOf(columns)
   const names = places.map((place) => place.name).join(', ')
   const layout: AppendTable = {
     name,
     columns: Object.fromEntries(places.map((place) => [place.name, place.column.type])),
+    isPlaced,
   }
   const inserted = `INSERT INTO ${name} (${names}) VALUES (${placeholders(places.length)})`
 
@@ -236,6 +243,7 @@ export const table = <const C extends Columns>(name: string, columns: C): Table<
         `UPDATE ${name} SET ${changes?.join(', ')} WHERE ${found?.join(' AND ')} ${ending}`.trim(),
       )
     },
+    layout,
     append: (row) => ({ table: layout, values: valuesOf(row) }),
   }
 }

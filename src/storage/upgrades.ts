@@ -26,6 +26,10 @@ import { sealing } from './upgrades/0023-sealing.ts'
 import { auditDifferences } from './upgrades/0024-audit-differences.ts'
 import { retention } from './upgrades/0025-retention.ts'
 import { edgeMembers } from './upgrades/0026-edge-members.ts'
+import { feed } from './upgrades/0027-feed.ts'
+import { webhooks } from './upgrades/0028-webhooks.ts'
+import { auditReading } from './upgrades/0029-audit-reading.ts'
+import { websockets } from './upgrades/0030-websockets.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -36,6 +40,10 @@ export interface Dialect {
   bytes: string
   /** The text of a JSON object: SQL expressions by key. */
   json(parts: Readonly<Record<string, string>>): string
+  /** The text under a key of a JSON object that stands as text; NULL when it is not there. */
+  textIn(json: string, key: string): string
+  /** Lets rows of a table, and those that wait for their sequence, be read in the order in which they were added. */
+  position(table: string): string[]
   /** For tables whose rows lie in one table for each month: see monthly.ts. */
   monthly: { column: string; inKey: string; partitioned: string }
 }
@@ -79,6 +87,10 @@ export const upgrades: readonly Upgrade[] = [
   auditDifferences,
   retention,
   edgeMembers,
+  feed,
+  webhooks,
+  auditReading,
+  websockets,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>
@@ -92,6 +104,9 @@ const dialects: Record<Database['engine'], Dialect> = {
     compact: 'WITHOUT ROWID',
     bytes: 'BLOB',
     json: (parts) => `json_object(${pairsOf(parts)})`,
+    textIn: (json, key) => `(${json} ->> '${key}')`,
+    // Each row has a number of that order already.
+    position: (table) => [`CREATE INDEX ${table}_waiting ON ${table} (sequence) WHERE sequence IS NULL`],
     monthly: { column: '', inKey: '', partitioned: '' },
   },
   postgres: {
@@ -99,6 +114,11 @@ const dialects: Record<Database['engine'], Dialect> = {
     compact: '',
     bytes: 'BYTEA',
     json: (parts) => `json_build_object(${pairsOf(parts)})::text`,
+    textIn: (json, key) => `(${json}::json ->> '${key}')`,
+    position: (table) => [
+      `ALTER TABLE ${table} ADD COLUMN position BIGSERIAL NOT NULL`,
+      `CREATE INDEX ${table}_waiting ON ${table} (position) WHERE sequence IS NULL`,
+    ],
     monthly: {
       column: 'month INTEGER NOT NULL,',
       inKey: ', month',

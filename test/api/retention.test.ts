@@ -76,24 +76,6 @@ describeEngines('what is kept for a while', (engine) => {
     expect((await world.clientWithToken(token).get('/v2/token_auth')).status).toBe(401)
   })
 
-  it('is events, and not the audit unless the operator says so', async () => {
-    const { id } = await world.server.areas.accounts.get(world.acme.id)
-    const counts = async () => [
-      await count('outbox WHERE account_id = $1', [id]),
-      await count('audit_log WHERE account_id = $1', [id]),
-    ]
-    const [events, entries] = await counts()
-    expect(events).toBe(entries)
-    await run('events and audit')
-    expect(await counts()).toEqual([events, entries])
-    days(32)
-    await run('events and audit')
-    expect(await counts()).toEqual([0, entries])
-    await world.configure('events', { audit_retention_days: 31 })
-    await run('events and audit')
-    expect(await counts()).toEqual([0, 0])
-  })
-
   it('is tasks that ended or never began, with their files', async () => {
     const token = async () => world.tokenOf(world.master, world.operator.id)
     const make = async () => {

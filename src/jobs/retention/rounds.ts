@@ -11,9 +11,6 @@ const daySeconds = 86_400
 const dayMs = daySeconds * 1000
 const hourSeconds = 3600
 
-/** Ids of that moment and later come behind it: see newId. */
-const idAt = (unixMs: number) => Math.max(0, unixMs).toString(16).padStart(12, '0')
-
 export const retentionRounds = (store: Store, settings: Settings): Round[] => {
   const rows = createRetentionStore(store)
   const { clock } = store
@@ -35,12 +32,11 @@ export const retentionRounds = (store: Store, settings: Settings): Round[] => {
         rows.forgetRecords('revoked_token', String(Math.floor(clock.now() / 1000)).padStart(16, '0'), signal),
     },
     {
-      name: 'events and audit',
+      name: 'events',
       everySeconds: daySeconds,
       async run(signal) {
-        const { events_retention_days: events, audit_retention_days: audit } = await settings.of('events')
-        if (events > 0) await rows.forgetFeed('outbox', idAt(clock.now() - events * dayMs), signal)
-        if (audit > 0) await rows.forgetFeed('audit_log', idAt(clock.now() - audit * dayMs), signal)
+        const { events_retention_days: days } = await settings.of('events')
+        if (days > 0) await rows.forgetEvents(clock.now() - days * dayMs, signal)
       },
     },
     {

@@ -1,0 +1,261 @@
+import { describeError, type Log } from '../lib/log.ts'
+import { feedKey } from '../storage/change-set.ts'
+import type { Database } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import type { FeedEvent } from './events.ts'
+import { orderedKey } from './sequencer.ts'
+import { createFeedRows, type FeedQuestion, type FeedRow, type HeadRow } from './store.ts'
+
+export interface FeedPage {
+  events: FeedEvent[]
+  /** Where to go on; undefined when there is no more for now. */
+  next: number | undefined
+}
+
+const actions = ['created', 'edited', 'deleted'] as const
+
+/** As much of an event as decides who reads the rest of it. */
+export type FeedHead = Pick<FeedEvent, 'accountId' | 'above' | 'type' | 'kind'>
+
+/** Somebody who hears of events as they get their places. */
+export interface Follower {
+  /** Whether it may want an event: those that nobody wants are not read. */
+  wants(head: FeedHead): boolean
+  hear(events: readonly FeedEvent[]): void
+}
+
+/** JSON texts of the public forms of an account's records; undefined of those that are gone. */
+type Teller = (accountId: string, ids: readonly string[]) => Promise<readonly (string | undefined)[]>
+
+/** `isCut`: more of the rows is left. */
+interface Unfolded {
+  events: FeedEvent[]
+  isCut: boolean
+}
+
+const headOf = ({
+  accountId,
+  tree,
+  event,
+  kind,
+}: Pick<HeadRow, 'accountId' | 'tree' | 'event' | 'kind'>) => ({
+  accountId,
+  above: tree ? tree.split(' ') : [],
+  type: event,
+  kind,
+})
+
+const eventOf = (row: FeedRow): FeedEvent => ({
+  ...headOf(row),
+  sequence: row.sequence,
+  id: row.id,
+  at: row.at,
+  recordId: row.recordId,
+  recordName: row.recordName,
+  action: actions.find((action) => action === row.action),
+  author: row.author,
+  afterText: row.afterDoc,
+  beforeText: row.beforeDoc,
+})
+
+interface BehindQuestion {
+  /** So many are looked at. */
+  limit: number
+  wants: Follower['wants']
+}
+
+interface FoundBehind {
+  events: FeedEvent[]
+  /** How far it has looked. */
+  last: number
+  /** There may be more behind that. */
+  isFull: boolean
+}
+
+// What comes while nobody has read for long is read in parts.
+const tailAtOnce = 200
+const retryMs = 500
+
+export type Feed = ReturnType<typeof createFeed>
+
+/** What was committed, in one order that never changes and has no gaps, for whoever may read it. */
+export const createFeed = ({
+  store,
+  db,
+  log,
+}: {
+  store: Store
+  db: Pick<Database, 'onStale' | 'placesAppends'>
+  log: Log
+}) => {
+  const rows = createFeedRows(store)
+  const followers = new Set<Follower>()
+  const readers = new Set<() => void>()
+  const tellers = new Map<string, Teller>()
+  let position = 0
+  let reading: Promise<void> | undefined
+  let isBehind = false
+
+  /** The part of what is many that comes behind a place. */
+  const partsOf = async (row: FeedRow, after: number, most: number): Promise<FeedEvent[]> => {
+    const whole = eventOf(row)
+    const ids: string[] = JSON.parse(row.afterDoc ?? '[]')
+    const first = row.sequence - ids.length + 1
+    const parts = ids
+      .map((recordId, index) => ({ recordId, sequence: first + index }))
+      .filter(({ sequence }) => sequence > after)
+      .slice(0, most)
+    const texts = await tellers.get(whole.type)?.(
+      whole.accountId,
+      parts.map(({ recordId }) => recordId),
+    )
+    return parts.map((part, index) => ({ ...whole, ...part, afterText: texts?.[index] }))
+  }
+
+  /** The events that rows are, no more than so many. */
+  const unfold = async (folded: readonly FeedRow[], after: number, most: number): Promise<Unfolded> => {
+    const events: FeedEvent[] = []
+    for (const row of folded) {
+      if (events.length >= most) return { events, isCut: true }
+      if (row.span === undefined) events.push(eventOf(row))
+      else events.push(...(await partsOf(row, after, most - events.length)))
+      if ((events.at(-1)?.sequence ?? row.sequence) < row.sequence) return { events, isCut: true }
+    }
+    return { events, isCut: false }
+  }
+
+  const page = async (question: FeedQuestion): Promise<FeedPage> => {
+    const { limit } = question
+    const { rows: found, begin, last, isFull } = await rows.page(question)
+    const { events, isCut } = await unfold(found, begin, limit)
+    const lastShown = events.at(-1)?.sequence
+    if (isCut) return { events, next: lastShown }
+    if (events.length === limit && lastShown !== undefined && (isFull || lastShown < last))
+      return { events, next: lastShown }
+    return { events, next: isFull ? last : undefined }
+  }
+
+  const wantedOf = async (heads: readonly HeadRow[], wants: Follower['wants']) =>
+    rows.whole(heads.filter((head) => wants(headOf(head))))
+
+  const behind = async (after: number, { limit, wants }: BehindQuestion): Promise<FoundBehind> => {
+    const heads = await rows.headsBehind(after, limit)
+    const { events, isCut } = await unfold(await wantedOf(heads, wants), after, limit)
+    const end = heads.at(-1)?.sequence ?? after
+    return {
+      events,
+      last: isCut ? (events.at(-1)?.sequence ?? end) : end,
+      isFull: isCut || heads.length === limit,
+    }
+  }
+
+  const tell = (events: readonly FeedEvent[]) => {
+    for (const follower of followers) {
+      const wanted = events.filter((event) => follower.wants(event))
+      if (wanted.length === 0) continue
+      try {
+        follower.hear(wanted)
+      } catch (error) {
+        log.write('error', 'a reader of the feed failed', { error: describeError(error) })
+      }
+    }
+  }
+
+  /** What is many is told a part after the other. */
+  const tellAll = async (read: readonly FeedRow[], begin: number) => {
+    for (let after: number | undefined = begin; after !== undefined; ) {
+      const place: number = after
+      const left = read.filter(({ sequence }) => sequence > place)
+      const { events, isCut }: Unfolded = await unfold(left, place, tailAtOnce)
+      if (events.length > 0) tell(events)
+      after = isCut ? events.at(-1)?.sequence : undefined
+    }
+  }
+
+  const isWanted = (head: FeedHead) => {
+    for (const { wants } of followers) if (wants(head)) return true
+    return false
+  }
+
+  const readOn = async () => {
+    do {
+      isBehind = false
+      const end = await rows.newest()
+      while (position < end && followers.size > 0) {
+        const begin = position
+        const heads = await rows.headsBehind(begin, tailAtOnce, end)
+        const read = await wantedOf(heads, isWanted)
+        position = heads.length < tailAtOnce ? end : (heads.at(-1)?.sequence ?? end)
+        await tellAll(read, begin)
+      }
+      if (followers.size === 0) position = Math.max(position, end)
+    } while (isBehind && followers.size > 0)
+  }
+
+  const wake = () => {
+    isBehind = true
+    if (followers.size === 0 || reading) return
+    reading = readOn()
+      .catch((error) => {
+        log.write('warn', 'the feed could not be read', { error: describeError(error) })
+        // Nobody may wake it again: what came meanwhile is read then.
+        setTimeout(wake, retryMs).unref()
+      })
+      .finally(() => {
+        reading = undefined
+        if (isBehind && followers.size > 0) wake()
+      })
+  }
+
+  const newsKey = db.placesAppends ? feedKey : orderedKey
+  db.onStale((keys) => {
+    if (keys !== 'everything' && !keys.includes(newsKey)) return
+    wake()
+    for (const reader of readers) reader()
+  })
+
+  return {
+    page,
+
+    /** Says what records were that events of a type tell of, which are kept as one with their ids. */
+    unfolds(type: string, teller: Teller) {
+      tellers.set(type, teller)
+    },
+
+    /** Everybody's behind a sequence, in parts. */
+    all: async (after: number, limit: number) => (await behind(after, { limit, wants: () => true })).events,
+
+    /** As many events of everybody behind a sequence as are looked through at once, those that are wanted. */
+    behind,
+
+    newest: rows.newest,
+
+    /** Resolves when what was committed before has its place, or when that takes too long. */
+    settled: rows.settled,
+
+    /** The sequence behind which events are kept. */
+    oldest: rows.forgotten,
+
+    /** Up to where whoever follows has been told. */
+    position: () => position,
+
+    /** Has somebody who reads by itself hear that there is more. Answers with what ends it. */
+    onMore(reader: () => void): () => void {
+      readers.add(reader)
+      return () => void readers.delete(reader)
+    },
+
+    /**
+     * Tells of events as they get their places, in that order, whichever process committed them; of those that are
+     * newer than `position()` now. Answers with what ends it.
+     */
+    async follow(follower: Follower): Promise<() => void> {
+      const end = await rows.newest()
+      // Who has begun to follow meanwhile is told from where that was.
+      if (followers.size === 0) position = Math.max(position, end)
+      followers.add(follower)
+      wake()
+      return () => void followers.delete(follower)
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Lease, Leases } from '../jobs/leases.ts'
+import { describeError, type Log } from '../lib/log.ts'
+import { feedKey, systemScope } from '../storage/change-set.ts'
+import { cacheKey, type Database } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import { createOrder, mostAtOnce } from './order/store.ts'
+
+/** Wakes whoever reads what is in order. */
+export const orderedKey = cacheKey(systemScope, 'feed', 'ordered')
+
+// What is committed within this time is put in order together.
+const gatherMs = 20
+// What nobody was woken for, and a process that is gone, are looked after this often.
+const lookMs = 1000
+
+const isFor = (keys: readonly string[] | 'everything', key: string) =>
+  keys === 'everything' || keys.includes(key)
+
+interface Tools {
+  store: Store
+  db: Pick<Database, 'onStale'>
+  leases: Leases
+  log: Log
+}
+
+/**
+ * Gives what was committed its place in one order, where the store itself does not: of all processes one at a time.
+ * Nobody is shown what has no place yet, so that a reader who remembers a place misses nothing, whichever commit came
+ * late.
+ */
+export const createSequencer = ({ store, db, leases, log }: Tools) => {
+  const order = createOrder(store)
+  let lease: Lease | undefined
+  let running: Promise<void> | undefined
+  let isWoken = false
+  let isStopped = false
+
+  const hold = async () => {
+    if (lease && !lease.lost.aborted) return lease
+    lease = await leases.take('feed')
+    order.forget()
+    return lease
+  }
+
+  const placeAll = async () => {
+    const held = await hold()
+    if (!held) return
+    while (!held.lost.aborted) {
+      isWoken = false
+      if ((await order.placeNext(held.guardStatement(), [orderedKey])) === mostAtOnce) continue
+      if (!isWoken || isStopped) return
+      await sleep(gatherMs)
+    }
+  }
+
+  const run = async () => {
+    try {
+      await sleep(gatherMs)
+      await placeAll()
+    } catch (error) {
+      // The next look tries again.
+      log.write('warn', 'what was committed could not be put in order', { error: describeError(error) })
+    }
+  }
+
+  const wake = () => {
+    isWoken = true
+    if (isStopped || running) return
+    running = run().finally(() => {
+      running = undefined
+    })
+  }
+
+  const timer = setInterval(wake, lookMs)
+  timer.unref()
+  db.onStale((keys) => {
+    if (isFor(keys, feedKey)) wake()
+  })
+
+  return {
+    wake,
+    /** Puts everything in order that was committed before, and lets another process go on. */
+    async stop() {
+      clearInterval(timer)
+      isStopped = true
+      await running
+      if (lease) await placeAll().catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,205 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Author } from '../storage/change-set.ts'
+import type { Value } from '../storage/db.ts'
+import type { Store } from '../storage/store.ts'
+import { integer, json, optional, placeholders, type RowOf, shape, text } from '../storage/table.ts'
+import { typeCondition } from './events.ts'
+
+export interface FeedQuestion {
+  accountId: string
+  /** Also what is below the account. */
+  below: boolean
+  /** The sequence behind which it begins; 0: all that is kept. */
+  after: number
+  /** Most events of an answer. */
+  limit: number
+  /** `user.edited`, `user.*`; none: all but those that come on request. */
+  types?: readonly string[]
+  recordId?: string | undefined
+  actorId?: string | undefined
+  /** The account is the topmost one: what is below it is everything. */
+  isTop?: boolean
+  /** Unix milliseconds, from one, included, to the other, not included. */
+  from?: number | undefined
+  to?: number | undefined
+}
+
+/** Rows of an answer, and how far it has looked. */
+interface FoundRows {
+  rows: FeedRow[]
+  /** The sequence behind which the rows come. */
+  begin: number
+  /** The last sequence that was looked at. */
+  last: number
+  /** There is more behind that. */
+  isFull: boolean
+}
+
+const stored = shape({
+  sequence: integer(),
+  id: text(),
+  accountId: text(),
+  tree: optional(text()),
+  at: integer(),
+  event: text(),
+  kind: text(),
+  recordId: text(),
+  recordName: optional(text()),
+  action: text(),
+  author: json<Author>(),
+  afterDoc: optional(text()),
+  beforeDoc: optional(text()),
+  span: optional(integer()),
+})
+
+/** A row of the feed: an event, or many that are kept as one. */
+export type FeedRow = RowOf<typeof stored>
+
+const heads = shape({
+  sequence: integer(),
+  accountId: text(),
+  tree: optional(text()),
+  event: text(),
+  kind: text(),
+  span: optional(integer()),
+})
+
+/** As much of a row as decides who reads the rest. */
+export type HeadRow = RowOf<typeof heads>
+
+// Rows get their places within moments, unless nobody is there to give them.
+const patienceMs = 1000
+const lookMs = 4
+
+// A question that finds little looks through this many events, and says where to go on.
+const mostLookedThrough = 5000
+/** The conditions of a question beside account and place; parameters are numbered from `next`. */
+const conditionsOf = ({ types = [], recordId, actorId, from, to }: FeedQuestion, next: number) => {
+  const { sql, params } = typeCondition(types, next)
+  const found = { terms: [sql], params: [...params] as Value[] }
+  const add = (term: (place: string) => string, value: Value | undefined) => {
+    if (value === undefined) return
+    found.terms.push(term(`$${next + found.params.length}`))
+    found.params.push(value)
+  }
+  add((place) => `record_id = ${place}`, recordId)
+  add((place) => `actor_id = ${place}`, actorId)
+  add((place) => `at >= ${place}`, from)
+  add((place) => `at < ${place}`, to)
+  return found
+}
+
+const isNarrow = ({ types = [], recordId, actorId, from, to }: FeedQuestion) =>
+  types.length > 0 || [recordId, actorId, from, to].some((one) => one !== undefined)
+
+const inRange = 'sequence > $2 AND sequence <= $3'
+
+const forgottenMark = "SELECT sequence FROM feed_marks WHERE name = 'forgotten'"
+
+// What was forgotten need not be looked through.
+const headsSql = `SELECT ${heads.columns} FROM audit_log
+  WHERE sequence > (SELECT max(sequence) FROM (SELECT CAST($1 AS BIGINT) AS sequence UNION ALL ${forgottenMark}) AS places)
+    AND sequence <= $2 AND event IS NOT NULL
+  ORDER BY sequence`
+
+/** The rows of what is in order. */
+export const createFeedRows = ({ all, words }: Store) => {
+  const forgotten = async () => {
+    const [row] = await all(forgottenMark)
+    return Number(row?.sequence ?? 0)
+  }
+
+  const newest = async () => {
+    const [row] = await all(
+      'SELECT sequence FROM audit_log WHERE sequence IS NOT NULL ORDER BY sequence DESC LIMIT 1',
+    )
+    return Number(row?.sequence ?? 0)
+  }
+
+  /** The last sequence that is looked at: of so many behind a place, of those that the sources have. */
+  const endOf = async (sources: readonly string[], params: readonly Value[], most: number) => {
+    const parts = sources.map((source) => `SELECT * FROM (SELECT ${source} ORDER BY 1 LIMIT ${most}) AS part`)
+    const [row] = await all(
+      `SELECT max(sequence) AS last, count(*) AS count
+        FROM (SELECT sequence FROM (${parts.join(' UNION ALL ')}) AS parts ORDER BY sequence LIMIT ${most}) AS found`,
+      params,
+    )
+    return { last: Number(row?.last ?? 0), isFull: Number(row?.count) === most }
+  }
+
+  /** Where to begin behind a place: what was forgotten need not be looked through. */
+  const behindOf = async (after: number) => Math.max(after, await forgotten())
+
+  const sourcesOf = (isTop: boolean, below: boolean) => {
+    if (below && isTop) return ["audit_log.sequence FROM audit_log WHERE $1 <> '' AND sequence > $2"]
+    const own = 'audit_log.sequence FROM audit_log WHERE account_id = $1 AND sequence > $2'
+    return below
+      ? [own, 'feed_below.sequence FROM feed_below WHERE ancestor_id = $1 AND sequence > $2']
+      : [own]
+  }
+
+  const fromOf = (isTop: boolean, below: boolean) => {
+    if (below && isTop) return [`audit_log WHERE $1 <> '' AND ${inRange}`]
+    const own = `audit_log WHERE account_id = $1 AND ${inRange}`
+    const theirs = `audit_log WHERE sequence IN
+      (SELECT sequence FROM feed_below WHERE ancestor_id = $1 AND ${inRange})`
+    return below ? [own, theirs] : [own]
+  }
+
+  const rowsOf = async (sql: string, params: readonly Value[]) => stored.list(await all(sql, params))
+
+  return {
+    newest,
+
+    /** The sequence behind which events are kept. */
+    forgotten,
+
+    async page(question: FeedQuestion): Promise<FoundRows> {
+      const { accountId, below, limit, isTop = false } = question
+      const begin = await behindOf(question.after)
+      const most = isNarrow(question) ? Math.max(mostLookedThrough, limit) : limit
+      const { last, isFull } = await endOf(sourcesOf(isTop, below), [accountId, begin], most)
+      if (last === 0) return { rows: [], begin, last, isFull }
+      const { terms, params } = conditionsOf(question, 4)
+      const selects = fromOf(isTop, below).map(
+        (from) => `SELECT ${stored.columns} FROM ${from} AND event IS NOT NULL AND ${terms.join(' AND ')}`,
+      )
+      const sql = `${selects.join(' UNION ALL ')} ORDER BY 1 LIMIT ${limit}`
+      return { rows: await rowsOf(sql, [accountId, begin, last, ...params]), begin, last, isFull }
+    },
+
+    /** The beginnings of everybody's rows behind a sequence, up to another if one is given. */
+    headsBehind: async (after: number, limit: number, end = Number.MAX_SAFE_INTEGER): Promise<HeadRow[]> =>
+      heads.list(await all(`${headsSql} LIMIT ${limit}`, [after, end])),
+
+    /** Resolves when what was committed before has its place, or when that takes too long. */
+    async settled() {
+      const [newest] = await all(
+        `SELECT max(${words.position}) AS "place" FROM audit_log WHERE sequence IS NULL`,
+      )
+      if (newest?.place === null || newest?.place === undefined) return
+      const isWaiting = async () =>
+        (
+          await all(
+            `SELECT 1 AS one FROM audit_log WHERE sequence IS NULL AND ${words.position} <= $1 LIMIT 1`,
+            [Number(newest.place)],
+          )
+        ).length > 0
+      for (let waitedMs = 0; waitedMs < patienceMs && (await isWaiting()); waitedMs += lookMs)
+        await pause(lookMs)
+    },
+
+    /** Rows whole, in their order. */
+    async whole(wanted: readonly HeadRow[]): Promise<FeedRow[]> {
+      const [first, last] = [wanted[0], wanted.at(-1)]
+      if (!first || !last) return []
+      const isWanted = new Set(wanted.map(({ sequence }) => sequence))
+      const isDense = last.sequence - first.sequence < 2 * wanted.length
+      const sql = `SELECT ${stored.columns} FROM audit_log
+        WHERE sequence ${isDense ? 'BETWEEN $1 AND $2' : `IN (${placeholders(wanted.length)})`}
+          AND event IS NOT NULL ORDER BY sequence`
+      const rows = await rowsOf(sql, isDense ? [first.sequence, last.sequence] : [...isWanted])
+      return rows.filter(({ sequence }) => isWanted.has(sequence))
+    },
+  }
+}
