@@ -3,6 +3,7 @@ import type { ApiKeyRecord } from '../auth/api-keys.ts'
 import type { Authenticate, Credential } from '../auth/authenticate.ts'
 import type { AccountRecord, Actor } from '../auth/identity.ts'
 import type { ResellerOf } from '../auth/policies.ts'
+import type { Refusals } from '../events/refusals.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Catalogue } from '../lib/failure-answer.ts'
 import { isTrue } from '../lib/json.ts'
@@ -22,6 +23,7 @@ import type { Throttle } from './throttle/throttle.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
+import type { Upgrades } from './wire/upgrades.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
@@ -44,6 +46,8 @@ interface RestrictionQuestion {
 export interface Life {
   /** It has been asked to end: whoever asks is told to go elsewhere. */
   isEnding: boolean
+  /** Ends the answers that go on until somebody ends them. */
+  readonly live: Set<() => void>
 }
 
 /** What the pipeline needs of the rest of the server. */
@@ -52,18 +56,23 @@ export interface Frame {
   pages: Pages
   life: Life
   places: Places
+  upgrades: Upgrades
   authenticate: Authenticate
   /** Notes that a named API key was used. Nothing waits for it. */
   noteKeyUse(key: ApiKeyRecord): void
   /** Whether token restrictions let the request pass. */
   isUnrestricted(question: RestrictionQuestion): Promise<boolean>
   resellerOf: ResellerOf
+  /** An account that is gone, as far as anything tells of it. */
+  departedAccount(id: string): Promise<AccountRecord | undefined>
   /** Resolves when bookkeepers outside were told what has changed for these accounts. */
   settleServices(accountIds: readonly string[]): Promise<void>
   throttle: Throttle
   /** Of reads that a page is made of, and of those that go on. */
   turns: { short: Turns; long: Turns }
   inFlight: InFlight
+  /** Tells subscribers of requests that were refused. */
+  refusals: Refusals
   idempotency: Idempotency
   /** The wire forms of everything that can go wrong. */
   failures: Catalogue

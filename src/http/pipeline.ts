@@ -1,35 +1,29 @@
-import { type ApiKeyRecord, isFromAllowedNetwork, isInScope } from '../auth/api-keys.ts'
 import { findCredential } from '../auth/authenticate.ts'
 import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts'
 import { anyone } from '../auth/policies.ts'
-import { isThroughAllowedProxy, proxyRefusal } from '../auth/proxies.ts'
-import { letsPass } from '../auth/scopes.ts'
-import { Failure, failure, invalid } from '../lib/failure.ts'
+import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { memberOf } from '../lib/member.ts'
-import type { Author } from '../storage/change-set.ts'
 import { retrying } from '../storage/store.ts'
-import { ListAnswer } from './answer/answers.ts'
+import { ListAnswer, LiveAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
+import { sendLive } from './answer/live.ts'
 import { respond } from './answer/respond.ts'
 import { inTurn, sendEmpty, sendKept } from './answer/sending.ts'
+import { authorOf } from './author.ts'
 import type { Exchange } from './exchange.ts'
+import { admit, assertAllowed, forbidden, invalidCredentials } from './judge/admission.ts'
 import { answerAgain } from './judge/answer-again.ts'
 import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method, Route } from './route.ts'
+import type { Call, Method } from './route.ts'
 import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
 import { hasBody, readSmallBody } from './wire/body-bytes.ts'
 import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
 
 type Step = (exchange: Exchange) => Promise<void> | void
-
-/** The reason is for the log alone. */
-const invalidCredentials = (reason: string) => failure('invalid_credentials', {}, reason)
-
-const forbidden = (cause: string) => failure('forbidden', { cause }, cause)
 
 const answerPreflight: Step = (exchange) => {
   if (exchange.method !== 'OPTIONS') return
@@ -49,13 +43,13 @@ const cutPath: Step = (exchange) => {
   if (segments[0] !== 'v2') throw failure('not_found', {})
 }
 
-const readSettings: Step = async (exchange) => {
+export const readSettings: Step = async (exchange) => {
   const fence = exchange.frame.store.fence()
   if (fence) await fence
   exchange.crossbar = await exchange.frame.settings.of('crossbar')
 }
 
-const findClientAddress: Step = (exchange) => {
+export const findClientAddress: Step = (exchange) => {
   const { crossbar, request } = exchange
   const address = clientAddress({
     peer: request.socket.remoteAddress,
@@ -110,17 +104,6 @@ const takeVerb: Step = (exchange) => {
   if (method) exchange.method = method
 }
 
-const admitKey = ({ frame, clientAddress }: Exchange, key: ApiKeyRecord) => {
-  if (!isFromAllowedNetwork(key, clientAddress))
-    throw invalidCredentials('the API key is not for this network')
-  frame.noteKeyUse(key)
-}
-
-const visitorOf = ({ clientAddress, frame, crossbar }: Exchange) => ({
-  clientAddress,
-  pledge: () => frame.throttle.pledgeSignIn(clientAddress, crossbar),
-})
-
 /** The credential is judged early; a bad one only counts where one is needed. */
 const authenticate: Step = async (exchange) => {
   const { envelope } = exchange.body
@@ -128,9 +111,8 @@ const authenticate: Step = async (exchange) => {
   exchange.credential = credential
   if (!credential) return
   try {
-    const actor = await exchange.frame.authenticate(credential, visitorOf(exchange))
-    if (actor.key) admitKey(exchange, actor.key)
-    if (!isThroughAllowedProxy(actor, exchange.peerAddress)) throw forbidden(proxyRefusal)
+    const actor = await admit(exchange, credential)
+    if (actor.key) exchange.frame.noteKeyUse(actor.key)
     exchange.actor = actor
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -204,6 +186,13 @@ const refuseUnknownPaths: Step = (exchange) => {
   throw failure('not_found', unbuilt === undefined ? {} : { message: `${unbuilt} is not part of Crosspoint` })
 }
 
+const findDeparted: Step = async (exchange) => {
+  const { variables, account, actor, route, frame } = exchange
+  const id = variables.account_id
+  if (account || !actor || id === undefined || !isId(id) || !route?.spec.outlivesAccount) return
+  exchange.account = await frame.departedAccount(id)
+}
+
 /** An account that does not exist is answered like a bad credential, so that ids cannot be probed. */
 const requireAccount: Step = (exchange) => {
   if (isPublic(exchange) && !exchange.actor) return
@@ -220,13 +209,6 @@ const requireActor: Step = (exchange) => {
     throw invalidCredentials('the token is of another account')
 }
 
-const assertInScope = ({ key, scopes }: Actor, { method }: Exchange, { spec }: Route, area: string) => {
-  const reads = (method === 'GET' || method === 'HEAD') && !spec.acts
-  const asked = { area, access: reads ? 'read' : 'write', rule: spec.namedKeys } as const
-  if (key && !isInScope(key, asked)) throw forbidden('access denied by the scope of the API key')
-  if (scopes && !letsPass(scopes, asked)) throw forbidden('access denied by the scope of the token')
-}
-
 /** With a token that is for one thing nothing else is open: where none is asked for, its holder is nobody. */
 const holdToPurpose: Step = (exchange) => {
   const { actor, route } = exchange
@@ -241,13 +223,18 @@ const holdToPurpose: Step = (exchange) => {
 const authorize: Step = async (exchange) => {
   const { actor, route, account, variables, frame, method } = exchange
   if (!actor || !route || route.spec.allow === anyone) return
-  const question = { actor, account, method: method === 'HEAD' ? 'GET' : method, ...resourceOf(exchange) }
-  assertInScope(actor, exchange, route, question.endpoint)
-  if (!(await frame.isUnrestricted(question))) {
-    throw forbidden('access denied by token restrictions')
-  }
-  if (!(await route.spec.allow.allows(actor, account, variables, frame.resellerOf)))
-    throw forbidden(`may be called by: ${route.spec.allow.name}`)
+  const { allow, acts, namedKeys: rule } = route.spec
+  const reads = method === 'GET' || method === 'HEAD'
+  await assertAllowed(frame, {
+    actor,
+    account,
+    path: variables,
+    allow,
+    access: reads && !acts ? 'read' : 'write',
+    rule,
+    method: method === 'HEAD' ? 'GET' : method,
+    ...resourceOf(exchange),
+  })
 }
 
 const payForBytes = async (exchange: Exchange, bytes: number) => {
@@ -325,25 +312,6 @@ const planListing: Step = (exchange) => {
   exchange.listPlan = planList(query, (name) => exchange.value(name), crossbar, route.spec.module)
 }
 
-const authorOf = (exchange: Exchange): Author => {
-  const { actor } = exchange
-  const author: Author = {
-    requestId: exchange.id,
-    clientAddress: exchange.clientAddress,
-    request: { method: exchange.method, path: exchange.path },
-  }
-  if (exchange.isTrue('accept_charges')) author.acceptsCharges = true
-  if (exchange.claim) author.idempotency = exchange.claim
-  if (!actor) return author
-  author.authAccountId = actor.accountId
-  author.authMethod = actor.method
-  if (actor.user) author.authUserId = actor.user.id
-  if (actor.key) author.authKeyId = actor.key.id
-  if (actor.claims?.original_account_id) author.originalAuthAccountId = actor.claims.original_account_id
-  if (actor.claims?.original_owner_id) author.originalAuthUserId = actor.claims.original_owner_id
-  return author
-}
-
 const callOf = (exchange: Exchange): Call => ({
   path: exchange.variables,
   data: undefined,
@@ -402,6 +370,30 @@ const settleServices = async (exchange: Exchange) => {
   await exchange.frame.settleServices([concerned.id, ...concerned.hidden.tree])
 }
 
+/** What decides whether somebody may ask, for requests whose answers go on. */
+const rights: readonly Step[] = [
+  readSettings,
+  authenticate,
+  findAccount,
+  requireAccount,
+  requireActor,
+  holdToPurpose,
+  authorize,
+]
+
+/** Whether whoever asked may still ask: tokens end, accounts are moved, disabled and removed. */
+const mayStill = async (exchange: Exchange) => {
+  exchange.actor = undefined
+  exchange.refusal = undefined
+  try {
+    for (const step of rights) await step(exchange)
+    return true
+  } catch (error) {
+    if (error instanceof Failure && !isOutage(error)) return false
+    throw error
+  }
+}
+
 /**
  * Parents and record, body, precondition, execution. A lost write race starts again from the record as it is now,
  * so that a PATCH is merged into it and If-Match is held against it.
@@ -422,6 +414,7 @@ const execute: Step = async (exchange) => {
     ? answerAgain(exchange, route, callOf(exchange), exchange.lost)
     : carryOut())
   await settleServices(exchange)
+  if (result instanceof LiveAnswer) return sendLive(exchange, result, () => mayStill(exchange))
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)
@@ -443,6 +436,7 @@ const steps: readonly Step[] = [
   findAccount,
   payTokens,
   refuseUnknownPaths,
+  findDeparted,
   requireAccount,
   requireActor,
   holdToPurpose,

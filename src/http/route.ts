@@ -89,6 +89,15 @@ export interface Subject {
 /** A description of query parameters for OpenAPI: name -> text. */
 type QueryDescription = Readonly<Record<string, string>>
 
+/** The record that a GET reads whose path ends in its id: what the audit tells of it stands behind that path. */
+export interface AuditedRecord<Path extends string = string> {
+  kind: string
+  /** Its id, where that is not the last variable of the path as it stands. */
+  id?(call: Pick<Call<Path>, 'path'>): Promise<string>
+  /** Whose it is, where that is not the account in the path, or nobody without one. */
+  owner?: 'actor' | 'nobody'
+}
+
 interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
   allow: Policy
@@ -106,6 +115,9 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   resource?: WordsOf<Path>
   /** Finds the record in the path before the body is judged. Its revision feeds If-Match, its doc a PATCH. */
   subject?(call: Omit<Call<Path>, 'subject' | 'data'>): Promise<Found>
+  record?: AuditedRecord<Path>
+  /** It also answers for accounts that are gone, to those who stood above them. */
+  outlivesAccount?: true
   body?: Body
   /** `body` only describes what is sent: `run` judges it piece by piece, so that one bad piece spoils nothing. */
   judgesItself?: boolean
@@ -165,7 +177,8 @@ export interface Route {
   path: string
   /** Which segment names its resource. */
   resourceAt: number
-  spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'again'>
+  spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'again' | 'record'>
+  record?: AuditedRecord
   subject?(call: Call): Promise<unknown>
   judge?(call: Call): Promise<Problems>
   run(call: Call): unknown
@@ -188,7 +201,7 @@ const define =
     path: Path,
     spec: RouteSpec<Path, Body, Found>,
   ): Route => {
-    const { run, subject, judge, again, ...rest } = spec
+    const { run, subject, judge, again, record, ...rest } = spec
     const resourceAt = placeOfResource(path, spec.resource)
     return {
       method,
@@ -196,6 +209,7 @@ const define =
       resourceAt,
       spec: rest,
       run,
+      ...(record ? { record } : {}),
       ...(subject ? { subject } : {}),
       ...(judge ? { judge } : {}),
       ...(again ? { again } : {}),

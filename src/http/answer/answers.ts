@@ -1,5 +1,6 @@
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Listing } from './listing.ts'
+import type { Line } from './live.ts'
 
 /** JSON text that goes into the envelope as it is. */
 export class RawJson {
@@ -64,6 +65,24 @@ export class StreamAnswer {
     this.contentType = content.contentType
     this.headers = content.headers ?? {}
     this.chunks = content.chunks
+  }
+}
+
+/** Text that comes as it comes into being, for as long as the client stays. */
+export class LiveAnswer {
+  readonly contentType: string
+  readonly headers: Record<string, string>
+  /** Begins to write; answers with what ends that. */
+  readonly open: (line: Line) => () => void
+
+  constructor(content: {
+    contentType: string
+    headers?: Record<string, string>
+    open: (line: Line) => () => void
+  }) {
+    this.contentType = content.contentType
+    this.headers = content.headers ?? {}
+    this.open = content.open
   }
 }
 

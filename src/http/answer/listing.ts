@@ -30,8 +30,11 @@ interface Batch<T> {
 export interface Sheet<T> {
   header: string
   line(item: T): string
-  /** The lines of the whole list, or of what is behind `after`, made by the store. Buffers are given up to whoever sends them. */
-  lines(request: Pick<PageRequest, 'after' | 'descending'>): AsyncIterable<Uint8Array>
+  /**
+   * The lines of the whole list, or of what is behind `after`, where the store makes them by itself. Buffers are given
+   * up to whoever sends them.
+   */
+  lines?(request: Pick<PageRequest, 'after' | 'descending'>): AsyncIterable<Uint8Array>
 }
 
 /** A list as an area offers it. */

@@ -114,7 +114,7 @@ async function* sheetLines<T>(
   plan: ListPlan,
   sheet: Sheet<T>,
 ): Pieces {
-  if (plan.filter) {
+  if (plan.filter || !sheet.lines) {
     for await (const rows of walk(listing, plan, sheet.line, longTurns(exchange))) yield rows.join('')
     return
   }

@@ -7,6 +7,7 @@ import { outlastsAnswer } from '../wire/refused-body.ts'
 import { Answer, FileAnswer, ListAnswer, RowsAnswer, StreamAnswer } from './answers.ts'
 import { type EnvelopeParts, envelopeOf, envelopeTail } from './envelope.ts'
 import { failureAnswer, unexpected } from './failures.ts'
+import { tellRefusal } from './happenings.ts'
 import { isLarge, largePieces, roughBytesOf } from './large-data.ts'
 import { sendList, sendRows } from './lists.ts'
 import { createPrettyPrinter } from './pretty.ts'
@@ -144,6 +145,7 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
     })
   }
   if (answer) logRefusal(exchange, error, answer.status)
+  if (answer && isExpected) tellRefusal(exchange, error, answer)
   if (response.headersSent) return void response.destroy()
   const { status, message, data, metadata, headers } = answer ?? unexpected
   const wire: Headers = { ...headers }

@@ -34,6 +34,14 @@ const tooWide = (seconds: number, isEndSent: boolean) =>
     ? `created_from and created_to are more than ${seconds} seconds apart`
     : `created_from is more than ${seconds} seconds ago: send a created_to, too, at most so much later`
 
+/** The bounds that a list is asked for which needs none. */
+export const timeWindowAsked = (query: URLSearchParams): Partial<TimeWindow> => {
+  const [from, to] = [boundOf(query, 'created_from'), boundOf(query, 'created_to')]
+  if (from !== undefined && to !== undefined && from > to)
+    throw badRange(`created_from ${from} is later than created_to ${to}`, from)
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) }
+}
+
 type BoundReader = typeof boundOf
 
 /** Without `created_from` the window is `usualSeconds` wide, or as wide as it may be. */

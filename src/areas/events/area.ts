@@ -1,0 +1,12 @@
+import { area } from '../area.ts'
+import { eventRoutes } from './routes.ts'
+import { createStreams } from './streams.ts'
+
+/** What was committed, to be read and followed. */
+export const eventsArea = area({
+  name: 'events',
+  create({ feed, log }) {
+    const streams = createStreams({ feed, log })
+    return { routes: eventRoutes(feed, streams), stop: async () => streams.stop() }
+  },
+})

@@ -1,0 +1,54 @@
+import { type Failure, SignInRefusal } from '../../lib/failure.ts'
+import type { Happening } from '../../storage/change-set.ts'
+import { authorOf } from '../author.ts'
+import type { Exchange } from '../exchange.ts'
+
+// Refusals that subscribers hear of.
+
+/** What an answer says. */
+interface Said {
+  status: number
+  message: string
+  data?: unknown
+}
+
+const paymentRequired = 402
+const longestTold = 16_384
+
+/** Who was to pay. */
+const payerIn = ({ actor, account }: Exchange, error: Failure) => {
+  if (error.is('not_enough_credit')) return error.details.accountId
+  const asksPayer = error.is('charges_not_accepted') || error.is('billing_issue')
+  return asksPayer ? actor?.accountId : (account?.id ?? actor?.accountId)
+}
+
+const refusedCharge = (
+  exchange: Exchange,
+  error: Failure,
+  { message, data }: Said,
+): Happening | undefined => {
+  const accountId = payerIn(exchange, error)
+  if (accountId === undefined) return undefined
+  const whole = JSON.stringify({ reason: message, data })
+  const after = whole.length > longestTold ? JSON.stringify({ reason: message }) : whole
+  return { accountId, type: 'charge.refused', kind: 'charge', id: accountId, after }
+}
+
+const refusedSignIn = ({ clientAddress }: Exchange, { cause }: Failure): Happening | undefined => {
+  if (!(cause instanceof SignInRefusal) || cause.accountId === undefined) return undefined
+  const { accountId, message: reason } = cause
+  const after = JSON.stringify({ reason, client_address: clientAddress })
+  return { accountId, type: 'sign_in.refused', kind: 'account', id: accountId, after }
+}
+
+const happeningIn = (exchange: Exchange, error: Failure, said: Said): Happening | undefined => {
+  if (said.status === paymentRequired) return refusedCharge(exchange, error, said)
+  // One wrong password is everybody's; too many are somebody's who guesses.
+  return error.is('too_many_requests') ? refusedSignIn(exchange, error) : undefined
+}
+
+/** Tells subscribers that a request was refused, where that is their business. */
+export const tellRefusal = (exchange: Exchange, error: Failure, said: Said) => {
+  const happening = happeningIn(exchange, error, said)
+  if (happening) exchange.frame.refusals.tell(authorOf(exchange), happening)
+}

@@ -1,0 +1,84 @@
+import type { Exchange } from '../exchange.ts'
+import { onDeparture } from '../wire/departures.ts'
+import type { LiveAnswer } from './answers.ts'
+import { writeHead } from './sending.ts'
+
+/** An answer that goes on as long as both sides want. */
+export interface Line {
+  /** Text for the client; nothing is kept back for one that has gone. */
+  write(text: string): void
+  /** Bytes that the client has not taken yet. */
+  readonly waiting: number
+  /** Resolves when the client has taken most of what it was sent, or has gone. */
+  drained(): Promise<void>
+  /** Ends the answer; a client that does not take the rest in time is cut off. */
+  end(): void
+}
+
+// Rights are looked at again this often.
+const judgeMs = 4000
+// A client that does not take the last words is not waited for.
+const lingerMs = 5000
+
+/**
+ * Begins an answer that has no end of its own. It ends when the client goes, when whoever asked loses the right to it
+ * (`mayStill` says so), and when the server ends.
+ */
+export const sendLive = (exchange: Exchange, answer: LiveAnswer, mayStill: () => Promise<boolean>) => {
+  const { response, request, frame } = exchange
+  const { socket } = request
+  const { live } = frame.life
+  exchange.done = true
+  writeHead(exchange, 200, { ...answer.headers, 'content-type': answer.contentType })
+  response.flushHeaders()
+  if (exchange.method === 'HEAD') return void response.end()
+  let isOver = false
+
+  const finish = () => {
+    if (isOver) return
+    isOver = true
+    clearInterval(judging)
+    live.delete(line.end)
+    close()
+  }
+
+  const line: Line = {
+    write(text) {
+      if (!isOver) response.write(text)
+    },
+    get waiting() {
+      return response.writableLength
+    },
+    drained: () =>
+      new Promise((resolve) => {
+        if (isOver || !response.writableNeedDrain) return resolve()
+        const done = () => {
+          response.off('drain', done)
+          stay()
+          resolve()
+        }
+        const stay = onDeparture(socket, done)
+        response.once('drain', done)
+      }),
+    end() {
+      if (isOver) return
+      finish()
+      response.end()
+      const cut = setTimeout(() => socket.destroy(), lingerMs)
+      cut.unref()
+      response.once('finish', () => clearTimeout(cut))
+    },
+  }
+
+  const judging = setInterval(() => {
+    // What cannot be judged at the moment is judged the next time.
+    mayStill().then(
+      (may) => void (may || line.end()),
+      () => undefined,
+    )
+  }, judgeMs)
+  judging.unref()
+  onDeparture(socket, finish)
+  live.add(line.end)
+  const close = answer.open(line)
+}

@@ -1,0 +1,22 @@
+import type { Author } from '../storage/change-set.ts'
+import type { Exchange } from './exchange.ts'
+
+/** Who stands behind what a request writes. */
+export const authorOf = (exchange: Exchange): Author => {
+  const { actor } = exchange
+  const author: Author = {
+    requestId: exchange.id,
+    clientAddress: exchange.clientAddress,
+    request: { method: exchange.method, path: exchange.path },
+  }
+  if (exchange.isTrue('accept_charges')) author.acceptsCharges = true
+  if (exchange.claim) author.idempotency = exchange.claim
+  if (!actor) return author
+  author.authAccountId = actor.accountId
+  author.authMethod = actor.method
+  if (actor.user) author.authUserId = actor.user.id
+  if (actor.key) author.authKeyId = actor.key.id
+  if (actor.claims?.original_account_id) author.originalAuthAccountId = actor.claims.original_account_id
+  if (actor.claims?.original_owner_id) author.originalAuthUserId = actor.claims.original_owner_id
+  return author
+}

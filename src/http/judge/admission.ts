@@ -1,0 +1,65 @@
+import { isFromAllowedNetwork, isInScope } from '../../auth/api-keys.ts'
+import type { Credential } from '../../auth/authenticate.ts'
+import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import type { Policy } from '../../auth/policies.ts'
+import { isThroughAllowedProxy, proxyRefusal } from '../../auth/proxies.ts'
+import { type Asked, letsPass } from '../../auth/scopes.ts'
+import { failure } from '../../lib/failure.ts'
+import type { SettingsOf } from '../../settings/documents.ts'
+import type { Frame } from '../exchange.ts'
+
+// Who is let in, and to what: asked for requests, and for what comes over connections that have left HTTP.
+
+/** Where somebody asks from. */
+interface Visit {
+  frame: Frame
+  crossbar: SettingsOf<'crossbar'>
+  clientAddress: string
+  peerAddress: string
+}
+
+/** What an actor asks for. */
+interface Question {
+  actor: Actor
+  account: AccountRecord | undefined
+  /** The variables of the path. */
+  path: Readonly<Record<string, string>>
+  allow: Policy
+  access: Asked['access']
+  rule: Asked['rule']
+  method: string
+  /** The word that restrictions and scopes know it by, and what stands behind that. */
+  endpoint: string
+  endpointArguments: readonly string[]
+}
+
+/** The reason is for the log alone. */
+export const invalidCredentials = (reason: string) => failure('invalid_credentials', {}, reason)
+
+export const forbidden = (cause: string) => failure('forbidden', { cause }, cause)
+
+/** The actor behind a credential that is good here, or the failure. */
+export const admit = async (visit: Visit, credential: Credential): Promise<Actor> => {
+  const { frame, crossbar, clientAddress, peerAddress } = visit
+  const pledge = () => frame.throttle.pledgeSignIn(clientAddress, crossbar)
+  const actor = await frame.authenticate(credential, { clientAddress, pledge })
+  if (actor.key && !isFromAllowedNetwork(actor.key, clientAddress))
+    throw invalidCredentials('the API key is not for this network')
+  if (!isThroughAllowedProxy(actor, peerAddress)) throw forbidden(proxyRefusal)
+  return actor
+}
+
+const assertInScope = ({ actor: { key, scopes }, endpoint, access, rule }: Question) => {
+  const asked = { area: endpoint, access, rule }
+  if (key && !isInScope(key, asked)) throw forbidden('access denied by the scope of the API key')
+  if (scopes && !letsPass(scopes, asked)) throw forbidden('access denied by the scope of the token')
+}
+
+/** Holds what is asked for against scopes, restrictions and the policy of the route. */
+export const assertAllowed = async (frame: Frame, question: Question) => {
+  const { actor, account, path, allow } = question
+  assertInScope(question)
+  if (!(await frame.isUnrestricted(question))) throw forbidden('access denied by token restrictions')
+  if (!(await allow.allows(actor, account, path, frame.resellerOf)))
+    throw forbidden(`may be called by: ${allow.name}`)
+}
