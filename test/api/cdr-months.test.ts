@@ -43,7 +43,7 @@ describeEngines('The retention of call detail records', (engine) => {
     await world.operator.patch('/v2/system_configs/cdr', { default: { retention_months: 2 } })
     await world.server.rounds.runNow(round)
     expect(await ids()).toEqual(['202511-leg-of-2', '202512-leg-of-1', '202601-leg-of-0'])
-    expect(await deletions()).toEqual([['system', '202510', { month: 202510, records: 1 }]])
+    expect(await deletions()).toEqual([[world.master.id, '202510', { month: 202510, records: 1 }]])
     await world.unchanged(() => world.server.rounds.runNow(round))
     await world.configure('cdr', { retention_months: 1 })
     await world.server.rounds.runNow(round)
@@ -123,7 +123,7 @@ describeEngines('The call records of an account that is deleted', (engine) => {
         "SELECT account_id, before_doc FROM audit_log WHERE kind = 'cdrs' AND action = 'deleted'",
       )
       expect([told?.account_id, JSON.parse(told?.before_doc ?? '{}')]).toEqual([
-        'system',
+        world.master.id,
         { account_id: account.id, records: 2500 },
       ])
       const work = await store.all("SELECT state FROM work WHERE kind = 'departed_calls'")

@@ -72,6 +72,15 @@ describeEngines('unpaid invoices', (engine) => {
       ])
     ).length
 
+  /** How often subscribers were told of it. */
+  const told = async ({ id }: Debtor, event: string) =>
+    (
+      await world.server.store.all('SELECT id FROM audit_log WHERE account_id = $1 AND event = $2', [
+        id,
+        event,
+      ])
+    ).length
+
   /** A day passes; every round that has to do with payments runs, twice. */
   const day = async (days = 1) => {
     world.clock.advance({ hours: dayHours * days })
@@ -120,11 +129,10 @@ describeEngines('unpaid invoices', (engine) => {
     expect(subjects.filter((subject) => /could not be paid/.test(subject))).toHaveLength(3)
     expect(subjects.filter((subject) => /has to be paid by/.test(subject))).toHaveLength(1)
     expect(subjects.filter((subject) => /is not in good standing/.test(subject))).toHaveLength(1)
-    const feed = await world.server.store.all(
-      "SELECT id FROM outbox WHERE account_id = $1 AND kind = 'invoice' AND event = 'doc_edited'",
-      [one.id],
-    )
-    expect(feed.length).toBeGreaterThanOrEqual(8)
+    expect(await told(one, 'invoice.edited')).toBeGreaterThanOrEqual(7)
+    expect(await told(one, 'invoice.issued')).toBe(1)
+    expect(await told(one, 'invoice.overdue')).toBe(1)
+    expect(await told(one, 'invoice.paid')).toBe(0)
     await day(59)
     expect((await invoiceOf(one)).status).toBe('open')
     await day()
@@ -137,6 +145,7 @@ describeEngines('unpaid invoices', (engine) => {
     const invoice = await invoiceOf(one)
     const paid = await (await operator()).post(`${one.path}/invoices/${invoice.id}/pay`)
     expect(paid.data).toMatchObject({ status: 'paid', amount_due: 10 })
+    expect(await told(one, 'invoice.paid')).toBe(1)
     expect(await standing()).toEqual({ in_good_standing: true })
   })
 

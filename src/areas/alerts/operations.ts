@@ -9,7 +9,17 @@ import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../sto
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { GeneratedAlerts } from './generated/operations.ts'
-import { isExpired, isOnlyFor, keyFor, keysFor, keysOf, keyText, type Reader, rowOf } from './rules.ts'
+import {
+  accountsIn,
+  isExpired,
+  isOnlyFor,
+  keyFor,
+  keysFor,
+  keysOf,
+  keyText,
+  type Reader,
+  rowOf,
+} from './rules.ts'
 import type { Alert, AlertRow } from './schema.ts'
 import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
 
@@ -88,6 +98,19 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     }
   }
 
+  /** Tells subscribers of the accounts that are named; of what is for everybody, those of the operator. */
+  const tellSubscribers = async (set: ChangeSet, { id, doc, docText }: AlertStored) => {
+    const named = await Promise.all([...new Set(doc.to.flatMap(accountsIn))].map(accounts.find))
+    const ids = named.flatMap((account) => (account ? [account.id] : []))
+    for (const accountId of ids.length > 0 ? ids : [systemScope])
+      set.happened({ accountId, type: 'alert.raised', kind: 'alert', id, after: docText })
+  }
+
+  const put = async (set: ChangeSet, alert: AlertStored) => {
+    alerts.insert(set, alert)
+    await tellSubscribers(set, alert)
+  }
+
   const hide = async (author: Author, actor: Actor, alert: AlertStored) => {
     const owner = hiderOf(actor)
     const before = await hidden.find(owner)
@@ -122,6 +145,13 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
 
   const isEnabled = async () => (await settings.of('alerts')).enabled
 
+  /** Adds an alert about something that the server has met, unless there is one about it already. */
+  const show = async (set: ChangeSet, cause: string, doc: Alert): Promise<boolean> => {
+    if (!(await isEnabled()) || (await alerts.holder(causeClaim(cause)))) return false
+    await put(set, alerts.draft(systemScope, { doc, hidden: { cause } }))
+    return true
+  }
+
   return {
     round,
 
@@ -135,17 +165,17 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     async create(author: Author, doc: Alert): Promise<AlertStored> {
       const set = new ChangeSet(author)
       const alert = alerts.draft(systemScope, { doc, hidden: {} })
-      alerts.insert(set, alert)
+      await put(set, alert)
       await tellAdmins(set, doc)
       await store.commit(set)
       return alert
     },
 
-    /** Adds an alert about something that the server has met, unless there is one about it already. */
+    show,
+
+    /** The same, and tells admins by mail. */
     async raise(set: ChangeSet, cause: string, doc: Alert) {
-      if (!(await isEnabled()) || (await alerts.holder(causeClaim(cause)))) return
-      alerts.insert(set, alerts.draft(systemScope, { doc, hidden: { cause } }))
-      await tellAdmins(set, doc)
+      if (await show(set, cause, doc)) await tellAdmins(set, doc)
     },
 
     /** Takes the alert about something back: it is over. */

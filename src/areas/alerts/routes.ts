@@ -36,6 +36,7 @@ export const alertRoutes = (alerts: Alerts): Route[] => [
   }),
   get(oneAlert, {
     summary: 'Read an alert',
+    record: { kind: 'alert', owner: 'nobody' },
     allow: accountMember,
     answers: AlertRecord,
     run: async ({ actor, account, path }) => one(await alerts.get(actor, account, path.alert_id)),

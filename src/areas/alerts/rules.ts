@@ -54,6 +54,13 @@ export const keysOf = ({ type, value }: Recipient): Key[] => {
   return keysOfPair(value, audience)
 }
 
+/** The accounts that a recipient names, whoever of their people is meant. */
+export const accountsIn = (recipient: Recipient): string[] =>
+  keysOf(recipient).flatMap(([type, value]) => {
+    if (type === 'descendants') return [value[0]]
+    return idForm.test(type) ? [type] : []
+  })
+
 /** How a key is told from others in the store. */
 export const keyText = ([type, value]: Key) => [type, value].flat().join('/')
 

@@ -32,10 +32,11 @@ export const cdrsArea = area({
   },
   settings: cdrSettings,
   create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
-    const { store } = tools
+    const { feed, store } = tools
     const { resellerOf } = accounts
     const { classOf } = phoneNumbers.planning
     const cdrs = createCdrs(tools)
+    feed.unfolds('cdr.created', cdrs.texts)
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
     const intake = createIntake({ ...tools, billing })
     const months = createCdrMonths({ ...tools, intake })

@@ -57,6 +57,15 @@ export const createCdrs = ({ store, settings }: { store: Store; settings: Settin
       return shownDocumentOf(leg, view)
     },
 
+    /** What subscribers are told of legs, as their account sees them; undefined of those that are gone. */
+    texts: (accountId: string, ids: readonly string[]): Promise<(string | undefined)[]> =>
+      Promise.all(
+        ids.map(async (id) => {
+          const leg = await legs.find(accountId, id)
+          return leg && JSON.stringify(shownDocumentOf(leg, { forReseller: false }))
+        }),
+      ),
+
     /** The documents of all legs of an interaction, which is named by its id or by one of its legs: some at a time. */
     async *legDocuments(
       accountId: string,

@@ -4,6 +4,7 @@ import type { Round } from '../../jobs/rounds.ts'
 import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
+import { zip } from '../../lib/list.ts'
 import { dollarsOfUnits, unitsOfDollars } from '../../lib/money.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
@@ -27,6 +28,7 @@ import {
 import type { LedgerRequest } from './schema.ts'
 import { type Booked, balanceMoved } from './signals.ts'
 import { createLedgerStore, type EntryPage } from './store.ts'
+import { bookingTold } from './told.ts'
 
 /** How far below nothing an account's balance may go, in units. */
 type Overdraft = (account: AccountRecord) => Promise<number>
@@ -118,6 +120,17 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
           orElse: () => failure('not_enough_credit', { accountId: account.id }),
         }
 
+  /** Books several that are told one by one. */
+  const bookEach = (
+    set: ChangeSet,
+    accountId: string,
+    bookings: readonly Booking[],
+    restraint?: Parameters<typeof rows.bookMany>[4],
+  ) => {
+    const ids = rows.bookMany(set, accountId, bookings, clock.now(), restraint)
+    for (const [id, booking] of zip(ids, bookings)) set.record(bookingTold(accountId, id, booking))
+  }
+
   const get = async (accountId: string, id: string, service?: string): Promise<Entry> => {
     const entry = await rows.find(accountId, id)
     if (!entry || (service !== undefined && entry.source.service !== service))
@@ -190,8 +203,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
       const floor = await floorFor(set.author, account, amount)
       const restraint = { tooLarge: tooLarge(consentFields), ...(floor ? { floor } : {}) }
       await rows.learnMonth(account.id, clock.now())
-      for (const id of rows.bookMany(set, account.id, bookings, clock.now(), restraint))
-        set.record({ accountId: account.id, kind: 'ledger', id, action: 'created' })
+      bookEach(set, account.id, bookings, restraint)
     },
 
     /**
@@ -209,8 +221,7 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
         if (!payer || back.length === 0) continue
         set.tell(balanceMoved, { account: payer, isSpent: false })
         const bookings = back.map((one) => postedBy(payer, postingBackOf(one, clock.now())))
-        for (const entry of rows.bookMany(set, id, bookings, clock.now()))
-          set.record({ accountId: id, kind: 'ledger', id: entry, action: 'created' })
+        bookEach(set, id, bookings)
         for (const one of back) charged.returned(set, id, one)
       }
     },
@@ -223,7 +234,8 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
       const amount = dollarsOfUnits(postings.reduce((sum, posting) => sum + posting.amount, 0))
       const after = JSON.stringify({ entries: postings.length, amount })
       const id = newId(clock.now())
-      set.record({ accountId: account.id, kind: 'ledger', id, action: 'created', after })
+      const told = { action: 'created', event: 'ledger.debited', after } as const
+      set.record({ accountId: account.id, kind: 'ledger', id, ...told })
     },
 
     /**

@@ -189,6 +189,7 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
     }),
     get(`${base}/{source}/{entry_id}`, {
       summary: 'Read an entry of a ledger',
+      record: { kind: 'ledger' },
       allow: accountMember,
       answers: LedgerEntry,
       run: async ({ account, path }) =>

@@ -107,7 +107,7 @@ export const counterBook = (service: string) =>
 
 export const entryJson = (entry: Entry) => {
   const { id, created, madeAt, source, usage, amount, availableBefore, details } = entry
-  const { audit, act: _, agreed: __, givesBack: ___, ...rest } = details
+  const { audit, ...rest } = shownDetails(details)
   return {
     id,
     ...rest,
@@ -119,6 +119,9 @@ export const entryJson = (entry: Entry) => {
     created_ms: gregorianMilliseconds(madeAt),
   }
 }
+
+/** What somebody sees of how an entry came about. */
+export const shownDetails = ({ act: _, agreed: __, givesBack: ___, ...details }: EntryDetails) => details
 
 /** What a source comes to in some time. */
 export interface SourceSum {

@@ -19,6 +19,7 @@ import {
   type SourceSum,
   sumOf,
 } from './rules.ts'
+import { bookingTold } from './told.ts'
 
 /** The lowest balance that a booking may leave, in units, and how it fails otherwise. */
 interface Floor {
@@ -321,7 +322,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
     /** Adds everything that a booking is to a change set. `at` is in Unix milliseconds. Answers with the entry's id. */
     book(set: ChangeSet, accountId: string, booking: Booking, at: number, restraint?: Restraint): string {
       const [id] = bookAll(set, accountId, [booking], at, restraint) as [string]
-      set.record({ accountId, kind: 'ledger', id, action: 'created' })
+      set.record(bookingTold(accountId, id, booking))
       return id
     },
 

@@ -85,8 +85,7 @@ export const createNumberBook = ({ store, planning, findAccount }: Tools) => {
       return { set: undefined, number: stored, deleted: false }
     if (number === stored.id) numbers.replace(set, stored, after)
     else {
-      numbers.remove(set, stored)
-      numbers.insert(set, after)
+      numbers.rename(set, stored, after)
       view.put(stored.id, undefined)
     }
     addCounts(set, stored, after)

@@ -129,6 +129,7 @@ export const phoneNumberRoutes = (tools: Tools): Route[] => {
     }),
     get(oneNumber, {
       summary: 'Read a phone number',
+      record: { kind: 'number', id: async ({ path }) => numbers.reconcile(path.phone_number) },
       allow: accountMember,
       subject,
       answers: PhoneNumberRecord,

@@ -4,6 +4,7 @@ import type { Value } from '../../storage/db.ts'
 import { isStorable, requireRecord, StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, oneOf, type RowOf, table, text } from '../../storage/table.ts'
+import { isBought, isPorted, isReleased } from './happenings.ts'
 import type { NumberState } from './rules.ts'
 import { numberStates } from './schema.ts'
 
@@ -124,6 +125,31 @@ const audited = ({ docText, hidden, state, carrier, usedBy, accountId }: NumberR
   return docText === '{}' ? facts : `${facts.slice(0, -1)},${docText.slice(1)}`
 }
 
+const tellArrival = (set: ChangeSet, before: NumberRecord | undefined, after: NumberRecord) => {
+  const told = isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
+  set.record({ ...subject(after), action: 'created', after: audited(after), ...told })
+  if (before && isPorted(before, after)) tellPort(set, after)
+}
+
+const tellLoss = (set: ChangeSet, before: NumberRecord) => {
+  const told = isReleased(before) ? ({ event: 'number.released' } as const) : {}
+  set.record({ ...subject(before), action: 'deleted', ...told })
+}
+
+const tellPort = (set: ChangeSet, after: NumberRecord) =>
+  set.happened({ ...subject(after), type: 'number.ported', after: audited(after) })
+
+const editOf = (before: NumberRecord, after: NumberRecord) => {
+  if (before.state !== after.state) return { event: 'number.state_changed' } as const
+  return isBought(before, after) ? ({ event: 'number.bought' } as const) : {}
+}
+
+const tellEdit = (set: ChangeSet, before: NumberRecord, after: NumberRecord) => {
+  const texts = { before: audited(before), after: audited(after) }
+  set.record({ ...subject(after), action: 'edited', ...texts, ...editOf(before, after) })
+  if (isPorted(before, after)) tellPort(set, after)
+}
+
 // Statements with these numbers of placeholders are prepared, no others.
 const batchSizes = [1, 20, 500] as const
 
@@ -201,6 +227,12 @@ export const createNumberStore = (store: Store) => {
       true,
     )
 
+  const add = (set: ChangeSet, number: NumberRecord) =>
+    set.add(insertNumber(stored(number), decided)).keep(number, { isNew: number.accountId !== '' })
+
+  const drop = (set: ChangeSet, number: NumberRecord) =>
+    set.run(deleteSql, [number.id, number.revision], decided)
+
   return {
     findAnywhere,
 
@@ -266,10 +298,8 @@ export const createNumberStore = (store: Store) => {
     },
 
     insert(set: ChangeSet, number: NumberRecord) {
-      set
-        .add(insertNumber(stored(number), decided))
-        .keep(number, { isNew: number.accountId !== '' })
-        .record({ ...subject(number), action: 'created', after: audited(number) })
+      add(set, number)
+      tellArrival(set, undefined, number)
     },
 
     /** Both accounts are told when a number changes hands. */
@@ -277,23 +307,27 @@ export const createNumberStore = (store: Store) => {
       const { sql, params } = updateNumber(stored(after))
       set.run(sql, [...params, before.revision], decided)
       set.keep(after, { isNew: after.accountId !== '' && before.accountId !== after.accountId })
-      if (before.accountId === after.accountId) {
-        set.record({
-          ...subject(after),
-          action: 'edited',
-          before: audited(before),
-          after: audited(after),
-        })
-        return
-      }
-      if (before.accountId) set.record({ ...subject(before), action: 'deleted' })
-      if (after.accountId) set.record({ ...subject(after), action: 'created', after: audited(after) })
+      if (before.accountId === after.accountId) return tellEdit(set, before, after)
+      if (before.accountId) tellLoss(set, before)
+      if (after.accountId) tellArrival(set, before, after)
+      if (before.state === after.state) return
+      // Of who has lost it nobody says to whom.
+      const state = after.accountId ? audited(after) : JSON.stringify({ state: after.state })
+      const hearer = after.accountId ? after : before
+      set.happened({ ...subject(hearer), type: 'number.state_changed', after: state })
     },
 
     remove(set: ChangeSet, number: NumberRecord) {
-      set
-        .run(deleteSql, [number.id, number.revision], decided)
-        .record({ ...subject(number), action: 'deleted' })
+      drop(set, number)
+      tellLoss(set, number)
+    },
+
+    /** The same number under another name. */
+    rename(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
+      drop(set, before)
+      set.record({ ...subject(before), action: 'deleted' })
+      add(set, after)
+      set.record({ ...subject(after), action: 'created', after: audited(after) })
     },
 
     /** An account that gets a number must not go meanwhile. */

@@ -1,7 +1,8 @@
 import { accountKind } from '../../auth/identity.ts'
+import type { Refusals } from '../../events/refusals.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { type ChangeSet, systemScope, type Transfer } from '../../storage/change-set.ts'
+import { type Author, type ChangeSet, systemScope, type Transfer } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import { bytesAbove, isCounted, type QuotaRules, quotasOf } from './rules.ts'
 import { createQuotaStore } from './store.ts'
@@ -9,6 +10,15 @@ import { createQuotaStore } from './store.ts'
 interface Tools {
   store: Store
   settings: Settings
+  refusals: Refusals
+}
+
+/** How much of something an account may have, which is what it has. */
+interface Full {
+  accountId: string
+  /** A kind of records, or what else is counted. */
+  what: string
+  limit: number
 }
 
 type Born = ChangeSet['born']
@@ -18,9 +28,15 @@ const placeOf = ({ accountId, kind }: Born[number]) => `${accountId}/${kind}`
 const sumBytes = (files: readonly { bytes: number }[]) => files.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** What accounts may have, judged where it is written, whoever writes it. */
-export const createQuotas = ({ store, settings }: Tools) => {
+export const createQuotas = ({ store, settings, refusals }: Tools) => {
   const rows = createQuotaStore(store)
   const { records } = store
+
+  const exceeded = (author: Author, { accountId, what, limit }: Full) => {
+    const after = JSON.stringify({ what, limit })
+    refusals.tell(author, { accountId, type: 'limit.reached', kind: 'limit', id: what, after })
+    return failure('quota_exceeded', { what, limit })
+  }
 
   /** The operator's own: what holds for the whole system, and the account on top of all. */
   const isOperators = async (accountId: string, newcomers: ChangeSet['newcomers']) => {
@@ -40,7 +56,7 @@ export const createQuotas = ({ store, settings }: Tools) => {
   const countUpTo = (accountId: string, kind: string) => (atMost: number) =>
     rows.count(accountId, kind, atMost)
 
-  const judgeBirths = async (born: Born, newcomers: ChangeSet['newcomers'], rules: QuotaRules) => {
+  const judgeBirths = async ({ author, newcomers }: ChangeSet, born: Born, rules: QuotaRules) => {
     for (const ofKind of Map.groupBy(born, placeOf).values()) {
       const [first] = ofKind
       if (!first || !isCounted(first.kind)) continue
@@ -49,48 +65,55 @@ export const createQuotas = ({ store, settings }: Tools) => {
       const count = newcomers.has(accountId) ? async () => 0 : countUpTo(accountId, kind)
       if (await records.counts.allows(first, ofKind.length, limit, count)) continue
       if (await isOperators(accountId, newcomers)) continue
-      throw failure('quota_exceeded', { what: kind, limit })
+      throw exceeded(author, { accountId, what: kind, limit })
     }
   }
 
-  const requireRoomBelow = async (ids: readonly string[], coming: number, rules: QuotaRules) => {
+  const requireRoomBelow = async (
+    author: Author,
+    ids: readonly string[],
+    coming: number,
+    rules: QuotaRules,
+  ) => {
     for (const id of ids) {
       const limit = quotasOf(rules, id).subAccounts
       const above = await records.find(id, accountKind, id)
-      if (above && above.tally + coming > limit) throw failure('quota_exceeded', { what: accountKind, limit })
+      if (above && above.tally + coming > limit)
+        throw exceeded(author, { accountId: id, what: accountKind, limit })
     }
   }
 
   /** Whoever stands on top of all is not asked. */
-  const judgeAccount = (tree: readonly string[], rules: QuotaRules) =>
-    requireRoomBelow(tree.slice(1), 1, rules)
+  const judgeAccount = (author: Author, tree: readonly string[], rules: QuotaRules) =>
+    requireRoomBelow(author, tree.slice(1), 1, rules)
 
   /** An account that moves comes with all below it, to those who did not stand above it before. */
-  const judgeTransfer = async ({ accountId, from, to = [] }: Transfer, rules: QuotaRules) => {
+  const judgeTransfer = async (author: Author, { accountId, from, to = [] }: Transfer, rules: QuotaRules) => {
     const below = (await records.find(accountId, accountKind, accountId))?.tally ?? 0
     const others = to.slice(1).filter((id) => !from.includes(id))
-    await requireRoomBelow(others, 1 + below, rules)
+    await requireRoomBelow(author, others, 1 + below, rules)
   }
 
-  const judgeFiles = async (filed: ChangeSet['filed'], rules: QuotaRules) => {
+  const judgeFiles = async ({ author, filed }: ChangeSet, rules: QuotaRules) => {
     for (const [accountId, files] of Map.groupBy(filed, (file) => file.accountId)) {
       const { fileBytes: limit } = quotasOf(rules, accountId)
       const added = sumBytes(files)
       if (added <= 0 || (await rows.fileBytes(accountId)) + added <= limit) continue
-      throw failure('quota_exceeded', { what: 'file_bytes', limit })
+      throw exceeded(author, { accountId, what: 'file_bytes', limit })
     }
   }
 
   const judge = async (sets: readonly ChangeSet[]) => {
     const rules = await settings.of('quotas')
     for (const set of sets) judgeSizes(set, rules)
-    for (const { born, newcomers, filed, transfers } of sets) {
+    for (const set of sets) {
+      const { author, born, newcomers, filed, transfers } = set
       // The place of an account is below others: what it has itself is no account.
       const others = newcomers.size === 0 ? born : born.filter(({ kind }) => kind !== accountKind)
-      if (others.length > 0) await judgeBirths(others, newcomers, rules)
-      for (const { tree } of newcomers.values()) await judgeAccount(tree, rules)
-      for (const transfer of transfers) await judgeTransfer(transfer, rules)
-      if (filed.length > 0) await judgeFiles(filed, rules)
+      if (others.length > 0) await judgeBirths(set, others, rules)
+      for (const { tree } of newcomers.values()) await judgeAccount(author, tree, rules)
+      for (const transfer of transfers) await judgeTransfer(author, transfer, rules)
+      if (filed.length > 0) await judgeFiles(set, rules)
     }
   }
 
@@ -103,9 +126,9 @@ export const createQuotas = ({ store, settings }: Tools) => {
     gate,
 
     /** Fails when the inputs of an account's tasks would have more bytes than they may. */
-    async requireRoomForInput(accountId: string, bytes: number) {
+    async requireRoomForInput(author: Author, accountId: string, bytes: number) {
       const { taskInputBytes: limit } = quotasOf(await settings.of('quotas'), accountId)
-      if (bytes > limit) throw failure('quota_exceeded', { what: 'task_input_bytes', limit })
+      if (bytes > limit) throw exceeded(author, { accountId, what: 'task_input_bytes', limit })
     },
   }
 }

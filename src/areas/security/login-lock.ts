@@ -52,6 +52,17 @@ export const createLoginLock = ({ store, settings, log }: Tools) => {
       seconds,
     })
 
+  const noteLocked = (set: ChangeSet, { id }: AccountRecord, seconds: number) => {
+    const { clientAddress } = set.author
+    const facts = {
+      reason: 'too many failed sign-ins',
+      client_address: clientAddress,
+      locked_seconds: seconds,
+    }
+    const after = JSON.stringify(facts)
+    set.happened({ accountId: id, type: 'sign_in.refused', kind: 'account', id, after })
+  }
+
   return {
     isLocked,
 
@@ -69,8 +80,10 @@ export const createLoginLock = ({ store, settings, log }: Tools) => {
         const set = new ChangeSet(author)
         if (lock) locks.replace(set, lock, locks.revise(lock, { hidden }))
         else locks.insert(set, locks.draft(account.id, { doc: {}, hidden }, account.id))
+        const isNew = hidden.lockedUntil > (lock?.hidden.lockedUntil ?? 0)
+        if (isNew) noteLocked(set, account, auth.lock_s)
         await store.commit(set)
-        if (hidden.lockedUntil > (lock?.hidden.lockedUntil ?? 0)) tellLocked(author, account, auth.lock_s)
+        if (isNew) tellLocked(author, account, auth.lock_s)
       })
     },
 

@@ -1,6 +1,7 @@
 import type { AccountRecord } from '../../auth/identity.ts'
 import { failure, isOutage } from '../../lib/failure.ts'
 import { elementAt, zip } from '../../lib/list.ts'
+import { dollarsOfUnits } from '../../lib/money.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
 import { agreedLines } from './agreed/rules.ts'
@@ -104,12 +105,21 @@ export const createConsent = (tools: Tools): Gate => {
     return payerIds
   }
 
-  const ask = async ({ account }: Payer, { author }: Request, compared: readonly ComparedInvoice[]) => {
+  const tellAccepted = (set: ChangeSet, { id }: AccountRecord, compared: readonly ComparedInvoice[]) => {
+    const [{ kind, id: bought } = { kind: 'account', id }] = set.changes
+    const sum = (of: (invoice: ComparedInvoice) => number) =>
+      dollarsOfUnits(compared.reduce((total, invoice) => total + of(invoice), 0))
+    const prices = { today: sum(({ today }) => today), recurring: sum(riseOf) }
+    const after = JSON.stringify({ for: { kind, id: bought }, ...prices })
+    set.happened({ accountId: id, type: 'charge.accepted', kind: 'charge', id, after })
+  }
+
+  const ask = async ({ account }: Payer, { set, author }: Request, compared: readonly ComparedInvoice[]) => {
     if (author.authAccountId !== account.id || !compared.some(raisesCharge)) return
     if (!author.acceptsCharges)
       throw failure('charges_not_accepted', { invoices: compared.map(comparedJson) })
     const standing = await standings.of(account, amountOf(compared))
-    if (standing.acceptable) return
+    if (standing.acceptable) return tellAccepted(set, account, compared)
     const { reason, message = reason } = standing
     throw failure('billing_issue', { reason, message })
   }

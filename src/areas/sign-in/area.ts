@@ -12,6 +12,7 @@ import { whitelabelArea } from '../whitelabel/area.ts'
 import { signInFailures } from './failures.ts'
 import { createImpersonation } from './impersonation.ts'
 import { createLogin } from './login.ts'
+import { createKnownNetworks } from './networks.ts'
 import { signInNotices } from './notices.ts'
 import { createSignIn } from './operations.ts'
 import { createRecovery } from './recovery/operations.ts'
@@ -44,7 +45,8 @@ export const signInArea = area({
     const { accountOf: accountOfNumber } = phoneNumbers.identity
     const resets = createResets(tools)
     const signIn = createSignIn({ ...tools, accounts, security, apiKeys, accountOfNumber })
-    const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts })
+    const networks = createKnownNetworks(tools)
+    const login = createLogin({ ...tools, ...multiFactor, users, signIn, security, lock, attempts, networks })
     const impersonation = createImpersonation({ store, signIn, attempts })
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
     const welcome = createWelcome({ ...tools, resets, users, brands })
@@ -57,6 +59,7 @@ export const signInArea = area({
       rounds: [recovery.round, welcome.round],
       hears: [
         on(userLeaving, resets.removeWith),
+        on(userLeaving, networks.removeWith),
         on(userBeginsAnew, resets.removeWith),
         on(userToWelcome, welcome.addTo),
       ],

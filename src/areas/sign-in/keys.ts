@@ -31,6 +31,7 @@ export const keyRoutes = (tokens: Tokens): Route[] => {
     }),
     get(oneKey, {
       summary: 'Read a public key',
+      record: { kind: 'signing_key', owner: 'nobody' },
       allow: anyAdminPerson,
       subject,
       answers: Key,

@@ -13,6 +13,7 @@ import type { Factors, Passkeys, Providers } from '../multi-factor/operations.ts
 import { Assertion } from '../multi-factor/passkeys/schema.ts'
 import type { LoginLock, ModulePolicy, Security } from '../security/operations.ts'
 import type { Users } from '../users/operations.ts'
+import type { KnownNetworks } from './networks.ts'
 import type { AccountNames, Session, SignIn } from './operations.ts'
 
 interface Tools {
@@ -26,6 +27,7 @@ interface Tools {
   factors: Factors
   passkeys: Passkeys
   attempts: LoginAttempts
+  networks: Pick<KnownNetworks, 'note'>
   validate: Validate
 }
 
@@ -87,8 +89,8 @@ export type Login = ReturnType<typeof createLogin>
 
 /** Signing in with the digest of a user name and password, and a second factor where one is asked for. */
 export const createLogin = (tools: Tools) => {
-  const { store, deriver, users, signIn, security, lock, providers, factors, passkeys, attempts, validate } =
-    tools
+  const { store, deriver, users, signIn, security, lock, providers, factors, passkeys, attempts } = tools
+  const { networks, validate } = tools
   const { guesses } = deriver
   // Where no account is found the same work is done for nobody, so that the time tells nothing.
   const nobody: KeyPlace = { accountId: '0'.repeat(32), salt: randomHex(16) }
@@ -237,6 +239,7 @@ export const createLogin = (tools: Tools) => {
   ): Promise<Session> => {
     const session = await signIn.openSession(account, user, factor ? { multiFactor: true } : {})
     deriver.acquaintances.note(account.id, visit.clientAddress)
+    networks.note(visit, account, user)
     await lock.unlock(visit.author, account)
     if (policy.log_successful_attempts) {
       attempts.note(visit, {

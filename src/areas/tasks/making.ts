@@ -78,18 +78,18 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
   }
 
   /** Stores the parts of an input as long as the account has room for them. */
-  const keeperOf = async (key: RunKey) => {
+  const keeperOf = async (key: RunKey, author: Author) => {
     let bytes = await store.inputBytes(key.accountId)
     return async (part: Part) => {
       bytes += part.content.length
-      await requireRoomForInput(key.accountId, bytes)
+      await requireRoomForInput(author, key.accountId, bytes)
       await store.keepInput(key, part)
     }
   }
 
   /** Judges an input and, where the action takes one, stores it. */
   const receive = async (
-    input: TaskInput,
+    { input, author }: Pick<TaskOrder, 'input' | 'author'>,
     action: TaskAction | undefined,
     key: RunKey,
   ): Promise<Intake | undefined> => {
@@ -97,7 +97,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     if (!chunks) return undefined
     if (action?.input !== 'csv') return takeIn(chunks, { mandatory: [] })
     await store.beginUpload(key)
-    return takeIn(chunks, { mandatory: action.mandatory, keep: await keeperOf(key) })
+    return takeIn(chunks, { mandatory: action.mandatory, keep: await keeperOf(key, author) })
   }
 
   /** Columns that have to be there: of JSON records in the first. */
@@ -177,7 +177,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     if (known && !known.allow.allows(actor, account, { account_id: account.id })) {
       throw failure('forbidden', { cause: `tasks of this kind may be made by: ${known.allow.name}` })
     }
-    const intake = await receive(input, known, key)
+    const intake = await receive(order, known, key)
     const action = requireKnown(known, category, name)
     requireSound(action, input, intake)
     if (origin && intake?.rowCount !== origin.rowCount) {

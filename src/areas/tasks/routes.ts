@@ -153,6 +153,7 @@ const routesBelow = <const Root extends string>(
     }),
     get(oneTask, {
       summary: 'Read a task, or one of its CSVs',
+      record: { kind: 'task', owner: 'actor' },
       ...aboutOne,
       query: { csv_name: 'in.csv or out.csv; a client that accepts CSV gets out.csv unless it names one' },
       produces: csvTypes,

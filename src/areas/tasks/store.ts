@@ -52,6 +52,12 @@ interface TaskHidden {
 
 export type TaskRecord = StoredRecord<TaskDoc, TaskHidden>
 
+/** Who stands behind what a task writes: whoever made it, and the task. */
+export const authorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Author => ({
+  ...hidden.author,
+  taskId: id,
+})
+
 /** Tasks, how far they have come, and their input and output. */
 export const createTaskStore = (store: Store) => {
   const runs = createRunStore(store, 'task')

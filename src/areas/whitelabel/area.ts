@@ -5,6 +5,7 @@ import { createBrands } from './brands.ts'
 import { createWhitelabelDomains } from './domains/operations.ts'
 import { whitelabelDomainRoutes } from './domains/routes.ts'
 import { WhitelabelDomains } from './domains/schema.ts'
+import { createDomainStandings } from './domains/watch.ts'
 import { createSenderEmails } from './emails/operations.ts'
 import { senderEmailRoutes } from './emails/routes.ts'
 import { SenderEmail } from './emails/schema.ts'
@@ -28,9 +29,10 @@ export const whitelabelArea = area({
     const { store } = tools
     const files = createBrandFiles(store)
     const emails = createSenderEmails(tools)
-    const whitelabels = createWhitelabels({ store, attached: [files, emails] })
+    const standings = createDomainStandings(store)
+    const whitelabels = createWhitelabels({ store, attached: [files, emails, standings] })
     const senders = createBrandSenders({ store, whitelabels, emails })
-    const domains = createWhitelabelDomains({ ...tools, systemConfigs, whitelabels, senders })
+    const domains = createWhitelabelDomains({ ...tools, systemConfigs, whitelabels, standings, senders })
     return {
       offers: {
         senders,
@@ -45,6 +47,7 @@ export const whitelabelArea = area({
         ...brandFileRoutes({ whitelabels, files, accounts }),
         ...senderEmailRoutes(emails),
       ],
+      rounds: [domains.watch.round],
       counts: [whitelabels.counted],
       schemas: {
         whitelabel: Whitelabel,

@@ -1,10 +1,11 @@
 import type { AccountRecord } from '../../../auth/identity.ts'
 import { asksNobody, type ErrandKind, type Queue } from '../../../jobs/queue.ts'
+import { dollarsOfUnits } from '../../../lib/money.ts'
 import type { Mail } from '../../../mail/mail.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Accounts } from '../../accounts/operations.ts'
-import { inDollars, type NoticedDoc, noticeThreshold, pauseMs, sameNotice } from './rules.ts'
+import { inDollars, type NoticedDoc, noticeThreshold, pauseMs, sameNotice, wantsMail } from './rules.ts'
 import { createWatchStore } from './store.ts'
 
 interface Tools {
@@ -34,17 +35,23 @@ interface Watchable {
   doc: NoticedDoc
 }
 
-/** Tells the admins of an account by mail that its balance is low: once for each time it becomes so, and once a day. */
+/**
+ * Tells subscribers, and the admins of an account by mail, that its balance is low: once for each time it becomes so, and
+ * once a day.
+ */
 export const createBalanceWatch = ({ store, queue, accounts, mail, balance, awaitsTopup }: Tools) => {
   const rows = createWatchStore(store)
   const { clock } = store
 
-  const letter = async (account: AccountRecord, { units, threshold, mailedAt }: Low) => {
+  /** Tells subscribers, and by mail whoever wants that. */
+  const notice = async (account: AccountRecord, { units, threshold, mailedAt }: Low) => {
     const set = new ChangeSet({ requestId: 'low_balance' })
     rows.told(set, account.id, mailedAt, clock.now())
     const values = { current_balance: inDollars(units), threshold: inDollars(threshold) }
-    await mail.notify(set, { notice: 'low_balance', account, to: [], values })
-    return set.record({ accountId: account.id, kind: 'low_balance', id: account.id, action: 'created' })
+    if (wantsMail(account.doc)) await mail.notify(set, { notice: 'low_balance', account, to: [], values })
+    const after = JSON.stringify({ balance: dollarsOfUnits(units), threshold: dollarsOfUnits(threshold) })
+    const told = { action: 'created', event: 'balance.low', after } as const
+    return set.record({ accountId: account.id, kind: 'low_balance', id: account.id, ...told })
   }
 
   const kind: ErrandKind<object, undefined> = {
@@ -63,7 +70,7 @@ export const createBalanceWatch = ({ store, queue, accounts, mail, balance, awai
       const mailedAt = await rows.mailedAt(accountId)
       if (mailedAt + pauseMs > now)
         return { state: 'waiting', dueAt: mailedAt + pauseMs, outcome: 'told today' }
-      const set = await letter(account, { units, threshold, mailedAt })
+      const set = await notice(account, { units, threshold, mailedAt })
       return { state: 'waiting', dueAt: now + pauseMs, outcome: 'told', sets: [set] }
     },
   }
@@ -75,7 +82,7 @@ export const createBalanceWatch = ({ store, queue, accounts, mail, balance, awai
   return {
     round: queue.round(kind),
 
-    /** Has the balance looked at, because it changes in this change set. Accounts that want no mail cost nothing. */
+    /** Has the balance looked at, because it changes in this change set. Accounts that name no threshold cost nothing. */
     moved(set: ChangeSet, { id, doc }: Watchable) {
       if (noticeThreshold(doc) !== undefined) look(set, id)
     },

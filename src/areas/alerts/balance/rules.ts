@@ -22,12 +22,13 @@ const noticeOf = (doc: NoticedDoc | undefined): NoticeDoc => {
   return { enabled: memberOf(notice, 'enabled'), threshold: memberOf(notice, 'threshold') }
 }
 
-/** Units at which an account wants a mail, or undefined when it wants none. */
+export const wantsMail = (doc: NoticedDoc) => noticeOf(doc).enabled === true
+
+/** Units at which the balance of an account is low; undefined when it has not said, and wants no mail either. */
 export const noticeThreshold = (doc: NoticedDoc): number | undefined => {
-  const { enabled, threshold } = noticeOf(doc)
-  if (enabled !== true) return undefined
-  const isUsable = typeof threshold === 'number' && decimalsOf(threshold) !== undefined
-  return isUsable ? unitsOfDollars(threshold) : usualThresholdUnits
+  const { threshold } = noticeOf(doc)
+  if (typeof threshold === 'number' && decimalsOf(threshold) !== undefined) return unitsOfDollars(threshold)
+  return wantsMail(doc) ? usualThresholdUnits : undefined
 }
 
 export const sameNotice = (a: NoticedDoc | undefined, b: NoticedDoc) =>

@@ -126,7 +126,10 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
     for (const [accountId, rows] of Map.groupBy(added, ({ account_id }) => account_id)) {
       const ids = { first: rows[0]?.id, last: rows.at(-1)?.id }
       const after = JSON.stringify({ records: rows.length, ...ids })
-      set.record({ accountId, kind: 'cdrs', id: newId(store.clock.now()), action: 'created', after })
+      const id = newId(store.clock.now())
+      set.record({ accountId, kind: 'cdrs', id, action: 'created', after })
+      const recordIds = rows.map((row) => row.id)
+      set.happened({ accountId, type: 'cdr.created', kind: 'cdr', id, ids: recordIds })
     }
   }
 

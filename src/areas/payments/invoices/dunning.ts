@@ -13,7 +13,7 @@ import type { Transactions } from '../transactions/operations.ts'
 import { isOpen, raisedToCoin, type Transaction } from '../transactions/rules.ts'
 import type { AboutInvoice } from './issuing.ts'
 import { dunningKind, type InvoiceProgress, isIssued } from './progress.ts'
-import { type Invoice, mayBecome, numberText, toPay } from './rules.ts'
+import { type Invoice, invoiceRow, mayBecome, numberText, toPay } from './rules.ts'
 import type { InvoiceStore } from './store.ts'
 
 /** How far it has come. Times in Unix milliseconds. */
@@ -87,7 +87,7 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
 
   /** A step that is told: by mail, by an event, and beside the invoice. */
   const tell = async (
-    { set, account, invoice, attempt }: Case,
+    { set, account, invoice, attempt, dunning }: Case,
     notice: 'payment_retry' | 'payment_grace' | 'account_delinquent',
     nextAt: number,
   ) => {
@@ -99,7 +99,10 @@ export const createDunning = (tools: Tools): ErrandKind<Dunning, undefined> => {
     }
     await mail.notify(set, { notice, account, to: [], values })
     rows.tell(set, invoice, notice, { next: gregorianOfUnix(nextAt / 1000) })
-    set.record({ accountId: account.id, kind: 'invoice', id: invoice.id, action: 'edited' })
+    // The first of these steps is taken because it was not paid when it should have been.
+    const told = dunning.stage === undefined ? ({ event: 'invoice.overdue' } as const) : {}
+    const after = JSON.stringify(invoiceRow(invoice))
+    set.record({ accountId: account.id, kind: 'invoice', id: invoice.id, action: 'edited', after, ...told })
   }
 
   const paidByBalance = async ({ set, account, invoice }: Case): Promise<Step> => {

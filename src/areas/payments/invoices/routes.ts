@@ -81,6 +81,7 @@ export const invoiceRoutes = ({ invoices, printing }: RouteTools): Route[] => {
     }),
     get(one, {
       summary: 'Read an invoice, or print it',
+      record: { kind: 'invoice' },
       isLong: true,
       allow: accountMember,
       produces: ['application/pdf', 'text/csv'],
@@ -137,6 +138,7 @@ export const invoiceRoutes = ({ invoices, printing }: RouteTools): Route[] => {
     }),
     get(`${notes}/{credit_note_id}`, {
       summary: 'Read a credit note, or print it',
+      record: { kind: 'credit_note' },
       allow: accountMember,
       produces: ['application/pdf'],
       answers: CreditNoteAnswer,

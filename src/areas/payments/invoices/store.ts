@@ -231,7 +231,16 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
           'INSERT INTO invoice_states (account_id, id, status, credited, attempt) VALUES ($1, $2, $3, 0, $4) ON CONFLICT DO NOTHING',
           [accountId, id, status, attempt],
         )
-        .record({ accountId, kind: 'invoice', id, action: 'created', after: rowText(issue, status) })
+        .record({
+          accountId,
+          kind: 'invoice',
+          id,
+          action: 'created',
+          event: 'invoice.issued',
+          after: rowText(issue, status),
+        })
+      if (status === 'paid')
+        set.happened({ accountId, type: 'invoice.paid', kind: 'invoice', id, after: rowText(issue, status) })
     },
 
     issueNote(set: ChangeSet, invoiceId: string, issue: Issue<CreditNoteDoc>) {
@@ -280,6 +289,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
     ) {
       const { accountId, id, status, credited, attempt } = before
       const next = { credited, attempt, ...after }
+      const isPaidNow = next.status === 'paid' && status !== 'paid'
       set
         .run(
           `UPDATE invoice_states SET status = $3, credited = $4, attempt = $5
@@ -292,6 +302,7 @@ export const createInvoiceStore = ({ all, scan, clock, words }: Store) => {
           kind: 'invoice',
           id,
           action: 'edited',
+          ...(isPaidNow ? { event: 'invoice.paid' } : {}),
           before: JSON.stringify(invoiceRow(before)),
           after: JSON.stringify(invoiceRow({ ...before, ...next })),
         })

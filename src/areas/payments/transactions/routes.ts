@@ -139,6 +139,7 @@ export const transactionRoutes = (tools: RouteTools): Route[] => {
     }),
     get(`${base}/{transaction_id}`, {
       summary: 'Read a transaction',
+      record: { kind: 'transaction' },
       allow: accountMember,
       answers: TransactionRecord,
       run: async ({ path }) =>

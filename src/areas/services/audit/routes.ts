@@ -103,6 +103,7 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
     }),
     get(`${base}/audit/{audit_id}`, {
       summary: 'Read what changed on an invoice, by whom and why',
+      record: { kind: 'service_audit' },
       allow: accountMember,
       answers: AuditAnswer,
       run: async ({ path }) => answer({ data: whole(await audit.get(path.account_id, path.audit_id)) }),

@@ -42,6 +42,7 @@ export const planRoutes = (plans: Plans): Route[] => {
     }),
     get(onePlan, {
       summary: 'Read a service plan',
+      record: { kind: 'service_plan' },
       allow: accountMember,
       answers: ServicePlan,
       run: async (call) => one(await subject(call)),

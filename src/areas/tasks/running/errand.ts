@@ -4,7 +4,7 @@ import { disabledOf } from '../../../auth/standing.ts'
 import type { Records } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { TaskAction, TaskContext } from '../actions.ts'
-import type { TaskRecord } from '../store.ts'
+import { authorOf, type TaskRecord } from '../store.ts'
 
 const makerOf = async (records: Records, { doc, hidden }: TaskRecord): Promise<Actor | undefined> => {
   const accountId = doc.auth_account_id
@@ -31,7 +31,7 @@ export const contextOf = async (
     idOfRow: (number) => `${taskId}-${count + number}`,
     account,
     actor,
-    author: hidden.author,
+    author: authorOf(task),
     dryRun: doc.dry_run === true,
     acceptsCharges: doc.accept_charges !== false,
     parameters: doc.parameters ?? {},

@@ -11,7 +11,7 @@ import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { InputAction, OutputAction, TaskAction, TaskContext } from '../actions.ts'
 import { createRepeats, finalStatus } from '../rules.ts'
-import type { TaskRecord, TaskStore } from '../store.ts'
+import { authorOf, type TaskRecord, type TaskStore } from '../store.ts'
 import { contextOf } from './errand.ts'
 import { batchesOf, type InputRow, inputRows } from './input-rows.ts'
 import {
@@ -311,6 +311,11 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     return action.foresight?.priced(run.detail)
   }
 
+  const tellEnd = (set: ChangeSet, { accountId, id, docText, doc: { status } }: TaskRecord) => {
+    const type = status === 'success' || status === 'partial' ? 'task.finished' : 'task.failed'
+    set.happened({ accountId, type, kind: 'task', id, after: docText })
+  }
+
   const finish = async (task: TaskRecord, progress: Progress, end: End) => {
     const { succeeded, failed } = progress.run
     const charges = await chargesOf(task, progress, end)
@@ -327,8 +332,9 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
       },
       hidden: end !== 'complete' ? { ...task.hidden, brokenOff: true } : task.hidden,
     })
-    const set = new ChangeSet(task.hidden.author)
+    const set = new ChangeSet(authorOf(task))
     store.tasks.replace(set, task, after)
+    tellEnd(set, after)
     if (charges) store.keepCharges(set, task, charges)
     progress.end(set)
     await tell(set, after)

@@ -1,10 +1,12 @@
 import type { Dns } from '../../../dns/dns.ts'
 import { DnsFault } from '../../../dns/exchange.ts'
 import type { LookUp, Manner } from '../../../dns/resolver.ts'
+import type { Afterwards } from '../../../jobs/afterwards.ts'
 import { failure, invalid } from '../../../lib/failure.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Author } from '../../../storage/change-set.ts'
+import type { Store } from '../../../storage/store.ts'
 import type { SystemConfigs } from '../../system-configs/operations.ts'
 import type { SenderAddress } from '../emails/senders.ts'
 import { hostNameOf } from '../host-name.ts'
@@ -22,12 +24,16 @@ import {
   testableType,
 } from './rules.ts'
 import type { DomainCheck, DomainChecks, SenderCheck } from './schema.ts'
+import { createDomainWatch, type DomainStandings } from './watch.ts'
 
 interface Tools {
+  store: Store
+  afterwards: Afterwards
   settings: Settings
   systemConfigs: SystemConfigs
   dns: Dns
   whitelabels: Whitelabels
+  standings: DomainStandings
   /** The sender addresses of an account. */
   senders: { addressesOf(accountId: string): Promise<SenderAddress[]> }
 }
@@ -177,7 +183,14 @@ export const createWhitelabelDomains = (tools: Tools) => {
     return { checks: byType, senders: senderChecks }
   }
 
+  const watch = createDomainWatch({
+    ...tools,
+    look: async (domain) => (await lookUpAll(domain, expand(await template(), domain), [], false)).checks,
+  })
+
   return {
+    watch,
+
     /** The template for a domain: of a request, else of an account. */
     async expanded(asked: unknown, accountId: string | undefined): Promise<Template> {
       return expand(await template(), await domainFor(asked, accountId))
@@ -216,11 +229,13 @@ export const createWhitelabelDomains = (tools: Tools) => {
     },
 
     /** Looks up every record of an account's domain, all at once, and what its sender addresses need. */
-    async check(asked: unknown, accountId: string, tcp: boolean) {
+    async check(author: Author, asked: unknown, accountId: string, tcp: boolean) {
       const domain = await domainFor(asked, accountId)
       const domains = expand(await template(), domain)
       const own = await senders.addressesOf(accountId)
-      return inTurn(accountId, () => lookUpAll(domain, domains, own, tcp))
+      const found = await inTurn(accountId, () => lookUpAll(domain, domains, own, tcp))
+      watch.note(author, { accountId, domain, checks: found.checks })
+      return found
     },
   }
 }

@@ -21,9 +21,9 @@ export const whitelabelDomainRoutes = (domains: WhitelabelDomainChecks): Route[]
     allow: accountMember,
     query: { ...query, use_tcp: 'true asks name servers by TCP from the start' },
     answers: DomainChecks,
-    run: async ({ path, request }) => {
+    run: async ({ author, path, request }) => {
       const tcp = String(request.value('use_tcp')) === 'true'
-      const { checks, senders } = await domains.check(request.value('domain'), path.account_id, tcp)
+      const { checks, senders } = await domains.check(author, request.value('domain'), path.account_id, tcp)
       return answer({ data: checks, metadata: { senders } })
     },
   }),

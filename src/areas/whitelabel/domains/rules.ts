@@ -1,4 +1,5 @@
 import { formatAddress, parseAddress } from '../../../lib/cidr.ts'
+import type { DomainCheck, DomainChecks } from './schema.ts'
 
 /** Hosts by record type, and what each is to hold. What an administrator wrote into the settings may lack parts. */
 export type Template = Record<string, Record<string, { mapping?: string[]; name?: string; zone?: string }>>
@@ -108,3 +109,27 @@ export const holdsMechanisms = (record: string, mechanisms: readonly string[]) =
   const terms = new Set(record.split(/\s+/).map(plainTerm))
   return mechanisms.every((mechanism) => terms.has(plainTerm(mechanism)))
 }
+
+interface Checked extends DomainCheck {
+  type: string
+  host: string
+}
+
+const checkedIn = (checks: DomainChecks): Checked[] =>
+  Object.entries(checks).flatMap(([type, hosts]) =>
+    Object.entries(hosts).map(([host, check]) => ({ ...check, type, host })),
+  )
+
+const placeOf = ({ type, host }: Checked) => `${type} ${host}`
+
+/** What is as it should be. What DNS said nothing about stays as it was. */
+export const greenIn = (checks: DomainChecks, before: readonly string[]): string[] =>
+  checkedIn(checks)
+    .filter((check) => check.matches || (check.error !== undefined && before.includes(placeOf(check))))
+    .map(placeOf)
+
+/** What was as it should be, and is so no more. */
+export const redIn = (checks: DomainChecks, before: readonly string[]) =>
+  checkedIn(checks)
+    .filter((check) => !check.matches && check.error === undefined && before.includes(placeOf(check)))
+    .map(({ type, host, expected, actual }) => ({ type, host, expected, actual }))

@@ -66,6 +66,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
     }),
     get(oneEmail, {
       summary: 'Read a sender address',
+      record: { kind: 'whitelabel_email' },
       allow: accountMember,
       subject,
       answers: SenderEmailRecord,
