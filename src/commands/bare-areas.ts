@@ -24,6 +24,8 @@ const nothing: AreaTools = {
   leases: unused,
   rounds: unused,
   queue: unused,
+  feed: unused,
+  refusals: unused,
   log: unused,
   outgoing: unused,
   mediaSwitch: unused,

@@ -23,6 +23,10 @@ const commands: Record<string, { summary: string; load(): Promise<Command> }> = 
     summary: 'import localities and pools of phone numbers',
     load: async () => (await import('./numbers.ts')).numbers,
   },
+  audit: {
+    summary: 'find what was altered in the audit',
+    load: async () => (await import('./audit.ts')).audit,
+  },
   openapi: {
     summary: 'print the OpenAPI 3.1 document',
     load: async () => (await import('./openapi.ts')).openapi,

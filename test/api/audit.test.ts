@@ -41,7 +41,8 @@ describeEngines('the audit log', (engine) => {
     expect(await world.ada.patch(path, { caller_id: { internal: { name: null } } })).toSucceed()
     expect(await world.ada.delete(path)).toSucceed()
     const entries = await entriesOf(accountId, 'device', id)
-    const whole = { before_doc: null, after_doc: null }
+    // As long as events are kept.
+    const whole = { before_doc: expect.any(String), after_doc: expect.any(String) }
     expect(entries.map(({ author, ...entry }) => entry)).toEqual([
       {
         before_doc: null,
@@ -65,7 +66,7 @@ describeEngines('the audit log', (engine) => {
         record_name: 'Lobby',
         changes: [{ path: 'caller_id.internal.name', from: 'Ada' }],
       },
-      { ...whole, action: 'deleted', changes: null, record_name: 'Lobby' },
+      { before_doc: null, after_doc: null, action: 'deleted', changes: null, record_name: 'Lobby' },
     ])
     expect(JSON.parse(String(entries[0]?.after_doc))).toMatchObject({ name: 'Hall', note: 'x'.repeat(2000) })
   })

@@ -68,6 +68,7 @@ export const apiKeyRoutes = (keys: ApiKeys): Route[] => {
     }),
     get(oneKey, {
       summary: 'Read what a named API key may do',
+      record: { kind: 'api_key' },
       allow: accountAdmin,
       subject,
       answers: ApiKeyAnswer,

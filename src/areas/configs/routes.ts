@@ -53,6 +53,7 @@ export const accountConfigRoutes = (configs: AccountConfigs): Route[] => {
     }),
     get(one, {
       summary: "Read a settings document of an account over its reseller's and the system's",
+      record: { kind: 'account_config' },
       allow: accountMember,
       subject,
       answers: AccountConfigRecord,

@@ -109,6 +109,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     }),
     get(oneDevice, {
       summary: 'Read a device',
+      record: { kind: 'device' },
       allow: accountMember,
       subject,
       answers: DeviceAnswer,

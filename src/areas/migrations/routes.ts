@@ -22,6 +22,7 @@ export const migrationRoutes = (migrations: Migrations): Route[] => [
   }),
   get(one, {
     summary: 'Tell whether a migration was performed, by whom and when, and how far its last run is',
+    record: { kind: 'migration' },
     allow: accountAdmin,
     answers: MigrationSummary,
     run: ({ account, path }) => migrations.read(account, path.migration_id),

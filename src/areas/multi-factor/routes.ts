@@ -48,6 +48,7 @@ export const multiFactorRoutes = ({ providers, factors, users }: Tools): Route[]
       }),
       get(oneProvider, {
         summary: 'Read a second-factor provider',
+        record: { kind: 'multi_factor' },
         allow,
         subject,
         answers: ProviderAnswer,

@@ -128,6 +128,7 @@ const levelRoutes = (
     }),
     get(one, {
       summary: 'Read a notice: its settings, or one of its bodies',
+      record: { kind: 'notification' },
       allow: reads,
       subject,
       answers: NotificationRecord,

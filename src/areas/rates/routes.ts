@@ -111,6 +111,7 @@ export const rateRoutes = (rates: Rates): Route[] => {
     }),
     get(oneRate, {
       summary: 'Read a rate',
+      record: { kind: 'rate' },
       ...admin,
       subject,
       query: placeQuery,

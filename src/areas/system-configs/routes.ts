@@ -117,6 +117,7 @@ export const systemConfigRoutes = (configs: SystemConfigs): Route[] => {
     }),
     get(one, {
       summary: 'Read a settings document, its default section filled with the values nobody set',
+      record: { kind: 'system_config' },
       ...common,
       subject,
       query: { with_defaults: 'true fills every section' },

@@ -74,6 +74,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
     }),
     get(oneUser, {
       summary: 'Read a user',
+      record: { kind: 'user' },
       allow: accountMember,
       subject,
       answers: UserAnswer,

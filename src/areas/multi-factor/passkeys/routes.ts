@@ -57,6 +57,7 @@ export const passkeyRoutes = (passkeys: Passkeys, users: Users): Route[] => {
     }),
     get(onePasskey, {
       summary: 'Read a passkey',
+      record: { kind: 'passkey' },
       allow: userOrAdmin,
       subject,
       answers: PasskeyRecord,

@@ -1,0 +1,90 @@
+import { createVerification, type Verification } from '../areas/audit/verification/operations.ts'
+import { ConfigError } from '../config/config.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { systemClock } from '../lib/clock.ts'
+import { openStore } from './open-store.ts'
+
+const help = `Usage: crosspoint audit verify [--json]
+
+Holds every entry of the audit against the chain of its account, beside a running server or without one: an entry that
+was altered, removed, put in or moved is found, and what retention removed is known by the line that it left.
+
+--json   prints {"sound", "accounts", "entries", "faults": [{"account_id", "entry_id", "sequence", "reason"}]}.
+
+The status is 0 when all chains are sound, and 1 when one is not: each such account is told with its first bad entry.
+`
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const tell = (text: string) => process.stderr.write(`${text}\n`)
+
+const counted = (count: number, what: string) =>
+  `${count.toLocaleString('en-US')} ${count === 1 ? what.replace(/ies$/, 'y').replace(/s$/, '') : what}`
+
+const resultJson = ({ accounts, entries, faults }: Verification) => ({
+  sound: faults.length === 0,
+  accounts,
+  entries,
+  faults: faults.map(({ accountId, entryId = null, sequence, reason }) => ({
+    account_id: accountId,
+    entry_id: entryId,
+    sequence,
+    reason,
+  })),
+})
+
+const sayResult = (result: Verification) => {
+  for (const { accountId, entryId, sequence, reason } of result.faults)
+    say(`account ${accountId}: entry ${entryId ?? `with sequence ${sequence}`} ${reason}`)
+  const read = `${counted(result.entries, 'entries')} of ${counted(result.accounts, 'accounts')}`
+  say(
+    result.faults.length === 0
+      ? `${read}: sound`
+      : `${read}: ${counted(result.faults.length, 'accounts')} not sound`,
+  )
+}
+
+const progressPauseMs = 10_000
+
+/** A line now and then: how many entries there are is not known before. */
+const createTeller = () => {
+  let latest = performance.now()
+  return ({ accounts, entries }: Readonly<Verification>) => {
+    if (performance.now() - latest < progressPauseMs) return
+    latest = performance.now()
+    tell(`${counted(entries, 'entries')} of ${counted(accounts, 'accounts')} so far`)
+  }
+}
+
+const verify = async (asJson: boolean) => {
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  const { store, close } = await openStore(config, systemClock)
+  try {
+    const result = await createVerification(store).all(createTeller())
+    if (asJson) say(JSON.stringify(resultJson(result)))
+    else sayResult(result)
+    return result.faults.length === 0 ? 0 : 1
+  } finally {
+    await close()
+  }
+}
+
+const run = async ([action = '', ...flags]: readonly string[]): Promise<number> => {
+  if (action === '' || action === '--help' || flags.includes('--help')) {
+    process.stdout.write(help)
+    return 0
+  }
+  if (action !== 'verify' || flags.some((flag) => flag !== '--json')) {
+    process.stderr.write(help)
+    return 2
+  }
+  try {
+    return await verify(flags.includes('--json'))
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    tell(`crosspoint: the settings are wrong:\n  ${error.mistakes.join('\n  ')}`)
+    return 1
+  }
+}
+
+export const audit = { run }

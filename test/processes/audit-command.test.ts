@@ -1,0 +1,94 @@
+// Holding the audit against its chains, on the machine and beside a running server.
+import { execFile } from 'node:child_process'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { openSession, type Session } from '../support/session.ts'
+
+const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
+
+describeEngines('crosspoint audit verify', (engine) => {
+  let place: Place
+  let server: ServerProcess
+  let session: Session
+
+  beforeAll(async () => {
+    place = await makePlace(engine)
+    server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+    session = await openSession(server)
+  }, 60_000)
+
+  afterAll(async () => {
+    session.close()
+    await server.end()
+    await place.remove()
+  })
+
+  const crosspoint = (...args: string[]) =>
+    new Promise<{ status: number; output: string }>((resolve) => {
+      const env: NodeJS.ProcessEnv = { ...process.env, CROSSPOINT_DATA_DIR: place.dataDir }
+      if (place.databaseUrl) env.CROSSPOINT_DATABASE_URL = place.databaseUrl
+      execFile(process.execPath, [program, 'audit', ...args], { env }, (error, output) =>
+        resolve({ status: error ? Number(error.code) : 0, output }),
+      )
+    })
+
+  const alter = async (accountId: string, id: string, from: string, to: string) => {
+    const db = place.databaseUrl
+      ? openPostgres(place.databaseUrl)
+      : openSqlite(`${place.dataDir}/crosspoint.db`)
+    try {
+      const sql = 'UPDATE audit_log SET changes = replace(changes, $3, $4) WHERE account_id = $1 AND id = $2'
+      await db.write({ statements: [{ sql, params: [accountId, id, from, to] }], stale: [] })
+    } finally {
+      await db.close()
+    }
+  }
+
+  it('ends with 0 while all is as it was written, and names the account and the entry that is not', async () => {
+    const { admin, masterId } = session
+    const made = await admin.put(`/v2/accounts/${masterId}/devices`, { name: 'Before' })
+    expect(made).toSucceed()
+    const path = `/v2/accounts/${masterId}/devices/${made.data.id}`
+    expect(await admin.patch(path, { name: 'After' })).toSucceed()
+    const [edited] = (await admin.get(`${path}/audit`)).data
+    expect(await crosspoint('verify')).toEqual({
+      status: 0,
+      output: expect.stringMatching(/^\d+ entries of \d+ accounts: sound\n$/),
+    })
+
+    await alter(masterId, edited.id, 'After', 'Aftes')
+    const told = await crosspoint('verify')
+    expect(told.status).toBe(1)
+    expect(told.output).toContain(`account ${masterId}: entry ${edited.id} was altered\n`)
+    const { status, output } = await crosspoint('verify', '--json')
+    expect(status).toBe(1)
+    expect(JSON.parse(output)).toEqual({
+      sound: false,
+      accounts: expect.any(Number),
+      entries: expect.any(Number),
+      faults: [
+        {
+          account_id: masterId,
+          entry_id: edited.id,
+          sequence: Number(edited.sequence),
+          reason: 'was altered',
+        },
+      ],
+    })
+
+    await alter(masterId, edited.id, 'Aftes', 'After')
+    expect(JSON.parse((await crosspoint('verify', '--json')).output)).toMatchObject({
+      sound: true,
+      faults: [],
+    })
+  })
+
+  it('tells what it does, and does nothing else', async () => {
+    expect(await crosspoint('--help')).toEqual({ status: 0, output: expect.stringContaining('audit verify') })
+    expect((await crosspoint('repair')).status).toBe(2)
+    expect((await crosspoint('verify', '--fix')).status).toBe(2)
+  })
+})
