@@ -3,6 +3,7 @@ import http, { type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { isIP } from 'node:net'
 import { pipeline, type Readable, type Transform } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip, createInflate } from 'node:zlib'
 import type { Log } from '../lib/log.ts'
 import {
@@ -41,6 +42,8 @@ export interface OutgoingCall {
   timeoutMs: number
   /** Of the answer, decompressed. */
   maxBytes: number
+  /** Nobody needs what is beyond: the answer ends there, instead of failing. */
+  cutsOff?: true
   /** Gives the call up. */
   signal?: AbortSignal
   /** The operator itself has configured where this leads: it may lead into private networks. */
@@ -58,6 +61,11 @@ export interface OutgoingAnswer {
 /** Calls to servers of others: bounded in time and size, never redirected. */
 export interface Outgoing {
   send(call: OutgoingCall): Promise<OutgoingAnswer>
+  /**
+   * Whether an address may be called for a customer, as far as that is known now: a name that nobody knows may be known
+   * later. It is judged again at each call.
+   */
+  mayCall(url: string): Promise<boolean>
   /** Ends what is kept open. */
   close(): void
 }
@@ -102,8 +110,11 @@ const decompressors: Readonly<Record<string, () => Transform>> = {
   deflate: createInflate,
 }
 
-const readBounded = async (response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> => {
-  if (Number(response.headers['content-length'] ?? 0) > maxBytes) return undefined
+const readBounded = async (
+  response: IncomingMessage,
+  { maxBytes, cutsOff }: OutgoingCall,
+): Promise<Buffer | undefined> => {
+  if (!cutsOff && Number(response.headers['content-length'] ?? 0) > maxBytes) return undefined
   const decompressor = decompressors[response.headers['content-encoding'] ?? '']?.()
   const source: Readable = decompressor ? pipeline(response, decompressor, () => undefined) : response
   const chunks: Buffer[] = []
@@ -111,8 +122,9 @@ const readBounded = async (response: IncomingMessage, maxBytes: number): Promise
   // Leaving the loop ends the rest.
   for await (const chunk of source) {
     size += chunk.length
-    if (size > maxBytes) return undefined
+    if (size > maxBytes && !cutsOff) return undefined
     chunks.push(chunk)
+    if (size > maxBytes) return Buffer.concat(chunks).subarray(0, maxBytes)
   }
   return Buffer.concat(chunks)
 }
@@ -134,6 +146,7 @@ const parse = (text: string, host: string): unknown => {
 
 // A server that was called is likely to be called again soon.
 const kept = { keepAlive: true, timeout: 30_000 }
+const mostLookingMs = 2000
 
 interface Tools {
   log: Log
@@ -168,12 +181,22 @@ export const createOutgoing = ({ log, allowedPrivateHosts, lookUpAll = lookup }:
     })
   }
 
+  /** Fails with PrivateHost; whoever is slow to say where a name leads is not waited for. */
+  const judge = async ({ hostname }: URL) => {
+    const literal = literalIn(hostname)
+    if (isIP(literal)) return requireAllowed(literal, allowedPrivateHosts)
+    const looking = new Promise<void>((resolve, reject) =>
+      judged(hostname, { all: true }, (error) => (isPrivate(error) ? reject(error) : resolve())),
+    )
+    await Promise.race([looking, sleep(mostLookingMs, undefined, { ref: false })])
+  }
+
   const attempt = async (call: OutgoingCall, target: Target): Promise<OutgoingAnswer> => {
     const deadline = AbortSignal.timeout(call.timeoutMs)
     const signal = call.signal ? AbortSignal.any([deadline, call.signal]) : deadline
     try {
       const response = await ask(call, target, signal)
-      const bytes = await readBounded(response, call.maxBytes)
+      const bytes = await readBounded(response, call)
       if (!bytes) {
         response.destroy()
         throw new OutgoingError('too_large', target.host)
@@ -202,6 +225,16 @@ export const createOutgoing = ({ log, allowedPrivateHosts, lookUpAll = lookup }:
         if (error instanceof OutgoingError && error.fault !== 'aborted') {
           log.write('warn', 'a call to another server failed', { host: target.host, fault: error.fault })
         }
+        throw error
+      }
+    },
+
+    async mayCall(url) {
+      try {
+        await judge(targetOf(url).address)
+        return true
+      } catch (error) {
+        if (isPrivate(error) || error instanceof OutgoingError) return false
         throw error
       }
     },

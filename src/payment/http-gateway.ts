@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
 import { dollarsOfUnits } from '../lib/money.ts'
+import { signatureOf } from '../lib/signature.ts'
 import { type Outgoing, type OutgoingAnswer, OutgoingError } from '../outgoing/client.ts'
 import type { Settings } from '../settings/settings.ts'
 import {
@@ -12,7 +13,6 @@ import {
   type SyncOutcome,
   unknown,
 } from './gateway.ts'
-import { signatureOf } from './signature.ts'
 
 // The operator's own billing system: signed JSON over HTTP.
 
@@ -96,7 +96,7 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Tools): Gateway
     const text = JSON.stringify(body)
     const { url, authorization, secret, timeoutMs } = access
     const now = Math.floor(clock.now() / 1000)
-    const proof = secret ? { 'x-crosspoint-signature': signatureOf(text, secret, now) } : {}
+    const proof = secret ? { 'x-crosspoint-signature': signatureOf(text, [secret], now) } : {}
     const identity = authorization ? { authorization } : {}
     try {
       const answer = await outgoing.send({

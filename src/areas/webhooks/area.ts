@@ -1,0 +1,57 @@
+import { createBell } from '../../jobs/bell.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
+import { on } from '../../storage/signal.ts'
+import { accountsArea } from '../accounts/area.ts'
+import { accountLeaving } from '../accounts/signals.ts'
+import { alertsArea } from '../alerts/area.ts'
+import { area } from '../area.ts'
+import { createAttemptStore } from './attempts/store.ts'
+import { createCourier } from './deliveries/courier.ts'
+import { createDispatcher } from './deliveries/dispatcher.ts'
+import { createSender } from './deliveries/sender.ts'
+import { createDeliveryStore } from './deliveries/store.ts'
+import { webhookNotices } from './notices.ts'
+import { createWebhooks } from './operations.ts'
+import { webhookRoutes } from './routes.ts'
+import { Webhook } from './schema.ts'
+import { webhookSettings } from './settings.ts'
+import { createWebhookStore } from './store.ts'
+
+const attemptSeconds = 31 * 86_400
+
+/** Who is told of events outside. */
+export const webhooksArea = area({
+  name: 'webhooks',
+  needs: { accounts: accountsArea, alerts: alertsArea },
+  settings: webhookSettings,
+  notices: webhookNotices,
+  create(tools, { accounts, alerts }) {
+    const { store, settings } = tools
+    const { clock } = store
+    const hooks = createWebhookStore(store)
+    const rows = createDeliveryStore(store)
+    const attempts = createAttemptStore(store)
+    const courier = createCourier(tools)
+    const sending = createBell()
+    const parts = { ...tools, accounts, alerts, hooks, rows, attempts, courier, sending }
+    const dispatcher = createDispatcher(parts)
+    const wake = { deliveries: () => sending.ring(), replays: dispatcher.wake }
+    const webhooks = createWebhooks({ ...parts, wake })
+    const sender = createSender({ ...parts, switchOff: webhooks.switchOff })
+    return {
+      offers: webhooks,
+      routes: webhookRoutes({ webhooks, settings, clock }),
+      rounds: [
+        dispatcher.round,
+        sender.round,
+        {
+          name: 'webhook attempts',
+          everySeconds: 3600,
+          run: (signal) => attempts.forgetBefore(gregorianNow(clock) - attemptSeconds, signal),
+        },
+      ],
+      hears: [on(accountLeaving, webhooks.removeWith)],
+      schemas: { webhooks: Webhook },
+    }
+  },
+})

@@ -1,0 +1,206 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { sequenceText } from '../../../events/events.ts'
+import type { Bell } from '../../../jobs/bell.ts'
+import { createGathering } from '../../../jobs/gathering.ts'
+import type { Lease, Leases } from '../../../jobs/leases.ts'
+import type { Round } from '../../../jobs/rounds.ts'
+import { randomHex } from '../../../lib/ids.ts'
+import { describeError, type Log } from '../../../lib/log.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import type { Statement } from '../../../storage/db.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { AttemptStore } from '../attempts/store.ts'
+import { patienceMs } from '../rules.ts'
+import type { WebhookRecord, WebhookStore } from '../store.ts'
+import type { Courier, Tried } from './courier.ts'
+import { longestLifeMs } from './rules.ts'
+import type { Delivery, DeliveryStore, HookPlace } from './store.ts'
+
+interface Tools {
+  store: Store
+  settings: Settings
+  leases: Leases
+  log: Log
+  hooks: Pick<WebhookStore, 'find'>
+  rows: DeliveryStore
+  attempts: AttemptStore
+  courier: Courier
+  sending: Bell
+  /** What has failed for a day is told no more. */
+  switchOff(hook: WebhookRecord, lease: Lease): Promise<void>
+}
+
+// One slow receiver is one turn: as many as these may be slow before anybody waits for another one.
+const hooksAtOnce = 200
+// After it another hook has a turn, if one waits.
+const turnMs = 10_000
+const lookedAt = 200
+// Of one record; then others have their turn.
+const ofLaneAtOnce = 25
+const lookEveryMs = 500
+// Another process has the hook: it may be done soon.
+const occupiedPauseMs = 300
+// What waits for a hook that is switched off is looked at again then.
+const heldMs = 60_000
+const mostNoted = 100
+
+interface Turn {
+  place: HookPlace
+  lease: Lease
+  signal: AbortSignal
+  /** Since when the hook has failed without a success; undefined: it has not. */
+  failingSince: number | undefined
+  isOver(): boolean
+}
+
+/**
+ * Tells receivers what waits for them. Every process does; a hook is one process's at a time, so that what is about one
+ * record is told in its order, while hooks and records do not wait for each other.
+ */
+export const createSender = (tools: Tools) => {
+  const { store, settings, leases, log, hooks, rows, attempts, courier, sending, switchOff } = tools
+  const { clock } = store
+  const turns = new Map<string, Promise<void>>()
+  let lastBegun = ''
+
+  const note = createGathering<readonly Statement[], undefined>(mostNoted, async (all) => {
+    await store.writeUnrecorded(all.flat())
+    return all.map(() => undefined)
+  })
+
+  const consequences = (turn: Turn, delivery: Delivery, { attempt, dueAt, verdict }: Tried): Statement[] => {
+    const kept = attempts.add(delivery.accountId, attempt)
+    const fate = dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt)
+    if (verdict !== 'success') return [kept, ...fate, rows.failing(turn.place, clock.now())]
+    return turn.failingSince === undefined ? [kept, ...fate] : [kept, ...fate, rows.sound(delivery.hookId)]
+  }
+
+  /** Whether what is about the same record can be told now. */
+  const deliver = async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
+    const { sequence, event, attempts: tries, since } = delivery
+    const errand = {
+      eventId: sequenceText(sequence),
+      event: JSON.parse(event),
+      attempts: tries,
+      since,
+    }
+    const tried = await courier.send(hook, errand, turn.signal)
+    if (!tried) return false
+    await note(consequences(turn, delivery, tried))
+    turn.failingSince = tried.verdict === 'success' ? undefined : (turn.failingSince ?? clock.now())
+    return tried.dueAt === undefined
+  }
+
+  const isDone = (turn: Turn) => turn.signal.aborted || turn.isOver()
+
+  /** What is about one record, in its order: nothing before what failed is told again. */
+  const tellLane = async (turn: Turn, hook: WebhookRecord, lane: string) => {
+    const waiting = await rows.ofLane(hook.id, lane, ofLaneAtOnce)
+    const [first] = waiting
+    if (first && first.dueAt > clock.now()) return rows.lineUp(first)
+    for (const delivery of waiting) {
+      if (isDone(turn)) return
+      if (!(await deliver(turn, hook, delivery))) return
+    }
+  }
+
+  /** So many lanes, if there are; one that has much waiting hides no others. */
+  const dueLanes = async (hookId: string, most: number) => {
+    const lanes = new Set<string>()
+    while (lanes.size < most) {
+      const found = await rows.dueLanes(hookId, clock.now(), [...lanes], lookedAt)
+      for (const lane of found) lanes.add(lane)
+      if (found.length < lookedAt) break
+    }
+    return [...lanes]
+  }
+
+  const tellAll = async (turn: Turn, hook: WebhookRecord, lanes: readonly string[], atOnce: number) => {
+    const waiting = lanes.values()
+    const work = async () => {
+      for (const lane of waiting) {
+        if (isDone(turn)) return
+        await tellLane(turn, hook, lane)
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, work))
+  }
+
+  /** What waits for a hook that is switched off waits on, for three days in all. */
+  const hold = async (hookId: string) => {
+    await rows.forgetBefore(hookId, clock.now() - longestLifeMs)
+    await rows.holdBack(hookId, clock.now() + heldMs)
+  }
+
+  const carryOut = async (turn: Turn) => {
+    const { hookId, accountId } = turn.place
+    while (!isDone(turn)) {
+      const { deliveries_at_once: atOnce } = await settings.of('webhooks')
+      const lanes = await dueLanes(hookId, atOnce)
+      if (lanes.length === 0) return
+      const hook = await hooks.find(accountId, hookId)
+      if (!hook) return store.writeUnrecorded(rows.forgetHook(hookId))
+      if (!hook.doc.enabled) return hold(hookId)
+      await tellAll(turn, hook, lanes, atOnce)
+      const { failingSince } = turn
+      if (failingSince !== undefined && clock.now() - failingSince >= patienceMs)
+        await switchOff(hook, turn.lease)
+    }
+  }
+
+  const take = async (place: HookPlace, signal: AbortSignal) => {
+    const lease = await leases.take(`webhook/${place.hookId}`)
+    if (!lease) return void (await sleep(occupiedPauseMs, undefined, { signal }).catch(() => undefined))
+    const begun = performance.now()
+    try {
+      await carryOut({
+        place,
+        lease,
+        signal: AbortSignal.any([signal, lease.lost]),
+        failingSince: await rows.failingSince(place.hookId),
+        isOver: () => performance.now() - begun > turnMs,
+      })
+    } finally {
+      await lease.release()
+    }
+  }
+
+  const begin = (place: HookPlace, signal: AbortSignal) => {
+    const turn = take(place, signal)
+      .catch(async (error) => {
+        if (signal.aborted) return
+        const facts = { hook_id: place.hookId, account_id: place.accountId, error: describeError(error) }
+        log.write('error', 'a webhook could not be told', facts)
+        await sleep(lookEveryMs, undefined, { signal }).catch(() => undefined)
+      })
+      .finally(() => {
+        turns.delete(place.hookId)
+        sending.ring()
+      })
+    turns.set(place.hookId, turn)
+  }
+
+  /** Hooks that have something due get a turn, one after the other. */
+  const beginTurns = async (signal: AbortSignal) => {
+    if (turns.size >= hooksAtOnce) return
+    const due = await rows.dueHooks(clock.now(), lastBegun, hooksAtOnce)
+    lastBegun = due.length < hooksAtOnce ? '' : (due.at(-1)?.hookId ?? '')
+    for (const place of due) if (turns.size < hooksAtOnce && !turns.has(place.hookId)) begin(place, signal)
+  }
+
+  const round: Round = {
+    // Each process does its own, as long as it lives.
+    name: `webhook deliveries of ${randomHex(8)}`,
+    everySeconds: 1,
+    due: async () => true,
+    async run(signal) {
+      while (!signal.aborted) {
+        await beginTurns(signal)
+        await sending.heard(lookEveryMs, signal)
+      }
+      await Promise.all(turns.values())
+    },
+  }
+
+  return { round }
+}
