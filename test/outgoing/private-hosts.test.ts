@@ -171,7 +171,40 @@ describe('a call that the operator has not configured itself', () => {
   })
 })
 
+describe('an address that somebody names', () => {
+  const mayCall = (host: string, allowedHosts: readonly string[] = []) =>
+    outgoingWith(allowedHosts).mayCall(`http://${host}:${port}/`)
+
+  it.each(['127.0.0.1', '0x7f.1', '10.1.2.3', '[::1]', '169.254.169.254'])('is not %s', async (host) => {
+    expect(await mayCall(host)).toBe(false)
+  })
+
+  it('is judged by where its name leads, and called by nobody for that', async () => {
+    record('inside.test', forbidden)
+    record('outside.test', '203.0.113.7')
+    expect(await mayCall('inside.test')).toBe(false)
+    expect(await mayCall('inside.test', [forbidden])).toBe(true)
+    expect(await mayCall('outside.test')).toBe(true)
+    expect(reached).toEqual([])
+  })
+
+  it('may be one that nobody knows yet', async () => {
+    expect(await mayCall('nobody-knows.test')).toBe(true)
+  })
+
+  it('is http or https', async () => {
+    expect(await outgoingWith([]).mayCall('ftp://203.0.113.7/')).toBe(false)
+    expect(await outgoingWith([]).mayCall('https://203.0.113.7/')).toBe(true)
+  })
+})
+
 describe('an answer', () => {
+  it('is cut off where nobody needs the rest', async () => {
+    const call = callTo(`http://${allowed}:${port}/compressed`, { cutsOff: true })
+    const answer = await outgoingWith([allowed]).send(call)
+    expect([answer.status, answer.text]).toEqual([200, 'x'.repeat(1000)])
+  })
+
   it('is bounded as it is unpacked', async () => {
     const outgoing = outgoingWith([])
     const call = callTo(`http://${allowed}:${port}/compressed`, { isOperators: true })

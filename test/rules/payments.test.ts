@@ -18,7 +18,7 @@ import {
 } from '../../src/areas/services/payment-tokens/rules.ts'
 import { standingAfter } from '../../src/areas/services/rules.ts'
 import { bookkeeperKey, bookkeeperOfKey } from '../../src/areas/services/synchronization/rules.ts'
-import { signatureOf } from '../../src/payment/signature.ts'
+import { signatureOf } from '../../src/lib/signature.ts'
 import { smallestUnits, stripeAmount } from '../../src/payment/stripe-amounts.ts'
 import { stripeLibrary } from '../../src/payment/stripe-library.ts'
 import { outcomeOfError } from '../../src/payment/stripe-outcomes.ts'
@@ -131,7 +131,7 @@ describe('what Stripe says', () => {
 describe('a signed body', () => {
   it('bears its time and an HMAC-SHA256 of both', () => {
     const v1 = createHmac('sha256', 'secret').update('1700000000.{"a":1}').digest('hex')
-    expect(signatureOf('{"a":1}', 'secret', 1_700_000_000)).toBe(`t=1700000000,v1=${v1}`)
+    expect(signatureOf('{"a":1}', ['secret'], 1_700_000_000)).toBe(`t=1700000000,v1=${v1}`)
   })
 })
 

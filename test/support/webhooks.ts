@@ -1,0 +1,72 @@
+// A world with a receiver beside it: what tests of webhooks begin with.
+import { afterAll, afterEach, beforeAll } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import type { Engine } from './databases.ts'
+import { eventually } from './eventually.ts'
+import { answerWith, type HookReceiver, startHookReceiver } from './hook-receiver.ts'
+import { type Person, type TestAccount, useWorld } from './world.ts'
+
+export interface MadeHook {
+  id: string
+  /** `/v2/accounts/{account_id}/webhooks/{id}` */
+  path: string
+  /** What the receiver is called at. */
+  at: string
+}
+
+export const useHooks = (engine: Engine) => {
+  const world = useWorld(engine, undefined, undefined, {
+    settings: {
+      crossbar: { allowed_private_hosts: ['127.0.0.1'] },
+      webhooks: { request_timeout_ms: 400 },
+      'crossbar.auth': { token_auth_expiry_s: 0 },
+    },
+  })
+  let receiver: HookReceiver
+  let made = 0
+
+  beforeAll(async () => {
+    receiver = await startHookReceiver()
+  })
+  afterEach(() => receiver.answers(answerWith(200, 'thank you')))
+  afterAll(() => receiver.close())
+
+  const hooksOf = ({ path }: TestAccount) => `${path}/webhooks`
+
+  /** A hook of an account that is told of changes of its users, unless fields say otherwise. */
+  const hook = async (account: TestAccount, fields: Json = {}): Promise<MadeHook> => {
+    made += 1
+    const at = `/hook-${made}`
+    const objects = { hook: 'object', custom_data: { type: 'user', action: 'all' } }
+    const data = { name: `Hook ${made}`, uri: `${receiver.url}${at}`, format: 'json', ...objects, ...fields }
+    const answer = await world.operator.put(hooksOf(account), data)
+    if (answer.status !== 201) throw new Error(answer.text)
+    return { id: answer.data.id, path: `${hooksOf(account)}/${answer.data.id}`, at }
+  }
+
+  /** Attempts to tell a hook, oldest first, when there are so many. */
+  const attempts = async ({ path }: MadeHook, count: number): Promise<Json[]> => {
+    const answer = await eventually(
+      () => world.operator.get(`${path}/attempts`, { query: { ascending: true } }),
+      ({ data }) => data.length >= count,
+    )
+    return answer.data
+  }
+
+  /** Lets what is to be repeated be due. */
+  const later = (seconds: number) => world.clock.advance({ seconds })
+
+  const rename = ({ path }: Person, name: string) => world.operator.patch(path, { first_name: name })
+
+  return {
+    world,
+    get receiver() {
+      return receiver
+    },
+    hooksOf,
+    hook,
+    attempts,
+    later,
+    rename,
+  }
+}

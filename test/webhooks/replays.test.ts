@@ -1,0 +1,82 @@
+// Telling a receiver again: of one attempt, or of everything behind a sequence.
+import { expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { answerWith } from '../support/hook-receiver.ts'
+import { type MadeHook, useHooks } from '../support/webhooks.ts'
+import { describeEngines } from '../support/world.ts'
+
+describeEngines('telling a webhook again', (engine) => {
+  const hooks = useHooks(engine)
+  const { world, hook, rename, attempts } = hooks
+
+  it('sends what one attempt was about, under the same event id', async () => {
+    const made = await hook(world.acme)
+    hooks.receiver.answers(answerWith(404))
+    await rename(world.uli, 'Zita')
+    const [failed] = await attempts(made, 1)
+    hooks.receiver.answers(answerWith(200))
+    const answer = await world.ada.post(`${made.path}/replay`, { attempt_id: failed?.id })
+    expect(answer.status).toBe(202)
+    const [, again] = await attempts(made, 2)
+    expect(again).toMatchObject({
+      result: 'success',
+      event_id: failed?.event_id,
+      req_body: failed?.req_body,
+    })
+  })
+
+  it('is refused for an attempt of another hook, and for a sample', async () => {
+    const [made, other] = [await hook(world.acme), await hook(world.acme)]
+    await rename(world.uli, 'Zoe')
+    const [attempt] = await attempts(other, 1)
+    expect((await world.ada.post(`${made.path}/replay`, { attempt_id: attempt?.id })).status).toBe(404)
+    const sample = (await world.ada.post(`${made.path}/test`)).data
+    expect(await world.ada.post(`${made.path}/replay`, { attempt_id: sample.id })).toBreak({
+      attempt_id: ['gone'],
+    })
+  })
+
+  it('sends every event behind a sequence that the hook wants, in order, and those alone', async () => {
+    const account = await world.account(world.reseller)
+    const user = await world.user(account)
+    const first = await hook(account, { hook: 'user.edited' })
+    for (const name of ['One', 'Two', 'Three']) await rename(user, name)
+    await world.device(account)
+    const told = await attempts(first, 3)
+    const ids = told.map(({ event_id: id }) => String(id))
+    // A hook that is made later is told of what was before it, when somebody asks for that.
+    const made = await hook(account, { hook: 'user.edited' })
+    const answer = await world.operator.post(`${made.path}/replay`, { after: ids[0] })
+    expect(answer.status).toBe(202)
+    const again = await attempts(made, 2)
+    expect(again.map(({ event_id: id }) => id)).toEqual(ids.slice(1))
+  })
+
+  it('sends those of sub-accounts where the hook asks for them', async () => {
+    const account = await world.account(world.reseller)
+    const user = await world.user(account)
+    const [own, below, all] = await Promise.all([
+      hook(world.reseller, { hook: 'user.created' }),
+      hook(world.reseller, { hook: 'user.created', include_subaccounts: true }),
+      hook(world.master, { hook: 'user.created', include_subaccounts: true }),
+    ])
+    const after = '0'.repeat(16)
+    for (const { path } of [own, below, all]) await world.operator.post(`${path}/replay`, { after })
+    const idsAt = ({ at }: MadeHook) => hooks.receiver.to(at).map(({ json }) => json.id as string)
+    for (const made of [below, all])
+      await eventually(
+        () => idsAt(made),
+        (ids) => ids.includes(user.id),
+      )
+    // Asked for first, so it has been told all it will be.
+    expect(idsAt(own)).not.toContain(user.id)
+  })
+
+  it('is told in the feed with who asked for it', async () => {
+    const watcher = await hook(world.acme, { hook: 'webhook.replayed', version: 'v2' })
+    const made = await hook(world.acme)
+    await world.ada.post(`${made.path}/replay`, { after: '0'.repeat(16) })
+    const [call] = await hooks.receiver.told(watcher.at, 1)
+    expect(call?.json.data.metadata.id).toBe(made.id)
+  })
+})
