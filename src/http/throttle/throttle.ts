@@ -174,6 +174,12 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
       return { ...paid, consumed: paid.consumed + (before?.consumed ?? 0) }
     },
 
+    /** Takes the price of a command from the bucket of its connection, which is as large as those of `application`. */
+    payCommand(connectionId: string, application: string, crossbar: SettingsOf<'crossbar'>) {
+      const question = { endpoint: application, method: 'GET', tokenCosts: crossbar.token_costs, fallback: 1 }
+      return fromBucket(`${application}/${connectionId}`, costOf(question), application)
+    },
+
     /**
      * Basic credentials are a sign-in each time they are not known yet: guesses pay its price, good ones get it back.
      * Answers with what gives it back.

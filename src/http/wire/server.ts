@@ -222,6 +222,11 @@ export const equip = <S extends Server>(server: S, frame: Frame): S => {
   Object.assign(server, timeouts, judgedHere)
   server.on('connection', frame.places.admit)
   server.on('request', handler)
+  // What is switched while answers are under way would come between them: it is no more than a request then.
+  const shouldUpgradeCallback = (request: IncomingMessage) =>
+    frame.upgrades.isOne(request) && lastAnswer.get(request.socket)?.writableFinished !== false
+  Object.assign(server, { shouldUpgradeCallback })
+  server.on('upgrade', (request, _socket, head) => frame.upgrades.take(frame, request, head))
   server.on('clientError', answerClientError(frame))
   // An expectation that nobody knows is no reason to refuse a request.
   server.on('checkExpectation', handler)

@@ -1,0 +1,226 @@
+import { type IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type WebSocket, WebSocketServer } from 'ws'
+import { findCredential } from '../../auth/authenticate.ts'
+import { Failure, type FailureKind, failure, invalid } from '../../lib/failure.ts'
+import { randomHex } from '../../lib/ids.ts'
+import { ipv6Network } from '../../lib/network.ts'
+import { respondFailure } from '../answer/respond.ts'
+import { Exchange, type Frame } from '../exchange.ts'
+import { admit, assertAllowed, forbidden } from '../judge/admission.ts'
+import { findClientAddress, readSettings } from '../pipeline.ts'
+import type { Connection, ConnectionLimits, Upgrade } from './upgrade.ts'
+import { closings, createWebSocket, type OpenWebSocket } from './web-socket.ts'
+
+/** The largest message of a client; a larger one closes its connection. */
+const largestMessage = 1_000_000
+const lookMilliseconds = 1000
+// Who does not take leave within this time is cut off.
+const leaveMilliseconds = 2000
+const retryAfterSeconds = 10
+
+const isSwitching = ({ headers, method }: IncomingMessage) =>
+  method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+
+const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0] ?? ''
+
+const keyForm = /^[+/0-9A-Za-z]{22}==$/
+
+const misshapen = (header: string, rule: string, message: string) =>
+  invalid({ [header]: { [rule]: { message, value: header } } })
+
+const assertHandshake = ({ headers }: IncomingMessage) => {
+  if (headers['sec-websocket-protocol'] !== undefined)
+    throw misshapen('sec-websocket-protocol', 'invalid', 'There are no sub-protocols here')
+  if (!keyForm.test(headers['sec-websocket-key'] ?? ''))
+    throw misshapen('sec-websocket-key', 'required', 'The header is missing, or no key of 16 bytes')
+  if (!['13', '8'].includes(headers['sec-websocket-version'] ?? ''))
+    throw misshapen('sec-websocket-version', 'enum', 'Only versions 13 and 8 are spoken here')
+}
+
+const refusing: ReadonlySet<FailureKind> = new Set([
+  'invalid_credentials',
+  'validation_error',
+  'forbidden',
+] as const)
+
+/** Nobody has to bring a credential to an upgrade; a bad one is refused all the same. */
+const assertCredential = async (exchange: Exchange) => {
+  const { headers } = exchange.request
+  const credential = findCredential({ headers, envelope: {}, query: exchange.query })
+  if (!credential) return
+  exchange.credential = credential
+  try {
+    await admit(exchange, credential)
+  } catch (error) {
+    if (!(error instanceof Failure) || !refusing.has(error.kind)) throw error
+    const cause = 'the credential is not good'
+    // The log tells a wrong password as such.
+    throw failure('forbidden', { cause }, error.cause ?? cause)
+  }
+}
+
+/** How many connections there are, in all and from one address or IPv6 /64. */
+const createSeats = () => {
+  const taken = new Map<string, number>()
+  let all = 0
+  return (address: string, limits: ConnectionLimits) => {
+    const place = ipv6Network(address, 64) ?? address
+    const neighbours = taken.get(place) ?? 0
+    if (all >= limits.connections || neighbours >= limits.connectionsPerAddress)
+      throw failure('too_many_requests', { retryAfterSeconds })
+    all += 1
+    taken.set(place, neighbours + 1)
+    let isTaken = true
+    return () => {
+      if (!isTaken) return
+      isTaken = false
+      all -= 1
+      const left = (taken.get(place) ?? 1) - 1
+      if (left === 0) taken.delete(place)
+      else taken.set(place, left)
+    }
+  }
+}
+
+/** Sends a refusal on a connection that Node has let go of, and ends it. */
+const refuse = (exchange: Exchange, error: unknown) => {
+  const { request, response } = exchange
+  if (request.socket.destroyed) return
+  response.shouldKeepAlive = false
+  response.assignSocket(request.socket)
+  response.once('finish', () => request.socket.destroySoon())
+  return respondFailure(exchange, error)
+}
+
+/** What the listeners ask when a client wants to switch to another protocol. */
+export interface Upgrades {
+  /** Whether the request is one to switch; else it is answered like any other. */
+  isOne(request: IncomingMessage): boolean
+  take(frame: Frame, request: IncomingMessage, head: Buffer): void
+  /** Takes leave of all clients. */
+  stop(): Promise<void>
+}
+
+/** Clients that switch to WebSocket, at the paths of what areas offer there. */
+export const createUpgrades = (offers: readonly Upgrade[]): Upgrades => {
+  const offerAt = new Map(offers.flatMap((offer) => offer.paths.map((path) => [path, offer] as const)))
+  const open = new Set<OpenWebSocket>()
+  const takeSeat = createSeats()
+  let looking: NodeJS.Timeout | undefined
+  let isStopping = false
+  const protocol = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: largestMessage,
+    maxFragments: 1024,
+    maxBufferedChunks: 16_384,
+  })
+
+  const look = () => {
+    for (const one of open) one.look()
+    if (open.size > 0) return
+    clearInterval(looking)
+    looking = undefined
+  }
+
+  const connectionOf = (exchange: Exchange, { application }: Upgrade, socket: OpenWebSocket): Connection => {
+    const { frame, clientAddress, peerAddress } = exchange
+    const { settings, clock } = frame
+    const visit = async () => ({
+      frame,
+      clientAddress,
+      peerAddress,
+      crossbar: await settings.of('crossbar'),
+    })
+    const id = randomHex(16)
+    return {
+      id,
+      clientAddress,
+      openedAt: clock.now(),
+      pay: async () => frame.throttle.payCommand(id, application, await settings.of('crossbar')),
+      admit: async (token) => admit(await visit(), { kind: 'token', token }),
+      async assertMayRead(actor, account, { endpoint, allow }) {
+        if (actor.claims?.purpose !== undefined) throw forbidden('the token is good for one thing')
+        await assertAllowed(frame, {
+          actor,
+          account,
+          path: { account_id: account.id },
+          allow,
+          access: 'read',
+          rule: undefined,
+          method: 'GET',
+          endpoint,
+          endpointArguments: [],
+        })
+      },
+      answer: socket.answer,
+      offer: socket.offer,
+    }
+  }
+
+  const begin = (exchange: Exchange, offer: Upgrade, limits: ConnectionLimits, raw: WebSocket) => {
+    const { clock, log } = exchange.frame
+    const socket = createWebSocket({ socket: raw, limits, clock, log })
+    open.add(socket)
+    raw.once('close', () => open.delete(socket))
+    looking ??= setInterval(look, lookMilliseconds).unref()
+    socket.begin(offer.open(connectionOf(exchange, offer, socket)))
+    if (isStopping) socket.close(closings.goingAway)
+  }
+
+  /** What is judged before a client is trusted with anything: room, the shape of the request, price, credential. */
+  const judge = async (exchange: Exchange, offer: Upgrade, limits: ConnectionLimits) => {
+    const { frame, request } = exchange
+    await readSettings(exchange)
+    findClientAddress(exchange)
+    const leave = takeSeat(exchange.clientAddress, limits)
+    request.socket.once('close', leave)
+    try {
+      assertHandshake(request)
+      const fare = {
+        clientAddress: exchange.clientAddress,
+        accountId: undefined,
+        endpoint: offer.application,
+        method: 'GET',
+        readsPublic: false,
+        bringsSecret: false,
+      }
+      await frame.throttle.pay(fare, undefined, exchange.crossbar)
+      await assertCredential(exchange)
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
+
+  const take = async (frame: Frame, request: IncomingMessage, head: Buffer) => {
+    // Whoever goes away meanwhile has gone.
+    request.socket.on('error', () => request.socket.destroy())
+    const exchange = new Exchange(frame, request, new ServerResponse(request), randomHex(16))
+    const offer = offerAt.get(exchange.path)
+    try {
+      if (!offer) throw failure('not_found', {})
+      if (isStopping) throw failure('overloaded', { retryAfterSeconds })
+      const limits = await offer.limits()
+      await judge(exchange, offer, limits)
+      protocol.handleUpgrade(request, request.socket, head, (raw) => begin(exchange, offer, limits, raw))
+    } catch (error) {
+      await refuse(exchange, error)
+    }
+  }
+
+  return {
+    isOne: (request) => isSwitching(request) && offerAt.has(pathOf(request)),
+    take: (frame, request, head) => void take(frame, request, head),
+    async stop() {
+      isStopping = true
+      for (const socket of open) socket.close(closings.goingAway)
+      const deadline = performance.now() + leaveMilliseconds
+      while (open.size > 0 && performance.now() < deadline) await sleep(10)
+      for (const socket of open) socket.terminate()
+      clearInterval(looking)
+    },
+  }
+}
