@@ -1,0 +1,18 @@
+import { alertsArea } from '../alerts/area.ts'
+import { area } from '../area.ts'
+import { createMessageBus } from './operations.ts'
+
+/** Every event goes to a broker of the operator's. */
+export const messageBusArea = area({
+  name: 'messageBus',
+  needs: { alerts: alertsArea },
+  create(tools, { alerts }) {
+    const bus = createMessageBus({ ...tools, alerts })
+    return {
+      async prepare() {
+        bus.start()
+      },
+      stop: bus.stop,
+    }
+  },
+})
