@@ -30,6 +30,7 @@ const seconds = Number(options.seconds)
 const readAccounts = 500
 const users = 60
 const buyers = 100
+const growing = 50
 const recordsPerRound = 30_000
 const connections = 32
 const warmUpSeconds = 1
@@ -163,9 +164,12 @@ const measures: Record<string, Measure> = {
     const document = JSON.stringify({ data: newUserData('KEY') }).replaceAll('KEY@', 'k@')
     const [before, after] = document.split('"username":"KEY"') as [string, string]
     const body = [`${before}"username":"u`, `"${after}`] as const
-    const path = `/v2/accounts/${contender.accountIds[1]}/users?${untold}`
     const length = body[0].length + 10 + body[1].length
-    return runCounted(contender, head('PUT', path, token) + bodyHead(length) + body[0], body[1])
+    // Over many accounts: one has room for so many users only.
+    const befores = contender.accountIds
+      .slice(1, 1 + growing)
+      .map((id) => head('PUT', `/v2/accounts/${id}/users?${untold}`, token) + bodyHead(length) + body[0])
+    return runCounted(contender, befores, body[1])
   },
   'purchase a number, 100 payers': (contender) => purchase(contender, contender.buyerIds),
   'purchase a number, one payer': (contender) => purchase(contender, contender.buyerIds.slice(0, 1)),
