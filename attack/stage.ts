@@ -170,6 +170,9 @@ export class Builder {
       to: [{ type: tenant.id, value: 'all' }],
     }
     ids.alert_id = [(await api.call('PUT', `${place}/alerts`, alert)).data.id]
+    // Nobody is there, and nothing happens that it is told of.
+    const hook = { name: word, uri: 'https://receiver.invalid/', hook: 'sms' }
+    ids.webhook_id = [(await api.call('PUT', `${place}/webhooks`, hook)).data.id]
     const task = await api.call(
       'PUT',
       `${place}/tasks?category=number_management&action=list&file_name=${word}`,
@@ -479,6 +482,7 @@ export const digestOf = async (api: Api, tenant: Tenant): Promise<Record<string,
     `${place}/whitelabel`,
     `${place}/whitelabel/emails`,
     `${place}/alerts`,
+    `${place}/webhooks`,
     `${place}/ledgers`,
     `${place}/ledgers/sample`,
     `${place}/limits`,

@@ -71,6 +71,7 @@ describe('the pages', () => {
       'docs/guides/growing.md: needs a PostgreSQL of that name.',
       'docs/guides/growing.md: needs Citus.',
       'docs/guides/mail.md: needs a mail server of that name.',
+      'docs/guides/message-bus.md: needs a broker at that address.',
       'docs/guides/passkeys.md: needs a browser with an authenticator.',
       'docs/guides/passkeys.md: needs a browser with an authenticator.',
     ])

@@ -45,6 +45,8 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   const provider = { name: word, provider_name: 'otp', enabled: false }
   const { data: factor } = await operator.put(`${account.path}/multi_factor`, provider)
   const apiKey = await operator.put(`${account.path}/api_keys`, { name: word, scopes: ['devices:read'] })
+  const receiver = { name: word, uri: 'https://receiver.invalid/', hook: 'sms', custom: word }
+  const webhook = await operator.put(`${account.path}/webhooks`, receiver)
   await world.configure('passkeys', { rp_id: 'localhost', origins: ['http://localhost'] })
   const credential = createAuthenticator().create((await user.put(`${user.path}/passkeys/options`, {})).data)
   const passkey = await user.put(`${user.path}/passkeys`, { name: word, credential })
@@ -112,6 +114,7 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
       smtplog_id: sent.data[0].id,
       alert_id: alert.id,
       api_key_id: apiKey.data.id,
+      webhook_id: webhook.data.id,
       passkey_id: passkey.data.id,
       cdr_id: call.id,
       // A leg's id names its interaction too; an interaction that nobody knows has no legs, for anybody.
@@ -134,6 +137,7 @@ const recordVariables = [
   'phone_number',
   'alert_id',
   'api_key_id',
+  'webhook_id',
   'passkey_id',
 ]
 

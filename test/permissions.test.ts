@@ -83,6 +83,8 @@ const idsOf = async () => {
   )
   const [key] = (await world.operator.get('/v2/auth/keys')).data
   const apiKey = await world.operator.put(`${world.acme.path}/api_keys`, { name: 'A key', scopes: ['*'] })
+  const receiver = { name: 'A hook', uri: 'https://receiver.invalid/', hook: 'sms' }
+  const webhook = await world.operator.put(`${world.acme.path}/webhooks`, receiver)
   await world.configure('passkeys', { rp_id: 'localhost', origins: ['http://localhost'] })
   const making = (await world.uli.put(`${world.uli.path}/passkeys/options`, {})).data
   const credential = createAuthenticator().create(making)
@@ -129,6 +131,8 @@ const idsOf = async () => {
     attempt_id: attempts.data[0].id,
     key_id: key.id,
     api_key_id: apiKey.data.id as string,
+    webhook_id: webhook.data.id as string,
+    sample_id: 'object',
     passkey_id: passkey.data.id as string,
     phone_number: number,
     rate_id: 'sample-rate',

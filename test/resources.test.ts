@@ -7,7 +7,7 @@ const wordsOf = (path: string) => path.split('/').slice(1)
 const partsOf = () => {
   const parts: Record<string, string[]> = {}
   for (const { path, spec } of allRoutes()) {
-    if (spec.resource === undefined) continue
+    if (spec.resource === undefined || path.endsWith('}/audit')) continue
     const words = wordsOf(path)
     const part = words.slice(words.lastIndexOf(spec.resource) + 2).join('/')
     parts[spec.resource] = [...new Set([...(parts[spec.resource] ?? []), part])].sort()
@@ -22,6 +22,14 @@ describe('the resource that token restrictions and prices know a route by', () =
     }
   })
 
+  it('is that of the record for its audit', () => {
+    for (const { path, resourceAt } of allRoutes()) {
+      if (!path.endsWith('}/audit') || path.endsWith('{account_id}/audit')) continue
+      const ofRecord = allRoutes().find((route) => route.path === path.slice(0, -'/audit'.length))
+      expect(wordsOf(path)[resourceAt], path).toBe(ofRecord && wordsOf(ofRecord.path)[ofRecord.resourceAt])
+    }
+  })
+
   it('is declared where the path ends in a part of it', () => {
     expect(partsOf()).toEqual({
       accounts: ['api_key', 'children', 'descendants', 'move', 'parents', 'reseller', 'siblings', 'tree'],
@@ -29,6 +37,7 @@ describe('the resource that token restrictions and prices know a route by', () =
       devices: ['quickcall/{number}', 'sync'],
       whitelabel: ['icon', 'logo', 'welcome', '{email_id}/verify'],
       notifications: ['preview'],
+      webhooks: ['', 'attempts', 'replay', 'test'],
       phone_numbers: ['activate', 'identify', 'port', 'reserve'],
     })
   })

@@ -1,6 +1,7 @@
 import { frameFailures } from '../http/answer/failures.ts'
 import type { Route } from '../http/route.ts'
 import type { PostedPage } from '../http/wire/posted-page.ts'
+import type { Upgrade } from '../http/wire/upgrade.ts'
 import type { Round } from '../jobs/rounds.ts'
 import { frameSettings } from '../settings/documents.ts'
 import type { Author } from '../storage/change-set.ts'
@@ -63,6 +64,7 @@ interface Assembled<List extends readonly Area[]> {
   offers: OffersOf<List>
   routes: readonly Route[]
   posted: readonly PostedPage[]
+  upgrades: readonly Upgrade[]
   /** Everything that is done now and then; errands among it. */
   rounds: readonly Round[]
   prepare(author: Author): Promise<void>
@@ -94,18 +96,21 @@ export const assemble = <const List extends readonly Area[]>(
 
   for (const one of list) create(one)
   const contributions = [...all.values()]
+  const routes = contributions.flatMap((made) => made.routes ?? [])
+  const derived = contributions.flatMap((made) => made.derives?.(routes) ?? [])
   for (const { hears = [], gates = [] } of contributions) {
     store.hear(...hears)
     for (const gate of gates) store.guard(gate)
   }
   return {
     offers: Object.fromEntries(Array.from(offers, ([{ name }, offer]) => [name, offer])) as OffersOf<List>,
-    routes: contributions.flatMap(({ routes = [] }) => routes),
+    routes: [...routes, ...derived],
     rounds: contributions.flatMap(({ rounds = [], errands = [] }) => [
       ...rounds,
       ...errands.map(queue.round),
     ]),
     posted: contributions.flatMap(({ posted = [] }) => posted),
+    upgrades: contributions.flatMap(({ upgrades = [] }) => upgrades),
     async prepare(author) {
       for (const { prepare } of contributions) await prepare?.(author)
     },

@@ -4,13 +4,16 @@ import { accountsArea } from './accounts/area.ts'
 import { alertsArea } from './alerts/area.ts'
 import { apiKeysArea } from './api-keys/area.ts'
 import type { OffersOf } from './area.ts'
+import { auditArea } from './audit/area.ts'
 import { cdrsArea } from './cdrs/area.ts'
 import { configsArea } from './configs/area.ts'
 import { devicesArea } from './devices/area.ts'
 import { edgeArea } from './edge/area.ts'
+import { eventsArea } from './events/area.ts'
 import { ledgersArea } from './ledgers/area.ts'
 import { limitsArea } from './limits/area.ts'
 import { loginAttemptsArea } from './login-attempts/area.ts'
+import { messageBusArea } from './message-bus/area.ts'
 import { migrationsArea } from './migrations/area.ts'
 import { multiFactorArea } from './multi-factor/area.ts'
 import { notificationsArea } from './notifications/area.ts'
@@ -31,6 +34,8 @@ import { systemConfigsArea } from './system-configs/area.ts'
 import { tasksArea } from './tasks/area.ts'
 import { tokenRestrictionsArea } from './token-restrictions/area.ts'
 import { usersArea } from './users/area.ts'
+import { webhooksArea } from './webhooks/area.ts'
+import { websocketsArea } from './websockets/area.ts'
 import { whitelabelArea } from './whitelabel/area.ts'
 import { workArea } from './work/area.ts'
 
@@ -65,7 +70,12 @@ export const areas = [
   cdrsArea,
   alertsArea,
   provisioningArea,
+  webhooksArea,
+  messageBusArea,
   workArea,
+  auditArea,
+  eventsArea,
+  websocketsArea,
   // These collect from all above them.
   reconciliationArea,
   tasksArea,

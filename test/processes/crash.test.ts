@@ -21,10 +21,9 @@ const halves = {
     SELECT 1 FROM audit_log a WHERE a.account_id = r.account_id AND a.record_id = r.id AND a.action = 'created')`,
   'an audit entry without its record': `SELECT a.record_id FROM audit_log a WHERE a.kind IN ('user', 'account') AND a.action = 'created'
     AND NOT EXISTS (SELECT 1 FROM records r WHERE r.account_id = a.account_id AND r.kind = a.kind AND r.id = a.record_id)`,
-  'an audit entry without an event': `SELECT a.id FROM audit_log a WHERE NOT EXISTS (
-    SELECT 1 FROM outbox o WHERE o.account_id = a.account_id AND o.id = a.id)`,
-  'an event without an audit entry': `SELECT o.id FROM outbox o WHERE NOT EXISTS (
-    SELECT 1 FROM audit_log a WHERE a.account_id = o.account_id AND a.id = o.id)`,
+  'an entry that subscribers are not told of': 'SELECT id FROM audit_log WHERE event IS NULL',
+  'an entry in the order, but not in the chain': `SELECT id FROM audit_log
+    WHERE sequence IS NOT NULL AND action <> 'happened' AND digest IS NULL`,
   'an account outside of the tree': `SELECT r.id FROM records r WHERE r.kind = 'account' AND r.hidden NOT LIKE '%"tree":[]%'
     AND NOT EXISTS (SELECT 1 FROM account_tree t WHERE t.account_id = r.id AND t.distance = 1)`,
   'a wrong count of sub-accounts': `SELECT r.id FROM records r WHERE r.kind = 'account'

@@ -40,6 +40,7 @@ it('these are the secrets that answers show, and those that they mask', () => {
   expect(marked('readable')).toEqual(['device.sip.password', 'ingest.freeswitch_secret', 'user.hotdesk.pin'])
   expect(marked('masked')).toEqual([
     'crossbar.ssl_password',
+    'events.amqp.url',
     'provisioner.authorization_header',
     'services.http_sync.authorization_header',
     'services.http_sync.signing_secret',

@@ -27,6 +27,8 @@ const nodeProcess = /^(?:node:)?process$/
 const roomsWithRows = ['areas', 'auth', 'events', 'jobs', 'mail', 'payment'].map((name) => `src/${name}`)
 // What an area shows to the others: what it offers, its shapes, its pure decisions, what it tells.
 const openFiles = ['area.ts', 'schema.ts', 'rules.ts', 'signals.ts']
+// What events are, and how they look: what moves them lies beside.
+const shapesOfEvents = 'src/events/events.ts'
 const impureFolders = ['storage', 'http', 'jobs', 'events', 'mail', 'dns', 'config'].map(
   (name) => `src/${name}`,
 )
@@ -69,7 +71,7 @@ const reachesOutside = (imported: Import) => outsideWorld.test(imported.target) 
 const isImpureForArea = (imported: Import) =>
   reachesOutside(imported) ||
   imported.target === 'src/compose.ts' ||
-  isIn(imported.target, ...impureFolders) ||
+  (isIn(imported.target, ...impureFolders) && imported.target !== shapesOfEvents) ||
   isAreaFile(imported.target, 'routes.ts', 'operations.ts', 'store.ts')
 
 const isImpureForLib = (imported: Import) =>

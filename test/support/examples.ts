@@ -18,17 +18,18 @@ const token = 'header.claims.signature'
 const settled: Readonly<Record<string, unknown>> = {
   auth_token: token,
   challenge: 'Y2hhbGxlbmdl',
+  duration_ms: 12,
   node: 'crosspoint@host',
   public_key_pem: '-----BEGIN PUBLIC KEY-----\n...\n-----END PUBLIC KEY-----\n',
   runtime: 'node v24.0.0',
   tokens: { consumed: 1, remaining: 99 },
   uptime_seconds: 86_400,
   used_memory: 150_000_000,
-  version: '1.0.0',
 }
 
 /** The same by their look, each with how it is shown. */
 const looks: readonly (readonly [RegExp, string])[] = [
+  [/^\d+\.\d+\.\d+(?:-[\w.]+)?$/g, '1.0.0'],
   [/[\w-]{8,}\.[\w-]{16,}\.[\w-]{16,}/g, token],
   [/\bcpk_[\w-]+/g, 'cpk_key'],
   [/\b[0-9a-f]{6}(?=\.master\.localhost)/g, 'a1b2c3'],

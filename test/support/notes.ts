@@ -88,7 +88,7 @@ export const openNotes = (db: Database, clock: Clock) => {
 
     events: (accountId: string) =>
       store.all<{ event: string; kind: string; record_id: string }>(
-        'SELECT event, kind, record_id FROM outbox WHERE account_id = $1 ORDER BY id',
+        'SELECT event, kind, record_id FROM audit_log WHERE account_id = $1 ORDER BY id',
         [accountId],
       ),
   }

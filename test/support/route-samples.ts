@@ -74,6 +74,8 @@ const search = { query: { t: 'account', q: 'name', v: 'a' } }
 const listingTask = { data: {}, query: { category: 'number_management', action: 'list' } }
 const branded = { query: { domain: 'brand.example.test' } }
 const several = { query: { t: 'account', by_name: 'a' } }
+// Nothing happens that it is told of, and nobody is there.
+const quiet = { data: { name: 'A sample', uri: 'https://receiver.invalid/', hook: 'sms' } }
 const previewed = { data: { to: { email_addresses: ['sample@example.test'] } } }
 
 // Routes for which the smallest body is not enough.
@@ -98,6 +100,10 @@ const samples: Samples = {
   ),
   [`PUT ${onAccount}/api_keys`]: { data: { name: 'A key', scopes: ['devices:read'] } },
   [`PATCH ${onAccount}/api_keys/{api_key_id}`]: { data: { name: 'Another name' } },
+  [`PUT ${onAccount}/webhooks`]: quiet,
+  [`POST ${onAccount}/webhooks/{webhook_id}`]: quiet,
+  [`PATCH ${onAccount}/webhooks/{webhook_id}`]: { data: { name: 'Another name' } },
+  [`POST ${onAccount}/webhooks/{webhook_id}/replay`]: { data: { after: '0000000000000000' } },
   'PUT /v2/tasks': listingTask,
   [`PUT ${onAccount}/tasks`]: listingTask,
   'GET /v2/whitelabel/domains': branded,

@@ -85,6 +85,8 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
   const { data: namedKey } = await done(
     operator.put(`${account.path}/api_keys`, { name: 'A sample', scopes: ['*'] }),
   )
+  const receiver = { name: 'A sample', uri: 'https://receiver.invalid/', hook: 'sms' }
+  const { data: webhook } = await done(operator.put(`${account.path}/webhooks`, receiver))
   const { data: apiKey } = await operator.get(`${world.acme.path}/api_key`)
   const [key] = (await operator.get('/v2/auth/keys')).data
   const plan = { name: 'Plan', plan: {} }
@@ -131,6 +133,8 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
     number: '+14155550100',
     key_id: key.id,
     api_key_id: namedKey.id,
+    webhook_id: webhook.id,
+    sample_id: 'object',
     rate_id: rate.id,
     plan_id: sold.id,
     service_plan_id: own.id,

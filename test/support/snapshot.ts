@@ -4,7 +4,9 @@ import type { Engine } from './databases.ts'
 // What is written about requests, not by them, and what the server moves about by itself.
 const logTables = new Set([
   'audit_log',
-  'outbox',
+  'audit_heads',
+  'feed_below',
+  'feed_marks',
   'writers',
   'leases',
   'rounds',
@@ -13,6 +15,11 @@ const logTables = new Set([
   'balance_watch',
   'idempotency_keys',
   'api_key_uses',
+  'feed_below',
+  'feed_marks',
+  'webhook_deliveries',
+  'webhook_replays',
+  'webhook_failures',
 ])
 // Counts are folded in the background: only what they come to says something.
 const countTables = new Set(['quantities', 'quantity_moves', 'quantity_days'])
@@ -21,7 +28,7 @@ const countsSql = `SELECT account_id, category, item, CAST(sum(own) AS BIGINT) A
     UNION ALL SELECT account_id, category, item, own FROM quantity_moves) AS counted
   WHERE account_id IN (SELECT account_id FROM records WHERE kind = 'account')
   GROUP BY account_id, category, item HAVING sum(own) <> 0`
-const logKinds = /attempt|^(?:mail|password_recovery|new_user|low_balance)$/
+const logKinds = /attempt|^(?:mail|password_recovery|new_user|low_balance|sign_in_networks|domain_checks)$/
 
 const tableNames: Record<Engine, string> = {
   sqlite: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name",

@@ -220,13 +220,15 @@ interface Changed {
   more?: readonly Area[]
   /** What stands between the server and its database. */
   over?: (db: Database) => Database
+  /** Settings, by document, that hold before anybody signs in. */
+  settings?: Readonly<Record<string, Json>>
 }
 
 /** A running server with people in it. The caller closes it; suites use `useWorld`. */
 export const buildWorld = async (
   engine: Engine,
   outside: Outside = async () => ({}),
-  { more = [], over = (db) => db }: Changed = {},
+  { more = [], over = (db) => db, settings = {} }: Changed = {},
 ) => {
   const place = await makePlace(engine)
   const clock = createTestClock()
@@ -243,6 +245,7 @@ export const buildWorld = async (
   }
   const configure = createConfigure(server)
   await configure('crossbar', { token_costs: 0 })
+  for (const [name, values] of Object.entries(settings)) await configure(name, values)
   const operator = await signInOperator(server, send)
   const make = createMakers(server, send, operator)
   const people = await populate(make, operator)

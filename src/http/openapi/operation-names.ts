@@ -6,6 +6,12 @@ type Named = Pick<Route, 'method' | 'path' | 'spec'>
 
 /** Names that the rule would make badly, by method and path. */
 const reviewed: Readonly<Record<string, string>> = {
+  'GET /v2/webhooks': 'listWebhookKinds',
+  'PATCH /v2/accounts/{account_id}/webhooks': 'enableWebhooks',
+  'PATCH /v2/accounts/{account_id}/descendants/webhooks': 'enableWebhooksBelow',
+  'GET /v2/accounts/{account_id}/webhooks/attempts': 'listAccountWebhookAttempts',
+  'POST /v2/accounts/{account_id}/webhooks/{webhook_id}/test': 'testWebhook',
+  'POST /v2/accounts/{account_id}/webhooks/{webhook_id}/replay': 'replayWebhook',
   'PUT /v2/accounts': 'createOwnSubAccount',
   'PUT /v2/accounts/{account_id}': 'createSubAccount',
   'GET /v2/about': 'getAbout',
@@ -16,6 +22,9 @@ const reviewed: Readonly<Record<string, string>> = {
   'DELETE /v2/accounts/{account_id}/reseller': 'demoteReseller',
   'PUT /v2/accounts/{account_id}/api_key': 'renewApiKey',
   'GET /v2/accounts/{account_id}/api_key': 'getAccountApiKey',
+  'GET /v2/accounts/{account_id}/audit/{entry_id}': 'getAuditEntry',
+  'GET /v2/accounts/{account_id}/ledgers/{source}/{entry_id}/audit': 'listLedgerEntryAudit',
+  'GET /v2/accounts/{account_id}/services/audit/{audit_id}/audit': 'listAuditOfServiceAudit',
   'PUT /v2/accounts/{account_id}/auth': 'endAccountSessions',
   'PUT /v2/accounts/{account_id}/users/{user_id}/auth': 'endUserSessions',
   'PUT /v2/accounts/{account_id}/users/{user_id}/user_auth': 'impersonateUser',
