@@ -148,7 +148,11 @@ export const withoutEchoes = (text: string, told: Json): string => {
     secrets.push(...textsIn(value))
     return value
   })
-  return secrets.reduce((left, one) => left.replaceAll(one, masked), text)
+  // In one pass, or masks would be looked through for secrets again; the longest first, or its rest would stay.
+  const words = [...new Set(secrets)]
+    .sort((a, b) => b.length - a.length)
+    .map((word) => word.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'))
+  return words.length === 0 ? text : text.replace(new RegExp(words.join('|'), 'g'), masked)
 }
 
 const isRemoved = (value: unknown) => value === '' || value === null

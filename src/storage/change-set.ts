@@ -145,7 +145,7 @@ export interface Standing {
   tree: readonly string[]
 }
 
-/** Wakes whoever puts what was committed in order. */
+/** Wakes whoever puts what was committed in order, or reads it where it has its order. */
 export const feedKey = cacheKey(systemScope, 'feed', 'committed')
 
 /**
@@ -294,7 +294,7 @@ export const nameOf = ({ name, username }: { name?: unknown; username?: unknown 
 
 /** What is secret in the records that change. */
 interface Secrets {
-  masked(change: Change, text: string | undefined): string | undefined
+  masked(subject: Pick<Change, 'kind' | 'id'>, text: string | undefined): string | undefined
   schemaOf(change: Change): object | undefined
 }
 
@@ -344,8 +344,9 @@ const entryOf = (change: Change, facts: EntryFacts, secrets: Secrets): Append =>
 
 const noChange = { beforeDoc: undefined, changes: undefined, recordName: undefined }
 
-const happeningOf = ({ accountId, kind, id, type, after, ids }: Happening, facts: EntryFacts): Append =>
-  appended({
+const happeningOf = (happening: Happening, facts: EntryFacts, secrets: Secrets): Append => {
+  const { accountId, kind, id, type, after, ids } = happening
+  return appended({
     ...placeOf(accountId, facts),
     kind,
     recordId: id,
@@ -353,8 +354,9 @@ const happeningOf = ({ accountId, kind, id, type, after, ids }: Happening, facts
     event: type,
     ...noChange,
     span: ids?.length,
-    afterDoc: ids ? JSON.stringify(ids) : after,
+    afterDoc: ids ? JSON.stringify(ids) : secrets.masked(happening, after),
   })
+}
 
 /** What the changes of one write add to a count is one move, and what they take away another. */
 const movesOf = (sets: readonly ChangeSet[], at: number): Append[] => {
@@ -422,7 +424,7 @@ export const writeOf = (
     const facts = { at, author: authorText(author), actorId: actorOf(author).id, standingOf }
     return [
       ...changes.map((change) => entryOf(change, facts, secrets)),
-      ...happenings.map((happening) => happeningOf(happening, facts)),
+      ...happenings.map((happening) => happeningOf(happening, facts, secrets)),
     ]
   })
   const moves = movesOf(sets, at)

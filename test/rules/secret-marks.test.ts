@@ -1,11 +1,18 @@
 // What is secret is said in schemas: nothing there is called like a secret and is not marked.
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { Device } from '../../src/areas/devices/schema.ts'
 import { areas } from '../../src/areas/index.ts'
 import { User } from '../../src/areas/users/schema.ts'
 import { isObject, type Json } from '../../src/lib/json.ts'
-import { asAnswered, isSecretKey, withKeptSecrets, withMasks, withoutSecrets } from '../../src/lib/secrets.ts'
+import {
+  asAnswered,
+  isSecretKey,
+  withKeptSecrets,
+  withMasks,
+  withoutEchoes,
+  withoutSecrets,
+} from '../../src/lib/secrets.ts'
 
 const { settings, accountSettings } = declarationsOf(areas)
 
@@ -87,5 +94,17 @@ it('what comes back masked stays, what does not come stays in a whole document, 
   })
   expect(withKeptSecrets(undefined, { api_key: '', deep: { secret: 'new' } }, before, 'whole')).toEqual({
     deep: { secret: 'new' },
+  })
+})
+
+describe('a text that repeats secrets', () => {
+  it('loses each of them, the longest first', () => {
+    const told = { custom_request_headers: { A: 'abc', B: 'abcdef', C: 'a.c' } }
+    expect(withoutEchoes('abcdef, abc, a.c and axc', told)).toBe('***, ***, *** and axc')
+  })
+
+  it('does not grow by secrets that look like masks', () => {
+    const headers = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`H${index}`, '*']))
+    expect(withoutEchoes('* *', { custom_request_headers: headers })).toBe('*** ***')
   })
 })

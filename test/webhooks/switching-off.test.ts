@@ -72,7 +72,11 @@ describeEngines('a webhook that fails', (engine) => {
   it('is switched off after a day without a success: its record, an alert, a mail and an event say so', async () => {
     const { account, admin } = await customer()
     const other = await hook(account, { hook: 'webhook.disabled' })
-    const made = await failForADay(account, { name: 'Deaf' })
+    const made = await failForADay(account, {
+      name: 'Deaf',
+      security_settings: { sha256_key: 'the-signing-key' },
+      custom_request_headers: { Authorization: 'the-bearer-token' },
+    })
     const { metadata } = await read(made)
     expect(metadata.disable_reason).toBe('too many failed attempts')
     const rows = (await world.operator.get(hooks.hooksOf(account))).data as { id: string }[]
@@ -87,6 +91,9 @@ describeEngines('a webhook that fails', (engine) => {
     expect(mails.filter((mail) => /Deaf/.test(mail))).toHaveLength(1)
     const [call] = await hooks.receiver.told(other.at, 1)
     expect(call?.json).toMatchObject({ hook_event: 'webhook.disabled', id: made.id })
+    const told = await world.operator.get(`${account.path}/events?type=webhook.*&with_before=true`)
+    expect(told.data).toContainEqual(expect.objectContaining({ type: 'webhook.disabled' }))
+    expect(told.text).not.toMatch(/the-signing-key|the-bearer-token/)
   })
 
   it('is told again when somebody enables it, and its alert goes', async () => {
