@@ -76,15 +76,24 @@ interface Target {
   headers: Record<string, string>
 }
 
+const decoded = (text: string) => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new OutgoingError('malformed', 'no http address')
+  }
+}
+
 const targetOf = (url: string): Target => {
   const parsed = URL.canParse(url) ? new URL(url) : undefined
   if (!parsed || !/^https?:$/.test(parsed.protocol)) throw new OutgoingError('malformed', 'no http address')
   const { username, password, host } = parsed
   parsed.username = ''
   parsed.password = ''
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`
   const credentials = username
-    ? { authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+    ? {
+        authorization: `Basic ${Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64')}`,
+      }
     : undefined
   return { host, address: parsed, headers: { ...credentials } }
 }
@@ -177,7 +186,15 @@ export const createOutgoing = ({ log, allowedPrivateHosts, lookUpAll = lookup }:
     const options = { method: call.method, headers: headersOf(call, target, body), signal, ...way }
     return new Promise((resolve, reject) => {
       const request = address.protocol === 'https:' ? https.request : http.request
-      request(address, options, resolve).on('error', reject).end(body)
+      request(address, options, resolve)
+        .on('error', reject)
+        // Whoever wants to speak another protocol is understood by nobody here.
+        .on('upgrade', (_response, socket) => {
+          socket.destroy()
+          reject(new OutgoingError('malformed', target.host))
+        })
+        .on('close', () => reject(new OutgoingError('unreachable', target.host)))
+        .end(body)
     })
   }
 

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createOutgoing, type Outgoing, type OutgoingCall } from '../../src/outgoing/client.ts'
@@ -107,6 +107,24 @@ describe('a call that the operator has not configured itself', () => {
     expect(await faultOf(outgoing.send(callTo(`http://${host}:${port}/`)))).toBe('private')
     expect(reached).toEqual([])
     expect(dns.asked).toEqual([])
+  })
+
+  it('is over at once with a host that wants to speak another protocol', async () => {
+    const switching = createTcpServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'),
+      )
+    })
+    switching.listen(0, allowed)
+    await once(switching, 'listening')
+    const { port: itsPort } = switching.address() as AddressInfo
+    const headers = { connection: 'upgrade', upgrade: 'x' }
+    for (const more of [{}, { headers }])
+      expect(
+        await faultOf(outgoingWith([allowed]).send(callTo(`http://${allowed}:${itsPort}/`, more))),
+      ).toMatch(/^(malformed|unreachable)$/)
+    switching.close()
   })
 
   it('names no zones: an interface is none of a caller’s business', async () => {
