@@ -4,7 +4,7 @@ import type { Database } from '../storage/db.ts'
 import type { Store } from '../storage/store.ts'
 import type { FeedEvent } from './events.ts'
 import { orderedKey } from './sequencer.ts'
-import { createFeedRows, type FeedQuestion, type FeedRow, type HeadRow } from './store.ts'
+import { createFeedRows, type FeedQuestion, type FeedRow, type HeadRow, inParts } from './store.ts'
 
 export interface FeedPage {
   events: FeedEvent[]
@@ -16,6 +16,9 @@ const actions = ['created', 'edited', 'deleted'] as const
 
 /** As much of an event as decides who reads the rest of it. */
 export type FeedHead = Pick<FeedEvent, 'accountId' | 'above' | 'type' | 'kind'>
+
+/** An event without what it tells. */
+export type FeedMention = FeedHead & Pick<FeedEvent, 'sequence' | 'recordId' | 'action'>
 
 /** Somebody who hears of events as they get their places. */
 export interface Follower {
@@ -33,30 +36,36 @@ interface Unfolded {
   isCut: boolean
 }
 
-const headOf = ({
-  accountId,
-  tree,
-  event,
-  kind,
-}: Pick<HeadRow, 'accountId' | 'tree' | 'event' | 'kind'>) => ({
+type Beginning = Pick<HeadRow, 'sequence' | 'accountId' | 'tree' | 'event' | 'kind' | 'recordId' | 'action'>
+
+const mentionOf = ({ sequence, accountId, tree, event, kind, recordId, action }: Beginning): FeedMention => ({
+  sequence,
   accountId,
   above: tree ? tree.split(' ') : [],
   type: event,
   kind,
+  recordId,
+  action: actions.find((known) => known === action),
 })
 
 const eventOf = (row: FeedRow): FeedEvent => ({
-  ...headOf(row),
-  sequence: row.sequence,
+  ...mentionOf(row),
   id: row.id,
   at: row.at,
-  recordId: row.recordId,
   recordName: row.recordName,
-  action: actions.find((action) => action === row.action),
   author: row.author,
   afterText: row.afterDoc,
   beforeText: row.beforeDoc,
 })
+
+/** What is many events: the id and the place of each, of those that come behind one. */
+const foldedIn = (idsText: string | undefined, last: number, after: number) => {
+  const ids: string[] = JSON.parse(idsText ?? '[]')
+  const first = last - ids.length + 1
+  return ids
+    .map((recordId, index) => ({ recordId, sequence: first + index }))
+    .filter(({ sequence }) => sequence > after)
+}
 
 interface BehindQuestion {
   /** So many are looked at. */
@@ -65,7 +74,7 @@ interface BehindQuestion {
 }
 
 interface FoundBehind {
-  events: FeedEvent[]
+  mentions: FeedMention[]
   /** How far it has looked. */
   last: number
   /** There may be more behind that. */
@@ -99,12 +108,7 @@ export const createFeed = ({
   /** The part of what is many that comes behind a place. */
   const partsOf = async (row: FeedRow, after: number, most: number): Promise<FeedEvent[]> => {
     const whole = eventOf(row)
-    const ids: string[] = JSON.parse(row.afterDoc ?? '[]')
-    const first = row.sequence - ids.length + 1
-    const parts = ids
-      .map((recordId, index) => ({ recordId, sequence: first + index }))
-      .filter(({ sequence }) => sequence > after)
-      .slice(0, most)
+    const parts = foldedIn(row.afterDoc, row.sequence, after).slice(0, most)
     const texts = await tellers.get(whole.type)?.(
       whole.accountId,
       parts.map(({ recordId }) => recordId),
@@ -125,28 +129,35 @@ export const createFeed = ({
   }
 
   const page = async (question: FeedQuestion): Promise<FeedPage> => {
-    const { limit } = question
-    const { rows: found, begin, last, isFull } = await rows.page(question)
-    const { events, isCut } = await unfold(found, begin, limit)
+    const { limit, withBefore = false } = question
+    const { heads, begin, last, isFull } = await rows.page(question)
+    const [part = [], ...others] = inParts(heads)
+    const { events, isCut } = await unfold(await rows.whole(part, withBefore), begin, limit)
     const lastShown = events.at(-1)?.sequence
     if (isCut) return { events, next: lastShown }
+    if (others.length > 0) return { events, next: part.at(-1)?.sequence }
     if (events.length === limit && lastShown !== undefined && (isFull || lastShown < last))
       return { events, next: lastShown }
     return { events, next: isFull ? last : undefined }
   }
 
-  const wantedOf = async (heads: readonly HeadRow[], wants: Follower['wants']) =>
-    rows.whole(heads.filter((head) => wants(headOf(head))))
+  /** Everybody's, behind a place: so many at most, and fewer where they are large. */
+  const everything = async (after: number, limit: number): Promise<FeedEvent[]> => {
+    const [part = []] = inParts(await rows.headsBehind(after, limit))
+    return (await unfold(await rows.whole(part, false), after, limit)).events
+  }
 
   const behind = async (after: number, { limit, wants }: BehindQuestion): Promise<FoundBehind> => {
     const heads = await rows.headsBehind(after, limit)
-    const { events, isCut } = await unfold(await wantedOf(heads, wants), after, limit)
-    const end = heads.at(-1)?.sequence ?? after
-    return {
-      events,
-      last: isCut ? (events.at(-1)?.sequence ?? end) : end,
-      isFull: isCut || heads.length === limit,
+    const mentions: FeedMention[] = []
+    for (const head of heads) {
+      if (mentions.length >= limit) return { mentions, last: head.sequence - (head.span ?? 1), isFull: true }
+      const mention = mentionOf(head)
+      if (!wants(mention)) continue
+      if (head.span === undefined) mentions.push(mention)
+      else for (const part of foldedIn(head.ids, head.sequence, after)) mentions.push({ ...mention, ...part })
     }
+    return { mentions, last: heads.at(-1)?.sequence ?? after, isFull: heads.length === limit }
   }
 
   const tell = (events: readonly FeedEvent[]) => {
@@ -167,8 +178,12 @@ export const createFeed = ({
       const place: number = after
       const left = read.filter(({ sequence }) => sequence > place)
       const { events, isCut }: Unfolded = await unfold(left, place, tailAtOnce)
+      const last = events.at(-1)?.sequence
+      // In the same moment: whoever reads the store beside it sees that something was told, and what fails later is not
+      // told again.
+      position = Math.max(position, last ?? 0)
       if (events.length > 0) tell(events)
-      after = isCut ? events.at(-1)?.sequence : undefined
+      after = isCut ? last : undefined
     }
   }
 
@@ -184,9 +199,9 @@ export const createFeed = ({
       while (position < end && followers.size > 0) {
         const begin = position
         const heads = await rows.headsBehind(begin, tailAtOnce, end)
-        const read = await wantedOf(heads, isWanted)
-        position = heads.length < tailAtOnce ? end : (heads.at(-1)?.sequence ?? end)
-        await tellAll(read, begin)
+        const wanted = heads.filter((head) => isWanted(mentionOf(head)))
+        for (const part of inParts(wanted)) await tellAll(await rows.whole(part, true), begin)
+        position = Math.max(position, heads.length < tailAtOnce ? end : (heads.at(-1)?.sequence ?? end))
       }
       if (followers.size === 0) position = Math.max(position, end)
     } while (isBehind && followers.size > 0)
@@ -222,10 +237,16 @@ export const createFeed = ({
       tellers.set(type, teller)
     },
 
-    /** Everybody's behind a sequence, in parts. */
-    all: async (after: number, limit: number) => (await behind(after, { limit, wants: () => true })).events,
+    /** Everybody's behind a sequence: so many at most, and fewer where they are large. */
+    all: everything,
 
-    /** As many events of everybody behind a sequence as are looked through at once, those that are wanted. */
+    /** The event of a sequence, as long as it is kept. */
+    async one(sequence: number): Promise<FeedEvent | undefined> {
+      const [event] = await everything(sequence - 1, 1)
+      return event?.sequence === sequence ? event : undefined
+    },
+
+    /** Which events of everybody come behind a sequence, of those that are wanted, without what they tell. */
     behind,
 
     newest: rows.newest,

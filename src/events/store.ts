@@ -1,8 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Author } from '../storage/change-set.ts'
 import type { Value } from '../storage/db.ts'
+import { newestPlace } from '../storage/placing.ts'
 import type { Store } from '../storage/store.ts'
-import { integer, json, optional, placeholders, type RowOf, shape, text } from '../storage/table.ts'
+import { integer, json, optional, type RowOf, shape, text } from '../storage/table.ts'
 import { typeCondition } from './events.ts'
 
 export interface FeedQuestion {
@@ -17,6 +18,8 @@ export interface FeedQuestion {
   types?: readonly string[]
   recordId?: string | undefined
   actorId?: string | undefined
+  /** Also records as they were before. */
+  withBefore?: boolean
   /** The account is the topmost one: what is below it is everything. */
   isTop?: boolean
   /** Unix milliseconds, from one, included, to the other, not included. */
@@ -24,9 +27,9 @@ export interface FeedQuestion {
   to?: number | undefined
 }
 
-/** Rows of an answer, and how far it has looked. */
+/** The beginnings of an answer's rows, and how far it has looked. */
 interface FoundRows {
-  rows: FeedRow[]
+  heads: HeadRow[]
   /** The sequence behind which the rows come. */
   begin: number
   /** The last sequence that was looked at. */
@@ -35,7 +38,7 @@ interface FoundRows {
   isFull: boolean
 }
 
-const stored = shape({
+const leanColumns = {
   sequence: integer(),
   id: text(),
   accountId: text(),
@@ -48,24 +51,59 @@ const stored = shape({
   action: text(),
   author: json<Author>(),
   afterDoc: optional(text()),
-  beforeDoc: optional(text()),
   span: optional(integer()),
-})
+} as const
+
+const lean = shape(leanColumns)
+const stored = shape({ ...leanColumns, beforeDoc: optional(text()) })
 
 /** A row of the feed: an event, or many that are kept as one. */
 export type FeedRow = RowOf<typeof stored>
 
-const heads = shape({
+const beginning = {
   sequence: integer(),
   accountId: text(),
   tree: optional(text()),
   event: text(),
   kind: text(),
+  recordId: text(),
+  action: text(),
   span: optional(integer()),
+} as const
+
+const beginnings = shape(beginning)
+
+const heads = shape({
+  ...beginning,
+  /** JSON text: of what is many events the ids of their records. */
+  ids: optional(text()),
+  /** Of the records before and after it. */
+  bytes: integer(),
 })
+
+const headColumns = `${beginnings.columns}, CASE WHEN span IS NOT NULL THEN after_doc END AS "ids",
+  coalesce(octet_length(after_doc), 0) + coalesce(octet_length(before_doc), 0) AS "bytes"`
 
 /** As much of a row as decides who reads the rest. */
 export type HeadRow = RowOf<typeof heads>
+
+// So much of records is read at once, and at least one row.
+const mostBytes = 8_000_000
+
+/** Rows in parts that can be read at once. */
+export const inParts = (rows: readonly HeadRow[]): HeadRow[][] => {
+  const parts: HeadRow[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const row of rows) {
+    if (bytes + row.bytes > mostBytes) {
+      parts.push([])
+      bytes = 0
+    }
+    parts.at(-1)?.push(row)
+    bytes += row.bytes
+  }
+  return parts
+}
 
 // Rows get their places within moments, unless nobody is there to give them.
 const patienceMs = 1000
@@ -97,7 +135,7 @@ const inRange = 'sequence > $2 AND sequence <= $3'
 const forgottenMark = "SELECT sequence FROM feed_marks WHERE name = 'forgotten'"
 
 // What was forgotten need not be looked through.
-const headsSql = `SELECT ${heads.columns} FROM audit_log
+const headsSql = `SELECT ${headColumns} FROM audit_log
   WHERE sequence > (SELECT max(sequence) FROM (SELECT CAST($1 AS BIGINT) AS sequence UNION ALL ${forgottenMark}) AS places)
     AND sequence <= $2 AND event IS NOT NULL
   ORDER BY sequence`
@@ -109,12 +147,7 @@ export const createFeedRows = ({ all, words }: Store) => {
     return Number(row?.sequence ?? 0)
   }
 
-  const newest = async () => {
-    const [row] = await all(
-      'SELECT sequence FROM audit_log WHERE sequence IS NOT NULL ORDER BY sequence DESC LIMIT 1',
-    )
-    return Number(row?.sequence ?? 0)
-  }
+  const newest = async () => Number((await all(newestPlace))[0]?.sequence ?? 0)
 
   /** The last sequence that is looked at: of so many behind a place, of those that the sources have. */
   const endOf = async (sources: readonly string[], params: readonly Value[], most: number) => {
@@ -146,8 +179,6 @@ export const createFeedRows = ({ all, words }: Store) => {
     return below ? [own, theirs] : [own]
   }
 
-  const rowsOf = async (sql: string, params: readonly Value[]) => stored.list(await all(sql, params))
-
   return {
     newest,
 
@@ -159,13 +190,13 @@ export const createFeedRows = ({ all, words }: Store) => {
       const begin = await behindOf(question.after)
       const most = isNarrow(question) ? Math.max(mostLookedThrough, limit) : limit
       const { last, isFull } = await endOf(sourcesOf(isTop, below), [accountId, begin], most)
-      if (last === 0) return { rows: [], begin, last, isFull }
+      if (last === 0) return { heads: [], begin, last, isFull }
       const { terms, params } = conditionsOf(question, 4)
       const selects = fromOf(isTop, below).map(
-        (from) => `SELECT ${stored.columns} FROM ${from} AND event IS NOT NULL AND ${terms.join(' AND ')}`,
+        (from) => `SELECT ${headColumns} FROM ${from} AND event IS NOT NULL AND ${terms.join(' AND ')}`,
       )
       const sql = `${selects.join(' UNION ALL ')} ORDER BY 1 LIMIT ${limit}`
-      return { rows: await rowsOf(sql, [accountId, begin, last, ...params]), begin, last, isFull }
+      return { heads: heads.list(await all(sql, [accountId, begin, last, ...params])), begin, last, isFull }
     },
 
     /** The beginnings of everybody's rows behind a sequence, up to another if one is given. */
@@ -189,17 +220,13 @@ export const createFeedRows = ({ all, words }: Store) => {
         await pause(lookMs)
     },
 
-    /** Rows whole, in their order. */
-    async whole(wanted: readonly HeadRow[]): Promise<FeedRow[]> {
-      const [first, last] = [wanted[0], wanted.at(-1)]
-      if (!first || !last) return []
-      const isWanted = new Set(wanted.map(({ sequence }) => sequence))
-      const isDense = last.sequence - first.sequence < 2 * wanted.length
-      const sql = `SELECT ${stored.columns} FROM audit_log
-        WHERE sequence ${isDense ? 'BETWEEN $1 AND $2' : `IN (${placeholders(wanted.length)})`}
-          AND event IS NOT NULL ORDER BY sequence`
-      const rows = await rowsOf(sql, isDense ? [first.sequence, last.sequence] : [...isWanted])
-      return rows.filter(({ sequence }) => isWanted.has(sequence))
+    /** Rows whole, in their order; with the records as they were before only if they are asked for. */
+    async whole(wanted: readonly HeadRow[], withBefore: boolean): Promise<FeedRow[]> {
+      if (wanted.length === 0) return []
+      const before = withBefore ? 'before_doc' : 'NULL'
+      const sql = `SELECT ${lean.columns}, ${before} AS "beforeDoc" FROM audit_log
+        WHERE sequence IN ${words.numbers('$1')} AND event IS NOT NULL ORDER BY sequence`
+      return stored.list(await all(sql, [JSON.stringify(wanted.map(({ sequence }) => sequence))]))
     },
   }
 }

@@ -27,6 +27,8 @@ export interface SqlWords {
   isSaidIn(json: string, key: string): string
   /** What stands behind FROM to join with a JSON list of pairs of texts: rows `pairs.a`, `pairs.b`. */
   pairs(json: string): string
+  /** What stands behind IN: the numbers of a JSON list. */
+  numbers(json: string): string
   /** The column that numbers rows in the order in which they were added. */
   position: string
   /** What makes a statement happen once for each of many rows. */
@@ -69,6 +71,7 @@ const sqlite: SqlWords = {
   isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
   isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
+  numbers: (json) => `(SELECT value FROM json_each(${json}))`,
   position: 'rowid',
   forEachRow: sqliteForEachRow,
   takeTurn: () => undefined,
@@ -93,6 +96,7 @@ const postgres: SqlWords = {
   isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>
     `(SELECT pair ->> 0 AS a, pair ->> 1 AS b FROM json_array_elements(${json}::json) AS pair) AS pairs`,
+  numbers: (json) => `(SELECT value::bigint FROM json_array_elements_text(${json}::json) AS value)`,
   position: 'position',
   forEachRow: postgresForEachRow,
   takeTurn: (name) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext($1))', params: [`crosspoint ${name}`] }),

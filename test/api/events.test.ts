@@ -112,6 +112,30 @@ describeEngines('the feed', (engine) => {
     expect((await eventsOf(world.operator, account.path, 'after=now')).events).toEqual([])
   })
 
+  it('is read in smaller pages where records are large', async () => {
+    const account = await acmeOf()
+    const id = await addUser(account.path, 'Large')
+    for (let turn = 1; turn <= 12; turn += 1) {
+      const note = `${turn}`.padEnd(900_000, '.')
+      expect(await world.operator.patch(`${account.path}/users/${id}`, { note })).toSucceed()
+    }
+    const turns = (
+      await eventsOf(world.operator, account.path, 'type=user.edited&with_before=true')
+    ).events.map(({ after }) => Number.parseInt(after?.note as string, 10))
+    expect(turns).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    // What is read of the store at once is bounded.
+    const question = {
+      accountId: account.id,
+      below: false,
+      limit: 50,
+      types: ['user.edited'],
+      withBefore: true,
+    }
+    const first = await world.server.feed.page({ ...question, after: 0 })
+    expect(first.events.length).toBeLessThan(12)
+    expect(first.next).toBe(first.events.at(-1)?.sequence)
+  })
+
   it('is narrowed by type, record and actor, and refuses what is none of these', async () => {
     const account = await acmeOf()
     const id = await addUser(account.path, 'Ann')

@@ -27,6 +27,7 @@ export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
     async page({ after, limit }) {
       const { events, next } = await feed.page({
         ...wanted,
+        withBefore,
         after: (after && sequenceOf(after[0])) ?? begin,
         limit,
       })

@@ -30,10 +30,11 @@ export const createHeartbeat = () => {
 }
 
 /** Whether events that begin so are meant, as far as that can be said. */
-const headFilter = ({ accountId, below, types = [] }: Wanted) => {
+const headFilter = ({ accountId, below, isTop, types = [] }: Wanted) => {
   const isType = typeFilter(types)
   return (head: FeedHead) =>
-    (head.accountId === accountId || (below && head.above.includes(accountId))) && isType(head.type)
+    (head.accountId === accountId || (below && (isTop || head.above.includes(accountId)))) &&
+    isType(head.type)
 }
 
 /** Whether one of those is meant. */
@@ -122,7 +123,7 @@ export const startStream = (
   const catchUp = async () => {
     for (;;) {
       const told = feed.position()
-      const { events, next } = await feed.page({ ...wanted, after: place, limit: readAtOnce })
+      const { events, next } = await feed.page({ ...wanted, withBefore, after: place, limit: readAtOnce })
       await writeMissed(events)
       if (isOver) return
       if (next !== undefined) place = Math.max(place, next)

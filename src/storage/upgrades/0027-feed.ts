@@ -34,6 +34,7 @@ export const feed: Upgrade = {
       sequence BIGINT NOT NULL,
       PRIMARY KEY (ancestor_id, sequence)
     ) ${compact}`,
+    'CREATE INDEX feed_below_by_sequence ON feed_below (sequence)',
     // What is forgotten, and how far readers that go on by themselves have come.
     `CREATE TABLE feed_marks (
       name ${key} NOT NULL PRIMARY KEY,
