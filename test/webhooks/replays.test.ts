@@ -72,6 +72,32 @@ describeEngines('telling a webhook again', (engine) => {
     expect(idsAt(own)).not.toContain(user.id)
   })
 
+  it('takes the place of what was to be told again before', async () => {
+    const made = await hook(world.acme, { hook: 'user.*' })
+    await rename(world.uli, 'Zacharias')
+    await attempts(made, 1)
+    expect(await world.ada.patch(made.path, { enabled: false })).toSucceed()
+    const rows = (table: string) =>
+      world.server.store.all<{ turn: string; sequence: number }>(
+        `SELECT turn, sequence FROM ${table} WHERE hook_id = $1 AND turn <> ''`,
+        [made.id],
+      )
+    const turns: string[] = []
+    for (let time = 0; time < 2; time += 1) {
+      await world.ada.post(`${made.path}/replay`, { after: '0'.repeat(16) })
+      await eventually(
+        () => rows('webhook_replays'),
+        ({ length }) => length === 0,
+      )
+      const waiting = await rows('webhook_deliveries')
+      expect(waiting.length).toBeGreaterThan(0)
+      expect(new Set(waiting.map(({ sequence }) => sequence)).size).toBe(waiting.length)
+      turns.push(...new Set(waiting.map(({ turn }) => turn)))
+    }
+    expect(new Set(turns).size).toBe(2)
+    expect(turns).toHaveLength(2)
+  })
+
   it('is told in the feed with who asked for it', async () => {
     const watcher = await hook(world.acme, { hook: 'webhook.replayed', version: 'v2' })
     const made = await hook(world.acme)

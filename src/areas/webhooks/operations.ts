@@ -101,8 +101,8 @@ export const createWebhooks = (tools: Tools) => {
 
   const eventOf = async (attempt: Attempt) => {
     const sequence = sequenceOf(attempt.event_id)
-    const [event] = sequence === undefined ? [] : await feed.all(sequence - 1, 1)
-    if (event && event.sequence === sequence) return event
+    const event = sequence === undefined ? undefined : await feed.one(sequence)
+    if (event) return event
     throw invalid({
       attempt_id: { gone: { message: 'What was told then is not kept any more', value: attempt.id } },
     })
@@ -140,7 +140,7 @@ export const createWebhooks = (tools: Tools) => {
     const { id: hookId, accountId } = hook
     const turn = newId(clock.now())
     await store.commit(
-      set.add(rows.askReplay({ turn, accountId, hookId, sequence: askedBehind(after), last })),
+      set.add(...rows.askReplay({ turn, accountId, hookId, sequence: askedBehind(after), last })),
     )
     wake.replays()
   }

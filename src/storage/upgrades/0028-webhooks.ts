@@ -16,7 +16,6 @@ export const webhooks: Upgrade = {
       due_at BIGINT NOT NULL,
       since BIGINT NOT NULL,
       attempts INTEGER NOT NULL,
-      event TEXT NOT NULL,
       PRIMARY KEY (hook_id, lane, sequence, turn)
     )`,
     'CREATE INDEX webhook_deliveries_due ON webhook_deliveries (hook_id, due_at, sequence)',

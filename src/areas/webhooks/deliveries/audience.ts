@@ -1,4 +1,4 @@
-import { callRecords, type FeedEvent } from '../../../events/events.ts'
+import { callRecords } from '../../../events/events.ts'
 import type { FeedHead } from '../../../events/feed.ts'
 import { webhookKind } from '../rules.ts'
 import type { HookOwner, WebhookRecord } from '../store.ts'
@@ -37,7 +37,7 @@ export const createAudience = () => {
     },
 
     /** Those who may have to be told of events. */
-    among: (events: readonly FeedEvent[]) =>
+    among: (events: readonly FeedHead[]) =>
       [...new Set(events.flatMap(({ accountId, above }) => [accountId, ...above]))].filter((id) =>
         known.has(id),
       ),

@@ -61,7 +61,9 @@ const outcomeOf = ({ status, headers, text }: OutgoingAnswer, told: object): Out
   return {
     verdict,
     resp_status_code: status,
-    resp_headers: Object.fromEntries(headers),
+    resp_headers: Object.fromEntries(
+      Array.from(headers, ([name, value]) => [name, withoutEchoes(value, { ...told })]),
+    ),
     // A receiver may repeat what it was told.
     resp_body: withoutEchoes(text, { ...told }),
     ...(verdict === 'success' ? {} : { reason: `status ${status}` }),

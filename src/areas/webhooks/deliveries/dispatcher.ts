@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { accountKind } from '../../../auth/identity.ts'
-import { afterOf, type FeedEvent } from '../../../events/events.ts'
-import type { Feed } from '../../../events/feed.ts'
+import type { Feed, FeedMention, FeedPage } from '../../../events/feed.ts'
+import type { FeedQuestion } from '../../../events/store.ts'
 import { type Bell, createBell } from '../../../jobs/bell.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
@@ -40,19 +40,11 @@ interface Place {
   noted: number
 }
 
-/** The JSON text that deliveries keep; the record stands in the feed as text. */
-const toldText = (event: FeedEvent) => {
-  const { type, kind, recordId, accountId, at, action, afterText } = event
-  const head = JSON.stringify({ type, kind, record_id: recordId, account_id: accountId, at, action })
-  const hasRecord = afterText !== undefined && action !== 'deleted'
-  return hasRecord ? `${head.slice(0, -1)},"after":${afterText}}` : head
-}
-
-const laneOf = ({ accountId, kind, recordId }: FeedEvent) => `${accountId}/${kind}/${recordId}`
+const laneOf = ({ accountId, kind, recordId }: FeedMention) => `${accountId}/${kind}/${recordId}`
 
 export const deliveryOf = (
   hook: Pick<WebhookRecord, 'id' | 'accountId'>,
-  event: FeedEvent,
+  event: FeedMention,
   { turn, now }: { turn: string; now: number },
 ): NewDelivery => ({
   hookId: hook.id,
@@ -62,17 +54,10 @@ export const deliveryOf = (
   turn,
   dueAt: now,
   since: now,
-  event: toldText(event),
 })
 
-const hears = ({ accountId, doc }: WebhookRecord, event: FeedEvent) =>
+const hears = ({ accountId, doc }: WebhookRecord, event: FeedMention) =>
   accountId === event.accountId || (doc.include_subaccounts === true && event.above.includes(accountId))
-
-/** A leg that a switch made to itself, where the hook wants none of those. */
-const isLeftOut = ({ doc }: WebhookRecord, event: FeedEvent) =>
-  doc.include_internal_legs === false && event.kind === 'cdr' && afterOf(event)?.channel_is_loopback === true
-
-const isMeant = (hook: WebhookRecord, event: FeedEvent) => wants(hook.doc, event) && !isLeftOut(hook, event)
 
 /** In parts of so many deliveries; what one event brings stays together. */
 const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T[]): T[][] => {
@@ -98,8 +83,19 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
   const bell = createBell()
   const audience = createAudience()
   let isAsked = false
+  let lastReplayed = ''
   /** By hook, and by what it was made behind: the sequence of the change that had it told of what comes. */
   const beginnings = new Map<string, number>()
+
+  /** The first event that a question finds, however much is looked through. */
+  const changeBehind = async (question: FeedQuestion) => {
+    for (let next: number | undefined = question.after; next !== undefined; ) {
+      const found: FeedPage = await feed.page({ ...question, after: next })
+      if (found.events[0]) return found.events[0]
+      next = found.next
+    }
+    return undefined
+  }
 
   /**
    * Behind which event a hook is told: the change that made or enabled it. Undefined: that change has no place in the
@@ -110,8 +106,7 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
     const known = beginnings.get(key)
     if (known !== undefined) return known
     if (after < (await feed.oldest())) return after
-    const { events } = await feed.page({ accountId, below: false, after, limit: 1, recordId: id })
-    const [change] = events
+    const change = await changeBehind({ accountId, below: false, after, limit: 1, recordId: id })
     if (!change) return undefined
     beginnings.set(key, change.sequence)
     forgetOldest(beginnings, mostKnown)
@@ -129,13 +124,13 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
     )
   }
 
-  const found = async (events: readonly FeedEvent[]) => {
+  const found = async (events: readonly FeedMention[]) => {
     const listeners = await listenersOf(audience.among(events))
     const now = clock.now()
     return events.map((event) => ({
       sequence: event.sequence,
       deliveries: listeners
-        .filter(({ hook, begins }) => event.sequence > begins && hears(hook, event) && isMeant(hook, event))
+        .filter(({ hook, begins }) => event.sequence > begins && hears(hook, event) && wants(hook.doc, event))
         .map(({ hook }) => deliveryOf(hook, event, { turn: '', now })),
     }))
   }
@@ -146,7 +141,7 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
   }
 
   /** Has hooks told of events; answers with how far that is noted. */
-  const dispatch = async (events: readonly FeedEvent[], before: number, guard: Statement) => {
+  const dispatch = async (events: readonly FeedMention[], before: number, guard: Statement) => {
     let noted = before
     for (const part of inParts(await found(events))) {
       const deliveries = part.flatMap((one) => one.deliveries)
@@ -160,11 +155,11 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
 
   /** Looks at what lies behind a place; answers with whether there may be more. */
   const lookBehind = async (place: Place, guard: Statement) => {
-    const { events, last, isFull } = await feed.behind(place.seen, {
+    const { mentions, last, isFull } = await feed.behind(place.seen, {
       limit: eventsAtOnce,
       wants: audience.wants,
     })
-    place.noted = await dispatch(events, place.noted, guard)
+    place.noted = await dispatch(mentions, place.noted, guard)
     place.seen = Math.max(place.seen, last)
     if (place.seen - place.noted >= notedEvery) {
       await write([], rows.reach(place.seen), guard)
@@ -186,7 +181,7 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
       types: typesOf(hook.doc),
     })
     const now = clock.now()
-    const meant = events.filter((event) => event.sequence <= last && isMeant(hook, event))
+    const meant = events.filter((event) => event.sequence <= last && wants(hook.doc, event))
     return {
       deliveries: meant.map((event) => deliveryOf(hook, event, { turn, now })),
       next: next !== undefined && next < last ? next : undefined,
@@ -195,8 +190,10 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
 
   /** A part of what is to be told again; false when there is nothing. */
   const replaySome = async (guard: Statement) => {
-    const replay = await rows.nextReplay()
+    const replay = await rows.nextReplay(lastReplayed)
     if (!replay) return false
+    lastReplayed = replay.turn
+    await store.fence()
     const { deliveries, next } = await pageOf(replay)
     await write(deliveries, rows.replayed(replay, next), guard)
     return true

@@ -1,11 +1,12 @@
 // What receivers are sent: pure functions of the hook and the event.
 import { createHmac } from 'node:crypto'
+import { afterOf, type FeedEvent } from '../../../events/events.ts'
 import { gregorianOfUnix } from '../../../lib/gregorian.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { actionWord } from '../rules.ts'
 import type { Webhook } from '../schema.ts'
 
-/** An event as it is kept for a delivery. */
+/** An event as far as receivers are told of it. */
 export interface ToldEvent {
   type: string
   kind: string
@@ -17,6 +18,24 @@ export interface ToldEvent {
   /** The record after it, without secrets. */
   after?: Json
 }
+
+export const toldOf = (event: FeedEvent): ToldEvent => {
+  const { type, kind, recordId, accountId, at, action } = event
+  const after = afterOf(event)
+  return {
+    type,
+    kind,
+    record_id: recordId,
+    account_id: accountId,
+    at,
+    ...(action === undefined ? {} : { action }),
+    ...(after === undefined ? {} : { after }),
+  }
+}
+
+/** Whether a hook wants none of it: a leg that a switch made to itself. */
+export const isLeftOut = ({ include_internal_legs: wantsThem }: Webhook, { kind, after }: ToldEvent) =>
+  wantsThem === false && kind === 'cdr' && after?.channel_is_loopback === true
 
 /** A request as it is sent. */
 export interface Parcel {

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { sequenceText } from '../../../events/events.ts'
+import type { Feed } from '../../../events/feed.ts'
 import type { Bell } from '../../../jobs/bell.ts'
 import { createGathering } from '../../../jobs/gathering.ts'
 import type { Lease, Leases } from '../../../jobs/leases.ts'
 import type { Round } from '../../../jobs/rounds.ts'
+import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Settings } from '../../../settings/settings.ts'
@@ -13,13 +15,15 @@ import type { AttemptStore } from '../attempts/store.ts'
 import { patienceMs } from '../rules.ts'
 import type { WebhookRecord, WebhookStore } from '../store.ts'
 import type { Courier, Tried } from './courier.ts'
-import { longestLifeMs } from './rules.ts'
+import { isLeftOut, toldOf } from './payload.ts'
+import { longestLifeMs, nextTry } from './rules.ts'
 import type { Delivery, DeliveryStore, HookPlace } from './store.ts'
 
 interface Tools {
   store: Store
   settings: Settings
   leases: Leases
+  feed: Pick<Feed, 'one'>
   log: Log
   hooks: Pick<WebhookStore, 'find'>
   rows: DeliveryStore
@@ -32,6 +36,8 @@ interface Tools {
 
 // One slow receiver is one turn: as many as these may be slow before anybody waits for another one.
 const hooksAtOnce = 200
+// Of one account, so that no single one has them all.
+const turnsOfAccount = 40
 // After it another hook has a turn, if one waits.
 const turnMs = 10_000
 const lookedAt = 200
@@ -42,6 +48,7 @@ const lookEveryMs = 500
 const occupiedPauseMs = 300
 // What waits for a hook that is switched off is looked at again then.
 const heldMs = 60_000
+const mostHeld = 10_000
 const mostNoted = 100
 
 interface Turn {
@@ -58,10 +65,12 @@ interface Turn {
  * record is told in its order, while hooks and records do not wait for each other.
  */
 export const createSender = (tools: Tools) => {
-  const { store, settings, leases, log, hooks, rows, attempts, courier, sending, switchOff } = tools
+  const { store, settings, leases, feed, log, hooks, rows, attempts, courier, sending, switchOff } = tools
   const { clock } = store
-  const turns = new Map<string, Promise<void>>()
-  let lastBegun = ''
+  const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
+  /** Hooks that are switched off, and until when, in Unix milliseconds, nobody looks at what waits for them. */
+  const held = new Map<string, number>()
+  let lastLookedAt = ''
 
   const note = createGathering<readonly Statement[], undefined>(mostNoted, async (all) => {
     await store.writeUnrecorded(all.flat())
@@ -75,16 +84,24 @@ export const createSender = (tools: Tools) => {
     return turn.failingSince === undefined ? [kept, ...fate] : [kept, ...fate, rows.sound(delivery.hookId)]
   }
 
+  /** What goes wrong here, and not at the receiver, disturbs nobody else; it is tried again as if nobody had answered. */
+  const noteFault = async (delivery: Delivery, error: unknown): Promise<undefined> => {
+    const { hookId, accountId, attempts: tries, since } = delivery
+    const facts = { hook_id: hookId, account_id: accountId, error: describeError(error) }
+    log.write('error', 'a webhook could not be told', facts)
+    const dueAt = nextTry({ attempts: tries + 1, since, now: clock.now() })
+    await note(dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt))
+  }
+
   /** Whether what is about the same record can be told now. */
   const deliver = async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
-    const { sequence, event, attempts: tries, since } = delivery
-    const errand = {
-      eventId: sequenceText(sequence),
-      event: JSON.parse(event),
-      attempts: tries,
-      since,
-    }
-    const tried = await courier.send(hook, errand, turn.signal)
+    const { sequence, attempts: tries, since } = delivery
+    const found = await feed.one(sequence)
+    const event = found && toldOf(found)
+    // What is kept no longer can be told no more.
+    if (!event || isLeftOut(hook.doc, event)) return note([rows.forget(delivery)]).then(() => true)
+    const errand = { eventId: sequenceText(sequence), event, attempts: tries, since }
+    const tried = await courier.send(hook, errand, turn.signal).catch((error) => noteFault(delivery, error))
     if (!tried) return false
     await note(consequences(turn, delivery, tried))
     turn.failingSince = tried.verdict === 'success' ? undefined : (turn.failingSince ?? clock.now())
@@ -123,24 +140,30 @@ export const createSender = (tools: Tools) => {
         await tellLane(turn, hook, lane)
       }
     }
-    await Promise.all(Array.from({ length: atOnce }, work))
+    // The lease is held until nobody works on it any more.
+    const ended = await Promise.allSettled(Array.from({ length: atOnce }, work))
+    for (const one of ended) if (one.status === 'rejected') throw one.reason
   }
 
   /** What waits for a hook that is switched off waits on, for three days in all. */
-  const hold = async (hookId: string) => {
-    await rows.forgetBefore(hookId, clock.now() - longestLifeMs)
-    await rows.holdBack(hookId, clock.now() + heldMs)
+  const hold = async (turn: Turn) => {
+    const { hookId } = turn.place
+    held.set(hookId, clock.now() + heldMs)
+    forgetOldest(held, mostHeld)
+    await rows.forgetBefore(hookId, clock.now() - longestLifeMs, turn.signal)
   }
 
   const carryOut = async (turn: Turn) => {
     const { hookId, accountId } = turn.place
     while (!isDone(turn)) {
+      // Another process may have changed the hook.
+      await store.fence()
       const { deliveries_at_once: atOnce } = await settings.of('webhooks')
       const lanes = await dueLanes(hookId, atOnce)
       if (lanes.length === 0) return
       const hook = await hooks.find(accountId, hookId)
       if (!hook) return store.writeUnrecorded(rows.forgetHook(hookId))
-      if (!hook.doc.enabled) return hold(hookId)
+      if (!hook.doc.enabled) return hold(turn)
       await tellAll(turn, hook, lanes, atOnce)
       const { failingSince } = turn
       if (failingSince !== undefined && clock.now() - failingSince >= patienceMs)
@@ -165,6 +188,20 @@ export const createSender = (tools: Tools) => {
     }
   }
 
+  /** Slow receivers of one account leave room for those of others. */
+  const mayBegin = ({ accountId }: HookPlace) =>
+    turns
+      .values()
+      .filter((turn) => turn.accountId === accountId)
+      .take(turnsOfAccount)
+      .toArray().length < turnsOfAccount
+
+  /** Whether a hook was switched off a moment ago, and still is. */
+  const isHeld = async ({ accountId, hookId }: HookPlace) => {
+    if ((held.get(hookId) ?? 0) <= clock.now()) return false
+    return (await hooks.find(accountId, hookId))?.doc.enabled === false
+  }
+
   const begin = (place: HookPlace, signal: AbortSignal) => {
     const turn = take(place, signal)
       .catch(async (error) => {
@@ -177,15 +214,19 @@ export const createSender = (tools: Tools) => {
         turns.delete(place.hookId)
         sending.ring()
       })
-    turns.set(place.hookId, turn)
+    turns.set(place.hookId, { accountId: place.accountId, turn })
   }
 
   /** Hooks that have something due get a turn, one after the other. */
   const beginTurns = async (signal: AbortSignal) => {
     if (turns.size >= hooksAtOnce) return
-    const due = await rows.dueHooks(clock.now(), lastBegun, hooksAtOnce)
-    lastBegun = due.length < hooksAtOnce ? '' : (due.at(-1)?.hookId ?? '')
-    for (const place of due) if (turns.size < hooksAtOnce && !turns.has(place.hookId)) begin(place, signal)
+    const due = await rows.dueHooks(clock.now(), lastLookedAt, hooksAtOnce)
+    for (const place of due) {
+      if (turns.size >= hooksAtOnce) return
+      lastLookedAt = place.hookId
+      if (!turns.has(place.hookId) && mayBegin(place) && !(await isHeld(place))) begin(place, signal)
+    }
+    if (due.length < hooksAtOnce) lastLookedAt = ''
   }
 
   const round: Round = {
@@ -198,7 +239,7 @@ export const createSender = (tools: Tools) => {
         await beginTurns(signal)
         await sending.heard(lookEveryMs, signal)
       }
-      await Promise.all(turns.values())
+      await Promise.all(turns.values().map(({ turn }) => turn))
     },
   }
 

@@ -1,5 +1,6 @@
 import { failure } from '../../../lib/failure.ts'
 import type { Statement } from '../../../storage/db.ts'
+import { forgetRows } from '../../../storage/forgetting.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, placeholders, type RowOf, table, text } from '../../../storage/table.ts'
 
@@ -15,8 +16,6 @@ const deliveries = table('webhook_deliveries', {
   dueAt: integer(),
   since: integer(),
   attempts: integer(),
-  /** JSON text: see payload.ts. */
-  event: text(),
 })
 
 /** An event that a hook is still to be told. */
@@ -30,7 +29,6 @@ const added = {
   account_id: 'text',
   due_at: 'integer',
   since: 'integer',
-  event: 'text',
 } as const
 
 const replays = table('webhook_replays', {
@@ -77,149 +75,154 @@ const keyOf = ({ hookId, lane, sequence, turn }: Delivery) => [hookId, lane, seq
 const theKey = 'hook_id = $1 AND lane = $2 AND sequence = $3 AND turn = $4'
 
 /** The rows behind dispatcher.ts and sender.ts. */
-export const createDeliveryStore = ({ all, words, writeUnrecorded }: Store) => ({
-  /** The sequence behind which events have not been looked at. */
-  async reached(): Promise<number> {
-    const [row] = await all('SELECT sequence FROM feed_marks WHERE name = $1', [mark])
-    return Number(row?.sequence ?? 0)
-  },
+export const createDeliveryStore = (store: Store) => {
+  const { all, words, writeUnrecorded } = store
+  return {
+    /** The sequence behind which events have not been looked at. */
+    async reached(): Promise<number> {
+      const [row] = await all('SELECT sequence FROM feed_marks WHERE name = $1', [mark])
+      return Number(row?.sequence ?? 0)
+    },
 
-  reach: (sequence: number): Statement => ({
-    sql: `INSERT INTO feed_marks (name, sequence) VALUES ($1, $2)
+    reach: (sequence: number): Statement => ({
+      sql: `INSERT INTO feed_marks (name, sequence) VALUES ($1, $2)
       ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence`,
-    params: [mark, sequence],
-  }),
-
-  add: (rows: readonly Omit<Delivery, 'attempts'>[]): readonly Statement[] =>
-    words.forEachRow({
-      shape: added,
-      rows: rows.map(({ hookId, lane, sequence, turn, accountId, dueAt, since, event }) => ({
-        hook_id: hookId,
-        lane,
-        sequence,
-        turn,
-        account_id: accountId,
-        due_at: dueAt,
-        since,
-        event,
-      })),
-      params: [],
-      sql: (given) => `INSERT INTO webhook_deliveries
-          (hook_id, lane, sequence, turn, account_id, due_at, since, attempts, event)
-        SELECT hook_id, lane, sequence, turn, account_id, due_at, since, 0, event FROM ${given}`,
-      orElse: leaseLost,
+      params: [mark, sequence],
     }),
 
-  /** Hooks that have something due, in the order of their ids, behind one of them. */
-  dueHooks: async (now: number, after: string, limit: number): Promise<HookPlace[]> =>
-    places.list(await all(dueHooks, [after, now, limit])),
+    add: (rows: readonly Omit<Delivery, 'attempts'>[]): readonly Statement[] =>
+      words.forEachRow({
+        shape: added,
+        rows: rows.map(({ hookId, lane, sequence, turn, accountId, dueAt, since }) => ({
+          hook_id: hookId,
+          lane,
+          sequence,
+          turn,
+          account_id: accountId,
+          due_at: dueAt,
+          since,
+        })),
+        params: [],
+        sql: (given) => `INSERT INTO webhook_deliveries
+          (hook_id, lane, sequence, turn, account_id, due_at, since, attempts)
+        SELECT hook_id, lane, sequence, turn, account_id, due_at, since, 0 FROM ${given}`,
+        orElse: leaseLost,
+      }),
 
-  /** The lanes of what a hook is to be told now, longest due first: each as often as something of it is. */
-  async dueLanes(hookId: string, now: number, except: readonly string[], limit: number): Promise<string[]> {
-    const others = except.length === 0 ? '' : `AND lane NOT IN (${placeholders(except.length, 4)})`
-    const sql = `SELECT ${lanes.columns} FROM webhook_deliveries WHERE hook_id = $1 AND due_at <= $2 ${others}
+    /** Hooks that have something due, in the order of their ids, behind one of them. */
+    dueHooks: async (now: number, after: string, limit: number): Promise<HookPlace[]> =>
+      places.list(await all(dueHooks, [after, now, limit])),
+
+    /** The lanes of what a hook is to be told now, longest due first: each as often as something of it is. */
+    async dueLanes(hookId: string, now: number, except: readonly string[], limit: number): Promise<string[]> {
+      const others = except.length === 0 ? '' : `AND lane NOT IN (${placeholders(except.length, 4)})`
+      const sql = `SELECT ${lanes.columns} FROM webhook_deliveries WHERE hook_id = $1 AND due_at <= $2 ${others}
       ORDER BY due_at, sequence LIMIT $3`
-    return lanes.list(await all(sql, [hookId, now, limit, ...except])).map(({ lane }) => lane)
-  },
+      return lanes.list(await all(sql, [hookId, now, limit, ...except])).map(({ lane }) => lane)
+    },
 
-  /** What waits in a lane, in its order, due or not. */
-  ofLane: async (hookId: string, lane: string, limit: number): Promise<Delivery[]> =>
-    deliveries.list(await all(ofLane, [hookId, lane, limit])),
+    /** What waits in a lane, in its order, due or not. */
+    ofLane: async (hookId: string, lane: string, limit: number): Promise<Delivery[]> =>
+      deliveries.list(await all(ofLane, [hookId, lane, limit])),
 
-  forget: (delivery: Delivery): Statement => ({
-    sql: `DELETE FROM webhook_deliveries WHERE ${theKey}`,
-    params: keyOf(delivery),
-  }),
-
-  /** A try has failed: it is made again at that time, and what is about the same record waits as long. */
-  postpone: (delivery: Delivery, dueAt: number): Statement[] => [
-    {
-      sql: `UPDATE webhook_deliveries SET attempts = attempts + 1 WHERE ${theKey}`,
+    forget: (delivery: Delivery): Statement => ({
+      sql: `DELETE FROM webhook_deliveries WHERE ${theKey}`,
       params: keyOf(delivery),
-    },
-    {
-      sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
-      params: [delivery.hookId, delivery.lane, dueAt],
-    },
-  ],
+    }),
 
-  /** What came later waits as long as what is to be told before it. */
-  lineUp: ({ hookId, lane, dueAt }: Delivery) =>
-    writeUnrecorded([
+    /** A try has failed: it is made again at that time, and what is about the same record waits as long. */
+    postpone: (delivery: Delivery, dueAt: number): Statement[] => [
+      {
+        sql: `UPDATE webhook_deliveries SET attempts = attempts + 1 WHERE ${theKey}`,
+        params: keyOf(delivery),
+      },
       {
         sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
-        params: [hookId, lane, dueAt],
+        params: [delivery.hookId, delivery.lane, dueAt],
       },
-    ]),
+    ],
 
-  /** Everything of a hook waits until then. */
-  holdBack: (hookId: string, dueAt: number) =>
-    writeUnrecorded([
-      {
-        sql: 'UPDATE webhook_deliveries SET due_at = $2 WHERE hook_id = $1 AND due_at < $2',
-        params: [hookId, dueAt],
-      },
-    ]),
+    /** What came later waits as long as what is to be told before it. */
+    lineUp: ({ hookId, lane, dueAt }: Delivery) =>
+      writeUnrecorded([
+        {
+          sql: 'UPDATE webhook_deliveries SET due_at = $3 WHERE hook_id = $1 AND lane = $2 AND due_at < $3',
+          params: [hookId, lane, dueAt],
+        },
+      ]),
 
-  /** Everything of a hook is told at once. */
-  hurry: (hookId: string, now: number): Statement => ({
-    sql: 'UPDATE webhook_deliveries SET due_at = $2 WHERE hook_id = $1 AND due_at > $2',
-    params: [hookId, now],
-  }),
+    /** Everything of a hook is told at once. */
+    hurry: (hookId: string, now: number): Statement => ({
+      sql: 'UPDATE webhook_deliveries SET due_at = $2 WHERE hook_id = $1 AND due_at > $2',
+      params: [hookId, now],
+    }),
 
-  /** What a hook that is gone, or has been gone for long, leaves behind. */
-  forgetHook: (hookId: string): Statement[] =>
-    ['webhook_deliveries', 'webhook_replays', 'webhook_failures'].map((name) => ({
-      sql: `DELETE FROM ${name} WHERE hook_id = $1`,
-      params: [hookId],
-    })),
+    /** What a hook that is gone, or has been gone for long, leaves behind. */
+    forgetHook: (hookId: string): Statement[] =>
+      ['webhook_deliveries', 'webhook_replays', 'webhook_failures'].map((name) => ({
+        sql: `DELETE FROM ${name} WHERE hook_id = $1`,
+        params: [hookId],
+      })),
 
-  forgetAccount: (accountId: string): Statement[] =>
-    ['webhook_deliveries', 'webhook_replays', 'webhook_failures', 'webhook_attempts'].map((name) => ({
-      sql: `DELETE FROM ${name} WHERE account_id = $1`,
-      params: [accountId],
-    })),
+    forgetAccount: (accountId: string): Statement[] =>
+      ['webhook_deliveries', 'webhook_replays', 'webhook_failures', 'webhook_attempts'].map((name) => ({
+        sql: `DELETE FROM ${name} WHERE account_id = $1`,
+        params: [accountId],
+      })),
 
-  /** What was to be told of a time that is over. */
-  forgetBefore: (hookId: string, since: number) =>
-    writeUnrecorded([
-      {
-        sql: 'DELETE FROM webhook_deliveries WHERE hook_id = $1 AND since < $2',
-        params: [hookId, since],
-      },
-    ]),
+    /** What was to be told of a time that is over. */
+    forgetBefore: (hookId: string, since: number, signal: AbortSignal) =>
+      forgetRows(
+        store,
+        {
+          table: 'webhook_deliveries',
+          key: ['hook_id', 'lane', 'sequence', 'turn'],
+          where: 'hook_id = $1 AND since < $2',
+          params: [hookId, since],
+        },
+        signal,
+      ),
 
-  askReplay: (replay: Replay): Statement => insertReplay(replay),
+    /** Takes the place of what the hook was to be told again so far: nobody asks for more than one time. */
+    askReplay: (replay: Replay): Statement[] => [
+      { sql: 'DELETE FROM webhook_replays WHERE hook_id = $1', params: [replay.hookId] },
+      { sql: "DELETE FROM webhook_deliveries WHERE hook_id = $1 AND turn <> ''", params: [replay.hookId] },
+      insertReplay(replay),
+    ],
 
-  async nextReplay(): Promise<Replay | undefined> {
-    return replays.first(await all(`SELECT ${replays.columns} FROM webhook_replays ORDER BY turn LIMIT 1`))
-  },
+    /** The replay behind another one, in a circle: none waits for a long one. */
+    async nextReplay(after: string): Promise<Replay | undefined> {
+      const select = `SELECT ${replays.columns} FROM webhook_replays`
+      const behind = replays.first(await all(`${select} WHERE turn > $1 ORDER BY turn LIMIT 1`, [after]))
+      return behind ?? replays.first(await all(`${select} ORDER BY turn LIMIT 1`))
+    },
 
-  /** How far a replay has come; undefined: to its end. */
-  replayed: ({ turn }: Replay, sequence: number | undefined): Statement =>
-    sequence === undefined
-      ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn] }
-      : { sql: 'UPDATE webhook_replays SET sequence = $2 WHERE turn = $1', params: [turn, sequence] },
+    /** How far a replay has come; undefined: to its end. */
+    replayed: ({ turn }: Replay, sequence: number | undefined): Statement =>
+      sequence === undefined
+        ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn] }
+        : { sql: 'UPDATE webhook_replays SET sequence = $2 WHERE turn = $1', params: [turn, sequence] },
 
-  /** Since when, in Unix milliseconds, a hook has failed without a success; undefined: it has not. */
-  async failingSince(hookId: string): Promise<number | undefined> {
-    const [row] = await all('SELECT since FROM webhook_failures WHERE hook_id = $1', [hookId])
-    return row === undefined ? undefined : Number(row.since)
-  },
+    /** Since when, in Unix milliseconds, a hook has failed without a success; undefined: it has not. */
+    async failingSince(hookId: string): Promise<number | undefined> {
+      const [row] = await all('SELECT since FROM webhook_failures WHERE hook_id = $1', [hookId])
+      return row === undefined ? undefined : Number(row.since)
+    },
 
-  /** A hook that is gone meanwhile has not failed. */
-  failing: ({ hookId, accountId }: HookPlace, since: number): Statement => ({
-    sql: `INSERT INTO webhook_failures (hook_id, account_id, since)
+    /** A hook that is gone meanwhile has not failed. */
+    failing: ({ hookId, accountId }: HookPlace, since: number): Statement => ({
+      sql: `INSERT INTO webhook_failures (hook_id, account_id, since)
       SELECT id, account_id, CAST($3 AS BIGINT) FROM records
         WHERE account_id = $2 AND kind = 'webhook' AND id = $1
       ON CONFLICT (hook_id) DO NOTHING`,
-    params: [hookId, accountId, since],
-  }),
+      params: [hookId, accountId, since],
+    }),
 
-  sound: (hookId: string): Statement => ({
-    sql: 'DELETE FROM webhook_failures WHERE hook_id = $1',
-    params: [hookId],
-  }),
-})
+    sound: (hookId: string): Statement => ({
+      sql: 'DELETE FROM webhook_failures WHERE hook_id = $1',
+      params: [hookId],
+    }),
+  }
+}
 
 export type DeliveryStore = ReturnType<typeof createDeliveryStore>
