@@ -108,6 +108,30 @@ describeEngines('websockets', (engine) => {
     expect((await other.heard(1)).map(({ data }) => data.id)).toEqual([user.id])
   })
 
+  it('send no keys any more to somebody who is no admin any more', async () => {
+    const account = await world.account(world.reseller)
+    const admin = await world.admin(account)
+    const bindings = ['object.doc_created.api_key', 'object.doc_created.device']
+    const talk = await subscribed(admin.token, account.id, ...bindings)
+    const types = async () => {
+      const before = talk.events().length
+      expect(await world.operator.put(`${account.path}/api_keys`, { name: 'K', scopes: ['*'] })).toSucceed()
+      const { id } = await world.device(account)
+      await eventually(
+        () => talk.events(),
+        (events) => events.some(({ data }) => data.id === id),
+      )
+      return talk
+        .events()
+        .slice(before)
+        .map(({ data }) => data.type)
+    }
+    expect(await types()).toEqual(['api_key', 'device'])
+    expect(await world.operator.patch(admin.path, { priv_level: 'user' })).toSucceed()
+    await eventually(types, (told) => !told.includes('api_key'))
+    expect(await types()).toEqual(['device'])
+  })
+
   it('send nothing of other accounts, and nothing of keys to ordinary users', async () => {
     const { ada, uli, acme, rival, ross } = world
     const talk = await subscribed(uli.token, acme.id, 'object.*.*')

@@ -64,6 +64,25 @@ describe('a client of the WebSocket protocol', () => {
     return bytes.readUInt16BE(bytes.lastIndexOf(0x88) + 2)
   }
 
+  it('that goes before it is switched leaves its seat to others', async () => {
+    await world.configure('blackhole', { max_connections_per_ip: 3 })
+    for (let turn = 0; turn < 30; turn += 1) {
+      const connection = await openRaw(world.server.port)
+      await connection.write(handshake())
+      connection.end()
+      await connection.closed
+    }
+    await eventually(
+      async () => {
+        const connection = await open()
+        await connection.write(handshake())
+        return eventually(connection.text, (text) => text.includes('\r\n'))
+      },
+      (text) => text.startsWith('HTTP/1.1 101 '),
+    )
+    await world.configure('blackhole', { max_connections_per_ip: 200 })
+  })
+
   it('gets an envelope where its upgrade is broken, and its connection ends', async () => {
     for (const headers of [
       ['sec-websocket-version: 9', 'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ=='],

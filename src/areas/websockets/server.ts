@@ -27,18 +27,19 @@ export const createWebSocketServer = ({ feed, store, settings, directory, node, 
   let mostSubscriptions = 0
   let isJudging = false
 
+  const notJudged = (error: unknown) =>
+    log.write('warn', 'tokens of WebSockets could not be judged', { error: describeError(error) })
+
   const judgeAll = async () => {
     await store.fence()
-    for (const one of open) if (one.isInUse()) await one.judgeAgain()
+    for (const one of open) if (one.isInUse()) await one.judgeAgain().catch(notJudged)
   }
 
   const judge = () => {
     if (isJudging) return
     isJudging = true
     running = judgeAll()
-      .catch((error) =>
-        log.write('warn', 'tokens of WebSockets could not be judged', { error: describeError(error) }),
-      )
+      .catch(notJudged)
       .finally(() => {
         isJudging = false
       })

@@ -27,6 +27,8 @@ const refusing: ReadonlySet<FailureKind> = new Set([
 
 const isRefusal = (error: unknown) => error instanceof Failure && refusing.has(error.kind)
 
+type Verdict = { actor: Actor } | { objection: string }
+
 /** What is told to the client in place of an answer. */
 class Complaint extends Error {}
 
@@ -187,14 +189,15 @@ export const createConversation = (tools: Tools): Conversation => {
     throw new Complaint(errors.unknownAction)
   }
 
-  /** Why a subscription is no longer good; undefined while it is. */
-  const objectionTo = async ({ token, accountId }: Subscription) => {
+  /** Why a subscription is no longer good, or as whom it goes on. */
+  const verdictOn = async ({ token, accountId }: Subscription): Promise<Verdict> => {
     try {
-      await assertMayHear(await connection.admit(token), accountId)
-      return undefined
+      const actor = await connection.admit(token)
+      await assertMayHear(actor, accountId)
+      return { actor }
     } catch (error) {
-      if (error instanceof Complaint) return error.message
-      if (isRefusal(error)) return errors.unauthenticated
+      if (error instanceof Complaint) return { objection: error.message }
+      if (isRefusal(error)) return { objection: errors.unauthenticated }
       throw error
     }
   }
@@ -221,13 +224,18 @@ export const createConversation = (tools: Tools): Conversation => {
     },
 
     async judgeAgain() {
-      const verdicts = new Map<string, string | undefined>()
+      const verdicts = new Map<string, Verdict>()
       const ended = new Map<string, Subscription[]>()
       for (const one of held.values()) {
         const question = `${one.accountId}/${one.token}`
-        if (!verdicts.has(question)) verdicts.set(question, await objectionTo(one))
-        const objection = verdicts.get(question)
-        if (objection === undefined) continue
+        const verdict = verdicts.get(question) ?? (await verdictOn(one))
+        verdicts.set(question, verdict)
+        if ('actor' in verdict) {
+          // Whoever has fewer rights than before hears less from now on.
+          one.actor = verdict.actor
+          continue
+        }
+        const { objection } = verdict
         const key = JSON.stringify([one.requestId, objection])
         ended.set(key, [...(ended.get(key) ?? []), one])
       }

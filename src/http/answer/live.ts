@@ -33,12 +33,15 @@ export const sendLive = (exchange: Exchange, answer: LiveAnswer, mayStill: () =>
   response.flushHeaders()
   if (exchange.method === 'HEAD') return void response.end()
   let isOver = false
+  let close = () => {}
+  let forgetDeparture = () => true
 
   const finish = () => {
     if (isOver) return
     isOver = true
     clearInterval(judging)
     live.delete(line.end)
+    forgetDeparture()
     close()
   }
 
@@ -78,7 +81,9 @@ export const sendLive = (exchange: Exchange, answer: LiveAnswer, mayStill: () =>
     )
   }, judgeMs)
   judging.unref()
-  onDeparture(socket, finish)
+  // Of who has gone before nothing is heard any more.
+  if (socket.destroyed) return finish()
+  forgetDeparture = onDeparture(socket, finish)
   live.add(line.end)
-  const close = answer.open(line)
+  close = answer.open(line)
 }

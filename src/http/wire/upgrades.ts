@@ -176,6 +176,8 @@ export const createUpgrades = (offers: readonly Upgrade[]): Upgrades => {
     await readSettings(exchange)
     findClientAddress(exchange)
     const leave = takeSeat(exchange.clientAddress, limits)
+    // Of who has gone before nothing is heard any more.
+    if (request.socket.destroyed) return leave()
     request.socket.once('close', leave)
     try {
       assertHandshake(request)
