@@ -53,6 +53,8 @@ const createRunner = (round: Round, { leases, store, clock, log }: RoundTools) =
     const lease = await leases.take(`round/${round.name}`)
     if (!lease) return false
     try {
+      // What other processes have committed, settings among it, is known from here on.
+      await store.fence()
       await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
       if (!round.due) await rows.done(round.name, clock.now())
     } finally {

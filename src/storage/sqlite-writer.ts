@@ -127,12 +127,16 @@ const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
 const isPlacing = (writes: readonly PostedWrite[]) =>
   writes.some((write) => write.at(-1)?.text === placedText || write.some(({ text }) => text === placedText))
 
+// The first write of a process puts in order what an older version has left; it comes after the store's upgrades.
+let hasLooked = false
+
 /** The writes of a batch share one durable commit. */
 const run = ({ newTexts, writes: posted }: Batch): Outcome[] => {
   texts.push(...newTexts)
   const writes = readPosted(posted)
   try {
-    if (isPlacing(writes)) placeWaiting()
+    if (!hasLooked || isPlacing(writes)) placeWaiting()
+    hasLooked = true
     return runTogether(writes) ?? runEach(writes)
   } catch (error) {
     undoAll()

@@ -125,8 +125,11 @@ export const createMessageBus = (tools: Tools) => {
     unfollow = undefined
     if (!held) return
     held.broker.close()
-    await save(held)
-    await held.lease.release()
+    try {
+      await save(held)
+    } finally {
+      await held.lease.release()
+    }
   }
 
   const begin = async (target: Target): Promise<Shift | undefined> => {
@@ -175,6 +178,7 @@ export const createMessageBus = (tools: Tools) => {
   }
 
   const run = async () => {
+    await store.fence()
     const target = await wanted()
     if (!target) {
       if (outage) await withdraw()

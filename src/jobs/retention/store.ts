@@ -80,8 +80,7 @@ export const createRetentionStore = (store: Store) => {
     async forgetEvents(before: number, signal: AbortSignal) {
       const until = await lastBefore(before)
       const mark = await markOf('forgotten')
-      if (until <= mark) return
-      await store.writeUnrecorded([putMark('forgotten', until)])
+      if (until > mark) await store.writeUnrecorded([putMark('forgotten', until)])
       let from = await markOf('tidied')
       while (from < until && !signal.aborted) {
         const to = Math.min(until, from + feedRowsAtOnce)
