@@ -4,6 +4,7 @@ import type { Feed, FeedMention, FeedPage } from '../../../events/feed.ts'
 import type { FeedQuestion } from '../../../events/store.ts'
 import { type Bell, createBell } from '../../../jobs/bell.ts'
 import type { Round } from '../../../jobs/rounds.ts'
+import { Failure } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Statement } from '../../../storage/db.ts'
@@ -58,6 +59,11 @@ export const deliveryOf = (
 
 const hears = ({ accountId, doc }: WebhookRecord, event: FeedMention) =>
   accountId === event.accountId || (doc.include_subaccounts === true && event.above.includes(accountId))
+
+/** Of a replay that another one has taken the place of nothing more is told. */
+const unlessReplaced = (error: unknown) => {
+  if (!(error instanceof Failure) || error.kind !== 'datastore_conflict') throw error
+}
 
 /** In parts of so many deliveries; what one event brings stays together. */
 const inParts = <T extends { deliveries: readonly unknown[] }>(found: readonly T[]): T[][] => {
@@ -195,7 +201,7 @@ export const createDispatcher = ({ store, feed, hooks, rows, sending }: Tools) =
     lastReplayed = replay.turn
     await store.fence()
     const { deliveries, next } = await pageOf(replay)
-    await write(deliveries, rows.replayed(replay, next), guard)
+    await write(deliveries, rows.replayed(replay, next), guard).catch(unlessReplaced)
     return true
   }
 

@@ -48,7 +48,7 @@ const lookEveryMs = 500
 const occupiedPauseMs = 300
 // What waits for a hook that is switched off is looked at again then.
 const heldMs = 60_000
-const mostHeld = 10_000
+const mostKnown = 10_000
 const mostNoted = 100
 
 interface Turn {
@@ -70,6 +70,8 @@ export const createSender = (tools: Tools) => {
   const turns = new Map<string, { accountId: string; turn: Promise<void> }>()
   /** Hooks that are switched off, and until when, in Unix milliseconds, nobody looks at what waits for them. */
   const held = new Map<string, number>()
+  /** When hooks had a turn last. */
+  const begun = new Map<string, number>()
   let lastLookedAt = ''
 
   const note = createGathering<readonly Statement[], undefined>(mostNoted, async (all) => {
@@ -93,16 +95,19 @@ export const createSender = (tools: Tools) => {
     await note(dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt))
   }
 
-  /** Whether what is about the same record can be told now. */
-  const deliver = async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
-    const { sequence, attempts: tries, since } = delivery
+  const send = async (turn: Turn, hook: WebhookRecord, { sequence, attempts: tries, since }: Delivery) => {
     const found = await feed.one(sequence)
     const event = found && toldOf(found)
     // What is kept no longer can be told no more.
-    if (!event || isLeftOut(hook.doc, event)) return note([rows.forget(delivery)]).then(() => true)
-    const errand = { eventId: sequenceText(sequence), event, attempts: tries, since }
-    const tried = await courier.send(hook, errand, turn.signal).catch((error) => noteFault(delivery, error))
+    if (!event || isLeftOut(hook.doc, event)) return 'nothing'
+    return courier.send(hook, { eventId: sequenceText(sequence), event, attempts: tries, since }, turn.signal)
+  }
+
+  /** Whether what is about the same record can be told now. */
+  const deliver = async (turn: Turn, hook: WebhookRecord, delivery: Delivery): Promise<boolean> => {
+    const tried = await send(turn, hook, delivery).catch((error) => noteFault(delivery, error))
     if (!tried) return false
+    if (tried === 'nothing') return note([rows.forget(delivery)]).then(() => true)
     await note(consequences(turn, delivery, tried))
     turn.failingSince = tried.verdict === 'success' ? undefined : (turn.failingSince ?? clock.now())
     return tried.dueAt === undefined
@@ -149,7 +154,7 @@ export const createSender = (tools: Tools) => {
   const hold = async (turn: Turn) => {
     const { hookId } = turn.place
     held.set(hookId, clock.now() + heldMs)
-    forgetOldest(held, mostHeld)
+    forgetOldest(held, mostKnown)
     await rows.forgetBefore(hookId, clock.now() - longestLifeMs, turn.signal)
   }
 
@@ -202,7 +207,13 @@ export const createSender = (tools: Tools) => {
     return (await hooks.find(accountId, hookId))?.doc.enabled === false
   }
 
+  const longestWithoutTurn = (due: readonly HookPlace[]) =>
+    due.toSorted((a, b) => (begun.get(a.hookId) ?? 0) - (begun.get(b.hookId) ?? 0))
+
   const begin = (place: HookPlace, signal: AbortSignal) => {
+    begun.delete(place.hookId)
+    begun.set(place.hookId, performance.now())
+    forgetOldest(begun, mostKnown)
     const turn = take(place, signal)
       .catch(async (error) => {
         if (signal.aborted) return
@@ -221,12 +232,13 @@ export const createSender = (tools: Tools) => {
   const beginTurns = async (signal: AbortSignal) => {
     if (turns.size >= hooksAtOnce) return
     const due = await rows.dueHooks(clock.now(), lastLookedAt, hooksAtOnce)
-    for (const place of due) {
+    const isMore = due.length === hooksAtOnce
+    lastLookedAt = isMore ? (due.at(-1)?.hookId ?? '') : ''
+    for (const place of longestWithoutTurn(due)) {
       if (turns.size >= hooksAtOnce) return
-      lastLookedAt = place.hookId
       if (!turns.has(place.hookId) && mayBegin(place) && !(await isHeld(place))) begin(place, signal)
     }
-    if (due.length < hooksAtOnce) lastLookedAt = ''
+    if (isMore) sending.ring()
   }
 
   const round: Round = {

@@ -69,6 +69,9 @@ const dueHooks = `SELECT hook_id AS "hookId", (SELECT d.account_id FROM webhook_
 const ofLane = `SELECT ${deliveries.columns} FROM webhook_deliveries
   WHERE hook_id = $1 AND lane = $2 ORDER BY sequence, turn LIMIT $3`
 
+// Another replay, or the end of the hook, may have come meanwhile.
+const stillAsked = { rows: 1, orElse: () => failure('datastore_conflict', {}) }
+
 const leaseLost = () => failure('lease_lost', {})
 
 const keyOf = ({ hookId, lane, sequence, turn }: Delivery) => [hookId, lane, sequence, turn]
@@ -197,11 +200,15 @@ export const createDeliveryStore = (store: Store) => {
       return behind ?? replays.first(await all(`${select} ORDER BY turn LIMIT 1`))
     },
 
-    /** How far a replay has come; undefined: to its end. */
+    /** How far a replay has come; undefined: to its end. Fails with `datastore_conflict` when it is asked for no more. */
     replayed: ({ turn }: Replay, sequence: number | undefined): Statement =>
       sequence === undefined
-        ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn] }
-        : { sql: 'UPDATE webhook_replays SET sequence = $2 WHERE turn = $1', params: [turn, sequence] },
+        ? { sql: 'DELETE FROM webhook_replays WHERE turn = $1', params: [turn], expect: stillAsked }
+        : {
+            sql: 'UPDATE webhook_replays SET sequence = $2 WHERE turn = $1',
+            params: [turn, sequence],
+            expect: stillAsked,
+          },
 
     /** Since when, in Unix milliseconds, a hook has failed without a success; undefined: it has not. */
     async failingSince(hookId: string): Promise<number | undefined> {
