@@ -41,6 +41,7 @@ const mostAtOnce = 500
 
 const sql = {
   newest: newestPlace,
+  hasPlaces: "SELECT 1 FROM pragma_table_info('audit_log') WHERE name = 'sequence'",
   isWaiting: 'SELECT 1 FROM audit_log WHERE sequence IS NULL LIMIT 1',
   waiting: `SELECT rowid AS "place", digest, span, ${auditContent.columns} FROM audit_log
     WHERE sequence IS NULL ORDER BY rowid LIMIT ${mostAtOnce}`,
@@ -127,6 +128,9 @@ export const createPlacing = (prepared: ReturnType<typeof createStatements>) => 
 
     /** To be called when a transaction, or a part of it, was undone. */
     forget,
+
+    /** Whether the store has places to give: an older one has none before its upgrades. */
+    isPossible: () => prepared(sql.hasPlaces).get() !== undefined,
 
     isAnyWaiting: () => prepared(sql.isWaiting).get() !== undefined,
 

@@ -127,7 +127,7 @@ const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
 const isPlacing = (writes: readonly PostedWrite[]) =>
   writes.some((write) => write.at(-1)?.text === placedText || write.some(({ text }) => text === placedText))
 
-// The first write of a process puts in order what an older version has left; it comes after the store's upgrades.
+// The first write behind a store's upgrades puts in order what an older version has left.
 let hasLooked = false
 
 /** The writes of a batch share one durable commit. */
@@ -135,8 +135,9 @@ const run = ({ newTexts, writes: posted }: Batch): Outcome[] => {
   texts.push(...newTexts)
   const writes = readPosted(posted)
   try {
-    if (!hasLooked || isPlacing(writes)) placeWaiting()
-    hasLooked = true
+    const isFirst = !hasLooked && placing.isPossible()
+    if (isFirst || isPlacing(writes)) placeWaiting()
+    hasLooked ||= isFirst
     return runTogether(writes) ?? runEach(writes)
   } catch (error) {
     undoAll()
