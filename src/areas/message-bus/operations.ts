@@ -170,10 +170,10 @@ export const createMessageBus = (tools: Tools) => {
     while (held && !held.lease.lost.aborted && !isStopped) {
       isWoken = false
       const events = await publishNext(held)
-      if (events.length === mostAtOnce) continue
+      if (!isSameTarget(target, (await wanted()) ?? { url: '', exchange: '' })) return
+      if (events.length > 0) continue
       if (!isWoken) return
       await sleep(gatherMs)
-      if (!isSameTarget(target, (await wanted()) ?? { url: '', exchange: '' })) return
     }
   }
 
