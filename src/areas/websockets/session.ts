@@ -148,7 +148,9 @@ export const createConversation = (tools: Tools): Conversation => {
 
   const drop = (dropped: readonly Subscription[]) => {
     for (const one of dropped) {
-      held.delete(keyOf(one.accountId, one.binding))
+      const key = keyOf(one.accountId, one.binding)
+      // Somebody may have subscribed again meanwhile, with another token.
+      if (held.get(key) === one) held.delete(key)
       subscriptions.remove(one)
     }
   }

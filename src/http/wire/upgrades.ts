@@ -177,7 +177,10 @@ export const createUpgrades = (offers: readonly Upgrade[]): Upgrades => {
     findClientAddress(exchange)
     const leave = takeSeat(exchange.clientAddress, limits)
     // Of who has gone before nothing is heard any more.
-    if (request.socket.destroyed) return leave()
+    if (request.socket.destroyed) {
+      leave()
+      throw failure('request_timeout', {})
+    }
     request.socket.once('close', leave)
     try {
       assertHandshake(request)
