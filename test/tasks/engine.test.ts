@@ -128,9 +128,9 @@ describeEngines('a running task', (engine) => {
   it('lets no row happen after a stop was answered, wherever it was asked for', async () => {
     const other = operate(world.process(actionsOf), account)
     await world.configure({ rows_at_once: 10 })
-    let release = () => {}
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
     gate = (names) => {
-      if (names.includes('n000030')) return new Promise<void>((resolve) => (release = resolve))
+      if (names.includes('n000030')) return released
     }
     const id = await by.begin(csvOf(numbered(100)))
     await eventually(
@@ -205,11 +205,11 @@ describeEngines('a running task', (engine) => {
 
   it('tells its progress, and how long it will take', async () => {
     await world.configure({ rows_at_once: 10 })
-    let release = () => {}
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
     gate = async (names) => {
       const pause = performance.now() + 5
       while (performance.now() < pause);
-      if (names.includes('n000050')) await new Promise<void>((resolve) => (release = resolve))
+      if (names.includes('n000050')) await released
     }
     const id = await by.begin(csvOf(numbered(100)))
     const view = await eventually(
@@ -228,9 +228,9 @@ describeEngines('a running task', (engine) => {
   })
 
   it('counts the pauses that are still to come into the time that it will take', async () => {
-    let release = () => {}
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
     gate = ([name]) => {
-      if (name === 'n000003') return new Promise<void>((resolve) => (release = resolve))
+      if (name === 'n000003') return released
     }
     await world.configure({ wait_after_row_ms: 1 })
     const id = await by.begin(csvOf(numbered(100)))
@@ -283,10 +283,10 @@ describeEngines('a running task', (engine) => {
     await world.configure({ max_running: 1 })
     const other = operate(process, await world.account())
     const order: string[] = []
-    let release = () => {}
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
     gate = async ([name]) => {
       order.push(name as string)
-      if (name === 'first') await new Promise<void>((resolve) => (release = resolve))
+      if (name === 'first') await released
     }
     const first = await by.begin(csvOf(['first']))
     await eventually(
@@ -342,10 +342,10 @@ describeEngines('a running task', (engine) => {
   describe('that was stopped and goes on', () => {
     /** Stops a task when this many rows of it are done, and gives what came of it. */
     const stopBehind = async (id: string, count: number) => {
-      let release = () => {}
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
       const next = numbered(count + 1).at(-1) as string
       gate = (names) => {
-        if (names.includes(next)) return new Promise<void>((resolve) => (release = resolve))
+        if (names.includes(next)) return released
       }
       await by.start(id)
       await eventually(() => calls.flat().includes(next), Boolean)
@@ -461,9 +461,9 @@ describeEngines('a running task', (engine) => {
       await process.stop()
       process = second
       first.start()
-      let release = () => {}
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
       gate = (names) => {
-        if (names.includes('hold')) return new Promise<void>((resolve) => (release = resolve))
+        if (names.includes('hold')) return released
       }
       const rows = ['a', 'b', 'c', 'a', 'b', 'hold', 'a', 'c', 'a']
       const id = await operate(first, account).begin(csvOf(rows), { dryRun: true })
@@ -497,9 +497,9 @@ describeEngines('a running task', (engine) => {
       await process.stop()
       process = second
       first.start()
-      let release = () => {}
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
       gate = (names) => {
-        if (names.includes('hold')) return new Promise<void>((resolve) => (release = resolve))
+        if (names.includes('hold')) return released
       }
       const rows = ['a', 'bad', 'b', 'a', 'hold', 'c', 'd']
       const id = await operate(first, account).begin(csvOf(rows), { dryRun: true })
@@ -565,9 +565,9 @@ describeEngines('a running task', (engine) => {
     it('goes on behind the last part when another process takes it over', async () => {
       const first = world.process(() => [counting()])
       first.start()
-      let release = () => {}
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
       gate = ([name]) => {
-        if (name === '5') return new Promise<void>((resolve) => (release = resolve))
+        if (name === '5') return released
       }
       const id = await operate(first, account).begin(undefined, order)
       await eventually(
@@ -586,9 +586,9 @@ describeEngines('a running task', (engine) => {
 
     it('goes on behind the last part when it was stopped, as it was asked for', async () => {
       const told = counting({ settle: () => ({ asked: calls.length }), parameters: { after: 'Never given' } })
-      let release = () => {}
+      const { promise: released, resolve: release } = Promise.withResolvers<void>()
       gate = ([name]) => {
-        if (name === '5') return new Promise<void>((resolve) => (release = resolve))
+        if (name === '5') return released
       }
       const counter = begin(told)
       const id = await counter.begin(undefined, order)
