@@ -1,7 +1,8 @@
 import { randomKey } from '../lib/ids.ts'
 
 const bytes = 15
-const kinds = [/\d/, /[a-z]/, /[A-Z]/, /[-_]/]
+// It begins with a letter, or programs that are given it would take it for an option.
+const kinds = [/\d/, /[a-z]/, /[A-Z]/, /[-_]/, /^[A-Za-z]/]
 
 /** A password that is as strong as anybody asks for: twenty characters, all kinds among them. */
 export const freshPassword = (): string => {
