@@ -12,9 +12,11 @@ export interface StreamMessage {
 const messageIn = (block: string): StreamMessage | undefined => {
   const lines = block.split('\n').filter((line) => !line.startsWith(':') && line !== '')
   if (lines.length === 0) return undefined
-  return Object.fromEntries(
-    lines.map((line) => line.split(/: (.*)/s).slice(0, 2)),
-  ) as unknown as StreamMessage
+  const fields = lines.map((line): [string, string] => {
+    const [name = '', value = ''] = line.split(/: (.*)/s)
+    return [name, value]
+  })
+  return { data: '', ...Object.fromEntries(fields) }
 }
 
 export interface EventStream {
