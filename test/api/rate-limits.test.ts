@@ -65,6 +65,9 @@ describeEngines('rate limits', (engine) => {
       expect(answer).toSucceedWith(limits)
       return answer.body.metadata.effective
     }
+    const told = async (path: string) => (await operator.get(`${path}/rate_limits`)).body.metadata.effective
+    expect(await told(account.path)).toEqual(system)
+    expect(await told(device.path)).toEqual(system.device)
     expect(await effective(account.path, {})).toEqual(system)
     expect(await effective(device.path, {})).toEqual(system.device)
     const above = { per_minute: { invites: 60, registrations: 61 }, per_second: { invites: 6 } }
@@ -80,6 +83,8 @@ describeEngines('rate limits', (engine) => {
       ...ofDevices,
       per_minute: { ...ofDevices.per_minute, registrations: 7 },
     })
+    expect(await told(account.path)).toEqual({ account: ofAccount, device: ofDevices })
+    expect(await told(device.path)).toMatchObject({ per_minute: { registrations: 7 } })
   })
 
   it('are the same thing in the record that they are of: written, changed and removed in either place', async () => {

@@ -25,13 +25,15 @@ const shown = (owner: Owner, metadata: Record<string, unknown> = {}) => {
   })
 }
 
-const view = ({ subject }: { subject: Owner }) => (subject.doc.rate_limits ? shown(subject) : {})
-
 export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route[] => {
   const ofAccount = async ({ account }: Pick<Call, 'account'>) => account
 
   const ofDevice = ({ path }: { path: { account_id: string; device_id: string } }) =>
     devices.get(path.account_id, path.device_id)
+
+  // Whoever keeps no limits of their own is bound by those of the next level all the same.
+  const view = (owner: Owner, effective: object) =>
+    owner.doc.rate_limits ? shown(owner, { effective }) : answer({ data: {}, metadata: { effective } })
 
   return [
     get(onAccount, {
@@ -39,7 +41,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       allow: accountMember,
       subject: ofAccount,
       answers: AccountRateLimits,
-      run: view,
+      run: async ({ subject }) => view(subject, await rateLimits.inForce(subject, undefined)),
     }),
     post(onAccount, {
       summary: 'Replace the SIP packet limits of an account',
@@ -69,7 +71,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       allow: accountMember,
       subject: ofDevice,
       answers: DeviceRateLimits,
-      run: view,
+      run: async ({ account, subject }) => view(subject, (await rateLimits.inForce(account, subject)).device),
     }),
     post(onDevice, {
       summary: 'Replace the SIP packet limits of a device',
