@@ -260,7 +260,7 @@ const openWaitingBody: Step = async (exchange) => {
   }
 }
 
-const mayBeKeyed = new Set(['PUT', 'POST'])
+const mayBeKeyed = new Set(['PUT', 'POST', 'PATCH', 'DELETE'])
 
 /** Whose Idempotency-Keys these are: answers are for the person or key that asked, signed in the same way. */
 const askerOf = ({ method, user, key, claims }: Actor) =>

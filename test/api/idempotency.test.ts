@@ -63,6 +63,23 @@ describeEngines('an Idempotency-Key', (engine) => {
     expect((await world.ross.get(`${path}/users`)).data).toHaveLength(1)
   })
 
+  it('holds for PATCH and DELETE: with the revision that was read, and of what is gone', async () => {
+    const { path } = await customer()
+    const made = await put(`${path}/users`, { first_name: 'One', last_name: 'Time' }, freshKey())
+    const user = `${path}/users/${made.data.id}`
+    const headers = { 'idempotency-key': freshKey(), 'if-match': made.headers.etag ?? '' }
+    const rename = () => world.ross.patch(user, { first_name: 'Once' }, { headers })
+    const renamed = await rename()
+    expect(renamed).toSucceed()
+    const again = await world.unchanged(rename)
+    expect(again.text).toBe(renamed.text)
+    const key = { 'idempotency-key': freshKey() }
+    const remove = () => world.ross.delete(user, undefined, { headers: key })
+    const removed = await remove()
+    expect(removed).toSucceed()
+    expect((await world.unchanged(remove)).text).toBe(removed.text)
+  })
+
   it('refuses another request under the same key', async () => {
     const { path } = await customer()
     const key = freshKey()
