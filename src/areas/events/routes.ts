@@ -62,7 +62,12 @@ export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
         const after = from === 'now' ? await feed.newest() : from
         return new LiveAnswer({
           contentType: 'text/event-stream',
-          headers: { 'x-accel-buffering': 'no', 'cache-control': 'no-store' },
+          headers: {
+            'x-accel-buffering': 'no',
+            'cache-control': 'no-store',
+            // Where `now` was: a client whose line breaks before the first event comes back there.
+            'x-last-event-id': sequenceText(after),
+          },
           open: (line) => streams.open({ wanted, after, withBefore }, line),
         })
       },

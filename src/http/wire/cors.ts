@@ -30,6 +30,7 @@ const exposedHeaders = [
   'Retry-After',
   'Content-Disposition',
   'X-Next-Start-Key',
+  'X-Last-Event-ID',
 ]
 
 /** On every answer, so that a browser shows an error instead of a network failure. Flat: name, value, name, value. */
