@@ -91,6 +91,20 @@ describeEngines('whitelabel settings', (engine) => {
     expect(await world.ross.put(path, good)).toSucceed()
   })
 
+  it('name and colour the web interface', async () => {
+    const { path } = await branded()
+    await world.unchanged(async () => {
+      const wrong = { brand_color: 'red;background:url(//evil.test)', application_title: 'x'.repeat(129) }
+      expect(await world.ross.post(path, wrong)).toBreak({
+        brand_color: ['pattern'],
+        application_title: ['maxLength'],
+      })
+    })
+    const good = { brand_color: '#0A7d4f', application_title: 'Acme Telephony' }
+    expect(await world.ross.post(path, good)).toSucceedWith({ id: 'whitelabel', ...hides, ...good })
+    expect(await world.ross.post(path, { brand_color: '' })).toSucceed()
+  })
+
   it('give a domain to one account, whatever the case', async () => {
     const { domain, path } = await branded()
     const second = await world.account(world.reseller)

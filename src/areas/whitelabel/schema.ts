@@ -33,6 +33,14 @@ const Commland = open({
 
 const fields = {
   company_name: text(0, 256),
+  application_title: text(0, 128, {
+    description: 'What the web interface calls itself; without, the company name',
+  }),
+  // Web forms send what was left empty as an empty text.
+  brand_color: anyText({
+    pattern: '^(?:#[0-9A-Fa-f]{6})?$',
+    description: 'The colour of buttons and links in the web interface: #rrggbb',
+  }),
   domain: host('The host at which users reach the web interface; one account has it'),
   conference_public_domain: host('The host at which conferences are joined'),
   fake_api_url: link('The address of the API as developers are shown it'),
