@@ -14,6 +14,7 @@ describeEngines('schemas', (engine) => {
         'accounts',
         'devices',
         'rate_limits',
+        'service_plans',
         'system_config.crossbar',
         'token_restrictions',
         'users',

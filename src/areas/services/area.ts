@@ -19,6 +19,7 @@ import { paymentTokenRoutes } from './payment-tokens/routes.ts'
 import { createPlans } from './plans/operations.ts'
 import { createRepricing } from './plans/repricing.ts'
 import { planRoutes } from './plans/routes.ts'
+import { ServicePlan } from './plans/schema.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
 import { servicesRoutes } from './routes.ts'
@@ -90,6 +91,7 @@ export const servicesArea = area({
         ...paymentTokenRoutes(paymentTokens),
         ...synchronizationRoutes(synchronization),
       ],
+      schemas: { service_plans: ServicePlan },
       rounds: [quantities.round, synchronization.round],
       errands: [repricing],
       hears: [

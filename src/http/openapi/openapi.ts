@@ -290,6 +290,7 @@ const answerSchema = ({ path, spec }: Route, components: Components) => {
   const data = spec.list === true ? { type: 'array', items: shape } : shape
   return {
     allOf: [{ $ref: `#/components/schemas/${spec.list ? 'Page' : 'Success'}` }],
+    required: ['data'],
     properties: { data },
   }
 }
