@@ -17,6 +17,8 @@ export interface FirstAdmin {
   username: string
   /** Set when it was made up: it is shown once and stored nowhere in clear. */
   generatedPassword?: string
+  /** Signs in once, to choose a password. */
+  resetId: string | undefined
 }
 
 /** The claim that the very first account holds: a store has one master account. */
@@ -59,9 +61,11 @@ export const makeMaster = async (
     password,
     priv_level: 'admin',
   })
+  let resetId: string | undefined
   try {
     await areas.accounts.createMaster(startAuthor, account, masterClaim, async (set, master) => {
-      await areas.users.addTo(set, master, admin)
+      const user = await areas.users.addTo(set, master, admin)
+      resetId = (await areas.signIn.addFirstLink(set, user))?.resetId
       starts.insert(set, starts.draft(systemScope, content, recordId))
     })
   } catch (error) {
@@ -69,7 +73,8 @@ export const makeMaster = async (
     if (error instanceof Failure && (await store.records.claimant(masterClaim))) return undefined
     throw error
   }
-  return { username: config.adminUsername, ...(config.adminPassword ? {} : { generatedPassword: password }) }
+  const generated = config.adminPassword ? {} : { generatedPassword: password }
+  return { username: config.adminUsername, resetId, ...generated }
 }
 
 /** Whether the settings name another password than the one that the first start used: it has no effect. */

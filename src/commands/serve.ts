@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startServer } from '../compose.ts'
+import { recoveryLink } from '../areas/sign-in/recovery/rules.ts'
+import { type RunningServer, startServer } from '../compose.ts'
 import { type Config, ConfigError, settingsTable } from '../config/config.ts'
-import { configFromEnvironment, unknownInEnvironment } from '../config/env.ts'
+import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLog, describeError } from '../lib/log.ts'
 
@@ -70,6 +71,19 @@ const drainTime = async (ending: Ending, seconds: number, again: Promise<void>) 
 const urlOf = (protocol: string, host: string, port: number) =>
   `${protocol}://${host.includes(':') ? `[${host}]` : host}:${port}`
 
+// What listens on every address is reached at this machine's own.
+const reachableHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
+
+const signInLink = ({ host, port, firstAdmin }: RunningServer) =>
+  firstAdmin?.resetId &&
+  recoveryLink(`${urlOf('http', reachableHosts[host] ?? host, port)}/`, firstAdmin.resetId)
+
+/** A courtesy: the link has been printed. */
+const openInBrowser = async (link: string) => {
+  const { default: open } = await import('open')
+  await open(link).catch(() => undefined)
+}
+
 const run = async (args: readonly string[]): Promise<number> => {
   if (args.includes('--help')) {
     process.stdout.write(help())
@@ -84,15 +98,18 @@ const run = async (args: readonly string[]): Promise<number> => {
   const { first, again } = hearEnding()
   try {
     const server = await startServer(config, { clock: systemClock, log })
+    const link = signInLink(server)
     if (server.firstAdmin?.generatedPassword) {
       process.stdout.write(
         `First start: account ${config.masterAccount}, user ${server.firstAdmin.username}, password ${server.firstAdmin.generatedPassword}\nThis password is shown once and stored nowhere.\n`,
       )
     }
+    if (link) process.stdout.write(`Sign in: ${link} (once, within 30 minutes)\n`)
     process.stdout.write(`Crosspoint is ready at ${urlOf('http', config.host, server.port)}\n`)
     if (server.tlsPort !== undefined) {
       process.stdout.write(`HTTPS is served at ${urlOf('https', config.host, server.tlsPort)}\n`)
     }
+    if (link && process.stdout.isTTY && isAtDesktop()) await openInBrowser(link)
     const ending = await first
     server.retire()
     await drainTime(ending, config.drainSeconds, again)

@@ -117,6 +117,19 @@ export const unknownSettings = (environment: Readonly<Record<string, string | un
     (name) => /^CROSSPOINT_(?!TEST_)/.test(name) && !settingsTable.some((setting) => setting.name === name),
   )
 
+// Whoever works over SSH has the browser on another machine; in CI nobody looks.
+const signsOfNobody = ['CI', 'SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY']
+const signsOfDesktop = ['DISPLAY', 'WAYLAND_DISPLAY']
+
+/** Whether somebody sits at the machine of this process, at a desktop where a browser can be opened. */
+export const hasDesktop = (
+  environment: Readonly<Record<string, string | undefined>>,
+  platform: string,
+): boolean => {
+  if (signsOfNobody.some((name) => environment[name])) return false
+  return ['darwin', 'win32'].includes(platform) || signsOfDesktop.some((name) => environment[name])
+}
+
 /** Reads the settings; throws a ConfigError that names every mistake. */
 export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
   const mistakes: string[] = []

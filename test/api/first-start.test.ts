@@ -1,4 +1,4 @@
-// What the settings of a process say of the first admin, and when it counts.
+// What the settings of a process say of the first admin, and when it counts; how they first sign in.
 import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import { createTestLog } from '../support/log.ts'
@@ -48,5 +48,22 @@ describeEngines('the password of the first start', (engine) => {
     expect(rest).toEqual({})
     expect(passwordMark).toBeLessThan(4096)
     expect(JSON.stringify(await world.snapshot())).not.toContain('operator-secret')
+  })
+})
+
+describeEngines('the link of the first start', (engine) => {
+  const world = useWorld(engine)
+
+  it('is refused after half an hour', async () => {
+    world.clock.advance({ minutes: 30 })
+    const { resetId } = world.server.firstAdmin ?? {}
+    const answer = await world.unchanged(() =>
+      world.anonymous.post('/v2/user_auth/recovery', { reset_id: resetId }),
+    )
+    expect(answer).toFailWith(403, 'forbidden', {
+      message: 'forbidden',
+      reason: 'reset id expired',
+      cause: expect.stringMatching(/^\d{11}$/),
+    })
   })
 })

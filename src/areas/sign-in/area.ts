@@ -1,3 +1,5 @@
+import type { UserRecord } from '../../auth/identity.ts'
+import type { ChangeSet } from '../../storage/change-set.ts'
 import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { apiKeysArea } from '../api-keys/area.ts'
@@ -18,6 +20,7 @@ import { createSignIn } from './operations.ts'
 import { createRecovery } from './recovery/operations.ts'
 import { createResets } from './recovery/resets.ts'
 import { recoveryRoutes } from './recovery/routes.ts'
+import { firstLink } from './recovery/rules.ts'
 import { signInRoutes } from './routes.ts'
 import { ApiAuth, UserAuth } from './schema.ts'
 import { createWelcome } from './welcome/operations.ts'
@@ -51,7 +54,13 @@ export const signInArea = area({
     const recovery = createRecovery({ ...tools, resets, users, signIn, security, attempts, brands })
     const welcome = createWelcome({ ...tools, resets, users, brands })
     return {
-      offers: { ...signIn, admitsPassword: login.admitsPassword },
+      offers: {
+        ...signIn,
+        admitsPassword: login.admitsPassword,
+
+        /** Adds a reset id for the very first user, who is told it on the terminal. Part of somebody's change set. */
+        addFirstLink: (set: ChangeSet, user: UserRecord) => resets.addTo(set, user, firstLink),
+      },
       routes: [
         ...signInRoutes({ signIn, login, impersonation, tokens, accounts, users }),
         ...recoveryRoutes(recovery),

@@ -15,6 +15,12 @@ interface Tools {
   settings: Settings
 }
 
+interface ResetFacts {
+  lifetimeSeconds?: number
+  /** Hexadecimal digits. */
+  size?: number
+}
+
 export type Resets = ReturnType<typeof createResets>
 
 /** The reset ids that were mailed to users. */
@@ -24,12 +30,12 @@ export const createResets = ({ store, settings }: Tools) => {
 
   return {
     /**
-     * Adds a new reset id to a change set and tells it; undefined when the user has enough that are good. Without a
-     * lifetime it is good for as long as the settings say.
+     * Adds a new reset id to a change set and tells it; undefined when the user has enough that are good. What is not
+     * said of it is as the settings say.
      */
-    async addTo(set: ChangeSet, user: UserRecord, lifetimeSeconds?: number) {
-      const { reset_id_size: size, reset_id_expiry_s: usual } = await settings.of('crossbar')
-      const lifetime = lifetimeSeconds ?? usual
+    async addTo(set: ChangeSet, user: UserRecord, said: ResetFacts = {}) {
+      const { reset_id_size: usualSize, reset_id_expiry_s: usual } = await settings.of('crossbar')
+      const { lifetimeSeconds: lifetime = usual, size = usualSize } = said
       const before = await resets.find(user.accountId, user.id)
       const good = before?.hidden.resets.filter(isGood) ?? []
       if (good.length >= mostResets) return undefined

@@ -8,6 +8,9 @@ export const sentence =
 /** More mails than this are not sent to one user while earlier reset ids are good. */
 export const mostResets = 5
 
+/** The link that the first start prints: short enough for a line of a terminal, and far too long to guess. */
+export const firstLink = { lifetimeSeconds: 1800, size: 42 }
+
 /** What names the account that somebody forgot the password of. */
 export const accountKeys = ['account_name', 'account_realm', 'realm', 'phone_number', 'account_id'] as const
 

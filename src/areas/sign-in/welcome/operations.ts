@@ -41,7 +41,7 @@ export const createWelcome = ({ store, settings, mail, queue, resets, users, bra
 
   const linkFor = async (set: ChangeSet, user: UserRecord, host: string | undefined) => {
     if (host === undefined || user.doc.enabled === false) return undefined
-    const reset = await resets.addTo(set, user, linkSeconds)
+    const reset = await resets.addTo(set, user, { lifetimeSeconds: linkSeconds })
     return reset && recoveryLink(`https://${host}/`, reset.resetId)
   }
 

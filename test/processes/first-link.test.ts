@@ -1,0 +1,138 @@
+// The link of the very first start: once, for half an hour, and nowhere but on the terminal.
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
+import { hasDesktop } from '../../src/config/config.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { type Answer, Client, createTransport } from '../support/client.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession as openSessionOf } from '../support/session.ts'
+import { credentialsOf } from '../support/world.ts'
+import '../support/matchers.ts'
+
+const linkPattern =
+  /^Sign in: http:\/\/127\.0\.0\.1:(\d+)\/\?recovery=([0-9a-f]{42}) \(once, within 30 minutes\)$/m
+
+const resetIdIn = (output: string) => linkPattern.exec(output)?.[2]
+
+const leaving: (() => unknown)[] = []
+afterEach(async () => {
+  for (const leave of leaving.splice(0).reverse()) await leave()
+})
+
+describeEngines('the link of the first start', (engine) => {
+  const newPlace = async () => {
+    const place = await makePlace(engine)
+    leaving.push(() => place.remove())
+    return place
+  }
+
+  const start = async (
+    { dataDir, databaseUrl }: Place,
+    environment: Record<string, string | undefined> = {},
+  ) => {
+    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: databaseUrl, ...environment }, dataDir)
+    leaving.push(() => server.end())
+    return server
+  }
+
+  const openSession = async (server: ServerProcess, password?: string) => {
+    const session = await openSessionOf(server, undefined, password)
+    leaving.push(session.close)
+    return session
+  }
+
+  const callerOf = ({ port }: ServerProcess) => {
+    const { send, close } = createTransport(port)
+    leaving.push(close)
+    const anyone = new Client(send)
+    return {
+      redeem: (resetId: string | undefined) => anyone.post('/v2/user_auth/recovery', { reset_id: resetId }),
+      logIn: (password: string) =>
+        anyone.put('/v2/user_auth', {
+          credentials: credentialsOf('admin', password),
+          account_name: 'master',
+        }),
+      as: (answer: Answer) => new Client(send, { 'x-auth-token': answer.body.auth_token ?? '' }),
+    }
+  }
+
+  it('leads to a password of one’s own, beside a printed one that works until then', async () => {
+    const server = await start(await newPlace(), { CROSSPOINT_ADMIN_PASSWORD: undefined })
+    const printed = /password (\S+)/.exec(server.output())?.[1] ?? ''
+    const { redeem, logIn, as } = callerOf(server)
+    await freeRequests(await openSession(server, printed))
+    expect(linkPattern.exec(server.output())?.[1]).toBe(String(server.port))
+    const answer = await redeem(resetIdIn(server.output()))
+    expect(answer).toSucceed()
+    const { account_id, owner_id, user_info } = answer.data
+    expect(user_info.username).toBe('admin')
+    expect(await logIn(printed)).toSucceed()
+    const user = `/v2/accounts/${account_id}/users/${owner_id}`
+    expect(await as(answer).get(user)).toFailWith(403, 'forbidden')
+    const change = { password: 'Of-my-own-1', require_password_update: false }
+    expect(await as(answer).patch(user, change)).toSucceed()
+    const own = await logIn('Of-my-own-1')
+    expect(own).toSucceed()
+    expect((await as(own).get(user)).data).toMatchObject({ require_password_update: false })
+    expect(await logIn(printed)).toFailWith(401, 'invalid_credentials')
+  })
+
+  it('is good once, also for two who open it together', async () => {
+    const server = await start(await newPlace())
+    const { redeem } = callerOf(server)
+    await freeRequests(await openSession(server))
+    const resetId = resetIdIn(server.output())
+    const answers = await Promise.all([redeem(resetId), redeem(resetId), redeem(resetId)])
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    for (const { status } of answers) expect([200, 400]).toContain(status)
+    expect(await redeem(resetId)).toBreak({ user: ['not_found'] })
+  })
+
+  it('outlives the process that printed it, and is not printed again', async () => {
+    const place = await newPlace()
+    const first = await start(place)
+    const resetId = resetIdIn(first.output())
+    await first.end('SIGKILL')
+    const second = await start(place)
+    expect(second.output()).toBe(`Crosspoint is ready at ${second.url}\n`)
+    const { redeem } = callerOf(second)
+    expect(await redeem(resetId)).toSucceed()
+    expect(await redeem(resetId)).toBreak({ user: ['not_found'] })
+  })
+
+  it('is printed beside a password that was given, and kept nowhere in clear', async () => {
+    const place = await newPlace()
+    const server = await start(place)
+    expect(server.output()).not.toContain('First start')
+    const resetId = resetIdIn(server.output()) ?? ''
+    expect(resetId).not.toBe('')
+    const { redeem } = callerOf(server)
+    expect(await redeem(resetId)).toSucceed()
+    await server.end()
+    expect(server.errors()).not.toContain(resetId)
+    const db = place.databaseUrl
+      ? openPostgres(place.databaseUrl)
+      : openSqlite(join(place.dataDir, 'crosspoint.db'))
+    const tables = ['records', 'claims', 'audit_log', 'work']
+    const rows = await Promise.all(tables.map((name) => db.all(`SELECT * FROM ${name}`)))
+    await db.close()
+    expect(JSON.stringify(rows)).not.toContain(resetId)
+    for (const name of readdirSync(place.dataDir, { withFileTypes: true })) {
+      if (name.isFile()) expect(readFileSync(join(place.dataDir, name.name)).includes(resetId)).toBe(false)
+    }
+  })
+})
+
+it('opens the browser where somebody sits at a desktop', () => {
+  expect(hasDesktop({ DISPLAY: ':0' }, 'linux')).toBe(true)
+  expect(hasDesktop({ WAYLAND_DISPLAY: 'wayland-0' }, 'linux')).toBe(true)
+  expect(hasDesktop({}, 'darwin')).toBe(true)
+  expect(hasDesktop({}, 'linux')).toBe(false)
+  for (const name of ['CI', 'SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY']) {
+    expect(hasDesktop({ DISPLAY: ':0', [name]: '1' }, 'linux')).toBe(false)
+    expect(hasDesktop({ [name]: '1' }, 'darwin')).toBe(false)
+  }
+})
