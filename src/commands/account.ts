@@ -18,21 +18,6 @@ import { retrying, type Store } from '../storage/store.ts'
 import { bareAreas } from './bare-areas.ts'
 import { openStore } from './open-store.ts'
 
-const help = `Usage: crosspoint account admin --reset USERNAME [--json]
-       crosspoint account admin --unlock USERNAME [--json]
-       crosspoint account admin --create USERNAME [--json]
-
-Lets somebody into the master account again, beside a running server or without one.
-
---reset   gives an admin a new password, which is printed once, and enables the user. Sessions, second factors,
-          passkeys and mailed links of the user end; what was locked by failed sign-ins is open.
---unlock  lets an admin sign in with the password that there is: lifts the lock after failed sign-ins, enables the user.
---create  makes a further admin, with a password that is printed once.
---json    prints {"username", "password"}; {"username"} after --unlock.
-
-The status is 1, and nothing is changed, when there is no such admin, or when the new one's name is taken.
-`
-
 /** Something that the person at the terminal has to put right: nothing has been changed. */
 class Mistake extends Error {}
 
@@ -106,12 +91,9 @@ const create = async ({ store, offers, author, account, username }: Work): Promi
   return { username: user.doc.username ?? username, password }
 }
 
-const actions = { '--reset': reset, '--unlock': unlock, '--create': create }
+const actions = { reset, unlock, create }
 
-type Action = keyof typeof actions
-
-const isAction = (text: string | undefined): text is Action =>
-  text !== undefined && Object.hasOwn(actions, text)
+export type Action = keyof typeof actions
 
 const textOf = ({ username, password }: Result) =>
   password === undefined
@@ -158,26 +140,10 @@ interface Asked {
   asJson: boolean
 }
 
-/** Undefined: it is not how the command is called. */
-const askedBy = (args: readonly string[]): Asked | undefined => {
-  const [what, action, username, ...more] = args.filter((arg) => arg !== '--json')
-  if (what !== 'admin' || !isAction(action) || !username || more.length > 0) return undefined
-  return { action, username, asJson: args.includes('--json') }
-}
-
-const run = async (args: readonly string[]): Promise<number> => {
-  if (args.includes('--help') || args.length === 0) {
-    process.stdout.write(help)
-    return 0
-  }
-  const asked = askedBy(args)
-  if (!asked) {
-    process.stderr.write(help)
-    return 2
-  }
+export const changeAdmin = async ({ action, username, asJson }: Asked): Promise<number> => {
   try {
-    const result = await perform(asked.action, asked.username)
-    process.stdout.write(asked.asJson ? `${JSON.stringify(result)}\n` : textOf(result))
+    const result = await perform(action, username)
+    process.stdout.write(asJson ? `${JSON.stringify(result)}\n` : textOf(result))
     return 0
   } catch (error) {
     const reason = reasonOf(error)
@@ -186,5 +152,3 @@ const run = async (args: readonly string[]): Promise<number> => {
     return 1
   }
 }
-
-export const account = { run }

@@ -4,16 +4,6 @@ import { configFromEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
 import { openStore } from './open-store.ts'
 
-const help = `Usage: crosspoint audit verify [--json]
-
-Holds every entry of the audit against the chain of its account, beside a running server or without one: an entry that
-was altered, removed, put in or moved is found, and what retention removed is known by the line that it left.
-
---json   prints {"sound", "accounts", "entries", "faults": [{"account_id", "entry_id", "sequence", "reason"}]}.
-
-The status is 0 when all chains are sound, and 1 when one is not: each such account is told with its first bad entry.
-`
-
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const tell = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -69,22 +59,12 @@ const verify = async (asJson: boolean) => {
   }
 }
 
-const run = async ([action = '', ...flags]: readonly string[]): Promise<number> => {
-  if (action === '' || action === '--help' || flags.includes('--help')) {
-    process.stdout.write(help)
-    return 0
-  }
-  if (action !== 'verify' || flags.some((flag) => flag !== '--json')) {
-    process.stderr.write(help)
-    return 2
-  }
+export const verifyAudit = async ({ json = false }: { json?: boolean }): Promise<number> => {
   try {
-    return await verify(flags.includes('--json'))
+    return await verify(json)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     tell(`crosspoint: the settings are wrong:\n  ${error.mistakes.join('\n  ')}`)
     return 1
   }
 }
-
-export const audit = { run }

@@ -5,7 +5,6 @@ import { createGunzip, createGzip } from 'node:zlib'
 import { declarationsOf } from '../areas/assemble.ts'
 import { entriesOf } from '../areas/cdrs/intake/ndjson.ts'
 import type { IntakeReport } from '../areas/cdrs/intake/schema.ts'
-import { monthIn } from '../areas/cdrs/months/rules.ts'
 import { areas } from '../areas/index.ts'
 import { ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
@@ -19,22 +18,6 @@ import type { Author } from '../storage/change-set.ts'
 import { bareAreas } from './bare-areas.ts'
 import { openStore } from './open-store.ts'
 import { createProgress } from './progress.ts'
-
-const help = `Usage: crosspoint cdrs import FILE [--paid-elsewhere]
-       crosspoint cdrs archive YYYYMM FILE
-       crosspoint cdrs drop YYYYMM --yes
-
-import   stores the call detail records of a file, one JSON object a line; FILE may be gzipped. A record that is
-         stored already stays as it is, so an import can be repeated. Lines that cannot be used are told by number and
-         reason and left out; the status is then 1. Calls that are paid by the minute are taken from the ledger of
-         their account, unless --paid-elsewhere says that they were paid before they came here.
-archive  writes every record of a month to a new file that import reads back; gzipped when its name ends in .gz.
-drop     removes a month with all its records at once. Statistics of the month stay.
-
-All work beside a running server.
-`
-
-const paidElsewhere = '--paid-elsewhere'
 
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const tell = (text: string) => process.stderr.write(`${text}\n`)
@@ -94,8 +77,7 @@ const tellRejected = ({ rejected, rejected_total: total }: IntakeReport) => {
   if (total > rejected.length) tell(`... and ${thousands(total - rejected.length)} more lines were rejected`)
 }
 
-const importFile = async ({ intake, author }: Tools, [file, ...flags]: readonly string[]) => {
-  if (file === undefined || flags.some((flag) => flag !== paidElsewhere)) return undefined
+const importWith = async ({ intake, author }: Tools, file: string, paid: 'here' | 'elsewhere') => {
   const { size } = await stat(file)
   const progress = createProgress(process.stderr, size)
   let read = 0
@@ -104,7 +86,7 @@ const importFile = async ({ intake, author }: Tools, [file, ...flags]: readonly 
   })
   const report = await intake.take(author, entriesOf(content), {
     onProgress: (sofar) => progress.show(read, summaryOf(sofar)),
-    paid: flags.includes(paidElsewhere) ? 'elsewhere' : 'here',
+    paid,
   })
   progress.end()
   tellRejected(report)
@@ -112,9 +94,7 @@ const importFile = async ({ intake, author }: Tools, [file, ...flags]: readonly 
   return report.rejected_total > 0 ? 1 : 0
 }
 
-const archiveMonth = async ({ months }: Tools, [text, file]: readonly string[]) => {
-  const month = monthIn(text)
-  if (month === undefined || file === undefined) return undefined
+const archiveWith = async ({ months }: Tools, month: number, file: string) => {
   const total = await months.count(month)
   const progress = createProgress(process.stderr, total)
   let records = 0
@@ -147,22 +127,14 @@ const writeNew = async (file: string, lines: AsyncIterable<string>) => {
   }
 }
 
-const dropMonth = async ({ months, author }: Tools, [text, ...flags]: readonly string[]) => {
-  const month = monthIn(text)
-  if (month === undefined) return undefined
-  if (!flags.includes('--yes')) {
+const dropWith = async ({ months, author }: Tools, month: number, isAgreed: boolean) => {
+  if (!isAgreed) {
     throw new Mistake(
       `${thousands(await months.count(month))} records of ${month} would be gone for good: say --yes`,
     )
   }
   say(`${thousands(await months.drop(author, month))} records of ${month} are gone`)
   return 0
-}
-
-const actions: Record<string, (tools: Tools, args: readonly string[]) => Promise<number | undefined>> = {
-  import: importFile,
-  archive: archiveMonth,
-  drop: dropMonth,
 }
 
 const reasonOf = (error: unknown): string | undefined => {
@@ -174,27 +146,20 @@ const reasonOf = (error: unknown): string | undefined => {
   return isSystemError ? error.message : undefined
 }
 
-const perform = async (name: string, args: readonly string[]) => {
+const withTools = async (work: (tools: Tools) => Promise<number>) => {
   const config = configFromEnvironment()
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)
   try {
-    return await actions[name]?.(toolsOf(store), args)
+    return await work(toolsOf(store))
   } finally {
     await close()
   }
 }
 
-const run = async ([name = '', ...args]: readonly string[]): Promise<number> => {
-  if (name === '' || name === '--help' || args.includes('--help')) {
-    process.stdout.write(help)
-    return 0
-  }
+const perform = async (work: (tools: Tools) => Promise<number>): Promise<number> => {
   try {
-    const status = Object.hasOwn(actions, name) ? await perform(name, args) : undefined
-    if (status !== undefined) return status
-    process.stderr.write(help)
-    return 2
+    return await withTools(work)
   } catch (error) {
     const reason = reasonOf(error)
     if (reason === undefined) throw error
@@ -203,4 +168,11 @@ const run = async ([name = '', ...args]: readonly string[]): Promise<number> => 
   }
 }
 
-export const cdrs = { run }
+export const importFile = (file: string, { paidElsewhere = false }: { paidElsewhere?: boolean }) =>
+  perform((tools) => importWith(tools, file, paidElsewhere ? 'elsewhere' : 'here'))
+
+export const archiveMonth = (month: number, file: string) =>
+  perform((tools) => archiveWith(tools, month, file))
+
+export const dropMonth = (month: number, { yes = false }: { yes?: boolean }) =>
+  perform((tools) => dropWith(tools, month, yes))

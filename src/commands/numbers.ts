@@ -16,21 +16,6 @@ import type { Store } from '../storage/store.ts'
 import { type CsvRow, readCsvFile } from './csv-file.ts'
 import { openStore } from './open-store.ts'
 
-const help = `Usage: crosspoint numbers localities import FILE
-       crosspoint numbers pool import FILE
-       crosspoint numbers pool remove FILE
-
-localities import  puts the rows of a CSV in the place of all localities that were there. Its header is
-                   prefix,country,region,city,rate_center,lata,latitude,longitude; a prefix is national digits
-                   (415555) or the beginning of an E.164 number (+1415555).
-pool import        adds numbers to the stock of accounts, from which they and those below them may take; header
-                   e164,account_id, if wanted with carrier_module (managed, which is the default, or inum).
-pool remove        takes numbers out of the stock again; numbers in use stay in use.
-
-Both work beside a running server. Lines that cannot be used are told by number and reason and left out; the status is
-then 1, and 0 when every line was good.
-`
-
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const tell = (text: string) => process.stderr.write(`${text}\n`)
 
@@ -109,15 +94,13 @@ const changePool =
     return reading.refused + unknown.length
   }
 
-const actions: Record<string, (work: Work) => Promise<number>> = {
+const actions = {
   'localities import': importLocalities,
   'pool import': changePool('add'),
   'pool remove': changePool('remove'),
 }
 
-const perform = async (name: string, file: string) => {
-  const action = actions[name]
-  if (!action) throw new Error(`there is no action ${name}`)
+const perform = async (name: keyof typeof actions, file: string) => {
   const config = configFromEnvironment()
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)
@@ -126,7 +109,7 @@ const perform = async (name: string, file: string) => {
   try {
     const lease = await leases.take(`numbers/${name}`)
     if (!lease) throw new FileMistake('another process is just doing the same')
-    const refused = await action({ store, file, author: { requestId: newId(systemClock.now()) } })
+    const refused = await actions[name]({ store, file, author: { requestId: newId(systemClock.now()) } })
     return refused > 0 ? 1 : 0
   } finally {
     await leases.stop()
@@ -142,17 +125,7 @@ const reasonOf = (error: unknown): string | undefined => {
   return error instanceof Error && 'code' in error && 'path' in error ? error.message : undefined
 }
 
-const run = async (args: readonly string[]): Promise<number> => {
-  if (args.includes('--help') || args.length === 0) {
-    process.stdout.write(help)
-    return 0
-  }
-  const [what, action, file, ...more] = args
-  const name = `${what} ${action}`
-  if (!Object.hasOwn(actions, name) || file === undefined || more.length > 0) {
-    process.stderr.write(help)
-    return 2
-  }
+export const changeNumbers = async (name: keyof typeof actions, file: string): Promise<number> => {
   try {
     return await perform(name, file)
   } catch (error) {
@@ -162,5 +135,3 @@ const run = async (args: readonly string[]): Promise<number> => {
     return 1
   }
 }
-
-export const numbers = { run }

@@ -11,16 +11,10 @@ export const allRoutes = (): readonly Route[] => bareAreas().routes
 export const openApiDocument = () =>
   openApiText({ routes: allRoutes(), failures: declarationsOf(areas).failures, version })
 
-const help =
-  'Usage: crosspoint openapi\n\nPrints the OpenAPI 3.1 document that a running server has at /openapi.json.\n'
-
-const run = async (args: readonly string[]): Promise<number> => {
+export const printOpenApi = async () => {
   // A reader that has seen enough (`| head`) is no failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
-  process.stdout.write(args.includes('--help') ? help : openApiDocument())
-  return 0
+  process.stdout.write(openApiDocument())
 }
-
-export const openapi = { run }

@@ -1,0 +1,169 @@
+// What works on the store of this machine, beside a running server or without one. Each is imported when it is asked for.
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import { monthIn } from '../areas/cdrs/months/rules.ts'
+import type { Run } from './program.ts'
+
+export const addServe = (program: Command, run: Run) =>
+  program
+    .command('serve')
+    .description('run the server in the foreground; serve --help lists its settings')
+    .action(() => run(async () => (await import('./serve.ts')).serve.run([])))
+
+const usualCalls = 50_000
+const mostCalls = 5_000_000
+
+const countOfCalls = (text: string) => {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 0 && count <= mostCalls) return count
+  throw new InvalidArgumentError(`A whole number up to ${mostCalls.toLocaleString('en-US')} is wanted.`)
+}
+
+export const addDemo = (program: Command, run: Run) =>
+  program
+    .command('demo')
+    .summary('fill a new store with a made-up company, to have something to see')
+    .description(
+      'fills the store that the environment names with a made-up telephone company: two resellers, their customers with people, phones and numbers, plans, money and invoices, tasks, alerts, and the calls of 60 days. It works beside a running server or without one; a store that is new gets its master account first',
+    )
+    .option('--calls <N>', 'so many call detail records', countOfCalls, usualCalls)
+    .option('--password <PASSWORD>', 'of everybody who can sign in; without it each has one of their own')
+    .option('--json', 'print {"accounts", "users", "devices", "numbers", "calls", "sign_ins"}')
+    .addHelpText(
+      'after',
+      '\nWhoever can sign in is printed at the end, with passwords that are stored nowhere. A store that has accounts below its master account is refused, and nothing is changed: the status is 1. A demo that was interrupted is begun again in an empty store.',
+    )
+    .action((options) => run(async () => (await import('./demo.ts')).fillWithDemo(options)))
+
+const adminActions = {
+  reset:
+    'give an admin a new password, which is printed once, and enable the user. Sessions, second factors, passkeys and mailed links of the user end; what was locked by failed sign-ins is open',
+  unlock:
+    'let an admin sign in with the password that there is: lift the lock after failed sign-ins, enable the user',
+  create: 'make a further admin, with a password that is printed once',
+} as const
+
+type AdminAction = keyof typeof adminActions
+
+const isAdminAction = (name: string): name is AdminAction => Object.hasOwn(adminActions, name)
+
+export const addAccount = (program: Command, run: Run) => {
+  const admin = program
+    .command('account')
+    .description('let an admin of the master account in again')
+    .command('admin')
+    .usage('--reset USERNAME | --unlock USERNAME | --create USERNAME [--json]')
+    .description('lets somebody into the master account again, beside a running server or without one')
+    .option('--json', 'print {"username", "password"}; {"username"} after --unlock')
+    .addHelpText(
+      'after',
+      "\nThe status is 1, and nothing is changed, when there is no such admin, or when the new one's name is taken.",
+    )
+  for (const [name, meaning] of Object.entries(adminActions)) {
+    const others = Object.keys(adminActions).filter((other) => other !== name)
+    admin.addOption(new Option(`--${name} <USERNAME>`, meaning).conflicts(others))
+  }
+  admin.action((options: Partial<Record<AdminAction, string>> & { json?: boolean }) => {
+    const [asked] = Object.entries(options).filter(([name]) => isAdminAction(name))
+    const [action, username] = asked ?? []
+    if (!action || !isAdminAction(action) || typeof username !== 'string' || username === '')
+      return admin.error('error: one of --reset, --unlock and --create has to be said, with a name')
+    return run(async () => {
+      const { changeAdmin } = await import('./account.ts')
+      return changeAdmin({ action, username, asJson: options.json === true })
+    })
+  })
+}
+
+export const addAudit = (program: Command, run: Run) =>
+  program
+    .command('audit')
+    .description('find what was altered in the audit')
+    .command('verify')
+    .summary('hold every entry against the chain of its account')
+    .description(
+      'holds every entry of the audit against the chain of its account, beside a running server or without one: an entry that was altered, removed, put in or moved is found, and what retention removed is known by the line that it left',
+    )
+    .option(
+      '--json',
+      'print {"sound", "accounts", "entries", "faults": [{"account_id", "entry_id", "sequence", "reason"}]}',
+    )
+    .addHelpText(
+      'after',
+      '\nThe status is 0 when all chains are sound, and 1 when one is not: each such account is told with its first bad entry.',
+    )
+    .action((options) => run(async () => (await import('./audit.ts')).verifyAudit(options)))
+
+export const addOpenApi = (program: Command, run: Run) =>
+  program
+    .command('openapi')
+    .description('print the OpenAPI 3.1 document that a running server has at /openapi.json')
+    .action(() => run(async () => (await import('./openapi.ts')).printOpenApi()))
+
+const month = (text: string) => {
+  const found = monthIn(text)
+  if (found === undefined) throw new InvalidArgumentError('A month is written as 202601.')
+  return found
+}
+
+export const addStoredCdrs = (cdrs: Command, run: Run) => {
+  cdrs
+    .command('import')
+    .argument('<FILE>', 'one JSON object a line; it may be gzipped')
+    .summary('store call detail records from a file')
+    .description(
+      'stores the call detail records of a file. A record that is stored already stays as it is, so an import can be repeated. Lines that cannot be used are told by number and reason and left out; the status is then 1. Calls that are paid by the minute are taken from the ledger of their account',
+    )
+    .option('--paid-elsewhere', 'they were paid before they came here: no ledger is touched')
+    .action((file: string, options) => run(async () => (await import('./cdrs.ts')).importFile(file, options)))
+  cdrs
+    .command('archive')
+    .argument('<YYYYMM>', 'the month', month)
+    .argument('<FILE>', 'new; gzipped when its name ends in .gz')
+    .description('write every record of a month to a file that import reads back')
+    .action((of: number, file: string) => run(async () => (await import('./cdrs.ts')).archiveMonth(of, file)))
+  cdrs
+    .command('drop')
+    .argument('<YYYYMM>', 'the month', month)
+    .usage('YYYYMM --yes')
+    .description('remove a month with all its records at once; its statistics stay')
+    .option('--yes', 'they are gone for good, and that is wanted')
+    .action((of: number, options) => run(async () => (await import('./cdrs.ts')).dropMonth(of, options)))
+}
+
+export const addStoredNumbers = (numbers: Command, run: Run) => {
+  const change = async (...asked: Parameters<typeof import('./numbers.ts')['changeNumbers']>) =>
+    (await import('./numbers.ts')).changeNumbers(...asked)
+  const told = '\nLines that cannot be used are told by number and reason and left out; the status is then 1.'
+
+  numbers
+    .command('localities')
+    .description('where numbers lie')
+    .command('import')
+    .argument('<FILE>', 'CSV')
+    .summary('put a file in the place of all localities')
+    .description(
+      'puts the rows of a CSV in the place of all localities that were there. Its header is prefix,country,region,city,rate_center,lata,latitude,longitude; a prefix is national digits (415555) or the beginning of an E.164 number (+1415555)',
+    )
+    .addHelpText('after', told)
+    .action((file: string) => run(() => change('localities import', file)))
+
+  const pool = numbers
+    .command('pool')
+    .description('the stock of accounts, from which they and those below them may take')
+  pool
+    .command('import')
+    .argument('<FILE>', 'CSV with the header e164,account_id')
+    .summary('add numbers to the stock of accounts')
+    .description(
+      'adds numbers to the stock of accounts; the header is e164,account_id, if wanted with carrier_module (managed, which is the default, or inum)',
+    )
+    .addHelpText('after', told)
+    .action((file: string) => run(() => change('pool import', file)))
+  pool
+    .command('remove')
+    .argument('<FILE>', 'CSV with the header e164,account_id')
+    .summary('take numbers out of the stock again')
+    .description('takes numbers out of the stock again; numbers in use stay in use')
+    .addHelpText('after', told)
+    .action((file: string) => run(() => change('pool remove', file)))
+}

@@ -1,0 +1,126 @@
+import { Command, CommanderError } from 'commander'
+import { addCompletion } from './completion.ts'
+import {
+  addAccount,
+  addAudit,
+  addDemo,
+  addOpenApi,
+  addServe,
+  addStoredCdrs,
+  addStoredNumbers,
+} from './local-commands.ts'
+import { addAccounts } from './remote/accounts.ts'
+import { addApi } from './remote/api.ts'
+import { addCdrs } from './remote/cdrs.ts'
+import { addEvents } from './remote/events.ts'
+import { addLogin } from './remote/login.ts'
+import { addNumbers } from './remote/numbers.ts'
+import { type RunRemote, remotely } from './remote/running.ts'
+import { addTasks } from './remote/tasks.ts'
+import { status } from './statuses.ts'
+
+/** The number that the work answers with is the status; anything else is 0. */
+export type Run = (work: () => Promise<unknown>) => Promise<void>
+
+const pathOf = (command: Command): string =>
+  command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+
+/** How a command is called, or each of those below it: FILE has to be said, [FILE] may be. */
+const usagesOf = (command: Command): string[] => {
+  const inside = command.createHelp().visibleCommands(command)
+  if (inside.length > 0) return inside.flatMap(usagesOf)
+  const own = command.usage().replace(/^\[options\] ?/, '')
+  return [`${pathOf(command)} ${own.replaceAll(/<([^>]+)>/g, '$1')}`.trimEnd()]
+}
+
+const commandUsage = (command: Command) => {
+  const isWhole = command.parent === null
+  return isWhole ? 'crosspoint COMMAND' : usagesOf(command).join('\n       ')
+}
+
+const addOnStore = (program: Command, run: Run) => {
+  addServe(program, run)
+  addDemo(program, run)
+  addAccount(program, run)
+  addAudit(program, run)
+  addOpenApi(program, run)
+}
+
+const addAtServer = (program: Command, run: RunRemote) => {
+  addLogin(program, run)
+  addAccounts(program, run)
+  addTasks(program, run)
+  addEvents(program, run)
+  addApi(program, run)
+}
+
+const addOnBoth = (program: Command, run: Run) => {
+  const numbers = program
+    .command('numbers')
+    .description('look at, search and buy numbers; import localities and pools')
+  addNumbers(numbers.commandsGroup('At a server:'), remotely(run))
+  addStoredNumbers(numbers.commandsGroup('On this machine:'), run)
+  const cdrs = program
+    .command('cdrs')
+    .description('list and export call detail records; import, archive and drop them')
+  addCdrs(cdrs.commandsGroup('At a server:'), remotely(run))
+  addStoredCdrs(cdrs.commandsGroup('On this machine:'), run)
+}
+
+/** Lists of commands have half a sentence about each; its own help a whole one. */
+const commandDescription = (command: Command) => {
+  const text = command.description()
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+class Program extends Command {
+  override createCommand(name?: string) {
+    return new Program(name).helpCommand(false)
+  }
+}
+
+const createProgram = (run: Run) => {
+  const program = new Program('crosspoint')
+    .description(
+      'Runs a Crosspoint server, looks after its store, and works with any server over the network',
+    )
+    .configureHelp({ commandUsage, commandDescription, subcommandTerm: (command) => command.name() })
+    .configureOutput({
+      outputError: (text, write) => write(text.replace(/^error: /, 'crosspoint: ')),
+    })
+    .showHelpAfterError()
+    .helpOption('--help', 'tell how it is called')
+    .helpCommand(false)
+    .exitOverride()
+  addOnStore(program.commandsGroup('On this machine:'), run)
+  addAtServer(program.commandsGroup('At a server, here or elsewhere:'), remotely(run))
+  addOnBoth(program.commandsGroup('At a server, and on this machine:'), run)
+  addCompletion(program.commandsGroup('In the shell:'))
+  return program
+}
+
+/** The command that is meant when nothing is said but a name under which there are further ones. */
+const groupIn = (program: Command, args: readonly string[]): Command | undefined => {
+  let found: Command | undefined = program
+  for (const name of args) found = found?.commands.find((command) => command.name() === name)
+  return found && found.commands.length > 0 ? found : undefined
+}
+
+/** Runs a command line; answers with the status that the process ends with. */
+export const runProgram = async (args: readonly string[]): Promise<number> => {
+  let ended: number = status.done
+  const program = createProgram(async (work) => {
+    const answer = await work()
+    ended = typeof answer === 'number' ? answer : status.done
+  })
+  const asked = args[0] === 'help' ? [...args.slice(1), '--help'] : args
+  try {
+    const group = groupIn(program, asked)
+    if (group) group.outputHelp()
+    else await program.parseAsync(asked, { from: 'user' })
+    return ended
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    return error.exitCode === 0 ? status.done : status.misused
+  }
+}

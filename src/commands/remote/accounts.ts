@@ -1,0 +1,141 @@
+import type { Command } from 'commander'
+import { withConsent } from './consent.ts'
+import { firstOf, sayJson, sayRows } from './lists.ts'
+import { column, idColumn, isRow, type Row, textIn } from './rows.ts'
+import {
+  type AtServer,
+  type Listed,
+  listing,
+  onAccount,
+  openSite,
+  type RunRemote,
+  type Site,
+} from './running.ts'
+import { isolated, sayFields } from './table.ts'
+import { printable, type Terminal } from './terminal.ts'
+
+const columns = [
+  column('NAME'),
+  column('REALM'),
+  column('BELOW', 'descendants_count', { align: 'right' }),
+  idColumn,
+]
+
+const list = async (terminal: Terminal, { all, limit, query, ...options }: Listed & { all?: boolean }) => {
+  const { crosspoint, path, json } = await openSite(terminal, options)
+  const rows = crosspoint.eachOf<Row>(`${path}/${all ? 'descendants' : 'children'}`, query)
+  const shown = all ? columns.filter(({ title }) => title !== 'BELOW') : columns
+  await sayRows(terminal, { rows: firstOf(rows, limit), columns: shown, json, none: 'no accounts below' })
+}
+
+interface Branch {
+  id: string
+  name: string
+  realm: string
+  children: Branch[]
+}
+
+const branchOf = (row: unknown): Branch => ({
+  id: textIn(row, 'id'),
+  name: textIn(row, 'name'),
+  realm: textIn(row, 'realm'),
+  children: [],
+})
+
+const parentOf = ({ tree }: Row) => (Array.isArray(tree) ? tree.at(-1) : undefined)
+
+/** The accounts below one, each under the one above it, by name. */
+const treeBelow = async ({ crosspoint, path }: Site) => {
+  const top = branchOf((await crosspoint.request({ path })).data)
+  const branches = new Map([[top.id, top]])
+  const parents = new Map<string, unknown>()
+  for await (const row of crosspoint.eachOf<Row>(`${path}/descendants`)) {
+    const branch = branchOf(row)
+    branches.set(branch.id, branch)
+    parents.set(branch.id, parentOf(row))
+  }
+  for (const [id, parentId] of parents) {
+    const branch = branches.get(id)
+    if (branch) branches.get(`${parentId}`)?.children.push(branch)
+  }
+  for (const { children } of branches.values()) children.sort((a, b) => a.name.localeCompare(b.name))
+  return top
+}
+
+const sayBranch = async (
+  terminal: Terminal,
+  { name, realm, id, children }: Branch,
+  lead: string,
+  own: string,
+) => {
+  await terminal.say(
+    `${own}${isolated(printable(name), terminal)}  ${terminal.paint('dim', `${printable(realm)}  ${id}`)}\n`,
+  )
+  for (const [index, child] of children.entries()) {
+    const isLast = index === children.length - 1
+    await sayBranch(terminal, child, `${lead}${isLast ? '   ' : '│  '}`, `${lead}${isLast ? '└─ ' : '├─ '}`)
+  }
+}
+
+const tree = async (terminal: Terminal, options: AtServer) => {
+  const site = await openSite(terminal, options)
+  const top = await treeBelow(site)
+  if (site.json) await sayJson(terminal, top)
+  else await sayBranch(terminal, top, '', '')
+}
+
+const shownOf = (record: Row) =>
+  Object.entries(record).map(
+    ([name, value]) =>
+      [name, isRow(value) || Array.isArray(value) ? JSON.stringify(value) : `${value}`] as const,
+  )
+
+export const sayRecord = async ({ terminal, json }: Site, record: unknown) => {
+  if (json || !isRow(record)) await sayJson(terminal, record)
+  else await sayFields(terminal, shownOf(record))
+}
+
+const show = async (terminal: Terminal, named: string | undefined, options: AtServer) => {
+  const site = await openSite(terminal, named === undefined ? options : { ...options, account: named })
+  await sayRecord(site, (await site.crosspoint.request({ path: site.path })).data)
+}
+
+interface New extends AtServer {
+  realm?: string
+  yes?: boolean
+}
+
+const create = async (terminal: Terminal, name: string, { realm, ...options }: New) => {
+  const site = await openSite(terminal, options)
+  const data = { name, ...(realm === undefined ? {} : { realm }) }
+  const made = await withConsent(
+    terminal,
+    options,
+    async () => (await site.crosspoint.request({ method: 'PUT', path: site.path, data })).envelope,
+  )
+  if (site.json) return sayJson(terminal, made.data)
+  await terminal.say(`${textIn(made.data, 'id')}\n`)
+}
+
+export const yesOption = ['--yes', 'agree to what it costs'] as const
+
+export const addAccounts = (program: Command, run: RunRemote) => {
+  const accounts = program.command('accounts').description('look at the accounts below, make one')
+  listing(accounts.command('list'))
+    .description('list the accounts directly below')
+    .option('--all', 'all that are below, at any depth')
+    .action((options) => run((terminal) => list(terminal, options)))
+  onAccount(accounts.command('tree'))
+    .description('draw all accounts below, each under the one above it')
+    .action((options) => run((terminal) => tree(terminal, options)))
+  onAccount(accounts.command('show'))
+    .argument('[ACCOUNT]', 'id or name')
+    .description('show an account')
+    .action((named: string | undefined, options) => run((terminal) => show(terminal, named, options)))
+  onAccount(accounts.command('create'))
+    .argument('<NAME>')
+    .description('make an account below; prints its id')
+    .option('--realm <REALM>', 'its SIP domain; one is made up else')
+    .option(...yesOption)
+    .action((name: string, options) => run((terminal) => create(terminal, name, options)))
+}

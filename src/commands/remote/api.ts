@@ -1,0 +1,151 @@
+import { readFile } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { RequestOptions } from '../../../client/src/core.ts'
+import { connect } from './connection.ts'
+import { withConsent } from './consent.ts'
+import { sayJson, sayJsonRows } from './lists.ts'
+import { isRow } from './rows.ts'
+import { pairs, profileOption, queryOption, type RunRemote } from './running.ts'
+import { Mistake, type Terminal } from './terminal.ts'
+
+interface Asked {
+  profile: string
+  data?: string
+  field?: Readonly<Record<string, string>>
+  jsonField?: Readonly<Record<string, unknown>>
+  query?: Readonly<Record<string, string>>
+  header?: Readonly<Record<string, string>>
+  accept?: string
+  all?: boolean
+  envelope?: boolean
+  yes?: boolean
+}
+
+const jsonIn = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch (error) {
+    throw new Mistake(`the data is no JSON: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+const given = async (asked: string) => {
+  if (asked === '@-') return text(process.stdin)
+  return asked.startsWith('@') ? readFile(asked.slice(1), 'utf8') : asked
+}
+
+/** `a.b=c` is {"a": {"b": "c"}}. */
+const nested = (fields: Readonly<Record<string, unknown>>) => {
+  const data: Record<string, unknown> = {}
+  for (const [path, value] of Object.entries(fields)) {
+    const names = path.split('.')
+    const last = names.pop() ?? path
+    let at = data
+    for (const name of names) {
+      const inside = at[name]
+      const next: Record<string, unknown> = isRow(inside) ? { ...inside } : {}
+      at[name] = next
+      at = next
+    }
+    at[last] = value
+  }
+  return data
+}
+
+/** What is sent: data as it is or in its envelope, as in the examples of the API; or fields. */
+const contentOf = async ({
+  data,
+  field,
+  jsonField,
+}: Asked): Promise<Pick<RequestOptions, 'data' | 'envelope'>> => {
+  if (data === undefined) return field || jsonField ? { data: nested({ ...field, ...jsonField }) } : {}
+  const value = jsonIn(await given(data))
+  if (!isRow(value) || !('data' in value)) return { data: value }
+  const { data: inside, ...envelope } = value
+  return { data: inside, envelope }
+}
+
+const jsonPairs = (said: string, before: Readonly<Record<string, unknown>> = {}) => {
+  const [[name, json] = ['', '']] = Object.entries(pairs(said))
+  try {
+    const value: unknown = JSON.parse(json)
+    return { ...before, [name]: value }
+  } catch {
+    throw new InvalidArgumentError('The value has to be JSON.')
+  }
+}
+
+const headers = (said: string, before: Readonly<Record<string, string>> = {}) => {
+  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(said) ?? []
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError("It is written as 'Name: value'.")
+  return { ...before, [name]: value }
+}
+
+/** Paths may leave /v2 out, and say {account} for the account that is signed in. */
+const pathOf = (said: string, accountId: string) => {
+  const path = said.startsWith('/') ? said : `/${said}`
+  const isWhole = /^\/(v\d+|healthz|readyz|metrics|openapi\.json)(\/|\?|$)/.test(path)
+  return `${isWhole ? '' : '/v2'}${path}`.replaceAll(/\{account(?:_id)?\}/g, accountId)
+}
+
+const bytesOf = async (terminal: Terminal, response: Response) => {
+  for await (const chunk of response.body ?? []) await terminal.bytes(chunk)
+}
+
+const isEnveloped = (path: string) => /^\/v\d+\//.test(path)
+
+const api = async (terminal: Terminal, method: string, said: string, asked: Asked) => {
+  const { crosspoint, accountId } = await connect(terminal, asked.profile)
+  const path = pathOf(said, accountId)
+  const { query = {}, header = {}, accept } = asked
+  const options = { method: method.toUpperCase(), path, query, headers: header, ...(await contentOf(asked)) }
+  if (accept !== undefined || !isEnveloped(path))
+    return bytesOf(terminal, await crosspoint.open({ ...options, accept: accept ?? '*/*' }))
+  if (asked.all) {
+    if (options.method !== 'GET') throw new Mistake('--all reads a list, with GET')
+    return sayJsonRows(terminal, crosspoint.eachOf(path, query))
+  }
+  const answer = await withConsent(terminal, asked, async () => (await crosspoint.request(options)).envelope)
+  // The token is not for logs and screens.
+  const { auth_token: _token, ...envelope } = answer
+  await sayJson(terminal, asked.envelope ? envelope : answer.data)
+}
+
+export const addApi = (program: Command, run: RunRemote) =>
+  program
+    .command('api')
+    .argument('<METHOD>', 'GET, PUT, POST, PATCH or DELETE')
+    .argument('<PATH>', 'such as /accounts/{account}/devices; {account} is the account that is signed in')
+    .summary('send any request')
+    .description(
+      'sends any request of the API in the session of a profile, and prints the data of the answer',
+    )
+    .addOption(
+      new Option(
+        '-d, --data <JSON>',
+        'the data, by itself or as {"data": ...}; @FILE reads a file, @- standard input',
+      ).conflicts(['field', 'jsonField']),
+    )
+    .option('-f, --field <KEY=TEXT>', 'one field of the data; a.b=c goes inside; may be repeated', pairs)
+    .option('-F, --json-field <KEY=JSON>', 'the same, with a value that is a number, true, a list', jsonPairs)
+    .addOption(queryOption())
+    .option('-H, --header <HEADER>', 'such as \'If-Match: "..."\'; may be repeated', headers)
+    .option('--accept <TYPE>', 'ask for something else than JSON, such as text/csv, and print it as it comes')
+    .addOption(
+      new Option('--all', 'all pages of a list').conflicts([
+        'data',
+        'field',
+        'jsonField',
+        'header',
+        'accept',
+        'envelope',
+      ]),
+    )
+    .option('--envelope', 'print the whole answer')
+    .option('--yes', 'agree to what it costs')
+    .addOption(profileOption())
+    .action((method: string, path: string, options) =>
+      run((terminal) => api(terminal, method, path, options)),
+    )

@@ -1,0 +1,76 @@
+import { type CrosspointCore, createCrosspoint, type Waiting } from '../../../client/src/core.ts'
+import { askHidden } from './ask.ts'
+import { openProfile, type Profile } from './profiles.ts'
+import { textIn } from './rows.ts'
+import { completeSignIn } from './second-factor.ts'
+import { Mistake, NotSignedIn, type Terminal } from './terminal.ts'
+
+/** So long a command waits for a server that is away or wants fewer requests. */
+const patienceMs = 15_000
+/** What is over sooner is not worth a word. */
+const toldFromMs = 1000
+
+const reasons: Record<Waiting['why'], string> = {
+  unreachable: 'the server cannot be reached',
+  overloaded: 'the server has too much to do',
+  throttled: 'the server wants fewer requests',
+  under_way: 'the same request is being carried out',
+}
+
+/** How a client behaves in the hands of a person. */
+export const manners = (terminal: Terminal) => ({
+  patienceMs,
+  onWaiting: ({ why, ms }: Waiting) => {
+    if (ms >= toldFromMs) terminal.tell(`${reasons[why]}: trying again in ${Math.ceil(ms / 1000)} s`)
+  },
+})
+
+export interface Connection {
+  crosspoint: CrosspointCore
+  /** The account that is signed in. */
+  accountId: string
+}
+
+/** Signs in anew where that needs nobody, or where there is somebody to ask. */
+const signInAgain = async (terminal: Terminal, crosspoint: CrosspointCore, profile: Profile) => {
+  const { apiKey, username, named } = profile
+  if (apiKey !== undefined) return void (await crosspoint.signIn({ apiKey }))
+  if (!terminal.isAttended || username === undefined || named === undefined) return
+  const message = `The session has ended. Password of ${username} at ${profile.server}`
+  const password = await askHidden(terminal, { message, option: 'crosspoint login' })
+  await completeSignIn(terminal, await crosspoint.signIn({ username, password, ...named }))
+}
+
+/** A client in the session of a profile. */
+export const connect = async (terminal: Terminal, name: string): Promise<Connection> => {
+  const file = openProfile(name)
+  const profile = file.read()
+  const login = name === 'default' ? 'crosspoint login' : `crosspoint login --profile ${name}`
+  if (!profile) throw new NotSignedIn(`nobody is signed in as profile ${name}: ${login}`)
+  const crosspoint: CrosspointCore = createCrosspoint({
+    ...manners(terminal),
+    server: profile.server,
+    store: file.storeFor(profile),
+    onSignedOut: () => signInAgain(terminal, crosspoint, profile),
+  })
+  if (!profile.session) await signInAgain(terminal, crosspoint, profile)
+  const session = crosspoint.session()
+  if (!session) throw new NotSignedIn(`the session has ended: ${login}`)
+  return { crosspoint, accountId: session.accountId }
+}
+
+const isId = (text: string) => /^[0-9a-f]{32}$/.test(text)
+
+/** The id of an account that is named by id or by name, among the own one and those below; absent: the own one. */
+export const accountNamed = async ({ crosspoint, accountId }: Connection, named: string | undefined) => {
+  if (named === undefined) return accountId
+  if (isId(named)) return named
+  const path = `/v2/accounts/${accountId}/descendants`
+  const { data } = await crosspoint.request({ path, query: { filter_name: named } })
+  const own = await crosspoint.request({ path: `/v2/accounts/${accountId}` })
+  const rows = [own.data, ...(Array.isArray(data) ? data : [])]
+  const [found, ...more] = rows.filter((row) => textIn(row, 'name') === named)
+  if (found === undefined) throw new Mistake(`there is no account ${JSON.stringify(named)} here or below`)
+  if (more.length > 0) throw new Mistake(`several accounts have the name ${JSON.stringify(named)}: say an id`)
+  return textIn(found, 'id')
+}

@@ -1,0 +1,88 @@
+import { ChargesNeeded, type Envelope, type QuotedInvoice } from '../../../client/src/core.ts'
+import { askWhether } from './ask.ts'
+import { textIn } from './rows.ts'
+import { type Column, createTable } from './table.ts'
+import type { Terminal } from './terminal.ts'
+
+interface Line {
+  what: string
+  quantity: string
+  today: string
+  monthly: string
+}
+
+const dollars = (amount: number | undefined) => (amount === undefined ? '' : amount.toFixed(2))
+const amountIn = (item: object, name: string) => {
+  const amount = Number.parseFloat(textIn(item, name))
+  return Number.isNaN(amount) ? undefined : amount
+}
+
+const nameOf = (item: object) =>
+  textIn(item, 'name') || [textIn(item, 'category'), textIn(item, 'item')].filter(Boolean).join(' ')
+
+/** Of the items only those that the request changes. */
+const linesOf = ({ items, activation_charges, prorations, summary }: QuotedInvoice): Line[] => [
+  ...activation_charges.map((item) => ({
+    what: `${nameOf(item)}, once`,
+    quantity: textIn(item, 'quantity'),
+    today: dollars(amountIn(item, 'total')),
+    monthly: '',
+  })),
+  ...prorations.map((item) => ({
+    what: `${nameOf(item)}, the rest of this month`,
+    quantity: textIn(item, 'quantity'),
+    today: dollars(amountIn(item, 'total')),
+    monthly: '',
+  })),
+  ...items
+    .filter(({ changes }) => changes !== undefined)
+    .map((item) => ({
+      what: nameOf(item),
+      quantity: textIn(item, 'quantity'),
+      today: '',
+      monthly: dollars(amountIn(item, 'total')),
+    })),
+  { what: 'in all', quantity: '', today: dollars(summary.today), monthly: dollars(summary.recurring) },
+]
+
+const columns: readonly Column<Line>[] = [
+  { title: 'CHARGE', of: ({ what }) => what },
+  { title: 'QUANTITY', of: ({ quantity }) => quantity, align: 'right' },
+  { title: 'TODAY', of: ({ today }) => today, align: 'right' },
+  { title: 'EACH MONTH FROM NOW ON', of: ({ monthly }) => monthly, align: 'right' },
+]
+
+/** Beside the result: what is bought may be asked for as JSON. */
+const showCharges = async (terminal: Terminal, { invoices }: ChargesNeeded) => {
+  const beside = {
+    ...terminal,
+    say: async (text: string) => terminal.tell(text.trimEnd()),
+    paint: terminal.paintError,
+  }
+  const table = createTable(beside, columns)
+  for (const line of invoices.flatMap(linesOf)) await table.add(line)
+  await table.end()
+}
+
+interface Agreement {
+  /** Agreed to beforehand. */
+  yes?: boolean
+}
+
+/** What a request answers with, after its charges were shown and agreed to; refused, the error stands. */
+export const withConsent = async (
+  terminal: Terminal,
+  { yes = false }: Agreement,
+  request: () => Promise<Envelope>,
+): Promise<Envelope> => {
+  try {
+    return await request()
+  } catch (error) {
+    if (!(error instanceof ChargesNeeded)) throw error
+    await showCharges(terminal, error)
+    const question = { message: 'Agree to these charges?', option: '--yes' }
+    const isAgreed = yes || (terminal.isAttended && (await askWhether(terminal, question)))
+    if (!isAgreed) throw error
+    return error.accept()
+  }
+}

@@ -1,0 +1,82 @@
+import type { Command } from 'commander'
+import type { CrosspointEvent } from '../../../client/src/core.ts'
+import { firstOf, jsonText } from './lists.ts'
+import { textIn, timeText } from './rows.ts'
+import { type AtServer, count, onAccount, openSite, type RunRemote, type Site } from './running.ts'
+import { printable, type Terminal } from './terminal.ts'
+
+interface Watched extends AtServer {
+  follow?: boolean
+  type?: string
+  after?: string
+  below?: boolean
+  limit?: number
+}
+
+const nameOf = ({ after }: CrosspointEvent) => textIn(after, 'name') || textIn(after, 'username')
+
+const byWhom = ({ actor }: CrosspointEvent) => [actor.type, actor.id].filter(Boolean).join(' ')
+
+const lineOf = (terminal: Terminal, event: CrosspointEvent) => {
+  const { at, type, record } = event
+  const what = [record.kind, record.id, nameOf(event)].filter(Boolean).join(' ')
+  const parts = [
+    terminal.paint('dim', timeText(at)),
+    terminal.paint('bold', type.padEnd(24)),
+    printable(what),
+  ]
+  return `${parts.join('  ')}  ${terminal.paint('dim', `by ${printable(byWhom(event))}`)}`
+}
+
+const say = async ({ terminal, json }: Site, events: AsyncIterable<CrosspointEvent>) => {
+  for await (const event of events)
+    await terminal.say(`${json ? jsonText(event) : lineOf(terminal, event)}\n`)
+}
+
+const typesIn = (text: string | undefined) => text?.split(',').map((type) => type.trim())
+
+const accountIn = (path: string) => path.slice(path.lastIndexOf('/') + 1)
+
+const followed = ({ crosspoint, terminal, path }: Site, { type, after = 'now', below }: Watched) => {
+  const types = typesIn(type)
+  let isBroken = false
+  return crosspoint.follow({
+    accountId: accountIn(path),
+    after,
+    ...(types ? { types } : {}),
+    ...(below ? { includeSubaccounts: true } : {}),
+    onState(state) {
+      if (state === 'waiting' && !isBroken) terminal.tell('the line is broken: trying again')
+      if (state === 'live' && isBroken) terminal.tell('the line is there again, nothing was missed')
+      if (state !== 'connecting') isBroken = state === 'waiting'
+    },
+  })
+}
+
+const kept = ({ crosspoint, path }: Site, { type, after, below }: Watched) =>
+  crosspoint.eachOf<CrosspointEvent>(`${path}/events`, {
+    type,
+    after,
+    include_subaccounts: below,
+  })
+
+const events = async (terminal: Terminal, { limit, ...options }: Watched) => {
+  const site = await openSite(terminal, options)
+  await say(site, firstOf(options.follow ? followed(site, options) : kept(site, options), limit))
+}
+
+export const addEvents = (program: Command, run: RunRemote) =>
+  onAccount(program.command('events'))
+    .summary('tell what happens, or has happened')
+    .description(
+      'tells what has happened in an account, oldest first, a line each; with --follow what happens from now on, over broken lines. With --json each line is an event as JSON',
+    )
+    .option('-f, --follow', 'go on with what happens, until Ctrl-C')
+    .option(
+      '--type <TYPES>',
+      'only these: user.edited,task.*; calls (cdr.created) are told only when they are named',
+    )
+    .option('--after <SEQUENCE>', 'only what came later than an event')
+    .option('--below', 'also what happens in the accounts below')
+    .option('--limit <COUNT>', 'end after so many', count)
+    .action((options) => run((terminal) => events(terminal, options)))

@@ -1,0 +1,136 @@
+import { text } from 'node:stream/consumers'
+import type { Command } from 'commander'
+import { createCrosspoint, type Proof, Unreachable } from '../../../client/src/core.ts'
+import { askFor, askHidden } from './ask.ts'
+import { manners } from './connection.ts'
+import { openProfile, type Profile } from './profiles.ts'
+import { textIn } from './rows.ts'
+import { profileOption, type RunRemote } from './running.ts'
+import { completeSignIn } from './second-factor.ts'
+import { Mistake, type Terminal } from './terminal.ts'
+
+interface Login {
+  profile: string
+  username?: string
+  account?: string
+  realm?: string
+  passwordStdin?: boolean
+  /** True: to be asked for, or read from standard input. */
+  apiKey?: string | true
+  code?: string
+}
+
+const usualServer = 'http://127.0.0.1:8000'
+
+const serverIn = (given: string) => {
+  const protocol = /^(localhost|127\.|\[::1\])/i.test(given) ? 'http' : 'https'
+  const address = /^https?:\/\//i.test(given) ? given : `${protocol}://${given}`
+  // As it stands in the examples of the API.
+  if (URL.canParse(address)) return new URL(address).href.replace(/(?:\/v2)?\/*$/, '')
+  throw new Mistake(`${JSON.stringify(given)} is no address of a server`)
+}
+
+const serverFor = async (terminal: Terminal, given: string | undefined, known: Profile | undefined) => {
+  const usual = known?.server ?? usualServer
+  if (given !== undefined) return serverIn(given)
+  if (!terminal.isAttended) return usual
+  return serverIn(await askFor(terminal, { message: 'Server', option: 'SERVER', initialValue: usual }))
+}
+
+const fromStdin = async (what: string) => {
+  const secret = (await text(process.stdin)).split('\n')[0]?.replace(/\r$/, '')
+  if (secret) return secret
+  throw new Mistake(`${what} is missing on standard input`)
+}
+
+const namedBy = async (terminal: Terminal, { account, realm }: Login, known: Profile | undefined) => {
+  if (realm !== undefined) return { realm }
+  if (account !== undefined) return { account }
+  const initialValue = known?.named && 'account' in known.named ? known.named.account : undefined
+  return { account: await askFor(terminal, { message: 'Account', option: '--account', initialValue }) }
+}
+
+type Remembered = Omit<Profile, 'server' | 'session'>
+
+const proofByPassword = async (terminal: Terminal, asked: Login, known: Profile | undefined) => {
+  const named = await namedBy(terminal, asked, known)
+  const question = { message: 'User', option: '--username', initialValue: known?.username }
+  const username = asked.username ?? (await askFor(terminal, question))
+  const password = asked.passwordStdin
+    ? await fromStdin('the password')
+    : await askHidden(terminal, { message: 'Password', option: '--password-stdin' })
+  const proof: Proof = { username, password, ...named }
+  const remembered: Remembered = { named, username }
+  return { proof, remembered }
+}
+
+const proofByKey = async (terminal: Terminal, asked: string | true) => {
+  const ask = () =>
+    terminal.isAttended
+      ? askHidden(terminal, { message: 'API key', option: '--api-key' })
+      : fromStdin('the API key')
+  const apiKey = asked === true ? await ask() : asked
+  const proof: Proof = { apiKey }
+  const remembered: Remembered = { apiKey }
+  return { proof, remembered }
+}
+
+const login = async (terminal: Terminal, given: string | undefined, asked: Login) => {
+  const file = openProfile(asked.profile)
+  const known = file.read()
+  const server = await serverFor(terminal, given, known)
+  const { proof, remembered } =
+    asked.apiKey === undefined
+      ? await proofByPassword(terminal, asked, known)
+      : await proofByKey(terminal, asked.apiKey)
+  const crosspoint = createCrosspoint({ ...manners(terminal), server })
+  const { session } = await completeSignIn(terminal, await crosspoint.signIn(proof), asked.code)
+  file.write({ server, ...remembered, session })
+  const who = remembered.username ?? 'an API key'
+  const account = textIn(session.login, 'account_name') || session.accountId
+  terminal.tell(`Signed in at ${server} as ${who} of ${account} (profile ${asked.profile})`)
+}
+
+const logout = async (terminal: Terminal, { profile }: { profile: string }) => {
+  const file = openProfile(profile)
+  const known = file.read()
+  if (!known) return terminal.tell(`nobody was signed in as profile ${profile}`)
+  const crosspoint = createCrosspoint({ server: known.server, store: file.storeFor(known), patienceMs: 0 })
+  try {
+    await crosspoint.signOut()
+    terminal.tell(`Signed out of ${known.server} (profile ${profile})`)
+  } catch (error) {
+    if (!(error instanceof Unreachable)) throw error
+    terminal.tell('The session is forgotten here; the server could not be told, where it ends by itself.')
+  } finally {
+    file.remove()
+  }
+}
+
+export const addLogin = (program: Command, run: RunRemote) => {
+  program
+    .command('login')
+    .argument('[SERVER]', 'address of the server')
+    .summary('sign in to a server, and stay signed in')
+    .description(
+      "asks for what is not said, and keeps the session in the user's folder for settings, where only this user can read it. What was said the last time is offered again",
+    )
+    .addOption(profileOption())
+    .option('--username <USER>', 'who signs in')
+    .option('--account <NAME>', 'the account of the user, by name or id')
+    .option('--realm <REALM>', 'or by realm')
+    .option('--password-stdin', 'read the password from standard input')
+    .option('--code <CODE>', 'second factor: a code of the app, or a recovery code')
+    .option(
+      '--api-key [KEY]',
+      'sign in with an API key instead; without KEY it is asked for, or read from standard input. The key is kept, so that the session never ends',
+    )
+    .action((server: string | undefined, options: Login) =>
+      run((terminal) => login(terminal, server, options)),
+    )
+  program
+    .command('logout')
+    .description('end the session, here and at the server')
+    .addOption(profileOption())
+    .action((options) => run((terminal) => logout(terminal, options)))
+}

@@ -1,0 +1,81 @@
+import type { Command } from 'commander'
+import { status } from '../statuses.ts'
+import { yesOption } from './accounts.ts'
+import { withConsent } from './consent.ts'
+import { firstOf, sayJson, sayRows } from './lists.ts'
+import { column, isRow, type Row, textIn, timeColumn } from './rows.ts'
+import { type AtServer, count, type Listed, listing, onAccount, openSite, type RunRemote } from './running.ts'
+import { printable, type Terminal } from './terminal.ts'
+
+const number = column('NUMBER', 'id', { isWhole: true })
+
+const columns = [number, column('STATE'), column('USED BY', 'used_by'), timeColumn('CREATED', 'created')]
+
+const list = async (terminal: Terminal, { limit, query, ...options }: Listed) => {
+  const { crosspoint, path, json } = await openSite(terminal, options)
+  const rows = firstOf(crosspoint.eachOf<Row>(`${path}/phone_numbers`, query), limit)
+  await sayRows(terminal, { rows, columns, json, none: 'no numbers' })
+}
+
+interface Search extends AtServer {
+  country?: string
+  quantity: number
+}
+
+const found = [column('NUMBER', 'number', { isWhole: true }), column('STATE')]
+
+async function* rowsIn(data: unknown) {
+  if (Array.isArray(data)) yield* data.filter(isRow)
+}
+
+const search = async (terminal: Terminal, prefix: string, { country, quantity, ...options }: Search) => {
+  const { crosspoint, path, json } = await openSite(terminal, options)
+  const { data } = await crosspoint.request({
+    path: `${path}/phone_numbers`,
+    query: { prefix, quantity, country },
+  })
+  await sayRows(terminal, {
+    rows: rowsIn(data),
+    columns: found,
+    json,
+    none: `no numbers with ${prefix} are to be had`,
+  })
+}
+
+const entriesIn = (data: unknown, name: string) => {
+  const entries = isRow(data) ? data[name] : undefined
+  return isRow(entries) ? Object.entries(entries) : []
+}
+
+const buy = async (terminal: Terminal, numbers: readonly string[], options: AtServer & { yes?: boolean }) => {
+  const { crosspoint, path, json } = await openSite(terminal, options)
+  const { data } = await withConsent(terminal, options, async () => {
+    const collection = `${path}/phone_numbers/collection/activate`
+    return (await crosspoint.request({ method: 'PUT', path: collection, data: { numbers } })).envelope
+  })
+  const failed = entriesIn(data, 'error')
+  if (json) await sayJson(terminal, data)
+  else for (const [bought] of entriesIn(data, 'success')) await terminal.say(`${bought}\n`)
+  for (const [refused, reason] of failed) {
+    const said = textIn(reason, 'message') || textIn(reason, 'error')
+    terminal.tell(`${terminal.paintError('red', 'crosspoint:')} ${printable(`${refused}: ${said}`)}`)
+  }
+  return failed.length > 0 ? status.failed : status.done
+}
+
+export const addNumbers = (numbers: Command, run: RunRemote) => {
+  listing(numbers.command('list'))
+    .description('list the numbers of an account')
+    .action((options) => run((terminal) => list(terminal, options)))
+  onAccount(numbers.command('search'))
+    .argument('<PREFIX>', 'national digits, such as 415')
+    .description('search for numbers that can be bought')
+    .option('--country <CODE>', 'two letters; US unless it is said')
+    .option('--quantity <COUNT>', 'how many', count, 10)
+    .action((prefix: string, options) => run((terminal) => search(terminal, prefix, options)))
+  onAccount(numbers.command('buy'))
+    .argument('<NUMBER...>', 'such as +14155550100')
+    .description('buy numbers; what they cost is shown and asked first')
+    .option(...yesOption)
+    .action((wanted: string[], options) => run((terminal) => buy(terminal, wanted, options)))
+}

@@ -1,0 +1,79 @@
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Query } from '../../../client/src/core.ts'
+import type { Run } from '../program.ts'
+import { accountNamed, type Connection, connect } from './connection.ts'
+import { tellFailure } from './failures.ts'
+import { openTerminal, type Terminal } from './terminal.ts'
+
+/** Runs what works over the network: what goes wrong is told and becomes the status. */
+export type RunRemote = (work: (terminal: Terminal) => Promise<unknown>) => Promise<void>
+
+export const remotely =
+  (run: Run): RunRemote =>
+  (work) =>
+    run(async () => {
+      const terminal = openTerminal()
+      try {
+        return await work(terminal)
+      } catch (error) {
+        return tellFailure(terminal, error)
+      }
+    })
+
+export interface AtServer {
+  profile: string
+  account?: string
+  json?: boolean
+}
+
+export interface Listed extends AtServer {
+  limit?: number
+  query?: Query
+}
+
+/** What a command has at hand that works on an account. */
+export interface Site extends Connection {
+  terminal: Terminal
+  json: boolean
+  /** Of the account that is worked on: `/v2/accounts/{id}`. */
+  path: string
+}
+
+export const openSite = async (terminal: Terminal, options: AtServer): Promise<Site> => {
+  const connection = await connect(terminal, options.profile)
+  const path = `/v2/accounts/${await accountNamed(connection, options.account)}`
+  return { ...connection, terminal, path, json: options.json === true }
+}
+
+export const profileOption = () =>
+  new Option('--profile <NAME>', 'which of several sign-ins').default('default', 'default')
+
+const jsonOption = () => new Option('--json', 'print JSON')
+
+/** The options of what works on an account. */
+export const onAccount = (command: Command) =>
+  command
+    .option('--account <ACCOUNT>', 'an account below, by id or name, instead of the own one')
+    .addOption(jsonOption())
+    .addOption(profileOption())
+
+export const count = (text: string) => {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('A number is wanted.')
+  return Number(text)
+}
+
+/** `key=value`, as often as it is said. */
+export const pairs = (text: string, before: Readonly<Record<string, string>> = {}) => {
+  const at = text.indexOf('=')
+  if (at < 1) throw new InvalidArgumentError('It is written as key=value.')
+  return { ...before, [text.slice(0, at)]: text.slice(at + 1) }
+}
+
+export const queryOption = () =>
+  new Option('-q, --query <KEY=VALUE>', 'a filter or another part of the query; may be repeated').argParser(
+    pairs,
+  )
+
+/** The options of what lists rows. */
+export const listing = (command: Command) =>
+  onAccount(command).option('--limit <COUNT>', 'no more rows than these', count).addOption(queryOption())

@@ -1,0 +1,194 @@
+import { constants, openAsBlob } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Command, InvalidArgumentError } from 'commander'
+import { createProgress } from '../progress.ts'
+import { status } from '../statuses.ts'
+import { sayRecord } from './accounts.ts'
+import { firstOf, sayJson, sayRows } from './lists.ts'
+import { column, idColumn, type Row, textIn, timeColumn } from './rows.ts'
+import {
+  type AtServer,
+  type Listed,
+  listing,
+  onAccount,
+  openSite,
+  pairs,
+  type RunRemote,
+  type Site,
+} from './running.ts'
+import type { Terminal } from './terminal.ts'
+
+const columns = [
+  idColumn,
+  column('CATEGORY'),
+  column('ACTION'),
+  column('STATUS'),
+  column('ROWS', 'total_count', { align: 'right' }),
+  column('DONE', 'success_count', { align: 'right' }),
+  column('FAILED', 'failure_count', { align: 'right' }),
+  timeColumn('MADE', 'submit_timestamp'),
+  column('FILE', 'file_name'),
+]
+
+const list = async (terminal: Terminal, { limit, query, ...options }: Listed) => {
+  const { crosspoint, path, json } = await openSite(terminal, options)
+  const rows = firstOf(crosspoint.eachOf<Row>(`${path}/tasks`, query), limit)
+  await sayRows(terminal, { rows, columns, json, none: 'no tasks' })
+}
+
+const read = async ({ crosspoint, path }: Site, id: string): Promise<Row> =>
+  (await crosspoint.request({ path: `${path}/tasks/${encodeURIComponent(id)}` })).envelope.metadata
+
+const show = async (terminal: Terminal, id: string, options: AtServer) => {
+  const site = await openSite(terminal, options)
+  await sayRecord(site, await read(site, id))
+}
+
+/** Nothing more will become of it. */
+const hasEnded = (task: Row) => textIn(task, 'end_timestamp') !== ''
+
+const numberIn = (task: Row, name: string) => Number.parseInt(textIn(task, name), 10) || 0
+
+const progressOf = (task: Row) => {
+  const failed = numberIn(task, 'failure_count')
+  const done = numberIn(task, 'success_count') + failed
+  const total = numberIn(task, 'total_count')
+  const rows = total > 0 ? `${done} of ${total} rows` : `${done} rows`
+  return { done, total, text: failed > 0 ? `${rows}, ${failed} failed` : rows }
+}
+
+const firstPauseMs = 200
+const longestPauseMs = 2000
+
+/** The record as it stands now and then, up to the end. */
+async function* looksAt(site: Site, id: string) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+    const task = await read(site, id)
+    yield task
+    if (hasEnded(task)) return
+    await sleep(pauseMs)
+  }
+}
+
+const watchAt = async (site: Site, id: string) => {
+  const { terminal, json } = site
+  let task = await read(site, id)
+  if (textIn(task, 'status') === 'pending') {
+    terminal.tell(`the task was not started yet: crosspoint tasks start ${id}`)
+    return status.failed
+  }
+  terminal.lastWords(`The task goes on: crosspoint tasks watch ${id}`)
+  const progress = createProgress(process.stderr, progressOf(task).total)
+  for await (const look of looksAt(site, id)) {
+    task = look
+    const { done, text } = progressOf(task)
+    progress.show(done, text)
+  }
+  progress.end()
+  if (json) await sayJson(terminal, task)
+  else await terminal.say(`${textIn(task, 'status')}: ${progressOf(task).text}\n`)
+  return textIn(task, 'status') === 'success' ? status.done : status.failed
+}
+
+const watch = async (terminal: Terminal, id: string, options: AtServer) =>
+  watchAt(await openSite(terminal, options), id)
+
+interface Start extends AtServer {
+  watch?: boolean
+  /** False: rows that would cost something fail. */
+  charges: boolean
+}
+
+const startAt = async (site: Site, id: string, { watch: isWatched, charges }: Start) => {
+  const path = `${site.path}/tasks/${encodeURIComponent(id)}`
+  const query = charges ? {} : { accept_charges: false }
+  const { envelope } = await site.crosspoint.request({ method: 'PATCH', path, query })
+  if (isWatched) return watchAt(site, id)
+  if (site.json) return sayJson(site.terminal, envelope.metadata)
+  return site.terminal.say(`${id} ${textIn(envelope.metadata, 'status')}\n`)
+}
+
+const start = async (terminal: Terminal, id: string, options: Start) =>
+  startAt(await openSite(terminal, options), id, options)
+
+interface New extends Start {
+  dryRun?: boolean
+  start?: boolean
+  query?: Readonly<Record<string, string>>
+}
+
+const actionIn = (text: string) => {
+  const [category, action, ...more] = text.split('/')
+  if (!category || !action || more.length > 0)
+    throw new InvalidArgumentError('It is written as category/action: number_management/import.')
+  return { category, action }
+}
+
+type Action = ReturnType<typeof actionIn>
+
+/** The file is sent as it is read: it may be larger than the memory. */
+const inputOf = async (file: string | undefined) => {
+  if (file === undefined) return { data: {} }
+  // Says what is wrong with it, where a Blob only says that something is.
+  await access(file, constants.R_OK)
+  return { body: await openAsBlob(file), headers: { 'content-type': 'text/csv' } }
+}
+
+const create = async (terminal: Terminal, what: Action, file: string | undefined, options: New) => {
+  const site = await openSite(terminal, options)
+  const query = {
+    ...options.query,
+    ...what,
+    file_name: file === undefined ? undefined : basename(file),
+    dry_run: options.dryRun,
+  }
+  const input = await inputOf(file)
+  const path = `${site.path}/tasks`
+  const { envelope } = await site.crosspoint.request({ method: 'PUT', path, query, ...input })
+  const id = textIn(envelope.metadata, 'id')
+  if (options.start || options.watch) return startAt(site, id, options)
+  if (site.json) return sayJson(terminal, envelope.metadata)
+  return terminal.say(`${id}\n`)
+}
+
+const withStart = (command: Command) =>
+  onAccount(command)
+    .option('--watch', 'stay until it has ended')
+    .option('--no-charges', 'rows that would cost something fail instead')
+
+export const addTasks = (program: Command, run: RunRemote) => {
+  const tasks = program.command('tasks').description('bulk work: make, start and watch it')
+  listing(tasks.command('list'))
+    .description('list the tasks of an account, newest first')
+    .action((options) => run((terminal) => list(terminal, options)))
+  onAccount(tasks.command('show'))
+    .argument('<TASK>', 'its id')
+    .description('show a task')
+    .action((id: string, options) => run((terminal) => show(terminal, id, options)))
+  withStart(tasks.command('start'))
+    .argument('<TASK>', 'its id')
+    .description('start a task')
+    .action((id: string, options) => run((terminal) => start(terminal, id, options)))
+  onAccount(tasks.command('watch'))
+    .argument('<TASK>', 'its id')
+    .summary('show how far a task is, until it has ended')
+    .description(
+      'shows how far a task is, until it has ended; the status is 0 when all of its rows were done',
+    )
+    .action((id: string, options) => run((terminal) => watch(terminal, id, options)))
+  withStart(tasks.command('create'))
+    .argument('<ACTION>', 'category/action, such as number_management/import', actionIn)
+    .argument('[FILE]', 'the input, as CSV')
+    .summary('make a task from a file')
+    .description(
+      'makes a task from a CSV file and prints its id. `crosspoint api GET /tasks` tells what there is to do, and with which columns',
+    )
+    .option('--dry-run', 'judge every row, and change nothing')
+    .option('--start', 'start it at once')
+    .option('-q, --query <KEY=VALUE>', 'what an action takes besides; may be repeated', pairs)
+    .action((what: Action, file: string | undefined, options) =>
+      run((terminal) => create(terminal, what, file, options)),
+    )
+}
