@@ -13,12 +13,16 @@ export interface Session {
 }
 
 /** Opens a session at a server; with a token of another process of the same store, without signing in anew. */
-export const openSession = async (server: ServerProcess, known?: Session): Promise<Session> => {
+export const openSession = async (
+  server: ServerProcess,
+  known?: Session,
+  password = 'secret',
+): Promise<Session> => {
   const transport = createTransport(server.port)
   const as = (token: string) => new Client(transport.send, { 'x-auth-token': token })
   const close = () => transport.close()
   if (known) return { ...known, admin: as(known.token), as, close }
-  const credentials = credentialsOf('admin', 'secret')
+  const credentials = credentialsOf('admin', password)
   const anyone = new Client(transport.send)
   const answer = await anyone.put('/v2/user_auth', { credentials, account_name: 'master' })
   const token = answer.body.auth_token

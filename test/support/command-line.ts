@@ -1,0 +1,107 @@
+// The program as a person has it: in a process of its own, with a folder for what it remembers.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { eventually } from './eventually.ts'
+
+export const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
+
+export interface Ended {
+  status: number | null
+  output: string
+  errors: string
+}
+
+export interface RunningCommand {
+  process: ChildProcess
+  output(): string
+  errors(): string
+  ended: Promise<Ended>
+}
+
+/** What somebody types, perhaps after reading. */
+type Typed = string | ((output: string) => string)
+
+const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
+
+// util-linux has it; the tests that need a terminal are left out where it is missing.
+const terminalProgram = '/usr/bin/script'
+export const hasTerminal = existsSync(terminalProgram)
+
+/** The command line of somebody who has never signed in. */
+export const openCommandLine = (environment: Record<string, string> = {}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'crosspoint-person-'))
+  // What decides about colours is the test's to say: a terminal of a build machine has none.
+  const { FORCE_COLOR: _forced, NO_COLOR: _none, CI: _ci, TERM: _term, ...inherited } = process.env
+  const env = { ...inherited, TERM: 'xterm-256color', XDG_CONFIG_HOME: folder, TZ: 'UTC', ...environment }
+
+  const follow = (child: ChildProcess): RunningCommand => {
+    let output = ''
+    let errors = ''
+    child.stdout?.setEncoding('utf8').on('data', (chunk) => {
+      output += chunk
+    })
+    child.stderr?.setEncoding('utf8').on('data', (chunk) => {
+      errors += chunk
+    })
+    const ended = once(child, 'close').then(([status]) => ({ status, output, errors }))
+    return { process: child, output: () => output, errors: () => errors, ended }
+  }
+
+  const start = (...args: string[]) => follow(spawn(process.execPath, [program, ...args], { env }))
+
+  return {
+    folder,
+    profileFile: (name = 'default') => join(folder, 'crosspoint', 'profiles', `${name}.json`),
+    start,
+
+    /** Runs a command with nobody at a terminal. */
+    run(...args: string[]): Promise<Ended> {
+      const command = start(...args)
+      command.process.stdin?.end()
+      return command.ended
+    },
+
+    /** The same with something on its standard input. */
+    runWith(input: string, ...args: string[]): Promise<Ended> {
+      const command = start(...args)
+      command.process.stdin?.end(input)
+      return command.ended
+    },
+
+    /** What a shell makes of a line in which `crosspoint` is the program. */
+    async shell(line: string): Promise<Ended> {
+      const define = `crosspoint() { ${quoted(process.execPath)} ${quoted(program)} "$@"; }`
+      const child = spawn('bash', ['--norc', '-o', 'pipefail', '-c', `${define}\n${line}`], { env })
+      child.stdin.end()
+      const closed = once(child, 'close')
+      const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr)])
+      const [status] = await closed
+      return { status, output, errors }
+    },
+
+    /** Runs a command at a terminal, and answers what it asks: each question with what is typed. */
+    async atTerminal(args: readonly string[], answers: readonly [string, Typed][] = [], columns = 100) {
+      const words = [process.execPath, program, ...args].map(quoted).join(' ')
+      const line = `stty cols ${columns} rows 50; ${words}`
+      const command = follow(spawn(terminalProgram, ['-qec', line, '/dev/null'], { env }))
+      let told = 0
+      for (const [question, answer] of answers) {
+        const until = await eventually(
+          () => command.output().indexOf(question, told),
+          (at) => at >= 0,
+        )
+        told = until + question.length
+        command.process.stdin?.write(typeof answer === 'string' ? answer : answer(command.output()))
+      }
+      return command.ended
+    },
+
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+export type CommandLine = ReturnType<typeof openCommandLine>
