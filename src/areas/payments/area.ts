@@ -57,6 +57,9 @@ export const paymentsArea = area({
       offers: {
         topups,
 
+        /** Bills an account for the month that has begun, if that is still to be done. */
+        bill: billing.catchUp,
+
         /** The document that a letter names. */
         documentOf: printing.documentOf,
 

@@ -1,0 +1,189 @@
+// A made-up company, so that there is something to see.
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Json } from '../../src/lib/json.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { createStore } from '../../src/storage/store.ts'
+import { Client, createTransport } from '../support/client.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { storedRows } from '../support/stored-cdrs.ts'
+import { credentialsOf } from '../support/world.ts'
+
+const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
+
+const crosspointIn = ({ dataDir, databaseUrl }: Place, ...args: string[]) =>
+  new Promise<{ status: number; output: string; errors: string }>((resolve) => {
+    const env: NodeJS.ProcessEnv = { ...process.env, CROSSPOINT_DATA_DIR: dataDir }
+    if (databaseUrl) env.CROSSPOINT_DATABASE_URL = databaseUrl
+    execFile(process.execPath, [program, ...args], { env }, (error, output, errors) =>
+      resolve({ status: error ? Number(error.code) : 0, output, errors }),
+    )
+  })
+
+const openStore = ({ dataDir, databaseUrl }: Place) =>
+  databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
+
+// What nobody but people makes: the server that runs beside does nothing to their number.
+const kinds = ['account', 'user', 'device', 'service_plan', 'task', 'webhook', 'alert', 'whitelabel']
+
+/** How many of each there are in a store. */
+const rowsIn = async (place: Place) => {
+  const db = openStore(place)
+  const records = await db.all<{ kind: string; rows: number }>(
+    'SELECT kind, count(*) AS rows FROM records GROUP BY kind ORDER BY kind',
+  )
+  const [numbers] = await db.all<{ rows: number }>('SELECT count(*) AS rows FROM numbers')
+  const [entries] = await db.all<{ rows: number }>('SELECT count(*) AS rows FROM ledger_entries')
+  const legs = await storedRows(createStore(db, systemClock))
+  await db.close()
+  return {
+    records: records.filter(({ kind }) => kinds.includes(kind)),
+    numbers: Number(numbers?.rows),
+    entries: Number(entries?.rows),
+    legs: legs.length,
+  }
+}
+
+interface Told {
+  accounts: number
+  users: number
+  devices: number
+  numbers: number
+  calls: number
+  sign_ins: { username: string; password?: string; account: string; role: string }[]
+}
+
+const calls = 700
+const password = 'shown-to-everybody-1'
+
+describeEngines('crosspoint demo', (engine) => {
+  let place: Place
+  let server: ServerProcess
+  let session: Session
+  let told: Told
+  let accounts: Json[]
+
+  beforeAll(async () => {
+    place = await makePlace(engine)
+    server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+    session = await openSession(server)
+    await freeRequests(session)
+    const ran = await crosspointIn(place, 'demo', '--json', '--calls', String(calls), '--password', password)
+    expect(ran).toMatchObject({ status: 0 })
+    told = JSON.parse(ran.output)
+    accounts = (await session.admin.get(`/v2/accounts/${session.masterId}/descendants?paginate=false`)).data
+  }, 180_000)
+
+  afterAll(async () => {
+    session.close()
+    await server.end()
+    await place.remove()
+  })
+
+  const idOf = (name: string) => String(accounts.find((account) => account.name === name)?.id)
+  const listOf = async (path: string): Promise<Json[]> =>
+    (await session.admin.get(`/v2/accounts/${path}${path.includes('?') ? '&' : '?'}paginate=false`)).data
+
+  const lengthOfAll = async (what: string) => {
+    let length = 0
+    for (const { id } of accounts) length += (await listOf(`${id}/${what}`)).length
+    return length
+  }
+
+  it('counts exactly what it has made, beside a running server', async () => {
+    expect(told.accounts).toBe(accounts.length)
+    expect(told.users).toBe(await lengthOfAll('users'))
+    expect(told.devices).toBe(await lengthOfAll('devices'))
+    expect(told.calls).toBe(calls)
+    expect(await rowsIn(place)).toMatchObject({ legs: calls, numbers: told.numbers })
+  })
+
+  it('lets everybody sign in whom it names', async () => {
+    const { send, close } = createTransport(server.port)
+    const [operator, ...others] = told.sign_ins
+    expect(operator).toEqual({ username: 'admin', account: 'master', role: 'operator' })
+    expect(others.filter(({ role }) => role === 'admin')).toHaveLength(accounts.length)
+    for (const { username, account, password: own = '' } of others.slice(0, 4)) {
+      const login = { credentials: credentialsOf(username, own), account_name: account }
+      const answer = await new Client(send).put('/v2/user_auth', login)
+      expect(answer.status, answer.text).toBe(201)
+    }
+    close()
+  })
+
+  it('has money, invoices and somebody in debt', async () => {
+    const invoices = await listOf(`${idOf('Juniper Hotel')}/invoices`)
+    expect(invoices.length).toBeGreaterThan(1)
+    expect(invoices.map(({ status }) => status)).toContain('paid')
+    const debt = await session.admin.get(`/v2/accounts/${idOf('Redwood Outfitters')}/ledgers/total`)
+    expect(debt.data.amount).toBeLessThan(0)
+    const alerts = await listOf(`${idOf('Redwood Outfitters')}/alerts`)
+    const kinds = alerts.map(({ category, clearable }) => [category, clearable])
+    expect(kinds).toEqual(
+      expect.arrayContaining([
+        ['low_balance', false],
+        ['fault', true],
+      ]),
+    )
+  })
+
+  it('has tasks with and without mistakes, and one that waits', async () => {
+    const tasks = await listOf(`${session.masterId}/tasks`)
+    expect(tasks.map(({ action, status, failure_count }) => [action, status, failure_count])).toEqual([
+      ['import', 'pending', undefined],
+      ['import', 'partial', 4],
+    ])
+  })
+
+  it('has numbers of several states, a brand, limits, lists and a webhook that could not be delivered', async () => {
+    const numbers = await session.admin.get(`/v2/accounts/${idOf('Meridian Dental Group')}/phone_numbers`)
+    const states = Object.values(numbers.data.numbers as Record<string, Json>).map(({ state }) => state)
+    expect(states).toEqual(expect.arrayContaining(['in_service', 'port_in']))
+    const logo = await session.admin.get('/v2/whitelabel/harborvoice.example.com/logo')
+    expect(logo.headers['content-type']).toBe('image/png')
+    const lakeside = idOf('Lakeside Bakery')
+    const list = await session.admin.get(`/v2/accounts/${lakeside}/access_lists`)
+    expect(list.data.cidrs).toHaveLength(2)
+    const attempts = await listOf(`${idOf('Cascade Freight')}/webhooks/attempts`)
+    expect(attempts).toHaveLength(1)
+    const closed = await session.admin.get(`/v2/accounts/${idOf('Old Mill Antiques')}`)
+    expect(closed.data.enabled).toBe(false)
+  })
+
+  it('leaves an audit that is sound', async () => {
+    expect(await crosspointIn(place, 'audit', 'verify')).toMatchObject({ status: 0 })
+  })
+
+  it('is refused the second time, and changes nothing', async () => {
+    const before = await rowsIn(place)
+    expect(await crosspointIn(place, 'demo', '--calls', '10')).toEqual({
+      status: 1,
+      output: '',
+      errors: 'crosspoint: nothing was changed: there are accounts below the master account already\n',
+    })
+    expect(await rowsIn(place)).toEqual(before)
+  })
+})
+
+it('makes the master account of a new store, and tells how to call it', { timeout: 120_000 }, async () => {
+  const place = await makePlace('sqlite')
+  const ran = await crosspointIn(place, 'demo', '--calls', '50')
+  expect(ran.status, ran.errors).toBe(0)
+  const [, own = ''] = /^admin +(\S+) +operator +master$/m.exec(ran.output) ?? []
+  const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined }, place.dataDir)
+  expect(server.output()).toBe(`Crosspoint is ready at ${server.url}\n`)
+  const session = await openSession(server, undefined, own)
+  expect(session.masterId).toMatch(/^[0-9a-f]{32}$/)
+  session.close()
+  await server.end()
+  for (const args of [['--calls', 'many'], ['--password'], ['--other']])
+    expect(await crosspointIn(place, 'demo', ...args)).toMatchObject({ status: 2, output: '' })
+  const { output } = await crosspointIn(place, 'demo', '--help')
+  expect(output).toMatch(/^Usage: crosspoint demo/)
+  await place.remove()
+})
