@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Area } from './areas/area.ts'
 import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
@@ -28,6 +29,7 @@ import { createThrottle } from './http/throttle/throttle.ts'
 import { pagesOf } from './http/wire/pages.ts'
 import { createPlaces, type Places } from './http/wire/places.ts'
 import { createPlainServer, drain, listen } from './http/wire/server.ts'
+import { createSite } from './http/wire/site.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
 import { inspectTls, type TlsSettings } from './http/wire/tls-files.ts'
 import { createUpgrades } from './http/wire/upgrades.ts'
@@ -85,6 +87,11 @@ type List = readonly [...typeof everything, ...Area[]]
 interface Parts {
   list?: List
   db?: Database
+  /**
+   * Of a server whose own clock tells of the past: the time of day, by which it holds leases beside other processes. It
+   * is reached by plain HTTP alone, and does nothing by itself.
+   */
+  timeOfDay?: Clock
 }
 
 /** What belongs to nobody is the master account's: settings, rates, keys. */
@@ -132,6 +139,9 @@ const followWork = (db: Database, rounds: Rounds) =>
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
   })
 
+/** Where the console, the reference and the guides are once they are built. */
+const builtSite = fileURLToPath(new URL('../console/dist', import.meta.url))
+
 const ignoredPassword =
   'CROSSPOINT_ADMIN_PASSWORD is ignored: it is not the one of the first start, which made the admin. `crosspoint account admin --reset USERNAME` gives a new one'
 
@@ -144,10 +154,10 @@ export const openDatabase = ({ databaseUrl, dataDir }: Config): Database => {
 export const startServer = async (
   config: Config,
   world: World,
-  { list = everything, db = openDatabase(config) }: Parts = {},
+  { list = everything, db = openDatabase(config), timeOfDay }: Parts = {},
 ): Promise<RunningServer> => {
   try {
-    return await putTogether(config, world, db, list)
+    return await putTogether(config, world, { db, list, timeOfDay })
   } catch (error) {
     await db.close()
     throw error
@@ -158,8 +168,7 @@ export const startServer = async (
 const putTogether = async (
   config: Config,
   { clock, log }: World,
-  db: Database,
-  list: List,
+  { db, list, timeOfDay }: Required<Pick<Parts, 'db' | 'list'>> & { timeOfDay: Clock | undefined },
 ): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
   const store = createStore(db, clock)
@@ -177,7 +186,7 @@ const putTogether = async (
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts })
   const outgoing = createOutgoing({ log, allowedPrivateHosts })
   const afterwards = createAfterwards(log)
-  const leases = createLeases(store, clock, log)
+  const leases = createLeases(store, timeOfDay ?? clock, log)
   const rounds = createRounds({ leases, store, clock, log })
   const queue = createQueue({ store, log })
   const feed = createFeed({ store, db, log })
@@ -236,6 +245,7 @@ const putTogether = async (
       life,
       openApi: () => openApiText({ routes, failures: declared.failures, version }),
       posted: assembled.posted,
+      site: createSite(builtSite),
       log,
     }),
     authenticate: createAuthenticate({
@@ -267,7 +277,7 @@ const putTogether = async (
   const server = createPlainServer(frame)
   const port = await listen(server, config.host, config.port)
   const tls = createTlsListener({ frame, settings, host: config.host, dataDir: config.dataDir, log })
-  await followListeners(db, tls, places, log)
+  if (!timeOfDay) await followListeners(db, tls, places, log)
   const { smtpUrl, dataDir } = config
   const courier = smtpUrl
     ? courierBySmtp(smtpUrl)
@@ -287,8 +297,10 @@ const putTogether = async (
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   for (const round of retentionRounds(store, settings)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
-  rounds.start()
-  followWork(db, rounds)
+  if (!timeOfDay) {
+    rounds.start()
+    followWork(db, rounds)
+  }
   return {
     host: config.host,
     port,

@@ -30,7 +30,7 @@ export type PlainPage = (request: IncomingMessage, response: ServerResponse) => 
 
 /** The paths outside of `/v2`. */
 export interface Pages {
-  find(path: string): PlainPage | undefined
+  find(path: string, method: string): PlainPage | undefined
 }
 
 /** What a token restriction is judged by. */

@@ -4,6 +4,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Life, Pages, PlainPage } from '../exchange.ts'
 import { type PostedPage, servePostedPage } from './posted-page.ts'
+import type { Site } from './site.ts'
 
 const sendText = (response: ServerResponse, status: number, text: string) =>
   response
@@ -29,11 +30,12 @@ interface PageTools {
   life: Life
   openApi: () => string
   posted: readonly PostedPage[]
+  site: Site
   log: Log
 }
 
-/** Paths beside `/v2`: for load balancers and supervisors, the description of the API, and switches. */
-export const pagesOf = ({ store, life, openApi, posted, log }: PageTools): Pages => {
+/** Paths beside `/v2`: for load balancers and supervisors, the description of the API, switches, and the console. */
+export const pagesOf = ({ store, life, openApi, posted, site, log }: PageTools): Pages => {
   /** What keeps the server from serving, if anything does. */
   const obstacle = async () => {
     if (life.isEnding) return 'the server is about to end'
@@ -61,6 +63,7 @@ export const pagesOf = ({ store, life, openApi, posted, log }: PageTools): Pages
   ])
   const below = posted.map((page) => [page.below, servePostedPage(page, { store, log })] as const)
   return {
-    find: (path) => exact.get(path) ?? below.find(([prefix]) => path.startsWith(prefix))?.[1],
+    find: (path, method) =>
+      exact.get(path) ?? below.find(([prefix]) => path.startsWith(prefix))?.[1] ?? site.find(path, method),
   }
 }

@@ -48,7 +48,7 @@ const answer = async (frame: Frame, request: IncomingMessage, response: ServerRe
   try {
     requireHost(request)
     requireShortUrl(request)
-    const page = frame.pages.find(exchange.path)
+    const page = frame.pages.find(exchange.path, exchange.method)
     if (page && exchange.method !== 'OPTIONS') {
       response.setHeader(requestIdHeader, exchange.id)
       return await page(request, response)

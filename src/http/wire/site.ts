@@ -1,0 +1,238 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { extname, join, relative, sep } from 'node:path'
+import { randomHex } from '../../lib/ids.ts'
+import type { PlainPage } from '../exchange.ts'
+import { onDeparture } from './departures.ts'
+import { type Delivery, handOver } from './hand-over.ts'
+
+const types: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.jpg': 'image/jpeg',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json',
+  '.map': 'application/json',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+  '.webp': 'image/webp',
+  '.woff2': 'font/woff2',
+}
+
+/** Kinds of compression that lie beside a file, the smallest first. */
+const encodings = [
+  { name: 'br', suffix: '.br' },
+  { name: 'gzip', suffix: '.gz' },
+] as const
+
+type Encoding = (typeof encodings)[number]
+
+interface SiteFile {
+  path: string
+  etag: string
+  type: string
+  compressed: readonly Encoding[]
+  isHashed: boolean
+}
+
+// A name that holds a digest of what is in the file never means anything else.
+const hashedName = /(^|\/)assets\/.*[-.][\w-]{8,}\.\w+$/
+
+const isCompressed = (name: string) => encodings.some(({ suffix }) => name.endsWith(suffix))
+
+const fileAt = (folder: string, path: string): SiteFile | undefined => {
+  const type = types[extname(path)]
+  if (type === undefined) return undefined
+  const { size, mtimeMs } = statSync(path)
+  const compressed = encodings.filter(({ suffix }) => existsSync(`${path}${suffix}`))
+  const isHashed = hashedName.test(relative(folder, path).split(sep).join('/'))
+  return {
+    path,
+    etag: `"${size.toString(36)}-${Math.floor(mtimeMs).toString(36)}"`,
+    type,
+    compressed,
+    isHashed,
+  }
+}
+
+/** Every file of the site by the path that it is asked for: nothing else in the file system can be named. */
+const filesIn = (folder: string) => {
+  const files = new Map<string, SiteFile>()
+  if (!existsSync(folder)) return files
+  for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+    if (isCompressed(name)) continue
+    const file = fileAt(folder, join(folder, name))
+    if (file) files.set(`/${name.split(sep).join('/')}`, file)
+  }
+  return files
+}
+
+interface Hashes {
+  script?: readonly string[]
+  style?: readonly string[]
+}
+
+/** Digests of what stands in pages that are made when the site is built, by the path that the pages are below. */
+const hashesIn = (folder: string): Readonly<Record<string, Hashes>> => {
+  const path = join(folder, 'csp-hashes.json')
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {}
+}
+
+const sources = (given: readonly string[]) => ["'self'", ...given].join(' ')
+
+/** What a page may load and do: its own files and the API beside it, and no script or style that is written into it. */
+const policyOf = ({ script = [], style = [] }: Hashes) =>
+  [
+    "default-src 'none'",
+    `script-src ${sources(script)}`,
+    `style-src ${sources(style)}`,
+    "img-src 'self' data: blob:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+const commonHeaders = {
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'permissions-policy': 'camera=(), geolocation=(), microphone=()',
+}
+
+const encodingFor = (request: IncomingMessage, { compressed }: SiteFile) => {
+  const accepted = String(request.headers['accept-encoding'] ?? '')
+    .split(',')
+    .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
+    .map((one) => one.split(';', 1)[0]?.trim().toLowerCase())
+  return compressed.find(({ name }) => accepted.includes(name))
+}
+
+/** Undefined when it is gone: the site may have been built anew beside a running server. */
+const openFile = async (path: string) => {
+  try {
+    return await open(path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+// A client that takes nothing for so long is cut off.
+const stallMilliseconds = 30_000
+const pieceBytes = 65_536
+
+/** Resolves when all earlier answers on the connection are sent; to false when nobody waits any more. */
+const turnOf = (request: IncomingMessage, response: ServerResponse) =>
+  new Promise<boolean>((resolve) => {
+    if (response.socket) return resolve(true)
+    const stay = onDeparture(request.socket, () => resolve(false))
+    response.once('socket', () => {
+      stay()
+      resolve(true)
+    })
+  })
+
+/** Reads only as fast as the client takes it. False when it has gone. */
+const sendPieces = async (handle: FileHandle, delivery: Delivery): Promise<boolean> => {
+  const piece = Buffer.allocUnsafe(pieceBytes)
+  for (;;) {
+    const { bytesRead } = await handle.read(piece, 0, pieceBytes)
+    if (bytesRead === 0) return true
+    if (!(await handOver(delivery, piece.subarray(0, bytesRead)))) return false
+  }
+}
+
+const sendFile = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  file: SiteFile,
+  policy: string,
+) => {
+  const encoding = encodingFor(request, file)
+  const etag = encoding ? `${file.etag.slice(0, -1)}-${encoding.name}"` : file.etag
+  const headers = {
+    ...commonHeaders,
+    'content-security-policy': policy,
+    'content-type': file.type,
+    'cache-control': file.isHashed ? 'public, max-age=31536000, immutable' : 'no-cache',
+    vary: 'accept-encoding',
+    etag,
+  }
+  if (request.headers['if-none-match'] === etag) return void response.writeHead(304, headers).end()
+  // Files are opened one by one, however many are asked for on a connection at once.
+  if (!(await turnOf(request, response))) return
+  const handle = await openFile(`${file.path}${encoding?.suffix ?? ''}`)
+  if (!handle) return void response.writeHead(404, { ...commonHeaders, 'cache-control': 'no-store' }).end()
+  try {
+    response.writeHead(200, {
+      ...headers,
+      'content-length': (await handle.stat()).size,
+      ...(encoding ? { 'content-encoding': encoding.name } : {}),
+    })
+    if (request.method === 'HEAD' || (await sendPieces(handle, { request, response, stallMilliseconds })))
+      response.end()
+  } finally {
+    await handle.close()
+  }
+}
+
+const noncePlace = '__NONCE__'
+
+/** The page of the console. Its styles are known by a word that is good for this one answer. */
+const consolePage =
+  (html: string): PlainPage =>
+  (request, response) => {
+    const nonce = randomHex(16)
+    const bytes = Buffer.from(html.replace(noncePlace, nonce))
+    response.writeHead(200, {
+      ...commonHeaders,
+      'content-security-policy': policyOf({ style: [`'nonce-${nonce}'`] }),
+      'content-type': types['.html'],
+      'cache-control': 'no-store',
+      'content-length': bytes.length,
+    })
+    response.end(request.method === 'HEAD' ? undefined : bytes)
+  }
+
+// Addresses within the console: the page itself finds out what is there.
+const consolePaths = /^\/(?:$|(?:a|sign-in|recover)(?:\/|$))/
+
+const movedTo =
+  (path: string): PlainPage =>
+  (_request, response) =>
+    void response.writeHead(308, { location: path }).end()
+
+export interface Site {
+  find(path: string, method: string): PlainPage | undefined
+}
+
+/** The console, the reference and the guides, as they were built into a folder; nothing where they were not. */
+export const createSite = (folder: string): Site => {
+  const files = filesIn(folder)
+  const hashes = hashesIn(folder)
+  const index = files.get('/index.html')
+  const console = index && consolePage(readFileSync(index.path, 'utf8'))
+  const policies = new Map(Object.entries(hashes).map(([below, given]) => [below, policyOf(given)]))
+  const strict = policyOf({})
+  const policyFor = (path: string) => [...policies].find(([below]) => path.startsWith(below))?.[1] ?? strict
+
+  const pageOf = (path: string): PlainPage | undefined => {
+    const file = files.get(path) ?? files.get(`${path}index.html`) ?? files.get(`${path}.html`)
+    if (file && file !== index)
+      return (request, response) => sendFile(request, response, file, policyFor(path))
+    return files.has(`${path}/index.html`) ? movedTo(`${path}/`) : undefined
+  }
+
+  return {
+    find(path, method) {
+      if (method !== 'GET' && method !== 'HEAD') return undefined
+      return consolePaths.test(path) ? console : pageOf(path)
+    },
+  }
+}
