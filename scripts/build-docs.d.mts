@@ -1,0 +1,5 @@
+export interface DocsOptions {
+  outDir: string
+  place?: 'server' | 'alone'
+}
+export const buildDocs: (options: DocsOptions) => Promise<void>
