@@ -1,0 +1,160 @@
+import { createTheme, DEFAULT_THEME, type MantineColorsTuple, MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { Redirect, Route, Switch, useLocation, useParams } from 'wouter'
+import { generateColors } from './frame/brand-colors.ts'
+import { Dialogs } from './frame/dialogs.tsx'
+import { NotFound } from './frame/not-found.tsx'
+import { BrandProvider, PlaceProvider, usePlaceOf } from './frame/place.tsx'
+import { leftKey, whoIs } from './lib/acting.ts'
+import { at } from './lib/addresses.ts'
+import { queries } from './lib/answers.ts'
+import { crosspoint } from './lib/api.ts'
+import type { Brand } from './lib/brand.ts'
+import { FailureNote } from './lib/failures.tsx'
+import { useAccountFeed } from './lib/feed.ts'
+import { styleNonce } from './lib/style-nonce.ts'
+import { followUserLanguage } from './lib/texts.ts'
+import { Loading } from './parts/screen.tsx'
+import { screensFor } from './screens/index.ts'
+
+// Whoever comes to sign in does not wait for what is behind the door, nor the other way round.
+const Shell = lazy(async () => ({ default: (await import('./frame/shell.tsx')).Shell }))
+const SignIn = lazy(async () => ({ default: (await import('./sign-in/sign-in.tsx')).SignIn }))
+const Recovery = lazy(async () => ({ default: (await import('./sign-in/recovery.tsx')).Recovery }))
+
+const AccountScreens = () => {
+  const { accountId = '' } = useParams()
+  const { place, error, again } = usePlaceOf(accountId)
+  useAccountFeed(place?.accountId)
+  if (error && !place) return <FailureNote error={error} again={again} />
+  if (!place) return <Loading />
+  return (
+    <PlaceProvider place={place}>
+      <Shell>
+        {/* Another account is another page: nothing typed or opened in one shows in the next. */}
+        <Suspense key={accountId} fallback={<Loading />}>
+          <Switch>
+            {screensFor(place).map(({ id, Routes }) => (
+              <Route key={id} path={at(`${id}/*?`)}>
+                <Routes />
+              </Route>
+            ))}
+            <Route path={at('')}>
+              <Redirect to={`/a/${accountId}/overview`} replace />
+            </Route>
+            <Route>
+              <NotFound />
+            </Route>
+          </Switch>
+        </Suspense>
+      </Shell>
+    </PlaceProvider>
+  )
+}
+
+const SignedIn = () => {
+  const home = `/a/${crosspoint.session()?.accountId}/overview`
+  return (
+    <Switch>
+      <Route path="/a/:accountId/*?">
+        <AccountScreens />
+      </Route>
+      <Route>
+        <Redirect to={home} replace />
+      </Route>
+    </Switch>
+  )
+}
+
+/** Signing out in one tab ends the others, and no tab goes on as somebody whom it does not show. */
+const useFollowingOtherTabs = () =>
+  useEffect(() => {
+    const shown = whoIs(crosspoint.session())
+    const follow = ({ key }: StorageEvent) => {
+      const session = crosspoint.session()
+      const isOther = session !== undefined && whoIs(session) !== shown
+      if (isOther || key === leftKey) globalThis.location.assign('/')
+    }
+    globalThis.addEventListener('storage', follow)
+    return () => globalThis.removeEventListener('storage', follow)
+  })
+
+const resetIdIn = (search: string) => new URLSearchParams(search).get('recovery') ?? undefined
+
+const Pages = () => {
+  const [isSignedIn, setIsSignedIn] = useState(crosspoint.session() !== undefined)
+  const [resetId, setResetId] = useState(() => resetIdIn(location.search))
+  const [, go] = useLocation()
+  useFollowingOtherTabs()
+  const enter = () => {
+    setResetId(undefined)
+    setIsSignedIn(true)
+    void followUserLanguage()
+  }
+  const enterByLink = () => {
+    go('/', { replace: true })
+    enter()
+  }
+  if (resetId !== undefined) return <Recovery resetId={resetId} onDone={enterByLink} />
+  return isSignedIn ? <SignedIn /> : <SignIn onDone={enter} />
+}
+
+// White on the library's darkest green and orange has a contrast below 4.5.
+const withDarkest = (
+  [a, b, c, d, e, f, g, h, i]: MantineColorsTuple,
+  darkest: string,
+): MantineColorsTuple => [a, b, c, d, e, f, g, h, i, darkest]
+
+const readableColors = {
+  green: withDarkest(DEFAULT_THEME.colors.green, '#237032'),
+  orange: withDarkest(DEFAULT_THEME.colors.orange, '#a33b00'),
+}
+
+const themeOf = ({ color }: Brand) =>
+  createTheme({
+    ...(color === undefined ? {} : { primaryColor: 'brand' }),
+    colors: { ...readableColors, ...(color === undefined ? {} : { brand: generateColors(color) }) },
+    primaryShade: { light: 8, dark: 8 },
+    autoContrast: true,
+    cursorType: 'pointer',
+    respectReducedMotion: true,
+    // The page has one banner, and that of a dialog is none.
+    components: { ModalHeader: { defaultProps: { role: 'none' } } },
+  })
+
+// Grey text on white, and on the dark ground, with a contrast of 4.5 or more, which the library's own does not have.
+const readableGreys = () => ({
+  variables: {},
+  light: {
+    '--mantine-color-dimmed': '#5c636a',
+    '--mantine-color-placeholder': '#5c636a',
+    '--mantine-color-error': '#c92a2a',
+  },
+  dark: {
+    '--mantine-color-dimmed': '#a6adb4',
+    '--mantine-color-placeholder': '#a6adb4',
+    '--mantine-color-error': '#ff8787',
+  },
+})
+
+/** The console, in the looks of a brand. */
+export const App = ({ brand }: { brand: Brand }) => (
+  <MantineProvider
+    theme={themeOf(brand)}
+    defaultColorScheme="auto"
+    cssVariablesResolver={readableGreys}
+    getStyleNonce={() => styleNonce() ?? ''}
+  >
+    <QueryClientProvider client={queries}>
+      <BrandProvider value={brand}>
+        <Notifications position="bottom-right" containerWidth={380} />
+        <Suspense fallback={<Loading />}>
+          <Pages />
+          <Dialogs />
+        </Suspense>
+      </BrandProvider>
+    </QueryClientProvider>
+  </MantineProvider>
+)

@@ -1,0 +1,27 @@
+import { Alert } from '@mantine/core'
+import { WifiOff } from 'lucide-react'
+import { useEffect } from 'react'
+import { useTranslation } from 'react-i18next'
+import { queries } from '../lib/answers.ts'
+import { waiting } from '../lib/waiting.ts'
+
+/** Says at once that the server does not answer, or makes us wait; when it is there again, everything is read anew. */
+export const ConnectionNote = () => {
+  const { t } = useTranslation()
+  const why = waiting.use()
+  useEffect(() => {
+    if (why !== 'unreachable') return
+    return () => void queries.invalidateQueries()
+  }, [why])
+  if (why === undefined || why === 'under_way') return null
+  return (
+    <Alert
+      color={why === 'unreachable' ? 'red' : 'yellow'}
+      icon={<WifiOff aria-hidden />}
+      mb="md"
+      role="status"
+    >
+      {t(`frame.waiting.${why}`)}
+    </Alert>
+  )
+}

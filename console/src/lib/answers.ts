@@ -1,0 +1,61 @@
+import { QueryClient, useMutation, useQuery } from '@tanstack/react-query'
+import { NotAgreed, withConsent } from './consent.ts'
+import { tellFailure } from './failures.tsx'
+
+/** What was read. The client repeats what is worth it: nothing is repeated a second time here. */
+export const queries = new QueryClient({
+  defaultOptions: { queries: { retry: false, staleTime: 5_000, gcTime: 60_000, networkMode: 'always' } },
+})
+
+/** The first part names the kind of the record (`device`, `phone_number`), so that its events find it. */
+export type Key = readonly [kind: string, ...rest: unknown[]]
+
+type Period = number | false
+
+interface Options<Answer> {
+  enabled?: boolean
+  /** Milliseconds after which it is asked again, for what no event tells of; or by what was answered last. */
+  every?: Period | ((answer: Answer | undefined) => Period)
+}
+
+/** Reads once, and again when the kind is forgotten. */
+export const useAnswer = <Answer>(
+  key: Key,
+  read: (signal: AbortSignal) => Promise<Answer>,
+  { enabled = true, every = false }: Options<Answer> = {},
+) =>
+  useQuery({
+    queryKey: key,
+    queryFn: ({ signal }) => read(signal),
+    enabled,
+    refetchInterval: typeof every === 'function' ? ({ state }) => every(state.data) : every,
+  })
+
+/** Everything read of these kinds is out of date. */
+export const forget = (...kinds: readonly string[]) =>
+  queries.invalidateQueries({ predicate: ({ queryKey }) => kinds.includes(String(queryKey[0])) })
+
+interface Change<Given, Answer> {
+  run: (given: Given) => Promise<Answer>
+  /** Kinds that are out of date afterwards. */
+  touches: readonly string[]
+  done?: (answer: Answer, given: Given) => void
+  /** Answers with whether it dealt with the failure; else a toast tells of it. */
+  failed?: (error: unknown) => boolean
+}
+
+/** Something that is written, once for each time it is asked for; what it costs is shown first. */
+export const useChange = <Given, Answer>({ run, touches, done, failed }: Change<Given, Answer>) =>
+  useMutation({
+    // What costs money is asked about before it is done.
+    mutationFn: (given: Given) => withConsent(() => run(given)),
+    networkMode: 'always',
+    onSuccess: async (answer, given) => {
+      done?.(answer, given)
+      await forget(...touches)
+    },
+    onError: (error) => {
+      // Whoever said no knows that nothing was done.
+      if (!(error instanceof NotAgreed) && !failed?.(error)) tellFailure(error)
+    },
+  })

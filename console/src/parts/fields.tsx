@@ -1,0 +1,206 @@
+import { CrosspointError } from '@crosspoint/client'
+import {
+  JsonInput,
+  NumberInput,
+  PasswordInput,
+  Select,
+  SimpleGrid,
+  Stack,
+  Switch,
+  TagsInput,
+  TextInput,
+  Title,
+} from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import i18next from 'i18next'
+import { type ReactNode, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { isObject, type Json, type JsonObject } from '../lib/json.ts'
+import { isRequired, type Schema, schemaAt } from '../lib/schemas.ts'
+
+export type RecordForm = UseFormReturnType<JsonObject>
+
+/** Fields under one heading, by their dotted paths. */
+export interface FieldGroup {
+  title: string
+  fields: readonly string[]
+}
+
+interface FieldProps {
+  form: RecordForm
+  path: string
+  schema: Schema
+}
+
+/** A field that the schema alone cannot show: a choice among other records, say. */
+export type OwnField = (props: FieldProps) => ReactNode
+
+const spaced = (key: string) => {
+  const words = key.replaceAll('_', ' ').trim()
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+/** The translated name of a field, else the schema's title, else the key in words. */
+export const labelOf = (path: string, part?: Schema) => {
+  const key = path.split('.').at(-1) ?? path
+  return i18next.t(`field.${path.replaceAll('.', '_')}`, {
+    defaultValue: i18next.t(`field.${key}`, { defaultValue: part?.title ?? spaced(key) }),
+  })
+}
+
+const choicesOf = (part: Schema) =>
+  part.enum?.map((value) => ({ value: String(value), label: spaced(String(value)) })) ?? []
+
+const isListOfText = (part: Schema) => part.type === 'array' && part.items?.type === 'string'
+
+const isSameJson = (one: string, other: string) => {
+  if (one === other) return true
+  try {
+    return JSON.stringify(JSON.parse(one)) === JSON.stringify(JSON.parse(other))
+  } catch {
+    return false
+  }
+}
+
+const TextOfJson = ({ form, path, common }: { form: RecordForm; path: string; common: object }) => {
+  const input = form.getInputProps(path)
+  const text =
+    typeof input.value === 'string' ? input.value : JSON.stringify(input.value ?? null, undefined, 2)
+  // What is typed is shown as it was typed, until the value becomes another one from elsewhere.
+  const [typed, setTyped] = useState(text)
+  const shown = isSameJson(typed, text) ? typed : text
+  const take = (given: string) => {
+    setTyped(given)
+    try {
+      input.onChange(JSON.parse(given))
+    } catch {
+      input.onChange(given)
+    }
+  }
+  return (
+    <JsonInput
+      {...common}
+      autosize
+      minRows={3}
+      maxRows={16}
+      value={shown}
+      onChange={take}
+      error={input.error}
+    />
+  )
+}
+
+/** One field as the schema describes it. */
+export const Field = ({ form, path, schema }: FieldProps) => {
+  const part = schemaAt(schema, path) ?? {}
+  const input = form.getInputProps(path)
+  const common = {
+    label: labelOf(path, part),
+    description: part.description,
+    required: isRequired(schema, path),
+    withAsterisk: isRequired(schema, path),
+    disabled: part.readOnly,
+  }
+  if (part.enum) {
+    const { value } = input
+    return (
+      <Select
+        {...common}
+        {...input}
+        value={value == null ? null : String(value)}
+        data={choicesOf(part)}
+        clearable={!common.required}
+      />
+    )
+  }
+  switch (part.type) {
+    case 'boolean': {
+      const { value, ...rest } = input
+      return <Switch {...common} {...rest} checked={(value ?? part.default) === true} mt="lg" />
+    }
+    case 'integer':
+    case 'number':
+      return (
+        <NumberInput
+          {...common}
+          {...input}
+          // A text while it is typed: `4.` is on its way to 4.5.
+          value={typeof input.value === 'number' || typeof input.value === 'string' ? input.value : ''}
+          min={part.minimum}
+          max={part.maximum}
+          allowDecimal={part.type === 'number'}
+          clampBehavior="none"
+        />
+      )
+    case 'string': {
+      const text = { ...common, ...input, value: input.value ?? '', maxLength: part.maxLength }
+      return part.writeOnly ? (
+        <PasswordInput {...text} autoComplete="new-password" />
+      ) : (
+        <TextInput {...text} dir="auto" />
+      )
+    }
+    default:
+      return isListOfText(part) ? (
+        <TagsInput {...common} {...input} value={Array.isArray(input.value) ? input.value.map(String) : []} />
+      ) : (
+        <TextOfJson form={form} path={path} common={common} />
+      )
+  }
+}
+
+/** The fields of a record, group by group; those that need more than the schema are given as `own`. */
+export const Fields = ({
+  form,
+  schema,
+  groups,
+  own = {},
+}: {
+  form: RecordForm
+  schema: Schema
+  groups: readonly FieldGroup[]
+  own?: Readonly<Record<string, OwnField>>
+}) => {
+  const { t } = useTranslation()
+  return (
+    <Stack gap="xl" maw="60rem">
+      {groups.map(({ title, fields }) => (
+        <Stack key={title} gap="sm" component="section" aria-label={t(title)}>
+          <Title order={2} size="h4">
+            {t(title)}
+          </Title>
+          <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md" verticalSpacing="sm">
+            {fields.map((path) => {
+              const Own = own[path] ?? Field
+              return <Own key={path} form={form} path={path} schema={schema} />
+            })}
+          </SimpleGrid>
+        </Stack>
+      ))}
+    </Stack>
+  )
+}
+
+/** A record as values of a form: a field that is not there is an empty one, at every depth that a group names. */
+export const valuesFor = (record: JsonObject, groups: readonly FieldGroup[]): JsonObject => {
+  const values: Record<string, Json | undefined> = structuredClone({ ...record })
+  for (const path of groups.flatMap(({ fields }) => fields)) {
+    const keys = path.split('.')
+    let holder = values
+    for (const key of keys.slice(0, -1)) {
+      const inner: Record<string, Json | undefined> = isObject(holder[key]) ? { ...holder[key] } : {}
+      holder[key] = inner
+      holder = inner
+    }
+  }
+  return values
+}
+
+/** Shows each problem at its field, and goes to the first one. Answers with whether there was a field for any. */
+export const setProblems = (form: RecordForm, error: unknown) => {
+  if (!(error instanceof CrosspointError) || error.problems.length === 0) return false
+  form.setErrors(Object.fromEntries(error.problems.map(({ field, message }) => [field, message])))
+  const first = error.problems.find(({ field }) => form.getInputNode(field))
+  if (first) form.getInputNode(first.field)?.focus()
+  return first !== undefined
+}

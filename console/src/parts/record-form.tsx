@@ -1,0 +1,242 @@
+import { type Envelope, ifMatch, StaleEdit } from '@crosspoint/client'
+import { Button, Group, JsonInput, Stack, Tabs } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { type ReactNode, useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useChange } from '../lib/answers.ts'
+import { tellFailure } from '../lib/failures.tsx'
+import {
+  changesBetween,
+  isObject,
+  type JsonObject,
+  jsonObjectOf,
+  recordOf,
+  withChanges,
+} from '../lib/json.ts'
+import { type Schema, useSchema } from '../lib/schemas.ts'
+import { tellDone } from '../lib/toasts.tsx'
+import { ApiTab } from './api-tab.tsx'
+import { type FieldGroup, Fields, type OwnField, type RecordForm, setProblems, valuesFor } from './fields.tsx'
+import { HistoryTab } from './history-tab.tsx'
+import { Loading } from './screen.tsx'
+import { StaleDialog } from './stale-dialog.tsx'
+
+/** What is sent beside a change, so that nobody's newer version is written over. */
+export interface IfMatch {
+  headers: Record<string, string>
+}
+
+// What nobody has written yet, such as settings that are all as they come, has no revision.
+const matching = (revision: string): IfMatch => ({ headers: revision === '' ? {} : ifMatch({ revision }) })
+
+interface RecordFormProps {
+  /** Kind of the record, as its events name it: what was read of it is read again after a change. */
+  kind: string
+  /** Where the record is, for the tabs "API" and "History". */
+  apiPath: string
+  schemaName: string
+  groups: readonly FieldGroup[]
+  own?: Readonly<Record<string, OwnField>>
+  record: JsonObject
+  /** The revision that the record was read at; empty where nothing is stored yet. */
+  revision: string
+  /** Sends what changed of a record, as PATCH takes it. */
+  save: (changes: JsonObject, more: IfMatch, record: JsonObject) => Promise<unknown>
+  hasHistory?: boolean
+  tabs?: readonly { id: string; title: string; show: () => ReactNode }[]
+}
+
+interface Base {
+  record: JsonObject
+  revision: string
+}
+
+/** What is sent, and what it was made of. */
+interface Sent {
+  changes: JsonObject
+  revision: string
+  /** The record that is changed, at that revision. */
+  record: JsonObject
+  values: JsonObject
+}
+
+/** Saving that notices when somebody else was faster: then `theirs` is what stands there now. */
+const useSaving = (props: RecordFormProps, form: RecordForm, base: Base) => {
+  const { t } = useTranslation()
+  const [theirs, setTheirs] = useState<Base>()
+  const saving = useChange({
+    touches: [props.kind],
+    run: ({ changes, revision, record }: Sent) => props.save(changes, matching(revision), record),
+    done: (_answer, { values }) => {
+      setTheirs(undefined)
+      // What was typed meanwhile is not saved yet.
+      form.resetDirty(values)
+      tellDone(t('saved'))
+    },
+    failed: (error) => {
+      if (!(error instanceof StaleEdit)) return setProblems(form, error)
+      const take = ({ data, revision = '' }: Envelope) =>
+        isObject(data) && setTheirs({ record: data, revision })
+      void error.current().then(take, tellFailure)
+      return true
+    },
+  })
+  const changes = () => changesBetween(recordOf(base.record), recordOf(form.getValues()))
+  const send = ({ record, revision }: Base) =>
+    saving.mutate({ changes: changes(), revision, record, values: structuredClone(form.getValues()) })
+  return { send, changes, busy: saving.isPending, theirs, forgetTheirs: () => setTheirs(undefined) }
+}
+
+/** What the form was filled with: a newer version is taken over only where nothing was typed. */
+const useBase = (props: RecordFormProps, form: RecordForm) => {
+  const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
+  const fill = (next: Base) => {
+    setBase(next)
+    form.setInitialValues(valuesFor(next.record, props.groups))
+    form.reset()
+  }
+  useEffect(() => {
+    if (props.revision !== base.revision && !form.isDirty())
+      fill({ record: props.record, revision: props.revision })
+  })
+  return { base, fill }
+}
+
+const FormTab = ({ schema, props }: { schema: Schema; props: RecordFormProps }) => {
+  const { t } = useTranslation()
+  const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(props.record, props.groups) })
+  const { base, fill } = useBase(props, form)
+  const { send, changes, busy, theirs, forgetTheirs } = useSaving(props, form, base)
+  return (
+    <form onSubmit={form.onSubmit(() => send(base))} noValidate>
+      <Stack gap="lg">
+        <Fields form={form} schema={schema} groups={props.groups} own={props.own} />
+        <Group className="form-actions">
+          <Button type="submit" loading={busy} disabled={!form.isDirty()}>
+            {t('save')}
+          </Button>
+          <Button variant="default" disabled={!form.isDirty()} onClick={() => form.reset()}>
+            {t('discard')}
+          </Button>
+        </Group>
+      </Stack>
+      {theirs && (
+        <StaleDialog
+          mine={withChanges(theirs.record, changes())}
+          theirs={theirs.record}
+          busy={busy}
+          onKeepMine={() => send(theirs)}
+          onTakeTheirs={() => {
+            fill(theirs)
+            forgetTheirs()
+          }}
+          onClose={forgetTheirs}
+        />
+      )}
+    </form>
+  )
+}
+
+const jsonOf = (text: string) => {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const textOf = (record: JsonObject) => JSON.stringify(record, undefined, 2)
+
+const JsonTab = ({ props }: { props: RecordFormProps }) => {
+  const { t } = useTranslation()
+  const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
+  const [text, setText] = useState(() => textOf(props.record))
+  const isEdited = text !== textOf(base.record)
+  const take = (next: Base) => {
+    setBase(next)
+    setText(textOf(next.record))
+  }
+  // A newer version is taken over only where nothing was typed.
+  if (props.revision !== base.revision && !isEdited) take({ record: props.record, revision: props.revision })
+  const saving = useChange({
+    touches: [props.kind],
+    run: (record: JsonObject) =>
+      props.save(changesBetween(base.record, record), matching(base.revision), base.record),
+    done: () => {
+      setBase({ ...base, record: jsonOf(text) ?? base.record })
+      tellDone(t('saved'))
+    },
+  })
+  const record = jsonOf(text)
+  return (
+    <Stack>
+      <JsonInput
+        label={t('record.json')}
+        value={text}
+        onChange={setText}
+        autosize
+        minRows={10}
+        maxRows={40}
+        error={record ? undefined : t('record.noJson')}
+        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+      />
+      <Group>
+        <Button
+          disabled={!record || !isEdited}
+          loading={saving.isPending}
+          onClick={() => record && saving.mutate(record)}
+        >
+          {t('save')}
+        </Button>
+        <Button
+          variant="default"
+          disabled={!isEdited}
+          onClick={() => take({ record: props.record, revision: props.revision })}
+        >
+          {t('discard')}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+/** One record: as a form, as JSON, as the requests that one makes to read and change it, and what became of it before. */
+export const RecordFormTabs = ({ record, ...rest }: Omit<RecordFormProps, 'record'> & { record: object }) => {
+  const props = { ...rest, record: jsonObjectOf(record) }
+  const { t } = useTranslation()
+  const { schema } = useSchema(props.schemaName)
+  const [tab, setTab] = useState<string | null>('form')
+  return (
+    <Tabs value={tab} onChange={setTab} keepMounted={false}>
+      <Tabs.List mb="md">
+        <Tabs.Tab value="form">{t('record.form')}</Tabs.Tab>
+        {props.tabs?.map(({ id, title }) => (
+          <Tabs.Tab key={id} value={id}>
+            {title}
+          </Tabs.Tab>
+        ))}
+        <Tabs.Tab value="json">JSON</Tabs.Tab>
+        {props.hasHistory !== false && <Tabs.Tab value="history">{t('record.history')}</Tabs.Tab>}
+        <Tabs.Tab value="api">API</Tabs.Tab>
+      </Tabs.List>
+      <Tabs.Panel value="form" keepMounted>
+        {schema ? <FormTab schema={schema} props={props} /> : <Loading />}
+      </Tabs.Panel>
+      {props.tabs?.map(({ id, show }) => (
+        <Tabs.Panel key={id} value={id}>
+          {show()}
+        </Tabs.Panel>
+      ))}
+      <Tabs.Panel value="json">
+        <JsonTab props={props} />
+      </Tabs.Panel>
+      <Tabs.Panel value="history">
+        <HistoryTab apiPath={props.apiPath} />
+      </Tabs.Panel>
+      <Tabs.Panel value="api">
+        <ApiTab path={props.apiPath} />
+      </Tabs.Panel>
+    </Tabs>
+  )
+}

@@ -1,0 +1,56 @@
+import { Button, type ButtonProps, Group, Text } from '@mantine/core'
+import { Download } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { showBytes } from '../lib/amounts.ts'
+import { saveFile } from '../lib/downloads.ts'
+import { tellFailure } from '../lib/failures.tsx'
+import { tellDone } from '../lib/toasts.tsx'
+
+interface SaveButtonProps extends ButtonProps {
+  /** Of the file. */
+  name: string
+  open: (signal: AbortSignal) => Promise<ReadableStream<Uint8Array>>
+}
+
+/** Saves something of any size as a file, says how much has come, and can be told to leave it. */
+export const SaveButton = ({ name, open, children, ...rest }: SaveButtonProps) => {
+  const { t } = useTranslation()
+  const ending = useRef<AbortController>(undefined)
+  const [bytes, setBytes] = useState<number>()
+  useEffect(() => () => ending.current?.abort(), [])
+  const save = async () => {
+    ending.current = new AbortController()
+    setBytes(0)
+    try {
+      const isSaved = await saveFile(name, open, { signal: ending.current.signal, onBytes: setBytes })
+      if (isSaved) tellDone(t('saveFile.saved', { name }))
+    } catch (error) {
+      tellFailure(error)
+    } finally {
+      setBytes(undefined)
+    }
+  }
+  if (bytes === undefined) {
+    return (
+      <Button
+        variant="default"
+        leftSection={<Download size={16} aria-hidden />}
+        {...rest}
+        onClick={() => void save()}
+      >
+        {children}
+      </Button>
+    )
+  }
+  return (
+    <Group gap="xs">
+      <Text size="sm" role="status">
+        {t('saveFile.coming', { size: showBytes(bytes) })}
+      </Text>
+      <Button variant="default" {...rest} onClick={() => ending.current?.abort()}>
+        {t('cancel')}
+      </Button>
+    </Group>
+  )
+}

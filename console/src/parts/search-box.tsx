@@ -1,0 +1,35 @@
+import { TextInput } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { Search } from 'lucide-react'
+import { useState } from 'react'
+
+const pauseMilliseconds = 250
+
+/** Tells what was typed when the typing pauses: a list is not read anew for each letter. */
+export const SearchBox = ({
+  label,
+  initial = '',
+  isLabelShown = false,
+  onSearch,
+}: {
+  label: string
+  initial?: string
+  /** Above the box, as it is beside other fields. */
+  isLabelShown?: boolean
+  onSearch: (text: string) => void
+}) => {
+  const [text, setText] = useState(initial)
+  const tell = useDebouncedCallback((typed: string) => onSearch(typed.trim()), pauseMilliseconds)
+  return (
+    <TextInput
+      type="search"
+      {...(isLabelShown ? { label } : { 'aria-label': label, placeholder: label })}
+      leftSection={<Search size={16} aria-hidden />}
+      value={text}
+      onChange={({ currentTarget: { value } }) => {
+        setText(value)
+        tell(value)
+      }}
+    />
+  )
+}
