@@ -1,0 +1,42 @@
+import { listDevices, search } from '@crosspoint/client'
+import { Text } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { api } from '../../lib/api.ts'
+import { ButtonToScreen } from '../../parts/link.tsx'
+import { RowList } from '../../parts/row-list.tsx'
+import { Screen } from '../../parts/screen.tsx'
+import { SearchBox } from '../../parts/search-box.tsx'
+import { type DeviceRow, registrationPeriod, useDeviceColumns } from './columns.tsx'
+
+/** The phones of an account. */
+export const DeviceList = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const path = { account_id: accountId }
+  const to = useTo()
+  const columns = useDeviceColumns()
+  const [text, setText] = useState('')
+  return (
+    <Screen
+      title={t('screens.devices')}
+      actions={<ButtonToScreen to={to('devices/new')}>{t('devices.new')}</ButtonToScreen>}
+    >
+      <SearchBox label={t('devices.search')} onSearch={setText} />
+      <RowList<DeviceRow>
+        label={t('screens.devices')}
+        queryKey={['device', accountId, text]}
+        read={(start_key, signal) =>
+          text === ''
+            ? listDevices({ ...api, path, query: { with_status: 'true', start_key }, signal })
+            : search({ ...api, path, query: { t: 'device', q: 'name', v: text, start_key }, signal })
+        }
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{text === '' ? t('devices.empty') : t('devices.noneFound')}</Text>}
+        every={registrationPeriod}
+      />
+    </Screen>
+  )
+}

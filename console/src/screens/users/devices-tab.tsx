@@ -1,0 +1,37 @@
+import { listUserDevices } from '@crosspoint/client'
+import { Group, Stack, Text } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { api } from '../../lib/api.ts'
+import { ButtonToScreen } from '../../parts/link.tsx'
+import { RowList } from '../../parts/row-list.tsx'
+import { type DeviceRow, registrationPeriod, useDeviceColumns } from '../devices/columns.tsx'
+
+/** The phones that a user owns. */
+export const DevicesTab = ({ userId }: { userId: string }) => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  const columns = useDeviceColumns()
+  const path = { account_id: accountId, user_id: userId }
+  return (
+    <Stack>
+      <Group>
+        <ButtonToScreen to={to(`devices/new?owner_id=${userId}`)} variant="default">
+          {t('users.newPhone')}
+        </ButtonToScreen>
+      </Group>
+      <RowList<DeviceRow>
+        label={t('users.phones')}
+        queryKey={['device', accountId, 'of', userId]}
+        read={(start_key, signal) =>
+          listUserDevices({ ...api, path, query: { with_status: 'true', start_key }, signal })
+        }
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{t('users.noPhones')}</Text>}
+        every={registrationPeriod}
+      />
+    </Stack>
+  )
+}

@@ -1,0 +1,55 @@
+import { Divider, Stack, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { useTranslation } from 'react-i18next'
+import { ActAs } from './act-as.tsx'
+import { Attempts } from './attempts.tsx'
+import { Passkeys } from './passkeys.tsx'
+import { NewPassword, RecoveryLink } from './password.tsx'
+import { SecondFactor, Sessions } from './sessions.tsx'
+
+/** Whose sign-in is helped. */
+export interface SignInSubject {
+  userId: string
+  name: string
+  username: string | undefined
+  email: string | undefined
+}
+
+const Part = ({ title, children }: { title: string; children: ReactNode }) => (
+  <Stack gap="sm">
+    <Title order={2} size="h4">
+      {title}
+    </Title>
+    {children}
+  </Stack>
+)
+
+/** What helps a user who cannot sign in, or whom somebody else signs in as. */
+export const SignInTab = ({ user }: { user: SignInSubject }) => {
+  const { t } = useTranslation()
+  return (
+    <Stack gap="lg" maw="60rem">
+      <Part title={t('users.password')}>
+        <NewPassword user={user} />
+        <RecoveryLink user={user} />
+      </Part>
+      <Divider />
+      <Part title={t('users.secondFactor')}>
+        <SecondFactor user={user} />
+      </Part>
+      <Divider />
+      <Part title={t('users.passkeys')}>
+        <Passkeys user={user} />
+      </Part>
+      <Divider />
+      <Part title={t('users.sessions')}>
+        <Sessions user={user} />
+        <ActAs user={user} />
+      </Part>
+      <Divider />
+      <Part title={t('users.attempts')}>
+        <Attempts user={user} />
+      </Part>
+    </Stack>
+  )
+}
