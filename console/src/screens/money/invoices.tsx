@@ -1,0 +1,103 @@
+import { listInvoices } from '@crosspoint/client'
+import { Group, Select, Text } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { api, crosspoint } from '../../lib/api.ts'
+import { showDay } from '../../lib/times.ts'
+import { ApiTab } from '../../parts/api-tab.tsx'
+import { ToScreen } from '../../parts/link.tsx'
+import { type Column, RowList } from '../../parts/row-list.tsx'
+import { SaveButton } from '../../parts/save-button.tsx'
+import { Amount } from './amount.tsx'
+import { MoneyScreen } from './frame.tsx'
+import { InvoiceStatus, invoiceStatuses } from './invoice-status.tsx'
+import { Unfold } from './unfold.tsx'
+
+interface InvoiceRow {
+  id: string
+  number?: string
+  status: string
+  period: { from: number; to: number }
+  total: number
+  currency: string
+  due: number
+}
+
+const useColumns = (): readonly Column<InvoiceRow>[] => {
+  const { t } = useTranslation()
+  const to = useTo()
+  const { timezone } = usePlace()
+  return [
+    {
+      id: 'number',
+      title: t('money.invoice.number'),
+      show: ({ id, number }) => (
+        <ToScreen to={to(`money/invoices/${id}`)}>{number ?? t('money.invoice.draft')}</ToScreen>
+      ),
+    },
+    { id: 'status', title: t('money.status'), show: ({ status }) => <InvoiceStatus status={status} /> },
+    {
+      id: 'month',
+      title: t('money.invoice.period'),
+      isExtra: true,
+      show: ({ period }) => `${showDay(period.from, 'UTC')} – ${showDay(period.to, 'UTC')}`,
+    },
+    { id: 'due', title: t('money.invoice.due'), isExtra: true, show: ({ due }) => showDay(due, timezone) },
+    {
+      id: 'total',
+      title: t('charges.total'),
+      isNumber: true,
+      show: ({ total, currency }) => <Amount amount={total} currency={currency} />,
+    },
+  ]
+}
+
+/** The invoices of an account, newest first. */
+export const InvoiceList = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const [status, setStatus] = useState<string | null>(null)
+  const columns = useColumns()
+  const path = { account_id: accountId }
+  const asked = status === null ? {} : { status }
+  const apiPath = `/v2/accounts/${accountId}/invoices`
+  return (
+    <MoneyScreen
+      title={t('money.part.invoices')}
+      actions={
+        <SaveButton
+          name="invoices.csv"
+          open={(signal) => crosspoint.csv(apiPath, { query: { ...asked }, signal }).bytes()}
+        >
+          {t('money.csv')}
+        </SaveButton>
+      }
+    >
+      <Group>
+        <Select
+          aria-label={t('money.status')}
+          placeholder={t('money.invoice.any')}
+          data={invoiceStatuses.map((value) => ({ value, label: t(`money.invoice.${value}`) }))}
+          value={status}
+          onChange={setStatus}
+          clearable
+          clearButtonProps={{ 'aria-label': t('money.invoice.any') }}
+        />
+      </Group>
+      <RowList
+        label={t('money.part.invoices')}
+        queryKey={['invoice', accountId, status]}
+        read={(start_key, signal) =>
+          listInvoices({ ...api, path, query: { ...asked, ...(start_key ? { start_key } : {}) }, signal })
+        }
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{t('money.invoice.none')}</Text>}
+      />
+      <Unfold label="API">
+        <ApiTab path={apiPath} />
+      </Unfold>
+    </MoneyScreen>
+  )
+}

@@ -1,0 +1,130 @@
+import { listAvailableLedgers, listLedgerEntries } from '@crosspoint/client'
+import { Group, Select, Text } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { useLocation, useParams } from 'wouter'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { showNumber } from '../../lib/amounts.ts'
+import { useAnswer } from '../../lib/answers.ts'
+import { api, crosspoint } from '../../lib/api.ts'
+import { showTime } from '../../lib/times.ts'
+import { ApiTab } from '../../parts/api-tab.tsx'
+import { type Column, RowList } from '../../parts/row-list.tsx'
+import { SaveButton } from '../../parts/save-button.tsx'
+import { Amount } from './amount.tsx'
+import { MoneyScreen } from './frame.tsx'
+import { PeriodFields, usePeriod } from './period.tsx'
+import { Unfold } from './unfold.tsx'
+
+interface EntryRow {
+  id: string
+  amount: number
+  description?: string
+  source: { service: string; id: string }
+  usage: { type: string; quantity: number; unit: string }
+  created?: number
+}
+
+const useColumns = (): readonly Column<EntryRow>[] => {
+  const { t } = useTranslation()
+  const { timezone } = usePlace()
+  return [
+    {
+      id: 'time',
+      title: t('money.time'),
+      show: ({ created }) => (created === undefined ? '' : showTime(created, timezone)),
+    },
+    {
+      id: 'description',
+      title: t('money.description'),
+      show: ({ description, source }) => <span dir="auto">{description ?? source.id}</span>,
+    },
+    {
+      id: 'amount',
+      title: t('money.amount'),
+      isNumber: true,
+      show: ({ amount }) => <Amount amount={amount} />,
+    },
+    {
+      id: 'usage',
+      title: t('money.usage'),
+      isExtra: true,
+      show: ({ usage }) => `${showNumber(usage.quantity)} ${usage.unit} (${usage.type})`,
+    },
+    { id: 'reference', title: t('money.reference'), isExtra: true, show: ({ source }) => source.id },
+  ]
+}
+
+const SourceSelect = ({ source }: { source: string }) => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  const [, go] = useLocation()
+  const found = useAnswer(['ledger', accountId, 'available'], (signal) =>
+    listAvailableLedgers({ ...api, path: { account_id: accountId }, signal }),
+  )
+  const ledgers = (found.data?.data ?? []).map(({ name, friendly_name }) => ({
+    value: name,
+    label: t(`money.source.${name}`, { defaultValue: friendly_name }),
+  }))
+  const data = ledgers.some(({ value }) => value === source)
+    ? ledgers
+    : [...ledgers, { value: source, label: source }]
+  return (
+    <Select
+      label={t('money.ledger')}
+      data={data}
+      value={source}
+      onChange={(chosen) => chosen && go(to(`money/ledgers/${encodeURIComponent(chosen)}`))}
+      allowDeselect={false}
+    />
+  )
+}
+
+/** The entries of one ledger, newest first. */
+export const LedgerList = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const { source = 'services' } = useParams()
+  const period = usePeriod()
+  const columns = useColumns()
+  const path = { account_id: accountId, source }
+  const { window } = period
+  const apiPath = `/v2/accounts/${accountId}/ledgers/${encodeURIComponent(source)}`
+  return (
+    <MoneyScreen
+      title={t('money.ledgerOf', { name: t(`money.source.${source}`, { defaultValue: source }) })}
+      actions={
+        <SaveButton
+          name={`ledger-${source}.csv`}
+          open={(signal) => crosspoint.csv(apiPath, { query: { ...window }, signal }).bytes()}
+        >
+          {t('money.csv')}
+        </SaveButton>
+      }
+    >
+      <Group align="end" gap="sm">
+        <SourceSelect source={source} />
+        <PeriodFields period={period} />
+      </Group>
+      <RowList
+        key={source}
+        label={t('money.ledger')}
+        queryKey={['ledger', accountId, 'entries', source, window.created_from, window.created_to]}
+        read={(start_key, signal) =>
+          listLedgerEntries({
+            ...api,
+            path,
+            query: { ...window, ...(start_key ? { start_key } : {}) },
+            signal,
+          })
+        }
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{t('money.noEntries')}</Text>}
+      />
+      <Unfold label="API">
+        <ApiTab path={apiPath} />
+      </Unfold>
+    </MoneyScreen>
+  )
+}

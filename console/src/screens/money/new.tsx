@@ -1,0 +1,31 @@
+import { createServicePlan } from '@crosspoint/client'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { api } from '../../lib/api.ts'
+import { NewRecord } from '../../parts/new-record.tsx'
+import { groups, own } from './fields.tsx'
+import { MoneyScreen } from './frame.tsx'
+
+export const NewServicePlan = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  return (
+    <MoneyScreen title={t('money.newPlan')}>
+      <NewRecord
+        kind="service_plan"
+        schemaName="service_plans"
+        groups={groups}
+        own={own}
+        create={(record) =>
+          createServicePlan({
+            ...api,
+            path: { account_id: accountId },
+            body: { data: { name: '', plan: {}, ...record } },
+          })
+        }
+        to={(id) => to(`money/service-plans/${id}`)}
+      />
+    </MoneyScreen>
+  )
+}

@@ -1,0 +1,47 @@
+import { Route, Switch } from 'wouter'
+import { at } from '../../lib/addresses.ts'
+import { CardList } from './cards.tsx'
+import { InvoiceRecord } from './invoice.tsx'
+import { InvoiceList } from './invoices.tsx'
+import { LedgerList } from './ledger.tsx'
+import { MoneyOverview } from './list.tsx'
+import { NewServicePlan } from './new.tsx'
+import { AssignedPlans } from './plans.tsx'
+import { ServicePlanRecord } from './record.tsx'
+import { ServicePlanList } from './service-plans.tsx'
+import { TransactionList } from './transactions.tsx'
+
+export const Routes = () => (
+  <Switch>
+    <Route path={at('money')}>
+      <MoneyOverview />
+    </Route>
+    <Route path={at('money/ledgers/:source')}>
+      <LedgerList />
+    </Route>
+    <Route path={at('money/transactions')}>
+      <TransactionList />
+    </Route>
+    <Route path={at('money/invoices')}>
+      <InvoiceList />
+    </Route>
+    <Route path={at('money/invoices/:invoiceId')}>
+      <InvoiceRecord />
+    </Route>
+    <Route path={at('money/plans')}>
+      <AssignedPlans />
+    </Route>
+    <Route path={at('money/cards')}>
+      <CardList />
+    </Route>
+    <Route path={at('money/service-plans')}>
+      <ServicePlanList />
+    </Route>
+    <Route path={at('money/service-plans/new')}>
+      <NewServicePlan />
+    </Route>
+    <Route path={at('money/service-plans/:planId')}>
+      <ServicePlanRecord />
+    </Route>
+  </Switch>
+)

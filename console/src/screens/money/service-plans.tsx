@@ -1,0 +1,64 @@
+import { listServicePlans } from '@crosspoint/client'
+import { Text } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { api } from '../../lib/api.ts'
+import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
+import { type Column, RowList } from '../../parts/row-list.tsx'
+import { MoneyScreen } from './frame.tsx'
+
+interface PlanRow {
+  id: string
+  name?: string
+  description?: string
+  category?: string
+}
+
+const useColumns = (): readonly Column<PlanRow>[] => {
+  const { t } = useTranslation()
+  const to = useTo()
+  return [
+    {
+      id: 'name',
+      title: t('money.plan'),
+      show: ({ id, name }) => (
+        <span dir="auto">
+          <ToScreen to={to(`money/service-plans/${id}`)}>{name ?? id}</ToScreen>
+        </span>
+      ),
+    },
+    { id: 'category', title: t('money.category'), isExtra: true, show: ({ category }) => category },
+    {
+      id: 'description',
+      title: t('money.description'),
+      isExtra: true,
+      show: ({ description }) => <span dir="auto">{description}</span>,
+    },
+  ]
+}
+
+/** The plans that an account sells by. */
+export const ServicePlanList = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  const path = { account_id: accountId }
+  const columns = useColumns()
+  return (
+    <MoneyScreen
+      title={t('money.part.servicePlans')}
+      actions={<ButtonToScreen to={to('money/service-plans/new')}>{t('money.newPlan')}</ButtonToScreen>}
+    >
+      <RowList
+        label={t('money.part.servicePlans')}
+        queryKey={['service_plan', accountId]}
+        read={(start_key, signal) =>
+          listServicePlans({ ...api, path, query: start_key ? { start_key } : {}, signal })
+        }
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{t('money.noServicePlans')}</Text>}
+      />
+    </MoneyScreen>
+  )
+}

@@ -1,0 +1,104 @@
+import { CrosspointError, topUp } from '@crosspoint/client'
+import { Alert, Button, Group, NumberInput, Stack, Text, Title } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { showMoney } from '../../lib/amounts.ts'
+import { useChange } from '../../lib/answers.ts'
+import { api } from '../../lib/api.ts'
+import { ToScreen } from '../../parts/link.tsx'
+import { numberIn, textAt } from './values.ts'
+
+interface Told {
+  color: 'green' | 'orange' | 'red'
+  text: string
+  /** Whether another card would help. */
+  isOfCard?: boolean
+}
+
+/** In words what became of the money: credited, charged, on its way, refused. */
+const useTold = () => {
+  const { t } = useTranslation()
+  const [told, setTold] = useState<Told>()
+  return {
+    told,
+    hasMoved: (data: { transaction?: object; ledger?: object }, amount: number) => {
+      const values = { amount: showMoney(amount) }
+      const status = textAt(data.transaction, 'status')
+      if (status === 'pending') return setTold({ color: 'orange', text: t('money.topup.underWay', values) })
+      const key = status === undefined ? 'money.topup.credited' : 'money.topup.charged'
+      setTold({ color: 'green', text: t(key, values) })
+    },
+    hasFailed: (error: unknown) => {
+      if (!(error instanceof CrosspointError)) return false
+      const { kind, status, problems, message, envelope } = error
+      const [problem] = problems
+      if (problem) setTold({ color: 'red', text: problem.message })
+      else if (textAt(envelope?.data, 'reason') === 'topup_without_gateway')
+        setTold({ color: 'red', text: t('money.topup.noGateway') })
+      else if (/payment.token/.test(kind))
+        setTold({ color: 'red', text: t('money.topup.noCard'), isOfCard: true })
+      else if (status === 402)
+        setTold({ color: 'red', text: t('money.topup.declined', { message }), isOfCard: true })
+      else return false
+      return true
+    },
+  }
+}
+
+/** Money for an account: charged where somebody charges, else credit of its reseller. */
+export const TopUp = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  const [amount, setAmount] = useState<number | string>('')
+  const { told, hasMoved, hasFailed } = useTold()
+  const adding = useChange({
+    touches: ['ledger', 'transaction', 'services', 'invoice'],
+    run: (dollars: number) =>
+      topUp({ ...api, path: { account_id: accountId }, body: { data: { amount: dollars } } }),
+    done: ({ data }, dollars) => {
+      hasMoved(data, dollars)
+      setAmount('')
+    },
+    failed: hasFailed,
+  })
+  return (
+    <Stack gap="xs" component="section" aria-label={t('money.topup.title')}>
+      <Title order={2} size="h4">
+        {t('money.topup.title')}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {t('money.topup.text')}
+      </Text>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          const dollars = numberIn(amount)
+          if (dollars !== undefined) adding.mutate(dollars)
+        }}
+      >
+        <Group align="end" gap="sm">
+          <NumberInput
+            label={t('money.topup.amount')}
+            prefix="$"
+            decimalScale={4}
+            hideControls
+            value={amount}
+            onChange={setAmount}
+            w="12rem"
+          />
+          <Button type="submit" loading={adding.isPending} disabled={numberIn(amount) === undefined}>
+            {t('money.topup.do')}
+          </Button>
+        </Group>
+      </form>
+      {told && (
+        <Alert color={told.color} role="status">
+          <Text size="sm">{told.text}</Text>
+          {told.isOfCard && <ToScreen to={to('money/cards')}>{t('money.topup.toCards')}</ToScreen>}
+        </Alert>
+      )}
+    </Stack>
+  )
+}

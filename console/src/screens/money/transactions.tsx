@@ -1,0 +1,121 @@
+import { listTransactions } from '@crosspoint/client'
+import { Badge, Group, Text } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { usePlace } from '../../frame/place.tsx'
+import { api, crosspoint } from '../../lib/api.ts'
+import { showTime } from '../../lib/times.ts'
+import { ApiTab } from '../../parts/api-tab.tsx'
+import { type Column, RowList } from '../../parts/row-list.tsx'
+import { SaveButton } from '../../parts/save-button.tsx'
+import { Amount } from './amount.tsx'
+import { MoneyScreen } from './frame.tsx'
+import { PeriodFields, usePeriod } from './period.tsx'
+import { Unfold } from './unfold.tsx'
+import { textAt } from './values.ts'
+
+interface TransactionRow {
+  id: string
+  amount: number
+  status: string
+  description?: string
+  executor: { trigger?: string }
+  bookkeeper: object
+  created: number
+}
+
+const colors: Readonly<Record<string, string>> = {
+  completed: 'green.9',
+  failed: 'red.9',
+  pending: 'orange.9',
+}
+
+const useColumns = (): readonly Column<TransactionRow>[] => {
+  const { t } = useTranslation()
+  const { timezone } = usePlace()
+  return [
+    { id: 'time', title: t('money.time'), show: ({ created }) => showTime(created, timezone) },
+    {
+      id: 'status',
+      title: t('money.status'),
+      show: ({ status }) => (
+        <Badge color={colors[status] ?? 'gray.7'}>
+          {t(`money.transaction.${status}`, { defaultValue: status })}
+        </Badge>
+      ),
+    },
+    {
+      id: 'amount',
+      title: t('money.amount'),
+      isNumber: true,
+      show: ({ amount }) => <Amount amount={amount} />,
+    },
+    {
+      id: 'description',
+      title: t('money.description'),
+      isExtra: true,
+      show: ({ description }) => <span dir="auto">{description}</span>,
+    },
+    {
+      id: 'said',
+      title: t('money.said'),
+      isExtra: true,
+      show: ({ bookkeeper }) =>
+        [textAt(bookkeeper, 'type'), textAt(bookkeeper, 'message') ?? textAt(bookkeeper, 'reason')]
+          .filter(Boolean)
+          .join(': '),
+    },
+    {
+      id: 'trigger',
+      title: t('money.trigger'),
+      isExtra: true,
+      show: ({ executor: { trigger } }) =>
+        trigger === undefined ? '' : t(`money.triggers.${trigger}`, { defaultValue: trigger }),
+    },
+  ]
+}
+
+/** The money that moved, or was to move, at whoever keeps the books. */
+export const TransactionList = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const period = usePeriod()
+  const columns = useColumns()
+  const path = { account_id: accountId }
+  const apiPath = `/v2/accounts/${accountId}/transactions`
+  const { window } = period
+  return (
+    <MoneyScreen
+      title={t('money.part.transactions')}
+      actions={
+        <SaveButton
+          name="transactions.csv"
+          open={(signal) => crosspoint.csv(apiPath, { query: { ...window }, signal }).bytes()}
+        >
+          {t('money.csv')}
+        </SaveButton>
+      }
+    >
+      <Group align="end" gap="sm">
+        <PeriodFields period={period} />
+      </Group>
+      <RowList
+        label={t('money.part.transactions')}
+        queryKey={['transaction', accountId, window.created_from, window.created_to]}
+        read={(start_key, signal) =>
+          listTransactions({
+            ...api,
+            path,
+            query: { ...window, ...(start_key ? { start_key } : {}) },
+            signal,
+          })
+        }
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{t('money.noTransactions')}</Text>}
+      />
+      <Unfold label="API">
+        <ApiTab path={apiPath} />
+      </Unfold>
+    </MoneyScreen>
+  )
+}
