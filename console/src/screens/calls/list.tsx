@@ -1,0 +1,155 @@
+import { type CallDetailRecordRow, listCdrs } from '@crosspoint/client'
+import { Badge, Group, Stack, Tabs, Text } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { showMoney } from '../../lib/amounts.ts'
+import { api } from '../../lib/api.ts'
+import { showDuration, showTime } from '../../lib/times.ts'
+import { ApiTab } from '../../parts/api-tab.tsx'
+import { ButtonToScreen, ToScreen } from '../../parts/link.tsx'
+import { type Column, RowList } from '../../parts/row-list.tsx'
+import { Screen } from '../../parts/screen.tsx'
+import { Export } from './export.tsx'
+import { FilterBar, RangeChoice, useCallFilters } from './filters.tsx'
+
+// A request for each few screens of whoever scrolls fast: each one counts against what the server lets an account ask.
+const pageSize = 200
+// Without a choice a row has all that a file has, and the whole record beside it.
+const fields = JSON.stringify([
+  'id',
+  'timestamp',
+  'caller_id_number',
+  'caller_id_name',
+  'callee_id_number',
+  'callee_id_name',
+  'dialed_number',
+  'direction',
+  'duration_seconds',
+  'billing_seconds',
+  'hangup_cause',
+  'cost',
+])
+
+// Costs are told in ten thousandths.
+const unitsOfOne = 10_000
+
+const Somebody = ({ name = '', number = '' }: { name?: string; number?: string }) => (
+  <>
+    <bdi>{number || '–'}</bdi>
+    {name !== '' && name !== number && (
+      <Text span c="dimmed" size="xs" ml={6}>
+        <bdi>{name}</bdi>
+      </Text>
+    )}
+  </>
+)
+
+/** Whether somebody answered. */
+const Ending = ({ row }: { row: CallDetailRecordRow }) => (
+  <Badge color={Number(row.billing_seconds) > 0 ? 'green.9' : 'gray.7'}>{row.hangup_cause || '–'}</Badge>
+)
+
+const useColumns = (): readonly Column<CallDetailRecordRow>[] => {
+  const { t } = useTranslation()
+  const { timezone } = usePlace()
+  const to = useTo()
+  return [
+    {
+      id: 'start',
+      title: t('calls.start'),
+      show: ({ id, timestamp }) => (
+        <ToScreen to={to(`calls/${encodeURIComponent(id)}`)}>
+          {showTime(Number(timestamp), timezone)}
+        </ToScreen>
+      ),
+    },
+    {
+      id: 'caller',
+      title: t('calls.callerColumn'),
+      show: ({ caller_id_name, caller_id_number }) => (
+        <Somebody name={caller_id_name} number={caller_id_number} />
+      ),
+    },
+    {
+      id: 'callee',
+      title: t('calls.calleeColumn'),
+      show: ({ callee_id_name, callee_id_number, dialed_number }) => (
+        <Somebody name={callee_id_name} number={callee_id_number || dialed_number} />
+      ),
+    },
+    {
+      id: 'direction',
+      title: t('calls.direction'),
+      isExtra: true,
+      show: ({ direction }) => direction && t(`calls.directions.${direction}`, { defaultValue: direction }),
+    },
+    {
+      id: 'duration',
+      title: t('calls.duration'),
+      isNumber: true,
+      show: ({ duration_seconds }) => showDuration(Number(duration_seconds)),
+    },
+    { id: 'cause', title: t('calls.cause'), isExtra: true, show: (row) => <Ending row={row} /> },
+    {
+      id: 'cost',
+      title: t('calls.cost'),
+      isNumber: true,
+      isExtra: true,
+      show: ({ cost }) => (Number(cost) === 0 ? '–' : showMoney(Number(cost) / unitsOfOne)),
+    },
+  ]
+}
+
+/** The calls of an account: one row for each leg, newest first. */
+export const CallList = () => {
+  const { t } = useTranslation()
+  const { accountId, timezone } = usePlace()
+  const path = { account_id: accountId }
+  const to = useTo()
+  const columns = useColumns()
+  const filters = useCallFilters()
+  const query = { ...filters.window, filters: filters.filters, fields, page_size: pageSize }
+  const isFiltered = Object.keys(filters.filters).length > 0
+  return (
+    <Screen
+      title={t('screens.calls')}
+      actions={
+        <>
+          <ButtonToScreen to={to(`calls/charts?${filters.search}`)} variant="default">
+            {t('calls.charts')}
+          </ButtonToScreen>
+          <Export filters={filters} />
+        </>
+      }
+    >
+      <Tabs defaultValue="calls" keepMounted={false}>
+        <Tabs.List mb="md">
+          <Tabs.Tab value="calls">{t('screens.calls')}</Tabs.Tab>
+          <Tabs.Tab value="api">API</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="calls">
+          <Stack gap="sm" mb="md">
+            <Group justify="space-between" align="end">
+              <RangeChoice {...filters} />
+              <Text size="xs" c="dimmed">
+                {t('calls.zone', { zone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone })}
+              </Text>
+            </Group>
+            <FilterBar filters={filters} />
+          </Stack>
+          <RowList
+            label={t('screens.calls')}
+            queryKey={['cdr', accountId, filters.window, filters.filters]}
+            read={(start_key, signal) => listCdrs({ ...api, path, query: { ...query, start_key }, signal })}
+            columns={columns}
+            rowKey={({ id }) => id}
+            empty={<Text>{isFiltered ? t('calls.noneFound') : t('calls.empty')}</Text>}
+          />
+        </Tabs.Panel>
+        <Tabs.Panel value="api">
+          <ApiTab path={`/v2/accounts/${accountId}/cdrs?`} />
+        </Tabs.Panel>
+      </Tabs>
+    </Screen>
+  )
+}

@@ -1,0 +1,163 @@
+import { getAccount, listDescendants, listDevices, listPhoneNumbers, listUsers } from '@crosspoint/client'
+import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core'
+import { Check, Circle } from 'lucide-react'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { type Place, usePlace } from '../../frame/place.tsx'
+import { useAnswer } from '../../lib/answers.ts'
+import { api } from '../../lib/api.ts'
+import { ToScreen } from '../../parts/link.tsx'
+
+interface Step {
+  id: 'reseller' | 'account' | 'user' | 'device' | 'number'
+  isDone: boolean
+  /** The form that does it; undefined while something else has to come first. */
+  to: string | undefined
+}
+
+// Whoever has more accounts than this has found out how to make one.
+const fewAccounts = 20
+const askedEvery = 15_000
+
+/** Those below an account, resellers apart; undefined when there are many. */
+const accountsBelow = async (accountId: string, signal: AbortSignal) => {
+  const path = { account_id: accountId }
+  const { data } = await getAccount({ ...api, path, signal })
+  const count = data.descendants_count ?? 0
+  if (count > fewAccounts) return undefined
+  if (count === 0) return { resellers: [], customers: [] }
+  const having = (isReseller: boolean) =>
+    listDescendants({ ...api, path, query: { filters: { filter_is_reseller: String(isReseller) } }, signal })
+  const [resellers, customers] = await Promise.all([having(true), having(false)])
+  return { resellers: resellers.data, customers: customers.data }
+}
+
+const useAccountsBelow = (place: Place, enabled: boolean) => {
+  const { accountId, isMaster, isReseller } = place
+  const sells = isMaster || isReseller
+  const found = useAnswer(
+    ['account', accountId, 'first_steps'],
+    async (signal) => ({ below: await accountsBelow(accountId, signal) }),
+    // Those below have events of their own, which are not heard here.
+    { enabled: enabled && sells, every: askedEvery },
+  )
+  return { sells, below: found.data?.below }
+}
+
+/** What an account has to have before anybody can call; undefined while that is not known. */
+const useStepsIn = (accountId: string | undefined, enabled: boolean): readonly Step[] | undefined => {
+  const options = { enabled: enabled && accountId !== undefined, every: askedEvery }
+  const asked = { ...api, path: { account_id: accountId ?? '' }, query: { page_size: 1 } }
+  const users = useAnswer(
+    ['user', accountId, 'any'],
+    async (signal) => (await listUsers({ ...asked, signal })).data.length > 0,
+    options,
+  )
+  const devices = useAnswer(
+    ['device', accountId, 'any'],
+    async (signal) => (await listDevices({ ...asked, signal })).data.length > 0,
+    options,
+  )
+  const numbers = useAnswer(
+    ['number', accountId, 'any'],
+    async (signal) => {
+      const { data } = await listPhoneNumbers({ ...asked, signal })
+      return !Array.isArray(data) && Object.keys(data.numbers).length > 0
+    },
+    options,
+  )
+  const found = [users.data, devices.data, numbers.data]
+  if (accountId !== undefined && found.includes(undefined)) return undefined
+  const to = (screen: string) => (accountId === undefined ? undefined : `/a/${accountId}/${screen}`)
+  const [user = false, device = false, number = false] = found
+  return [
+    { id: 'user', isDone: user, to: to('users/new') },
+    { id: 'device', isDone: device, to: to('devices/new') },
+    { id: 'number', isDone: number, to: to('numbers') },
+  ]
+}
+
+/** What is to be done, in its order; nothing where there is much already, and while that is not known. */
+const useSteps = (place: Place, enabled: boolean): readonly Step[] => {
+  const { accountId, isMaster } = place
+  const { sells, below } = useAccountsBelow(place, enabled)
+  const [reseller] = below?.resellers ?? []
+  const [customer] = below?.customers ?? []
+  const isKnown = !sells || below !== undefined
+  const rest = useStepsIn(sells ? customer?.id : accountId, enabled && isKnown)
+  if (!isKnown || rest === undefined) return []
+  if (!sells) return rest
+  const seller = isMaster ? (reseller?.id ?? accountId) : accountId
+  return [
+    ...(isMaster
+      ? [
+          {
+            id: 'reseller',
+            isDone: reseller !== undefined,
+            to: `/a/${accountId}/accounts/new?reseller=true`,
+          } as const,
+        ]
+      : []),
+    { id: 'account', isDone: customer !== undefined, to: `/a/${seller}/accounts/new` },
+    ...rest,
+  ]
+}
+
+const hiddenKey = (accountId: string) => `crosspoint.firstSteps.${accountId}`
+
+const StepRow = ({ step: { id, isDone, to } }: { step: Step }) => {
+  const { t } = useTranslation()
+  const title = t(`firstSteps.${id}`)
+  return (
+    <Group component="li" gap="sm" wrap="nowrap" align="flex-start">
+      {isDone ? (
+        <Check size={20} aria-hidden color="var(--mantine-color-green-7)" style={{ flexShrink: 0 }} />
+      ) : (
+        <Circle size={20} aria-hidden color="var(--mantine-color-dimmed)" style={{ flexShrink: 0 }} />
+      )}
+      <div>
+        <Group gap="xs">
+          {isDone || to === undefined ? <Text>{title}</Text> : <ToScreen to={to}>{title}</ToScreen>}
+          {isDone && <Badge color="green.9">{t('firstSteps.done')}</Badge>}
+        </Group>
+        <Text size="sm" c="dimmed">
+          {t(to === undefined ? 'firstSteps.later' : `firstSteps.${id}Why`)}
+        </Text>
+      </div>
+    </Group>
+  )
+}
+
+/** What to do where nothing is there yet, one thing after the other; gone when all is done. */
+export const FirstSteps = () => {
+  const { t } = useTranslation()
+  const place = usePlace()
+  const { accountId } = place
+  const [isHidden, setIsHidden] = useState(() => localStorage.getItem(hiddenKey(accountId)) !== null)
+  const steps = useSteps(place, !isHidden)
+  if (isHidden || steps.every(({ isDone }) => isDone)) return null
+  const hide = () => {
+    localStorage.setItem(hiddenKey(accountId), 'hidden')
+    setIsHidden(true)
+  }
+  return (
+    <Paper component="section" aria-label={t('firstSteps.title')} withBorder p="md">
+      <Stack gap="sm">
+        <Group justify="space-between">
+          <Title order={2} size="h4">
+            {t('firstSteps.title')}
+          </Title>
+          <Button size="compact-sm" variant="default" onClick={hide}>
+            {t('firstSteps.hide')}
+          </Button>
+        </Group>
+        <Text size="sm">{t('firstSteps.text')}</Text>
+        <Stack component="ol" gap="xs" style={{ listStyle: 'none', margin: 0, padding: 0 }}>
+          {steps.map((step) => (
+            <StepRow key={step.id} step={step} />
+          ))}
+        </Stack>
+      </Stack>
+    </Paper>
+  )
+}

@@ -1,0 +1,3 @@
+import { Overview } from './overview.tsx'
+
+export const Routes = () => <Overview />
