@@ -1,0 +1,120 @@
+import { type Envelope, ifMatch, StaleEdit } from '@crosspoint/client'
+import { useForm } from '@mantine/form'
+import { useEffect, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useAnswer, useChange } from '../../lib/answers.ts'
+import { crosspoint } from '../../lib/api.ts'
+import { tellFailure } from '../../lib/failures.tsx'
+import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
+import { tellDone } from '../../lib/toasts.tsx'
+import type { RecordForm } from '../../parts/fields.tsx'
+import { kindOf, pathOf, type Subject } from './subject.ts'
+
+/** A part of a record that has a path of its own, and is replaced as a whole there. */
+export interface Kept {
+  record: JsonObject
+  /** Of the record that it is a part of; undefined while nothing is kept. */
+  revision: string | undefined
+  metadata: JsonObject
+}
+
+const keptIn = ({ data, revision, metadata }: Envelope): Kept => ({
+  record: isObject(data) ? data : {},
+  revision,
+  metadata: isObject(metadata) ? metadata : {},
+})
+
+export const useKept = (subject: Subject, part: string) => {
+  const path = `${pathOf(subject)}/${part}`
+  return useAnswer([kindOf(subject), subject.accountId, path], async (signal) =>
+    keptIn((await crosspoint.request({ path, signal })).envelope),
+  )
+}
+
+interface Editing {
+  subject: Subject
+  /** What follows the path of the subject. */
+  part: string
+  kept: Kept
+  valuesOf: (record: JsonObject) => JsonObject
+  recordOf: (values: JsonObject) => JsonObject
+  /** Shows what a refusal says at the fields; answers with whether it could. */
+  setProblems: (form: RecordForm, error: unknown) => boolean
+}
+
+const isSame = (one: Json, other: Json) => JSON.stringify(one) === JSON.stringify(other)
+
+/** What the form was filled with. A newer version is taken over only where nothing was typed. */
+const useBase = ({ kept, valuesOf }: Editing, form: RecordForm) => {
+  const [base, setBase] = useState(kept)
+  const fill = (next: Kept) => {
+    setBase(next)
+    form.setInitialValues(valuesOf(next.record))
+    form.reset()
+  }
+  useEffect(() => {
+    if (kept.revision === base.revision && isSame(kept.record, base.record)) return
+    // The record changed in another part: what is kept here did not.
+    if (isSame(kept.record, base.record)) setBase(kept)
+    else if (!form.isDirty()) fill(kept)
+  })
+  return { base, fill, setBase }
+}
+
+/** Replaces and removes what is kept, unless somebody else was faster: then `theirs` is what stands there now. */
+export const useEditing = (editing: Editing) => {
+  const { t } = useTranslation()
+  const { subject, part, valuesOf, recordOf, setProblems } = editing
+  const path = `${pathOf(subject)}/${part}`
+  const form: RecordForm = useForm<JsonObject>({ initialValues: valuesOf(editing.kept.record) })
+  const { base, fill, setBase } = useBase(editing, form)
+  const [theirs, setTheirs] = useState<Kept>()
+  const mine = () => recordOf(form.getValues())
+  const compare = (found: Kept) => {
+    if (!isSame(found.record, base.record)) return setTheirs(found)
+    setBase(found)
+    saving.mutate(found.revision)
+  }
+  const saving = useChange({
+    touches: [kindOf(subject)],
+    run: (revision: string | undefined) =>
+      crosspoint.request({ method: 'POST', path, data: mine(), headers: ifMatch({ revision }) }),
+    done: () => {
+      setTheirs(undefined)
+      form.resetDirty()
+      tellDone(t('saved'))
+    },
+    failed: (error) => {
+      if (!(error instanceof StaleEdit)) return setProblems(form, error)
+      void error.current().then((envelope) => compare(keptIn(envelope)), tellFailure)
+      return true
+    },
+  })
+  const removing = useChange({
+    touches: [kindOf(subject)],
+    run: () => crosspoint.request({ method: 'DELETE', path }),
+    done: () => {
+      form.resetDirty()
+      tellDone(t('deleted'))
+    },
+  })
+  return {
+    form,
+    base,
+    mine,
+    busy: saving.isPending,
+    save: () => saving.mutate(base.revision),
+    remove: () => removing.mutate(undefined),
+    stale: theirs && {
+      mine: mine(),
+      theirs: theirs.record,
+      busy: saving.isPending,
+      onKeepMine: () => saving.mutate(theirs.revision),
+      onTakeTheirs: () => {
+        fill(theirs)
+        setTheirs(undefined)
+      },
+      onClose: () => setTheirs(undefined),
+    },
+  }
+}

@@ -1,0 +1,20 @@
+/** The kinds of records that people look for in the audit. */
+export const kinds = [
+  'account',
+  'user',
+  'device',
+  'phone_number',
+  'service_plan',
+  'services',
+  'ledger_entry',
+  'invoice',
+  'limits',
+  'access_list',
+  'rate_limits',
+  'webhook',
+  'api_key',
+  'task',
+  'whitelabel',
+  'alert',
+  'settings',
+] as const

@@ -1,0 +1,71 @@
+import { enableWebhooks, listWebhooks, type WebhookRow } from '@crosspoint/client'
+import { Badge, Button, Group, Text } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { usePlace, useTo } from '../../../frame/place.tsx'
+import { useChange } from '../../../lib/answers.ts'
+import { api } from '../../../lib/api.ts'
+import { tellDone } from '../../../lib/toasts.tsx'
+import { ButtonToScreen, ToScreen } from '../../../parts/link.tsx'
+import { type Column, RowList } from '../../../parts/row-list.tsx'
+
+const useColumns = (): readonly Column<WebhookRow>[] => {
+  const { t } = useTranslation()
+  const to = useTo()
+  return [
+    {
+      id: 'name',
+      title: t('events.hook.name'),
+      show: ({ id, name }) => (
+        <ToScreen to={to(`events/webhooks/${id}`)}>
+          <bdi>{name}</bdi>
+        </ToScreen>
+      ),
+    },
+    { id: 'hook', title: t('events.hook.told'), isExtra: true, show: ({ hook }) => hook },
+    { id: 'uri', title: t('events.hook.whom'), isExtra: true, show: ({ uri }) => uri },
+    {
+      id: 'state',
+      title: t('events.hook.state'),
+      show: ({ enabled, disable_reason }) =>
+        enabled ? (
+          <Badge color="green.9">{t('events.hook.enabled')}</Badge>
+        ) : (
+          <Badge color="red.9" title={disable_reason}>
+            {t('events.hook.disabled')}
+          </Badge>
+        ),
+    },
+  ]
+}
+
+/** Who outside is told of what happens in the account. */
+export const WebhookList = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const to = useTo()
+  const path = { account_id: accountId }
+  const columns = useColumns()
+  const enabling = useChange({
+    touches: ['webhook'],
+    run: () => enableWebhooks({ ...api, path, body: { data: { 're-enable': true } } }),
+    done: () => tellDone(t('events.hook.reEnabled')),
+  })
+  return (
+    <>
+      <Group mb="md" justify="flex-end">
+        <Button variant="default" loading={enabling.isPending} onClick={() => enabling.mutate(undefined)}>
+          {t('events.hook.reEnable')}
+        </Button>
+        <ButtonToScreen to={to('events/webhooks/new')}>{t('events.hook.new')}</ButtonToScreen>
+      </Group>
+      <RowList
+        label={t('events.webhooks')}
+        queryKey={['webhook', accountId]}
+        read={(start_key, signal) => listWebhooks({ ...api, path, query: { start_key }, signal })}
+        columns={columns}
+        rowKey={({ id }) => id}
+        empty={<Text>{t('events.hook.empty')}</Text>}
+      />
+    </>
+  )
+}

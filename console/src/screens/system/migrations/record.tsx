@@ -1,0 +1,150 @@
+import { getMigration, performMigration, type RunOfAMigration } from '@crosspoint/client'
+import { Button, Checkbox, Group, Progress, Stack, Table, Text, Title } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useParams } from 'wouter'
+import { usePlace } from '../../../frame/place.tsx'
+import { showNumber } from '../../../lib/amounts.ts'
+import { useAnswer, useChange } from '../../../lib/answers.ts'
+import { api } from '../../../lib/api.ts'
+import { FailureNote } from '../../../lib/failures.tsx'
+import { gregorianNow, showDuration, showTime } from '../../../lib/times.ts'
+import { tellDone } from '../../../lib/toasts.tsx'
+import { ApiTab } from '../../../parts/api-tab.tsx'
+import { Loading, Screen } from '../../../parts/screen.tsx'
+
+const runningMilliseconds = 1_000
+
+/** Seconds that a run still takes if it goes on as it did; undefined before anything can be said. */
+const remainingOf = ({ started_time, performed, failed, skipped, total }: RunOfAMigration) => {
+  const done = performed + failed + skipped
+  if (started_time === undefined || done === 0) return undefined
+  const seconds = gregorianNow() - started_time
+  return (seconds / done) * (total - done)
+}
+
+const Run = ({ run }: { run: RunOfAMigration }) => {
+  const { t } = useTranslation()
+  const { status, total, performed, failed, skipped, changed, failures = [], requested_time } = run
+  const done = performed + failed + skipped
+  const remaining = status === 'running' ? remainingOf(run) : undefined
+  const facts = [
+    [t('system.run.performed'), performed],
+    [t('system.run.failed'), failed],
+    [t('system.run.skipped'), skipped],
+    [t('system.run.changed'), changed],
+  ] as const
+  return (
+    <Stack component="section" aria-label={t('system.run.title')}>
+      <Title order={2} size="h4">
+        {t('system.run.title')}: {t(`system.run.status.${status}`)}
+      </Title>
+      <Progress
+        value={total === 0 ? 100 : (100 * done) / total}
+        aria-label={t('system.run.progress')}
+        animated={status === 'running'}
+      />
+      <Text size="sm" role="status">
+        {t('system.run.of', { done: showNumber(done), total: showNumber(total) })}
+        {remaining !== undefined && ` ${t('system.run.remaining', { time: showDuration(remaining) })}`}
+      </Text>
+      <Table aria-label={t('system.run.title')} maw="30rem">
+        <Table.Tbody>
+          {facts.map(([title, value]) => (
+            <Table.Tr key={title}>
+              <Table.Th scope="row" fw={400}>
+                {title}
+              </Table.Th>
+              <Table.Td ta="end">{showNumber(value)}</Table.Td>
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+      {failures.length > 0 && (
+        <Stack gap={4}>
+          <Title order={3} size="h5">
+            {t('system.run.failures')}
+          </Title>
+          {failures.map((failure) => (
+            <Text key={JSON.stringify(failure)} size="sm" style={{ overflowWrap: 'anywhere' }}>
+              {JSON.stringify(failure)}
+            </Text>
+          ))}
+        </Stack>
+      )}
+      <Text size="xs" c="dimmed">
+        {t('system.run.asked', { time: showTime(requested_time) })}
+      </Text>
+    </Stack>
+  )
+}
+
+/** One migration: what it does, how far the last run of it is, and another one. */
+export const MigrationRecord = () => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const { migrationId = '' } = useParams()
+  const path = { account_id: accountId, migration_id: migrationId }
+  const [withBelow, setWithBelow] = useState(true)
+  const [withResellers, setWithResellers] = useState(true)
+  const [isFollowed, setIsFollowed] = useState(true)
+  const found = useAnswer(
+    ['migration', accountId, migrationId],
+    (signal) => getMigration({ ...api, path, signal }),
+    {
+      every: isFollowed && runningMilliseconds,
+    },
+  )
+  const performing = useChange({
+    touches: ['migration'],
+    run: () =>
+      performMigration({
+        ...api,
+        path,
+        body: {
+          data: {
+            perform_migration: 'now',
+            include_descendants: withBelow,
+            include_resellers: withResellers,
+          },
+        },
+      }),
+    done: () => tellDone(t('system.run.begun')),
+  })
+  if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
+  if (!found.data) return <Loading />
+  const { description, run } = found.data.data
+  const isRunning = run !== undefined && run.status !== 'finished'
+  if (isFollowed !== isRunning) setIsFollowed(isRunning)
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    performing.mutate(undefined)
+  }
+  return (
+    <Screen title={migrationId}>
+      <Text>{description}</Text>
+      <form onSubmit={submit}>
+        <Stack>
+          <Checkbox
+            label={t('system.run.withBelow')}
+            checked={withBelow}
+            onChange={({ currentTarget }) => setWithBelow(currentTarget.checked)}
+          />
+          <Checkbox
+            label={t('system.run.withResellers')}
+            checked={withResellers}
+            disabled={!withBelow}
+            onChange={({ currentTarget }) => setWithResellers(currentTarget.checked)}
+          />
+          <Group>
+            <Button type="submit" loading={performing.isPending} disabled={isRunning}>
+              {t('system.run.begin')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+      {run && <Run run={run} />}
+      <ApiTab path={`/v2/accounts/${accountId}/migrations/${migrationId}`} />
+    </Screen>
+  )
+}

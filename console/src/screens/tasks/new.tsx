@@ -1,0 +1,351 @@
+import { createTask, startTask } from '@crosspoint/client'
+import {
+  Alert,
+  Button,
+  Code,
+  FileInput,
+  Group,
+  Progress,
+  Select,
+  SimpleGrid,
+  Stack,
+  Tabs,
+  Text,
+  TextInput,
+  Title,
+} from '@mantine/core'
+import { useEffect, useRef, useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { useLocation } from 'wouter'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { showBytes, showNumber } from '../../lib/amounts.ts'
+import { useAnswer, useChange } from '../../lib/answers.ts'
+import { api, crosspoint } from '../../lib/api.ts'
+import { FailureNote } from '../../lib/failures.tsx'
+import { taskIn } from '../../lib/tasks.ts'
+import { dayAfter, gregorianNow, offsetAt, showDuration, startOfDay } from '../../lib/times.ts'
+import { tellDone } from '../../lib/toasts.tsx'
+import { followUpload } from '../../lib/uploads.ts'
+import { ApiTab } from '../../parts/api-tab.tsx'
+import { Loading, Screen } from '../../parts/screen.tsx'
+import { type Action, useActions } from './actions.ts'
+import { checkHeader, type HeaderCheck, type Preview, previewOf } from './preview.ts'
+import { Refusal } from './refusal.tsx'
+import { SheetTable } from './sheet.tsx'
+
+const idOf = ({ category, action }: Action) => `${category}/${action}`
+
+const ActionChoice = ({
+  actions,
+  value,
+  onChange,
+}: {
+  actions: readonly Action[]
+  value: Action | undefined
+  onChange: (id: string | null) => void
+}) => {
+  const { t } = useTranslation()
+  const categories = [...new Set(actions.map(({ category }) => category))]
+  return (
+    <Select
+      label={t('tasks.action')}
+      placeholder={t('tasks.chooseAction')}
+      searchable
+      value={value ? idOf(value) : null}
+      onChange={onChange}
+      data={categories.map((category) => ({
+        group: t(`tasks.categories.${category}`, { defaultValue: category }),
+        items: actions
+          .filter((one) => one.category === category)
+          .map((one) => ({ value: idOf(one), label: one.description })),
+      }))}
+    />
+  )
+}
+
+const ColumnNames = ({ title, names }: { title: string; names: readonly string[] }) =>
+  names.length > 0 && (
+    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+      {title}: {names.join(', ')}
+    </Text>
+  )
+
+const About = ({ action }: { action: Action }) => {
+  const { t } = useTranslation()
+  return (
+    <Stack gap={4}>
+      <Text size="sm" style={{ whiteSpace: 'pre-line' }}>
+        {action.doc}
+      </Text>
+      {action.columns && (
+        <>
+          <ColumnNames title={t('tasks.mandatory')} names={action.columns.mandatory} />
+          <ColumnNames title={t('tasks.optional')} names={action.columns.optional} />
+        </>
+      )}
+    </Stack>
+  )
+}
+
+const HeaderNote = ({ check }: { check: HeaderCheck }) => {
+  const { t } = useTranslation()
+  const { missing, unknown } = check
+  if (missing.length === 0 && unknown.length === 0)
+    return (
+      <Text size="sm" role="status">
+        {t('tasks.headerFits')}
+      </Text>
+    )
+  return (
+    <Alert color={missing.length > 0 ? 'red' : 'yellow'} role="alert" title={t('tasks.header')}>
+      <ColumnNames title={t('tasks.missing')} names={missing} />
+      <ColumnNames title={t('tasks.unknown')} names={unknown} />
+    </Alert>
+  )
+}
+
+const Beginning = ({ file, preview, check }: { file: File; preview: Preview; check: HeaderCheck }) => {
+  const { t } = useTranslation()
+  const { header, rows, rowCount, isGuess } = preview
+  const count = showNumber(rowCount)
+  return (
+    <Stack gap="sm">
+      <Title order={2} size="h4">
+        {t('tasks.preview')}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {showBytes(file.size)} · {isGuess ? t('tasks.aboutRows', { count }) : t('tasks.rows', { count })}
+      </Text>
+      <HeaderNote check={check} />
+      {header.length > 0 && (
+        <SheetTable
+          label={t('tasks.preview')}
+          header={header}
+          rows={rows.map((cells, at) => ({ number: at + 1, cells }))}
+        />
+      )}
+    </Stack>
+  )
+}
+
+/** How much of a file is on its way, and how long the rest will take. */
+const Sending = ({ file, sent, since }: { file: File; sent: number; since: number }) => {
+  const { t } = useTranslation()
+  const seconds = (Date.now() - since) / 1000
+  const left = sent > 0 && seconds > 1 ? ((file.size - sent) / sent) * seconds : undefined
+  return (
+    <Stack gap={4}>
+      <Progress.Root size="lg">
+        <Progress.Section value={(sent / file.size) * 100} aria-label={t('tasks.sending')} withAria />
+      </Progress.Root>
+      <Text size="sm" role="status">
+        {t('tasks.sent', { sent: showBytes(sent), total: showBytes(file.size) })}
+        {left !== undefined && ` · ${t('tasks.left', { time: showDuration(left) })}`}
+      </Text>
+    </Stack>
+  )
+}
+
+interface Wish {
+  action: Action
+  file: File | undefined
+  days: { from: string; to: string }
+  isDryRun: boolean
+}
+
+/** Making a task, with how much of its file has been sent. */
+const useMaking = () => {
+  const { accountId, timezone } = usePlace()
+  const path = { account_id: accountId }
+  const { t } = useTranslation()
+  const to = useTo()
+  const [, go] = useLocation()
+  const ending = useRef(new AbortController())
+  const [sent, setSent] = useState<{ bytes: number; since: number }>()
+  const [refusal, setRefusal] = useState<unknown>()
+  useEffect(() => () => ending.current.abort(), [])
+
+  const make = ({ action: { category, action, parameters }, file, days, isDryRun }: Wish) => {
+    const query = { category, action, ...(isDryRun ? { dry_run: 'true' } : {}) }
+    if (file) {
+      const since = Date.now()
+      followUpload(file, (bytes) => setSent({ bytes, since }))
+      ending.current = new AbortController()
+      return crosspoint
+        .request({
+          method: 'PUT',
+          path: `/v2/accounts/${accountId}/tasks`,
+          query: { ...query, file_name: file.name },
+          headers: { 'content-type': 'text/csv' },
+          body: file,
+          signal: ending.current.signal,
+        })
+        .then(({ envelope }) => envelope)
+    }
+    const range = parameters.includes('created_from')
+      ? {
+          ...(days.from === '' ? {} : { created_from: startOfDay(days.from, timezone) }),
+          ...(days.to === '' ? {} : { created_to: startOfDay(dayAfter(days.to, 1), timezone) - 1 }),
+          utc_offset: offsetAt(gregorianNow(), timezone),
+        }
+      : {}
+    return createTask({ ...api, path, query, body: { data: range } })
+  }
+
+  const making = useChange({
+    touches: ['task'],
+    run: async (wish: Wish) => {
+      setRefusal(undefined)
+      try {
+        const { id } = taskIn(await make(wish))
+        // A dry run changes nothing: nobody has to be asked before it starts.
+        if (wish.isDryRun) await startTask({ ...api, path: { ...path, task_id: id } })
+        return id
+      } finally {
+        setSent(undefined)
+      }
+    },
+    done: (id) => {
+      tellDone(t('created'))
+      go(to(`tasks/${id}`))
+    },
+    failed: (error) => {
+      if (!ending.current.signal.aborted) setRefusal(error)
+      return true
+    },
+  })
+  return {
+    making,
+    sent,
+    refusal,
+    forgetRefusal: () => setRefusal(undefined),
+    stop: () => ending.current.abort(),
+  }
+}
+
+/** How the same is asked of the API. */
+const NewTaskApi = () => {
+  const { accountId } = usePlace()
+  const wanted = 'category=number_management&action=import&file_name=numbers.csv&dry_run=true'
+  return (
+    <Stack>
+      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+        {`curl -sS -X PUT -H "X-Auth-Token: $TOKEN" -H 'Content-Type: text/csv' --data-binary @numbers.csv '${location.origin}/v2/accounts/${accountId}/tasks?${wanted}'`}
+      </Code>
+      <ApiTab path="/v2/tasks" />
+    </Stack>
+  )
+}
+
+const NewTaskForm = ({ actions }: { actions: readonly Action[] }) => {
+  const { t } = useTranslation()
+  const [chosen, setChosen] = useState<string>()
+  const [file, setFile] = useState<File>()
+  const [days, setDays] = useState({ from: '', to: '' })
+  const { making, sent, refusal, forgetRefusal, stop } = useMaking()
+  const action = actions.find((one) => idOf(one) === chosen)
+  // A file says nothing of itself but this; two of the same name are told apart by when they were written.
+  const previewKey = file ? [file.name, file.size, file.lastModified] : []
+  const preview = useAnswer(['file', ...previewKey], () => previewOf(file ?? new File([], '')), {
+    enabled: file !== undefined,
+  })
+  const check = action?.columns && preview.data ? checkHeader(preview.data.header, action.columns) : undefined
+  const takesFile = action?.columns !== undefined
+  const isReady = action && (!takesFile || (file && check && check.missing.length === 0))
+  const make = (isDryRun: boolean) =>
+    action && making.mutate({ action, file: takesFile ? file : undefined, days, isDryRun })
+  const range = action?.parameters.includes('created_from') === true
+  return (
+    <Stack gap="lg" maw="60rem">
+      <ActionChoice
+        actions={actions}
+        value={action}
+        onChange={(id) => {
+          setChosen(id ?? undefined)
+          forgetRefusal()
+        }}
+      />
+      {action && <About action={action} />}
+      {takesFile && (
+        <FileInput
+          label={t('tasks.file')}
+          description={t('tasks.fileHelp')}
+          placeholder={t('tasks.chooseFile')}
+          accept=".csv,text/csv"
+          clearable
+          clearButtonProps={{ 'aria-label': t('tasks.noFile') }}
+          value={file ?? null}
+          onChange={(given) => {
+            setFile(given ?? undefined)
+            forgetRefusal()
+          }}
+        />
+      )}
+      {range && (
+        <SimpleGrid cols={{ base: 1, xs: 2 }}>
+          {(['from', 'to'] as const).map((end) => (
+            <TextInput
+              key={end}
+              type="date"
+              label={t(`calls.${end}`)}
+              value={days[end]}
+              onChange={({ currentTarget: { value } }) => setDays({ ...days, [end]: value })}
+            />
+          ))}
+        </SimpleGrid>
+      )}
+      {preview.error && <FailureNote error={preview.error} />}
+      {takesFile && file && preview.data && check && (
+        <Beginning file={file} preview={preview.data} check={check} />
+      )}
+      {refusal !== undefined && <Refusal error={refusal} />}
+      {sent && file && <Sending file={file} sent={sent.bytes} since={sent.since} />}
+      <Group className="form-actions">
+        {takesFile && (
+          <Button disabled={!isReady || making.isPending} onClick={() => make(true)}>
+            {t('tasks.makeDryRun')}
+          </Button>
+        )}
+        <Button
+          variant={takesFile ? 'default' : undefined}
+          disabled={!isReady || making.isPending}
+          onClick={() => make(false)}
+        >
+          {t('tasks.make')}
+        </Button>
+        {sent && (
+          <Button variant="default" onClick={stop}>
+            {t('cancel')}
+          </Button>
+        )}
+      </Group>
+      <Text size="sm" c="dimmed">
+        {takesFile ? t('tasks.dryRunHelp') : t('tasks.startHelp')}
+      </Text>
+    </Stack>
+  )
+}
+
+/** A task that is not there yet: what it does, with which file, and whether that fits. */
+export const NewTask = () => {
+  const { t } = useTranslation()
+  const { actions, error, again } = useActions()
+  return (
+    <Screen title={t('tasks.new')}>
+      <Tabs defaultValue="task">
+        <Tabs.List mb="md">
+          <Tabs.Tab value="task">{t('tasks.task')}</Tabs.Tab>
+          <Tabs.Tab value="api">API</Tabs.Tab>
+        </Tabs.List>
+        <Tabs.Panel value="task">
+          {error && <FailureNote error={error} again={again} />}
+          {!actions && !error && <Loading />}
+          {actions && <NewTaskForm actions={actions} />}
+        </Tabs.Panel>
+        <Tabs.Panel value="api">
+          <NewTaskApi />
+        </Tabs.Panel>
+      </Tabs>
+    </Screen>
+  )
+}

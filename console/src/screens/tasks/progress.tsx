@@ -1,0 +1,67 @@
+import { Badge, Group, Progress, Stack, Text } from '@mantine/core'
+import { useTranslation } from 'react-i18next'
+import { showNumber } from '../../lib/amounts.ts'
+import type { Task } from '../../lib/tasks.ts'
+import { showDuration } from '../../lib/times.ts'
+
+const colors: Record<Task['status'], string> = {
+  pending: 'gray.7',
+  executing: 'blue.9',
+  stopped: 'orange.9',
+  success: 'green.9',
+  partial: 'orange.9',
+  failure: 'red.9',
+  internal_error: 'red.9',
+}
+
+/** While it runs no event tells of its rows: it is asked for them as often as this. */
+export const progressMilliseconds = 1_000
+
+export const TaskState = ({ task }: { task: Task }) => {
+  const { t } = useTranslation()
+  return (
+    <Group gap={4} wrap="nowrap">
+      <Badge color={colors[task.status]}>{t(`tasks.status.${task.status}`)}</Badge>
+      {task.dry_run && (
+        <Badge variant="default" tt="none">
+          {t('tasks.dryRun')}
+        </Badge>
+      )}
+    </Group>
+  )
+}
+
+const countsOf = ({ success_count = 0, failure_count = 0 }: Task) => ({
+  done: success_count + failure_count,
+  failed: failure_count,
+})
+
+/** How many rows are done and how many of them failed; while it runs, how long it will still take. */
+export const TaskProgress = ({ task, hasBar = false }: { task: Task; hasBar?: boolean }) => {
+  const { t } = useTranslation()
+  const { total_count: total, estimated_seconds_left: left, status } = task
+  const { done, failed } = countsOf(task)
+  const percent = total ? (done / total) * 100 : 0
+  const words = [
+    total === undefined
+      ? t('tasks.rowsDone', { count: done, shown: showNumber(done) })
+      : t('tasks.rowsOf', { done: showNumber(done), total: showNumber(total) }),
+    ...(failed > 0 ? [t('tasks.rowsFailed', { count: failed, shown: showNumber(failed) })] : []),
+    ...(status === 'executing' && left !== undefined ? [t('tasks.left', { time: showDuration(left) })] : []),
+  ]
+  return (
+    <Stack gap={4}>
+      {hasBar && total !== undefined && (
+        <Progress.Root size="lg">
+          <Progress.Section
+            value={percent}
+            color={failed > 0 ? 'orange.9' : 'green.9'}
+            aria-label={t('tasks.progress')}
+            withAria
+          />
+        </Progress.Root>
+      )}
+      <Text size="sm">{words.join(' · ')}</Text>
+    </Stack>
+  )
+}
