@@ -8,6 +8,7 @@ import { constants } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { needsBuilding } from './face-sources.mjs'
 import { environment, nodeOptions } from './server-process.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -23,8 +24,17 @@ const progressMs = 3000
 
 // Everything else runs on what the server needs.
 const commandsOfDevelopers = new Set(['test', 'check', 'bench', 'attack'])
+// Those who show the console, test it, or build with its tools.
+const commandsWithFaces = new Set(['serve', 'test', 'check', 'docs'])
 
-const slowTests = ['test/bootstrap.test.ts', 'test/fuzz/**', 'test/hostile/**', 'test/processes/**']
+const slowTests = [
+  'test/bootstrap.test.ts',
+  'test/client/**',
+  'test/console/**',
+  'test/fuzz/**',
+  'test/hostile/**',
+  'test/processes/**',
+]
 
 /** The scripts behind a command, run in this order until one fails. */
 const stepsOf = (command, args) => {
@@ -37,8 +47,21 @@ const stepsOf = (command, args) => {
         { script: [join(modules, '@biomejs', 'biome', 'bin', 'biome'), 'check'], cwd: root },
         { script: [join(modules, 'typescript', 'bin', 'tsc'), '--noEmit', '-p', root], cwd: root },
         {
+          script: [join(modules, 'typescript', 'bin', 'tsc'), '--noEmit', '-p', join(root, 'console')],
+          cwd: root,
+        },
+        {
+          script: [
+            join(modules, 'typescript', 'bin', 'tsc'),
+            '--noEmit',
+            '-p',
+            join(root, 'console', 'docs'),
+          ],
+          cwd: root,
+        },
+        {
           ...vitest,
-          // What starts and kills whole processes, or sends thousands of requests, is for `npm test`.
+          // What starts and kills whole processes, opens browsers, or sends thousands of requests, is for `npm test`.
           script: [...vitest.script, ...slowTests.map((files) => `--exclude=${files}`)],
           env: { CROSSPOINT_TEST_ENGINES: 'sqlite', ENGINE: '' },
         },
@@ -47,6 +70,8 @@ const stepsOf = (command, args) => {
       return [{ script: [join(root, 'bench', 'run.ts'), ...args], cwd: root }]
     case 'attack':
       return [{ script: [join(root, 'attack', 'run.ts'), ...args], cwd: root }]
+    case 'docs':
+      return [{ script: [join(root, 'scripts', 'build-docs.mjs'), ...args] }]
     case 'serve':
       // Over the channel the server notices that its launcher was killed without a chance to tell.
       return [
@@ -216,6 +241,68 @@ const makeInstalled = async (wanted) => {
   })
 }
 
+const faces = join(root, 'console')
+const facesStampFile = join(faces, 'node_modules', '.crosspoint-stamp')
+
+const stampOfFaces = () => {
+  const lockFile = readFileSync(join(faces, 'package-lock.json'))
+  return `${createHash('sha256').update(lockFile).digest('hex')} ${process.platform}-${process.arch}\n`
+}
+
+// A package brings the console built, and nothing to build it with.
+const lacksToolsOfFaces = () =>
+  existsSync(join(faces, 'package-lock.json')) &&
+  !(existsSync(facesStampFile) && readFileSync(facesStampFile, 'utf8') === stampOfFaces())
+
+const runQuietly = async (program, args, cwd) => {
+  const output = []
+  const options = { cwd, env: environmentForNpm(), stdio: ['ignore', 'pipe', 'pipe'] }
+  const status = await run(program, args, options, (chunk) => output.push(chunk))
+  refuseWhenStopped()
+  if (status === 0) return
+  process.stderr.write(Buffer.concat(output))
+  throw new Error(`${program} ${args[0]} failed with status ${status}`)
+}
+
+// A registry that does not answer must not keep the API away for minutes.
+const hurried = ['--fetch-retries=0', '--fetch-timeout=20000']
+
+const installToolsOfFaces = async (isForDevelopers) => {
+  if (!lacksToolsOfFaces()) return
+  say('installing what builds the console')
+  // No script of a package is needed to build; one would tell others about the installation.
+  const asked = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund']
+  await runQuietly('npm', isForDevelopers ? asked : [...asked, ...hurried], faces)
+  writeFileSync(facesStampFile, stampOfFaces())
+}
+
+/** The console, the reference and the guides, built when their sources changed. */
+const makeFaces = async (runtime, isForDevelopers) => {
+  const isMissing = async () => (await needsBuilding(root)) || (isForDevelopers && lacksToolsOfFaces())
+  if (!(await isMissing())) return
+  await holdingInstallLock(async () => {
+    if (!(await isMissing())) return
+    const startedMs = performance.now()
+    await installToolsOfFaces(isForDevelopers)
+    if (await needsBuilding(root)) {
+      say('building the console')
+      await runQuietly(runtime, [join(root, 'scripts', 'build-faces.mjs')], root)
+    }
+    say(`the console is built after ${Math.round((performance.now() - startedMs) / 1000)} s`)
+  })
+}
+
+const tryFaces = async (command, runtime) => {
+  const isForDevelopers = command !== 'serve'
+  try {
+    await makeFaces(runtime, isForDevelopers)
+  } catch (error) {
+    // Whoever only wants the API is not kept from it.
+    if (isForDevelopers || stopSignal) throw error
+    say(`the server starts without its console: ${error.message}`)
+  }
+}
+
 const findRuntime = () => {
   const pinned = join(modules, 'node', 'bin', 'node')
   if (existsSync(pinned)) return pinned
@@ -229,6 +316,7 @@ const findRuntime = () => {
 const main = async ([command, ...args]) => {
   await makeInstalled(commandsOfDevelopers.has(command) ? 'everything' : 'serving')
   const runtime = findRuntime()
+  if (commandsWithFaces.has(command)) await tryFaces(command, runtime)
   for (const { script, cwd, env, channel = [] } of stepsOf(command, args)) {
     const stdio = ['inherit', 'inherit', 'inherit', ...channel]
     const status = await run(runtime, script, { cwd, env: { ...process.env, ...env }, stdio })

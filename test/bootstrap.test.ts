@@ -54,7 +54,7 @@ const write = async (path: string, text: string) => writeFile(join(root, path), 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'crosspoint-bootstrap-'))
   for (const folder of ['scripts', 'bin', 'fake']) await mkdir(join(root, folder))
-  for (const name of ['bootstrap.mjs', 'server-process.mjs'])
+  for (const name of ['bootstrap.mjs', 'face-sources.mjs', 'server-process.mjs'])
     await copyFile(join(scripts, name), join(root, 'scripts', name))
   await write('fake/npm', fakeNpm)
   await chmod(join(root, 'fake', 'npm'), 0o755)
@@ -97,14 +97,77 @@ const finish = async (args: string[], env?: Record<string, string>) => {
   return { status: await run.status, out: run.out, err: run.err }
 }
 
-const npmCalls = async () =>
-  (await readFile(join(root, 'npm-calls'), 'utf8').catch(() => '')).split('\n').length - 1
+const npmCalls = async (folder = '.') =>
+  (await readFile(join(root, folder, 'npm-calls'), 'utf8').catch(() => '')).split('\n').length - 1
 
 const startedServer = async (env?: Record<string, string>) => {
   const run = start(['serve'], env)
   await expect.poll(() => run.out, { timeout: 10_000 }).toContain('ready')
   return run
 }
+
+describe('the console', () => {
+  const built = () => readFile(join(root, 'console', 'dist', 'index.html'), 'utf8')
+
+  beforeEach(async () => {
+    await mkdir(join(root, 'console', 'src'), { recursive: true })
+    await write('console/package-lock.json', '{}')
+    await write('console/src/main.tsx', 'one')
+    await write('console/tool.cjs', fakeTool)
+    await write(
+      'scripts/build-faces.mjs',
+      `import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { builtStampFile, sourceStamp } from './face-sources.mjs'
+mkdirSync('console/dist', { recursive: true })
+writeFileSync('console/dist/index.html', readFileSync('console/src/main.tsx', 'utf8') + ' ' + process.env.PINNED)
+if (process.env.BUILD_FAILS) throw new Error('the sources make no sense')
+writeFileSync(builtStampFile('console/dist'), await sourceStamp('.'))
+`,
+    )
+  })
+
+  it('is built once, on the pinned runtime, before the server starts', async () => {
+    const run = await startedServer()
+    expect(await built()).toBe('one yes')
+    expect(run.err).toContain('building the console')
+    expect((await startedServer()).err).toBe('')
+    expect(await npmCalls('console')).toBe(1)
+  })
+
+  it('is built again when its sources have changed, with the tools that are there', async () => {
+    await startedServer()
+    await write('console/src/main.tsx', 'two')
+    await startedServer()
+    expect(await built()).toBe('two yes')
+    expect(await npmCalls('console')).toBe(1)
+  })
+
+  it('is not built for commands that do not show it', async () => {
+    await finish(['account'])
+    expect(existsSync(join(root, 'console', 'dist'))).toBe(false)
+    expect(await npmCalls()).toBe(1)
+  })
+
+  it('is not looked for where a package brought it built, without sources', async () => {
+    await rm(join(root, 'console', 'package-lock.json'))
+    await startedServer()
+    expect(await npmCalls()).toBe(1)
+  })
+
+  it('does not keep the API away when it cannot be built', async () => {
+    const run = await startedServer({ BUILD_FAILS: 'yes' })
+    expect(run.err).toContain('the sources make no sense')
+    expect(run.err).toContain('the server starts without its console')
+    // Tests are not run on a console of yesterday.
+    expect((await finish(['test'], { BUILD_FAILS: 'yes' })).status).toBe(1)
+  })
+
+  it('is built by one of two that start at once, while the other waits', async () => {
+    const both = await Promise.all([1, 2].map(() => startedServer({ NPM_SECONDS: '1' })))
+    expect(both.filter(({ err }) => err.includes('building the console'))).toHaveLength(1)
+    expect(await built()).toBe('one yes')
+  })
+})
 
 describe('the dependencies', () => {
   it('are installed once, before the command runs on the pinned runtime', async () => {
@@ -199,7 +262,7 @@ describe('the dependencies', () => {
 
   it('leave no lock and no npm behind when stopped halfway', async () => {
     const run = start(['serve'], { NPM_SECONDS: '1' })
-    await expect.poll(npmCalls, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => npmCalls(), { timeout: 10_000 }).toBe(1)
     run.child.kill('SIGTERM')
     expect(await run.status).toBe(128 + 15)
     expect(run.out).toBe('')
@@ -247,7 +310,7 @@ describe('the end of a command', () => {
 describe('the quick check', () => {
   it('runs format and lint, types, and the tests on SQLite', async () => {
     const { status, out } = await finish(['check'], { ENGINE: 'postgres' })
-    expect(out).toBe('biome on postgres\ntsc on postgres\nvitest on sqlite\n')
+    expect(out).toBe(`biome on postgres\n${'tsc on postgres\n'.repeat(3)}vitest on sqlite\n`)
     expect(status).toBe(0)
   })
 
