@@ -151,6 +151,11 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) =>
       return this.user(account, { priv_level: 'admin', ...fields })
     },
 
+    /** The same person with a new token: months may have gone by. */
+    async again({ id, account, username, password }: Person): Promise<Person> {
+      return new Person(send, { id, account, username, password, token: await signedIn(account, id) })
+    },
+
     /** A phone; its record as the API answers it. */
     async device(account: TestAccount, fields: Json = {}): Promise<Json & { id: string; path: string }> {
       const made = must(

@@ -1,0 +1,258 @@
+// Accounts in the console: found, made, changed, moved, deleted.
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { eventually } from '../support/eventually.ts'
+import { makeNumber } from '../support/numbers.ts'
+import { describeEngines } from '../support/world.ts'
+
+const arabic = 'شركة الاتصالات العربية المتحدة للتجارة والخدمات'
+// As long as the API lets a name be.
+const long = `Long ${'W'.repeat(123)}`
+const onePage = 50
+const plan = { users: { user: { rate: 4 } }, devices: { sip_device: { rate: 3 } } }
+
+/** Does one of the actions on an account, by keyboard. */
+const choose = async (page: Page, name: string) => {
+  await pressOn(page, page.getByRole('button', { name: 'Actions' }))
+  const item = page.getByRole('menuitem', { name })
+  await item.waitFor()
+  const items = await page.getByRole('menuitem').count()
+  for (let at = 0; at <= items; at += 1) {
+    if (await item.evaluate((element) => element === element.ownerDocument.activeElement)) break
+    await page.keyboard.press('ArrowDown')
+  }
+  await page.keyboard.press('Enter')
+}
+
+describeEngines('accounts in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('open level by level, by the arrow keys', async () => {
+    const { page } = await open(world.operator, 'accounts')
+    const item = (name: string) => page.getByRole('treeitem', { name: new RegExp(`^${name}`) })
+    await item('Reseller').waitFor()
+    await tabTo(page, page.getByRole('tree'))
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowRight')
+    await item('Acme').waitFor()
+    expect(await item('Reseller').getAttribute('aria-expanded')).toBe('true')
+    await item('Reseller').focus()
+    await page.keyboard.press('ArrowLeft')
+    await item('Acme').waitFor({ state: 'detached' })
+    await page.keyboard.press('ArrowRight')
+    await item('Acme').waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Acme' }).waitFor()
+  })
+
+  it('are read page by page, however many stand below one', async () => {
+    const crowd = await world.account(world.reseller, { name: 'Crowd' })
+    await Promise.all(
+      Array.from({ length: onePage + 5 }, (_, index) =>
+        world.account(crowd, { name: `Member ${String(index).padStart(2, '0')}` }),
+      ),
+    )
+    const { page } = await open(world.operator, 'accounts', { account: crowd })
+    await page.getByRole('treeitem', { name: 'Member 49' }).waitFor()
+    expect(await page.getByRole('treeitem', { name: /^Member/ }).count()).toBe(onePage)
+    await page.getByRole('treeitem', { name: 'Member 49' }).focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('treeitem', { name: 'Member 54' }).waitFor()
+    expect(await page.getByRole('treeitem', { name: 'Show more' }).count()).toBe(0)
+    await pressOn(page, page.getByRole('tab', { name: 'Tree' }))
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('table', { name: 'Accounts' }).getByRole('link', { name: 'Member 00' }).waitFor()
+  })
+
+  it('are found by name, by realm and by number', async () => {
+    await makeNumber(world, world.acme, '+14155550100')
+    const { page } = await open(world.ross, 'accounts')
+    const box = page.getByRole('searchbox', { name: 'Search by name, realm or number' })
+    const rows = page.getByRole('table', { name: 'Accounts' }).getByRole('link')
+    for (const [typed, name] of [
+      ['riva', 'Rival'],
+      ['acme.te', 'Acme'],
+      ['rival.t', 'Rival'],
+      ['(415) 555-0100', 'Acme'],
+    ] as const) {
+      await typeInto(page, box, typed)
+      await eventually(
+        () => rows.allTextContents(),
+        (names) => names.length === 1 && names[0] === name,
+      )
+    }
+    await page.getByText('Has the number +14155550100').waitFor()
+    await expectForEverybody(page)
+    await typeInto(page, box, 'nobody at all')
+    await page.getByText('No account below has a name').waitFor()
+  })
+
+  it('are made in steps by keyboard alone: account, admin, plan, numbers', async () => {
+    const made = await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'Office', plan })
+    const { page } = await open(world.ross, 'accounts/new')
+    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Fresh and Co')
+    await typeInto(page, page.getByRole('combobox', { name: /^Time zone/ }), 'Europe/Ber')
+    await page.getByRole('option', { name: 'Europe/Berlin' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Nora')
+    await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'New')
+    await typeInto(page, page.getByRole('textbox', { name: /^User ?name/i }), 'nora')
+    await typeInto(page, page.locator('input[type=password]'), 'nora-secret-1')
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    const choice = page.getByRole('combobox', { name: 'Plan' })
+    await tabTo(page, choice)
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('option', { name: 'Office' }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('table', { name: 'What it costs' }).waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Assign this plan' }))
+    await page.getByRole('link', { name: 'To its numbers' }).waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'To the account' }))
+    await page.getByRole('heading', { level: 1, name: 'Fresh and Co' }).waitFor()
+    const found = await world.ross.get(`${world.reseller.path}/search?t=account&q=name&v=fresh`)
+    const path = `/v2/accounts/${found.data[0].id}`
+    expect((await world.ross.get(path)).data.timezone).toBe('Europe/Berlin')
+    const users = await world.ross.get(`${path}/users`)
+    expect(users.data).toMatchObject([{ username: 'nora', priv_level: 'admin' }])
+    expect(Object.keys((await world.ross.get(`${path}/services`)).data.plans)).toEqual([made.data.id])
+  })
+
+  it('are left half made, and gone on with later', async () => {
+    const { page } = await open(world.operator, 'accounts/new?reseller=true')
+    await page.getByRole('textbox', { name: /^Name/ }).fill('Half made')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('Who signs in first').waitFor()
+    await page.reload()
+    await page.getByText('Half made').first().waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
+    await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
+    await pressOn(page, page.getByRole('link', { name: 'To the account' }))
+    await page.getByText('Reseller', { exact: true }).waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Go on setting up' }))
+    await page.getByText('Who signs in first').waitFor()
+  })
+
+  it('show the field that a refusal is about', async () => {
+    const { page } = await open(world.ross, 'accounts/new')
+    await page.getByRole('textbox', { name: /^Name/ }).fill('Acme')
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Create' }).click()
+      await page.locator('input[aria-invalid=true]').waitFor()
+    })
+  })
+
+  it('are disabled by those above, and enabled again at once', async () => {
+    const account = await world.account(world.reseller, { name: 'On and off' })
+    const { page } = await open(world.ross, `accounts/${account.id}`)
+    await choose(page, 'Disable')
+    await page.getByText('Disabled', { exact: true }).waitFor()
+    expect((await world.ross.get(account.path)).data.enabled).toBe(false)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('Disabled', { exact: true }).waitFor({ state: 'detached' })
+    expect((await world.ross.get(account.path)).data.enabled).toBe(true)
+  })
+
+  it('become resellers, and no resellers', async () => {
+    const account = await world.account(world.reseller)
+    const { page } = await open(world.operator, `accounts/${account.id}`)
+    await choose(page, 'Make a reseller')
+    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Make a reseller' }))
+    await page.getByText('Reseller', { exact: true }).waitFor()
+    expect((await world.operator.get(account.path)).data.is_reseller).toBe(true)
+    await choose(page, 'No reseller any more')
+    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'No reseller any more' }))
+    await eventually(
+      async () => (await world.operator.get(account.path)).data.is_reseller,
+      (isReseller) => isReseller === false,
+    )
+  })
+
+  it('move under another account by keyboard, with all below them', async () => {
+    const target = await world.account(world.master, { name: 'New home' })
+    const account = await world.account(world.reseller, { name: 'Wanderer' })
+    await world.account(account)
+    const { page } = await open(world.operator, `accounts/${account.id}`)
+    await choose(page, 'Move')
+    const dialog = page.getByRole('dialog', { name: 'Move Wanderer' })
+    await dialog.getByText('The account and 1 below it').waitFor()
+    await typeInto(page, dialog.getByRole('combobox', { name: 'New account above' }), 'New ho')
+    await eventually(
+      () => page.getByRole('option').allTextContents(),
+      (options) => options.length === 1 && options[0]?.startsWith('New home') === true,
+    )
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await pressOn(page, dialog.getByRole('button', { name: 'Move' }))
+    await page.waitForURL(`**/a/${target.id}/accounts/${account.id}`)
+    const parents = await world.operator.get(`${account.path}/parents`)
+    expect(parents.data.map(({ id }: { id: string }) => id)).toEqual([world.master.id, target.id])
+  })
+
+  it('are deleted by whoever types the name, once nothing stands below', async () => {
+    const account = await world.account(world.reseller, { name: 'Short lived' })
+    const child = await world.account(account)
+    const { page } = await open(world.ross, `accounts/${account.id}`)
+    await choose(page, 'Delete')
+    const dialog = page.getByRole('dialog', { name: 'Delete this account?' })
+    await dialog.getByText('1 account stands below it').waitFor()
+    expect(await dialog.getByRole('button', { name: 'Delete' }).count()).toBe(0)
+    await world.operator.delete(child.path)
+    await page.reload()
+    await choose(page, 'Delete')
+    const typed = dialog.getByRole('textbox', { name: /^Type the name/ })
+    await typeInto(page, typed, 'Short')
+    expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
+    await typeInto(page, typed, 'Short lived')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Accounts' }).waitFor()
+    const { data } = await world.ross.get(`${world.reseller.path}/search?t=account&q=name&v=shortlived`)
+    expect(data).toEqual([])
+  })
+
+  it('look right with a long name, and with one in Arabic', async () => {
+    const account = await world.account(world.reseller, { name: arabic })
+    const below = await world.account(account, { name: long })
+    const { page } = await open(world.operator, 'accounts', { account })
+    await page.getByRole('treeitem', { name: /^Long/ }).waitFor()
+    await page.getByRole('link', { name: long }).click()
+    await page.getByRole('heading', { level: 1, name: long }).waitFor()
+    await expectForEverybody(page)
+    await page.getByRole('link', { name: 'Act for it' }).click()
+    await page.waitForURL(`**/a/${below.id}/overview`)
+    await page.getByRole('region', { name: 'Calls today' }).waitFor()
+  })
+
+  it('whose names are long or Arabic stand in a tree for everybody', async () => {
+    const account = await world.account(world.reseller, { name: `${arabic} 2` })
+    await world.account(account, { name: `Second ${'W'.repeat(121)}` })
+    const { page } = await open(world.operator, 'accounts', { account })
+    await page.getByRole('treeitem', { name: /WWW/ }).last().waitFor()
+    await expectForEverybody(page)
+  })
+
+  it('are moved by everybody', async () => {
+    const account = await world.account(world.reseller)
+    const { page } = await open(world.operator, `accounts/${account.id}`)
+    await choose(page, 'Move')
+    await page.getByRole('dialog').getByText('Whoever is above').waitFor()
+    await expectForEverybody(page)
+  })
+
+  it('show everybody what a plan would cost', async () => {
+    await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'Shop', plan })
+    const account = await world.account(world.reseller)
+    await world.user(account)
+    const { page } = await open(world.ross, `accounts/new/${account.id}/plan`)
+    await page.getByRole('combobox', { name: 'Plan' }).click()
+    await page.getByRole('option', { name: 'Shop' }).click()
+    await page.getByRole('table', { name: 'What it costs' }).waitFor()
+    await expectForEverybody(page)
+  })
+})

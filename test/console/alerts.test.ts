@@ -1,0 +1,61 @@
+// What is wrong and what is bounded, in the console.
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines } from '../support/world.ts'
+
+describeEngines('alerts and limits in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('are written by the operator, and cleared by whom they are for, by keyboard alone', async () => {
+    const { page } = await open(world.operator, 'alerts', { account: world.acme })
+    await pressOn(page, page.getByRole('link', { name: 'New alert' }))
+    await typeInto(page, page.getByRole('textbox', { name: 'Title' }), 'Maintenance on Sunday')
+    await typeInto(page, page.getByRole('textbox', { name: 'Message' }), 'Phones are away from 2 to 3.')
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    await page.getByRole('heading', { name: 'Maintenance on Sunday' }).waitFor()
+
+    const customer = await open(world.ada, 'alerts')
+    await customer.page.getByText('Phones are away from 2 to 3.').waitFor()
+    await expectForEverybody(customer.page)
+    await pressOn(customer.page, customer.page.getByRole('button', { name: 'Clear Maintenance on Sunday' }))
+    await customer.page.getByText('Nothing is wrong.').waitFor()
+    expect((await world.ada.get(`${world.acme.path}/alerts`)).data).toEqual([])
+  })
+
+  it('are refused without a title, at the field, and nothing is told to anybody', async () => {
+    const { page } = await open(world.operator, 'alerts/new', { account: world.acme })
+    await page.getByRole('textbox', { name: 'Message' }).fill('Without a title')
+    await expectForEverybody(page)
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Create' }).click()
+      await page.getByRole('textbox', { name: 'Title' }).and(page.locator('[aria-invalid=true]')).waitFor()
+    })
+  })
+
+  it('say what holds of what an account wants and what it is allowed', async () => {
+    await world.ross.post(`${world.acme.path}/limits`, { twoway_trunks: 7 })
+    const { page } = await open(world.ross, 'alerts/operator', { account: world.acme })
+    await typeInto(page, page.getByRole('textbox', { name: /^Twoway trunks/ }), '3')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByText('Saved', { exact: true }).waitFor()
+    await expectForEverybody(page)
+    expect((await world.ross.get(`${world.acme.path}/limits/operator`)).data.twoway_trunks).toBe(3)
+    await page.getByRole('tab', { name: 'Limits' }).click()
+    const effective = page.getByRole('table', { name: 'What holds' })
+    await effective.getByRole('row', { name: 'Twoway trunks 3' }).waitFor()
+    await expectForEverybody(page)
+  })
+
+  it('show what of the included minutes is used', async () => {
+    await world.ross.post(`${world.acme.path}/allotments`, {
+      did_us: { amount: 6000, cycle: 'monthly', increment: 60 },
+    })
+    const { page } = await open(world.ada, 'alerts/allotments')
+    await page
+      .getByRole('row', { name: /did_us/ })
+      .getByText('1:40:00')
+      .waitFor()
+    await expectForEverybody(page)
+  })
+})

@@ -1,0 +1,134 @@
+// What the console does when things go wrong: sessions that end, servers that are away, busy or mistaken.
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { openVisit } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { removeDataDir, startServerProcess } from '../support/server-process.ts'
+import { describeEngines } from '../support/world.ts'
+
+const nameIn = (page: Page) => page.getByRole('textbox', { name: /^Name/ }).first()
+
+const signInAgain = async (page: Page, password: string) => {
+  const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
+  await dialog.getByRole('textbox', { name: 'User name' }).fill('ada')
+  await dialog.getByRole('textbox', { name: 'Password', exact: true }).fill(password)
+  await dialog.getByRole('button', { name: 'Sign in' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+}
+
+describeEngines('bad days in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('a session that ends in the middle of a form is opened again, and the form goes through', async () => {
+    const device = await world.device(world.acme, { name: 'Before' })
+    const { page } = await open(world.ada, `devices/${device.id}`)
+    await nameIn(page).fill('Typed before the end')
+    const token = await page.evaluate(
+      () => JSON.parse(localStorage.getItem('crosspoint.session') ?? '{}').token as string,
+    )
+    expect(await world.clientWithToken(token).delete('/v2/token_auth')).toSucceed()
+    await page.getByRole('button', { name: 'Save' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
+    await dialog.waitFor()
+    expect(await nameIn(page).inputValue()).toBe('Typed before the end')
+    expect((await world.ross.get(device.path)).data.name).toBe('Before')
+    await signInAgain(page, 'ada-secret')
+    await page.getByRole('heading', { level: 1, name: 'Typed before the end' }).waitFor()
+    expect((await world.ross.get(device.path)).data.name).toBe('Typed before the end')
+  })
+
+  it('a server that asks to wait is waited for, which is said', async () => {
+    const device = await world.device(world.acme, { name: 'Patient' })
+    const { page } = await open(world.ross, `devices/${device.id}`, { account: world.acme })
+    await nameIn(page).waitFor()
+    await world.configure('token_buckets', { max_bucket_tokens: 1, tokens_fill_rate: 1 })
+    await world.configure('crossbar', { token_costs: 1 })
+    await nameIn(page).fill('Patient and saved')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Too many requests. The server asked to wait').waitFor()
+    await world.configure('crossbar', { token_costs: 0 })
+    await page.getByRole('heading', { level: 1, name: 'Patient and saved' }).waitFor()
+    await page.getByText('Too many requests. The server asked to wait').waitFor({ state: 'detached' })
+  })
+})
+
+describeEngines('a mistake of the server', (engine) => {
+  const server = { isMistaken: false }
+  const { world, open } = useConsole(engine, undefined, undefined, {
+    over: (db) => ({
+      ...db,
+      async write(write) {
+        if (server.isMistaken) throw new Error('a mistake made on purpose')
+        await db.write(write)
+      },
+    }),
+  })
+
+  it('is told with the id to quote, and what was typed stays', async () => {
+    const device = await world.device(world.acme, { name: 'Whole' })
+    const { page } = await open(world.ada, `devices/${device.id}`)
+    await nameIn(page).fill('Not to be lost')
+    server.isMistaken = true
+    await page.getByRole('button', { name: 'Save' }).click()
+    const toast = page.getByRole('alert').filter({ hasText: 'The server made a mistake' })
+    await toast.waitFor()
+    server.isMistaken = false
+    const [id = 'no id'] = /[0-9a-f]{32}/.exec(await toast.innerText()) ?? []
+    expect(JSON.stringify(world.takeErrors())).toContain(id)
+    expect(await nameIn(page).inputValue()).toBe('Not to be lost')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Not to be lost' }).waitFor()
+  })
+})
+
+it('a server that is away is said to be, and everything goes on once it is back', {
+  timeout: 180_000,
+}, async () => {
+  const first = await startServerProcess()
+  const { page, context, faults } = await openVisit()
+  let server = first
+  try {
+    await page.goto(`${first.url}/`)
+    await page.getByRole('textbox', { name: 'User name' }).fill('admin')
+    await page.getByRole('textbox', { name: 'Password', exact: true }).fill('secret')
+    await page.getByRole('textbox', { name: 'Account' }).fill('master')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('link', { name: 'Devices' }).click()
+    await page.getByRole('link', { name: 'New phone' }).first().click()
+    await nameIn(page).fill('Made across a restart')
+    await first.end()
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByText('The server cannot be reached. Everything goes on').waitFor()
+    server = await startServerProcess({ CROSSPOINT_PORT: String(first.port) }, first.dataDir)
+    await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
+    await page.getByText('The server cannot be reached. Everything goes on').waitFor({ state: 'detached' })
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Devices' }).click()
+    const rows = page.getByRole('link', { name: 'Made across a restart' })
+    await rows.first().waitFor()
+    expect(await rows.count()).toBe(1)
+    expect(faults).toEqual([])
+  } finally {
+    await context.close()
+    await server.end()
+    removeDataDir(first)
+  }
+})
+
+it('the link of the very first start leads to a password of one’s own', { timeout: 180_000 }, async () => {
+  const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
+  const { page, context, faults } = await openVisit()
+  try {
+    const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
+    await page.goto(link)
+    await page.getByRole('textbox', { name: 'New password' }).fill('a-password-of-my-own')
+    await page.getByRole('textbox', { name: 'The same once more' }).fill('a-password-of-my-own')
+    await page.getByRole('button', { name: 'Keep this password' }).click()
+    await page.getByRole('navigation', { name: 'Sections' }).waitFor()
+    expect(faults).toEqual([])
+  } finally {
+    await context.close()
+    await server.end()
+    removeDataDir(server)
+  }
+})

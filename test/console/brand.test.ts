@@ -1,0 +1,197 @@
+// How a reseller presents itself, in the console: from a domain to mail, and what visitors see of it.
+import type { Answer as DnsRecord } from 'dns-packet'
+import type { Page } from 'playwright-core'
+import { afterAll, expect, it } from 'vitest'
+import { qrPng } from '../../src/http/answer/qr-png.ts'
+import { expectForEverybody, openBrowserFor, pressOn, typeInto, violationsOn } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { verifyDkim } from '../support/dkim.ts'
+import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
+import { textOf } from '../support/outbox.ts'
+import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
+import { describeEngines } from '../support/world.ts'
+
+const template = {
+  A: { 'sip.{{domain}}': { name: 'Proxy', mapping: ['203.0.113.1'] } },
+  CNAME: { 'portal.{{domain}}': { name: 'Web GUI', mapping: ['ui.vendor.example'] } },
+  SRV: { '_sip._udp.{{domain}}': { name: 'Service', mapping: ['10 10 7000 sip.{{domain}}'] } },
+}
+
+const recordOf = (line: string): DnsRecord => {
+  const [, name = '', type = '', text = ''] = /^(\S+)\. IN (\S+) (.+)$/.exec(line) ?? []
+  if (type === 'A' || type === 'CNAME') return { type, name, data: text }
+  if (type === 'TXT')
+    return { type, name, data: [...text.matchAll(/"([^"]*)"/g)].map(([, part = '']) => part) }
+  const [priority = 0, weight = 0, port = 0] = text.split(' ').map(Number)
+  return { type: 'SRV', name, data: { priority, weight, port, target: text.split(' ')[3] ?? '' } }
+}
+
+const picture = { name: 'logo.png', mimeType: 'image/png', buffer: qrPng('a logo') }
+
+/** The lines that a person would copy to a name server. */
+const linesOn = (page: Page) => page.locator('li pre').allInnerTexts()
+
+describeEngines('a brand in the console', (engine) => {
+  let dns: DnsServer
+  let smtp: SmtpServer
+  const { world, open } = useConsole(
+    engine,
+    (made) => made.configure('whitelabel', { domains: template }),
+    async () => {
+      dns = await startDnsServer()
+      smtp = await startSmtpServer()
+      return { dnsServers: [dns.text], smtpUrl: smtp.url }
+    },
+  )
+  afterAll(() => Promise.all([dns.close(), smtp.close()]))
+
+  it('is begun by keyboard alone, and shows the field that a refusal is about', async () => {
+    const { page } = await open(world.ada, 'brand')
+    await page.getByText('no brand of its own yet').waitFor()
+    const domain = page.getByRole('textbox', { name: 'Domain', exact: true })
+    await typeInto(page, page.getByRole('textbox', { name: 'Name of the brand' }), 'Acme Voice')
+    await typeInto(page, page.getByRole('textbox', { name: 'Colour' }), '#0a7d4f')
+    await page.getByRole('img', { name: 'How #0a7d4f looks' }).waitFor()
+    await typeInto(page, domain, 'no host at all')
+    await world.unchanged(async () => {
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
+      await page.getByText('Must be a web address or a host name').waitFor()
+    })
+    await typeInto(page, domain, 'voice.acme.test')
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    await page.getByRole('button', { name: 'Remove the brand' }).waitFor()
+    await typeInto(page, page.getByRole('textbox', { name: 'Title of the web interface' }), 'Voice')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect((await world.ada.get(`${world.acme.path}/whitelabel`)).data).toMatchObject({
+      company_name: 'Acme Voice',
+      application_title: 'Voice',
+      brand_color: '#0a7d4f',
+      domain: 'voice.acme.test',
+    })
+  })
+
+  it('goes from a domain to mail', { timeout: 180_000 }, async () => {
+    const path = `${world.reseller.path}/whitelabel`
+    await world.ross.put(path, {
+      domain: 'brand.test',
+      company_name: 'Brand Telephony',
+      application_title: 'Brand Desk',
+      brand_color: '#a03060',
+    })
+    const { page } = await open(world.ross, 'brand/domain')
+
+    const records = page.getByRole('list', { name: 'DNS records' }).getByRole('listitem')
+    await records.first().waitFor()
+    expect(await records.getByText('Not checked').count()).toBe(3)
+    dns.set({ type: 'A', name: 'sip.brand.test', data: '192.0.2.9' })
+    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await page.getByText('0 of 3 are right').waitFor()
+    await page.getByRole('listitem', { name: 'A sip.brand.test' }).getByText('192.0.2.9').waitFor()
+    await page.getByRole('button', { name: 'Copy A sip.brand.test' }).click()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('sip.brand.test. IN A 203.0.113.1')
+    dns.set(...(await linesOn(page)).map(recordOf))
+    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await page.getByText('3 of 3 are right').waitFor()
+    expect(await records.getByText('Right').count()).toBe(3)
+
+    await page.getByRole('tab', { name: 'Pictures' }).click()
+    const logo = page.getByRole('region', { name: 'Logo' })
+    await logo.locator('input[type=file]').setInputFiles(picture)
+    await logo.getByRole('img', { name: 'Preview' }).waitFor()
+    await logo.getByRole('button', { name: 'Save the logo' }).click()
+    await logo.getByRole('img', { name: 'The logo as it is' }).waitFor()
+
+    await page.getByRole('tab', { name: 'Welcome' }).click()
+    const welcome = page.getByRole('textbox', { name: 'Welcome text as HTML' })
+    await welcome.fill('<h1 style="color: #a03060">Good day</h1>')
+    await page.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved').last().waitFor()
+
+    await page.getByRole('tab', { name: 'Senders' }).click()
+    await page.getByRole('textbox', { name: 'New sender address' }).fill('desk@brand.test')
+    await page.getByRole('button', { name: 'Add' }).click()
+    await page.getByText('A code is on its way to desk@brand.test').waitFor()
+    await world.deliverMail()
+    const letter = smtp.mails.find(({ to }) => to.includes('desk@brand.test'))
+    const code = /(\d{4})\. It is good/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1] ?? ''
+    const sender = page.getByRole('region', { name: 'desk@brand.test' })
+    await sender.getByRole('textbox', { name: 'Code' }).fill(code)
+    await sender.getByRole('button', { name: 'Verify' }).click()
+    await sender.getByText('Verified', { exact: true }).waitFor()
+    await sender.getByRole('button', { name: 'Make a key' }).click()
+    const key = sender.getByRole('listitem', { name: 'TXT crosspoint._domainkey.brand.test' })
+    await key.waitFor()
+    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await key.getByText('Missing').waitFor()
+    dns.set(...(await linesOn(page)).map(recordOf))
+    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await key.getByText('Right').waitFor()
+    await expectForEverybody(page)
+
+    await page.getByRole('tab', { name: 'Mails' }).click()
+    const mail = page.getByRole('combobox', { name: 'Mail' })
+    await mail.fill('Password recovery')
+    await page.getByRole('option', { name: 'Password recovery' }).click()
+    await page.frameLocator('iframe').getByText('Somebody asked for a new password').waitFor()
+    await page.getByRole('textbox', { name: 'Send a sample to' }).fill('customer@elsewhere.test')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page.getByText('A sample is on its way to customer@elsewhere.test').waitFor()
+    await world.deliverMail()
+    const sample = smtp.mails.find(({ to }) => to.includes('customer@elsewhere.test'))?.message ?? ''
+    expect(sample).toMatch(/^From: .*desk@brand\.test/m)
+    expect(await verifyDkim(sample, dns.port)).toMatchObject([
+      { result: 'pass', signingDomain: 'brand.test' },
+    ])
+
+    const visitor = await openBrowserFor('brand.test')
+    try {
+      const door = await visitor.newPage({ permissions: [] })
+      await door.goto(`http://brand.test:${world.server.port}/`)
+      await door.getByRole('img', { name: 'Brand Telephony' }).waitFor()
+      expect(await door.title()).toBe('Sign in · Brand Desk')
+      await door.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
+      const button = door.getByRole('button', { name: 'Sign in' })
+      // A fifth darker than the colour itself, so that white is read on it.
+      expect(await button.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(
+        'rgb(128, 38, 77)',
+      )
+      expect(
+        await door.locator('img').evaluate((image: HTMLImageElement) => image.naturalWidth),
+      ).toBeGreaterThan(0)
+      expect(await violationsOn(door)).toEqual([])
+    } finally {
+      await visitor.close()
+    }
+  })
+
+  it('is for everybody', { timeout: 180_000 }, async () => {
+    const account = await world.account(world.reseller)
+    const { page } = await open(world.ross, 'brand', { account })
+    await page.getByText('no brand of its own yet').waitFor()
+    await world.ross.put(`${account.path}/whitelabel`, { domain: 'all.test', brand_color: '#0a7d4f' })
+    for (const section of ['', '/pictures', '/welcome', '/domain', '/mails']) {
+      await page.goto(page.url().replace(/\/brand.*/, `/brand${section}`))
+      await page.getByRole('tabpanel').first().waitFor()
+      await expectForEverybody(page)
+    }
+  })
+
+  it('takes no picture that is none', async () => {
+    const account = await world.account(world.reseller)
+    await world.ross.put(`${account.path}/whitelabel`, { domain: 'pictures.test' })
+    const { page } = await open(world.ross, 'brand/pictures', { account })
+    const logo = page.getByRole('region', { name: 'Logo' })
+    const file = logo.locator('input[type=file]')
+    await logo.getByText('There is no logo yet').waitFor()
+    await world.unchanged(async () => {
+      const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>window.__ran=1</script></svg>')
+      await file.setInputFiles({ name: 'logo.svg', mimeType: 'image/svg+xml', buffer: svg })
+      await expect.poll(() => logo.getByRole('button', { name: 'Save the logo' }).isDisabled()).toBe(true)
+      await file.setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: svg })
+      await logo.getByRole('button', { name: 'Save the logo' }).click()
+      await logo.getByText('The file is not the image it is said to be').waitFor()
+    })
+  })
+})

@@ -1,0 +1,143 @@
+// The reference and the guides in a real browser.
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { version } from '../../src/version.ts'
+import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useBuiltDocs, useWebServer } from '../support/built-docs.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines, type Person } from '../support/world.ts'
+
+const operation = (page: Page, id: string) => {
+  const whole = page.locator(`#${id}`)
+  return {
+    whole,
+    async open() {
+      await whole.locator('summary').click()
+      await whole.getByText('Responses', { exact: true }).waitFor()
+    },
+    async execute() {
+      await whole.getByRole('button', { name: 'Try it out' }).click()
+      await whole.getByRole('button', { name: 'Execute' }).click()
+      await whole.getByText('Server response').waitFor()
+      return whole.locator('.live-responses-table').innerText()
+    },
+  }
+}
+
+// Axe goes over hundreds of operations four times.
+const ofLongPages = { timeout: 180_000 }
+
+describeEngines('the documentation at /docs', (engine) => {
+  const { world, visit } = useConsole(engine)
+
+  /** As the console leaves it when somebody has signed in. */
+  const signedIn = async (page: Page, { token, account }: Person) => {
+    const kept = JSON.stringify({ token, accountId: account.id })
+    await page.evaluate((text) => localStorage.setItem('crosspoint.session', text), kept)
+    await page.reload()
+  }
+
+  it('opens where guides and reference are found', ofLongPages, async () => {
+    const { page } = await visit('/docs')
+    await page.getByRole('heading', { level: 1, name: 'Documentation' }).waitFor()
+    await page.getByRole('link', { name: 'All operations of the API' }).click()
+    await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
+    await expectForEverybody(page)
+    await page.getByRole('link', { name: 'Read what this server is', exact: true }).first().click()
+    await page.locator('#getAbout[open]').getByText('"used_memory": 150000000').first().waitFor()
+  })
+
+  it('tries operations as whoever is signed in', ofLongPages, async () => {
+    const { page } = await visit('/docs/api/about.html')
+    await signedIn(page, world.ada)
+    const about = operation(page, 'getAboutOfAccount')
+    await about.open()
+    const answered = await about.execute()
+    expect(answered).toContain('200')
+    expect(answered).toContain(`"version": "${version}"`)
+    await expectForEverybody(page)
+  })
+
+  it('says that nobody is signed in, and where to', async () => {
+    const { page } = await visit('/docs/api/about.html')
+    await page.getByText('Nobody is signed in').waitFor()
+    expect(await page.getByRole('link', { name: 'Sign in', exact: true }).getAttribute('href')).toBe('../../')
+    const about = operation(page, 'getAbout')
+    await about.open()
+    expect(await about.execute()).toContain('invalid_credentials')
+  })
+
+  it('tries an operation with a token that is typed in, before any session', async () => {
+    const { page } = await visit('/docs/api/about.html')
+    await signedIn(page, world.ada)
+    await page.getByLabel('Another token').fill(world.operator.token)
+    const about = operation(page, 'getAbout')
+    await about.open()
+    expect(await about.execute()).toContain(`"version": "${version}"`)
+  })
+
+  it('shows a body to be edited, and every field with its name', ofLongPages, async () => {
+    const { page } = await visit('/docs/api/devices.html#createDevice')
+    const device = operation(page, 'createDevice')
+    await device.whole.getByRole('button', { name: 'Try it out' }).click()
+    await device.whole.getByRole('textbox', { name: 'Body of the request' }).waitFor()
+    await expectForEverybody(page)
+  })
+
+  it('is searched by keyboard alone', ofLongPages, async () => {
+    const { page } = await visit('/docs/')
+    await page.keyboard.press('/')
+    await page.getByRole('combobox', { name: 'Search the documentation' }).waitFor()
+    await page.keyboard.type('webhook delivries')
+    await page.getByRole('option', { name: 'Webhooks' }).first().waitFor()
+    await expectForEverybody(page)
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.type('createDevice')
+    await page.getByRole('option', { name: 'Create a device' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/docs/api/devices.html#createDevice')
+    await page.locator('#createDevice[open]').waitFor()
+  })
+
+  it('has guides with anchors, code to copy, and a dark side that is remembered', ofLongPages, async () => {
+    const { page } = await visit('/docs/guides/tasks.html#dry-runs')
+    await expectForEverybody(page)
+    await page.locator('.code').first().hover()
+    await page.getByRole('button', { name: 'Copy' }).first().click()
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
+    await pressOn(page, page.getByRole('button', { name: 'Dark' }))
+    await page.reload()
+    await page.getByRole('button', { name: 'Light' }).waitFor()
+    expect(await page.evaluate(() => document.documentElement.classList.contains('dark-mode'))).toBe(true)
+  })
+
+  it('has a menu on a phone', async () => {
+    const { page } = await visit('/docs/guides/tasks.html', { width: 360 })
+    const link = page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Webhooks' })
+    expect(await link.isVisible()).toBe(false)
+    await pressOn(page, page.getByRole('button', { name: 'Menu' }))
+    await pressOn(page, link)
+    await page.getByRole('heading', { level: 1, name: 'Webhooks' }).waitFor()
+  })
+})
+
+describe('the documentation below a path of another web server', () => {
+  const { world, visit } = useConsole('sqlite')
+  const site = useWebServer(useBuiltDocs(), '/manuals/crosspoint/')
+
+  it('searches, and tries operations on the server that is named', ofLongPages, async () => {
+    const { page } = await visit('/healthz')
+    await page.goto(site.url('api/about.html'))
+    await page.getByText('To try operations, name a server.').waitFor()
+    await typeInto(page, page.getByLabel('Address of the server'), `http://127.0.0.1:${world.server.port}`)
+    await typeInto(page, page.getByLabel('Token'), world.operator.token)
+    const about = operation(page, 'getAbout')
+    await about.open()
+    expect(await about.execute()).toContain(`"version": "${version}"`)
+    await pressOn(page, page.getByRole('button', { name: 'Search' }))
+    await page.getByRole('combobox', { name: 'Search the documentation' }).fill('message bus')
+    await page.getByRole('option', { name: 'Message bus' }).first().click()
+    await page.waitForURL(site.url('guides/message-bus.html*'))
+  })
+})

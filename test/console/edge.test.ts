@@ -1,0 +1,139 @@
+// Access lists and packet limits in the console.
+import { isDeepStrictEqual } from 'node:util'
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { eventually } from '../support/eventually.ts'
+import { describeEngines } from '../support/world.ts'
+
+describeEngines('the edge in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('is given an access list by keyboard alone', async () => {
+    const account = await world.account(world.reseller, { name: 'Listed', realm: 'listed.test' })
+    const { page } = await open(world.ross, 'edge', { account })
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    await typeInto(page, page.getByRole('textbox', { name: 'Networks' }), '192.0.2.0/24\n198.51.100.0/33')
+    await world.unchanged(async () => {
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await page.getByText(/^198\.51\.100\.0\/33: Must be an IPv4 subnet/).waitFor()
+    })
+    await typeInto(page, page.getByRole('textbox', { name: 'Networks' }), '192.0.2.0/24\n198.51.100.0/25\n')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByText('Only these 2 networks pass.').waitFor()
+    const path = `${account.path}/access_lists`
+    const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24', '198.51.100.0/25'] }
+    expect((await world.ross.get(path)).data).toEqual(list)
+  })
+
+  it('tells by keyboard alone who would pass', async () => {
+    const account = await world.account(world.reseller, { name: 'Asked', realm: 'asked.test' })
+    const path = `${account.path}/access_lists`
+    const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24', '198.51.100.0/25'] }
+    expect(await world.ross.post(path, list)).toSucceed()
+    const { page } = await open(world.ross, 'edge', { account })
+    await tabTo(page, page.getByRole('tab', { name: 'Access list' }))
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    const ask = async (address: string, verdict: string, reason: string) => {
+      await typeInto(page, page.getByRole('textbox', { name: 'Address' }), address)
+      await pressOn(page, page.getByRole('button', { name: 'Would it pass?' }))
+      const told = page.getByRole('status').filter({ hasText: reason })
+      await told.getByText(verdict, { exact: true }).waitFor()
+    }
+    await ask('192.0.2.7', 'It passes', 'The access lists let it in.')
+    await ask('203.0.113.7', 'It does not pass', 'The access list of the account keeps this address out.')
+    await expectForEverybody(page)
+    // What was asked before is asked again once the list is another one, though an edge may keep the answer.
+    await world.ross.post(path, { ...list, order: 'deny,allow' })
+    await ask('203.0.113.7', 'It passes', 'The access lists let it in.')
+    await typeInto(page, page.getByRole('textbox', { name: 'Address' }), 'no address')
+    await pressOn(page, page.getByRole('button', { name: 'Would it pass?' }))
+    await page.getByText('Must be an IP address').waitFor()
+  })
+
+  it('warns of a list that lets nobody in, and takes it away again', async () => {
+    const account = await world.account(world.reseller)
+    const path = `${account.path}/access_lists`
+    await world.ross.post(path, { order: 'allow,deny', cidrs: [] })
+    const { page } = await open(world.ross, 'edge', { account })
+    await page.getByText(/nobody gets in/).waitFor()
+    await expectForEverybody(page)
+    await page.getByRole('button', { name: 'Remove the list' }).click()
+    const question = page.getByRole('dialog', { name: 'Remove the access list?' })
+    await question.getByRole('button', { name: 'Remove the list' }).click()
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    expect((await world.ross.get(path)).data).toEqual({})
+  })
+
+  it('shows both versions to whoever was slower, and writes over nothing unseen', async () => {
+    const account = await world.account(world.reseller)
+    const path = `${account.path}/access_lists`
+    await world.ross.post(path, { order: 'allow,deny', cidrs: ['192.0.2.0/24'] })
+    const { page } = await open(world.ross, 'edge', { account })
+    const networks = page.getByRole('textbox', { name: 'Networks' })
+    await networks.fill('192.0.2.0/25')
+    // A change elsewhere in the record is in nobody's way.
+    await world.ross.post(`${account.path}/rate_limits`, { account: { per_minute: { invites: 7 } } })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/25'])
+    await networks.fill('192.0.2.0/26')
+    await world.ross.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })
+    await page.getByRole('button', { name: 'Save' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Two versions' })
+    await dialog.getByText('203.0.113.0/24').waitFor()
+    expect((await world.ross.get(path)).data.cidrs).toEqual(['203.0.113.0/24'])
+    await dialog.getByRole('button', { name: 'Save mine over it' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
+  })
+
+  it('shows what packet limits hold, those of the account and of a device', async () => {
+    const device = await world.device(world.acme, { name: 'Limited' })
+    const { page } = await open(world.ada, 'edge')
+    await page.getByRole('tab', { name: 'Packet limits' }).click()
+    const ofAccount = page.getByRole('region', { name: 'All packets of the account' })
+    await ofAccount.getByRole('cell', { name: '2,000', exact: true }).waitFor()
+    await page.getByRole('textbox', { name: 'Invites, Per minute, All packets of the account' }).fill('77')
+    await page.getByRole('textbox', { name: 'Registrations, Per second, Packets of each device' }).fill('1')
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    const limits = { account: { per_minute: { invites: 77 } }, device: { per_second: { registrations: 1 } } }
+    await eventually(
+      () => world.ada.get(`${world.acme.path}/rate_limits`),
+      ({ data }) => isDeepStrictEqual(data, limits),
+    )
+    await ofAccount.getByRole('row', { name: /^Invites 77 77 / }).waitFor()
+    await expectForEverybody(page)
+
+    await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
+    await page.getByRole('option', { name: 'Limited' }).click()
+    await page.getByRole('tab', { name: 'Packet limits' }).click()
+    const ofDevice = page.getByRole('region', { name: 'Packets of this device' })
+    await ofDevice.getByRole('cell', { name: '1,000', exact: true }).waitFor()
+    await page.getByRole('textbox', { name: 'All packets, Per minute' }).fill('-3')
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Save' }).last().click()
+      await page.getByText(/at least 0/).waitFor()
+    })
+    await page.getByRole('textbox', { name: 'All packets, Per minute' }).fill('900')
+    await page.getByRole('button', { name: 'Save' }).last().click()
+    await ofDevice.getByRole('row', { name: /^All packets 900 900 / }).waitFor()
+    expect((await world.ada.get(`${device.path}/rate_limits`)).data).toEqual({
+      per_minute: { total_packets: 900 },
+    })
+    await page.getByRole('button', { name: 'Remove the limits' }).click()
+    const question = page.getByRole('dialog', { name: 'Remove these limits?' })
+    await question.getByRole('button', { name: 'Remove the limits' }).click()
+    await ofDevice.getByRole('cell', { name: '1,000', exact: true }).waitFor()
+    expect((await world.ada.get(`${device.path}/rate_limits`)).data).toEqual({})
+  })
+
+  it('explains that only accounts above may ask who would pass', async () => {
+    const { page } = await open(world.ada, 'edge')
+    await page.getByRole('tab', { name: 'Would it pass?' }).click()
+    await page.getByText('Only accounts above may ask').waitFor()
+    await page.getByRole('tab', { name: 'API' }).click()
+    await page.getByText(`${world.acme.path}/access_lists`).first().waitFor()
+  })
+})

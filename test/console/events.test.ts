@@ -1,0 +1,69 @@
+// Who changed what, what happens, and who is told of it, in the console.
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { startHookReceiver } from '../support/hook-receiver.ts'
+import { describeEngines } from '../support/world.ts'
+
+describeEngines('events in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('are told as sentences, with what was before and after, by keyboard alone', async () => {
+    const device = await world.device(world.acme, { name: 'Hall' })
+    await world.ada.patch(device.path, { name: 'Lobby' })
+    const { page } = await open(world.ada, 'events')
+    await expectForEverybody(page)
+    await pressOn(page, page.getByRole('link', { name: 'Ada Admin changed phone Lobby' }))
+    const changes = page.getByRole('table', { name: 'What changed' })
+    await changes.getByRole('row', { name: /Name.*Hall.*Lobby/ }).waitFor()
+    await expectForEverybody(page)
+  })
+
+  it('are found by what was done', async () => {
+    const device = await world.device(world.acme, { name: 'Gone soon' })
+    await world.ada.delete(device.path)
+    const { page } = await open(world.ada, 'events')
+    await page.getByRole('combobox', { name: 'What was done' }).click()
+    await page.getByRole('option', { name: 'Deleted' }).click()
+    await page.getByRole('link', { name: 'Ada Admin deleted phone Gone soon' }).waitFor()
+    expect(await page.getByRole('link', { name: /made|changed/ }).count()).toBe(0)
+  })
+
+  it('are shown as they happen', async () => {
+    const { page } = await open(world.ada, 'events/live')
+    await page.getByText('Live: what happens from now on is shown here.').waitFor()
+    await world.device(world.acme, { name: 'Just now' })
+    await pressOn(page, page.getByRole('button', { name: 'device.created' }))
+    await page.getByText('"name": "Just now"').waitFor()
+    await expectForEverybody(page)
+  })
+
+  it('go to webhooks: one is made, tried and read of, by keyboard alone', async () => {
+    const receiver = await startHookReceiver()
+    await world.configure('crossbar', { allowed_private_hosts: ['127.0.0.1'] })
+    const { page } = await open(world.ada, 'events/webhooks')
+    await pressOn(page, page.getByRole('link', { name: 'New webhook' }))
+    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Billing')
+    await typeInto(page, page.getByRole('textbox', { name: /^Uri/ }), receiver.url)
+    await expectForEverybody(page)
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    await page.getByRole('heading', { level: 1, name: 'Billing' }).waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Send a sample' }))
+    await page.getByText(/The receiver answered 200 after/).waitFor()
+    await page.getByRole('tab', { name: 'What was sent' }).click()
+    await page.getByRole('cell', { name: '200' }).waitFor()
+    await expectForEverybody(page)
+    await receiver.close()
+  })
+
+  it('are not sent where nobody may be told: the field says so, and nothing is kept', async () => {
+    await world.configure('crossbar', { allowed_private_hosts: [] })
+    const { page } = await open(world.ada, 'events/webhooks/new')
+    await page.getByRole('textbox', { name: /^Name/ }).fill('Inside')
+    await page.getByRole('textbox', { name: /^Uri/ }).fill('http://169.254.169.254/latest')
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Create' }).click()
+      await page.getByRole('textbox', { name: /^Uri/ }).and(page.locator('[aria-invalid=true]')).waitFor()
+    })
+  })
+})

@@ -1,0 +1,105 @@
+// A list of any length, scrolled: the page keeps what is in sight. CROSSPOINT_CONSOLE_ROWS=1000000 and
+// CROSSPOINT_CONSOLE_SECONDS=60 measure the whole of it.
+/// <reference lib="dom" />
+import type { CDPSession, Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { fillCdrs } from '../../bench/cdr-records.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines } from '../support/world.ts'
+
+const rowCount = Number(process.env.CROSSPOINT_CONSOLE_ROWS ?? 20_000)
+const seconds = Number(process.env.CROSSPOINT_CONSOLE_SECONDS ?? 10)
+
+const mebibyte = 1024 ** 2
+const mostMebibytes = 150
+// Between one sample and another lies whatever the page happens to show.
+const flatMebibytes = 20
+
+/** What the page holds when all is collected that nobody needs. */
+const memoryOf = async (cdp: CDPSession) => {
+  await cdp.send('HeapProfiler.collectGarbage')
+  const { metrics } = await cdp.send('Performance.getMetrics')
+  const { nodes } = await cdp.send('Memory.getDOMCounters')
+  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN
+  return { mebibytes: heap / mebibyte, nodes }
+}
+
+/** Goes to the end of what is known of the list, again and again; answers with how many rows are known then. */
+const scroll = (page: Page, milliseconds: number) =>
+  page.evaluate(async (duration) => {
+    const frame = document.querySelector('.row-list')
+    const end = performance.now() + duration
+    while (frame && performance.now() < end) {
+      frame.scrollTop = frame.scrollHeight
+      await new Promise(requestAnimationFrame)
+    }
+  }, milliseconds)
+
+const rowsSeen = async (page: Page) =>
+  Number((await page.getByText(/[\d,.]+ rows/).innerText()).replaceAll(/\D/g, ''))
+
+/** The longest time for which the page did not hear its user while something happened, in milliseconds. */
+const longestBlockOf = async (page: Page, act: () => Promise<void>) => {
+  await page.evaluate(() => {
+    const blocks: number[] = []
+    new PerformanceObserver((list) =>
+      blocks.push(...list.getEntries().map(({ duration }) => duration)),
+    ).observe({
+      entryTypes: ['longtask'],
+    })
+    Reflect.set(globalThis, 'blocks', blocks)
+  })
+  await act()
+  return page.evaluate(() => Math.max(0, ...(Reflect.get(globalThis, 'blocks') as number[])))
+}
+
+describeEngines('a long list in the console', (engine) => {
+  const { world, open } = useConsole(engine, async (built) => {
+    await fillCdrs(built.place, { accountId: built.acme.id, month: 202512, count: rowCount })
+  })
+
+  it(
+    'keeps the memory of the page flat while it is scrolled',
+    async () => {
+      const { page, context } = await open(world.ada, 'calls?range=own&from=2025-12-01&to=2025-12-31')
+      await page.getByText(/[\d,.]+ rows/).waitFor()
+      const cdp = await context.newCDPSession(page)
+      await cdp.send('Performance.enable')
+      const samples = [await memoryOf(cdp)]
+      for (let second = 0; second < seconds; second += 1) {
+        await scroll(page, 1000)
+        samples.push(await memoryOf(cdp))
+      }
+      const seen = await rowsSeen(page)
+      const all = samples.map(({ mebibytes }) => mebibytes)
+      const [first = 0, last = 0] = [all[1], all.at(-1)]
+      const most = Math.max(...all)
+      const nodes = Math.max(...samples.map((sample) => sample.nodes))
+      console.log(
+        `${rowCount} rows on ${engine}, ${seconds} s: ${seen} rows read, heap ${first.toFixed(1)} MiB after a second, ${last.toFixed(1)} MiB at the end, ${most.toFixed(1)} MiB at most, ${nodes} DOM nodes at most`,
+      )
+      expect(seen).toBeGreaterThan(500)
+      expect(most).toBeLessThan(mostMebibytes)
+      expect(last - first).toBeLessThan(flatMebibytes)
+      // The end of what was read can be left again, and the beginning is where it was.
+      await page.evaluate(() => document.querySelector('.row-list')?.scrollTo(0, 0))
+      await page.locator('[aria-rowindex="2"]').waitFor()
+    },
+    (seconds + 60) * 1000,
+  )
+
+  it('is searched without the page falling silent while one types', async () => {
+    const { page } = await open(world.ada, 'calls?range=own&from=2025-12-01&to=2025-12-31')
+    await page.getByText(/[\d,.]+ rows/).waitFor()
+    const box = page.getByRole('searchbox', { name: "Caller's number" })
+    await box.focus()
+    const longest = await longestBlockOf(page, async () => {
+      await page.keyboard.type('+14155550042', { delay: 60 })
+      await page.getByText(/^[\d,.]+ rows/).waitFor()
+    })
+    // A browser tells of nothing shorter than 50 ms.
+    const words = longest === 0 ? 'never for 50 ms' : `for ${Math.round(longest)} ms at most`
+    console.log(`typing beside ${rowCount} rows on ${engine}: blocked ${words}`)
+    expect(longest).toBeLessThan(1000)
+  })
+})

@@ -1,0 +1,246 @@
+// Money in the console.
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
+import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { type StripeServer, startStripe } from '../support/stripe-server.ts'
+import { describeEngines, type TestAccount } from '../support/world.ts'
+
+let bookkeeper: BookkeeperServer
+let stripe: StripeServer
+
+beforeAll(async () => {
+  bookkeeper = await startBookkeeper()
+  stripe = await startStripe()
+})
+afterEach(() => bookkeeper.reset())
+afterAll(async () => {
+  await bookkeeper.close()
+  await stripe.close()
+})
+
+const prices = {
+  devices: {
+    sip_device: {
+      name: 'Seat',
+      rate: 4,
+      activation_charge: 3,
+      discounts: { single: { rate: 1 }, cumulative: { maximum: 5, rate: 0.5 } },
+      taxes: [{ name: 'VAT', rate: 20 }],
+    },
+  },
+}
+
+describeEngines('money in the console', (engine) => {
+  const { world, open } = useConsole(engine, async ({ configure }) => {
+    await configure('services.http_sync', bookkeeper.settings)
+    await configure('services.stripe', stripe.settings)
+  })
+
+  const planOf = async (name: string, plan: Json = prices) =>
+    (await world.ross.put(`${world.reseller.path}/service_plans`, { name, plan })).data.id as string
+
+  const total = async ({ path }: TestAccount) => (await world.ross.get(`${path}/ledgers/total`)).data.amount
+
+  const balanceOn = (page: Page) => page.getByRole('region', { name: 'Balance' })
+
+  it('is added where somebody charges, and is told in words where nobody does', async () => {
+    const { page } = await open(world.ada, 'money')
+    const add = async (amount: string) => {
+      await typeInto(page, page.getByRole('textbox', { name: 'Amount to add' }), amount)
+      await page.keyboard.press('Enter')
+    }
+    await world.unchanged(async () => {
+      await add('5')
+      await page.getByText('only its reseller can add money to it').waitFor()
+    })
+    await world.ross.post(`${world.acme.path}/services`, { bookkeeper: { type: 'http' } })
+    bookkeeper.state.manner = 'declines'
+    await add('6')
+    await page.getByText(/Nothing was charged:.*Not enough money/).waitFor()
+    expect(await total(world.acme)).toBe(0)
+    bookkeeper.state.manner = 'deaf'
+    await add('7')
+    await page.getByText('$7.00 are on their way', { exact: false }).waitFor()
+    bookkeeper.state.manner = 'works'
+    await add('8')
+    await page.getByText('$8.00 were charged and credited.').waitFor()
+    await balanceOn(page).getByText('$8.00').waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
+    await page.getByRole('row', { name: /Failed/ }).waitFor()
+    await page.getByRole('row', { name: /On its way/ }).waitFor()
+    await page.getByRole('row', { name: /Done/ }).waitFor()
+    await expectForEverybody(page)
+    await world.ross.post(`${world.acme.path}/services`, { bookkeeper: { type: 'default' } })
+  })
+
+  it('of a balance is shown as it moves, and entries are saved as CSV', async () => {
+    const { page, context } = await open(world.ross, 'money', { account: world.rival })
+    // Without it a page hands over a download, which a test can read.
+    await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'))
+    await balanceOn(page).getByText('$0.00').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await world.credit(world.rival, 12.5)
+    await balanceOn(page).getByText('$12.50').waitFor()
+    await typeInto(page, page.getByRole('textbox', { name: 'Reference' }), 'transfer 17')
+    await typeInto(page, page.getByRole('textbox', { name: 'Amount', exact: true }), '30')
+    await page.keyboard.press('Enter')
+    await balanceOn(page).getByText('$42.50').waitFor()
+    await page.goto(`${new URL(page.url()).origin}/a/${world.rival.id}/money/ledgers/payments`)
+    await page.getByRole('row', { name: /transfer 17/ }).waitFor()
+    const coming = page.waitForEvent('download')
+    await pressOn(page, page.getByRole('button', { name: 'Download CSV' }))
+    const download = await coming
+    expect(download.suggestedFilename()).toBe('ledger-payments.csv')
+    expect(await readFile(await download.path(), 'utf8')).toContain('transfer 17')
+  })
+
+  it('for plans is quoted before they are assigned, and each amount says why', async () => {
+    const account = await world.account(world.reseller)
+    await world.device(account)
+    await world.device(account)
+    const id = await planOf('Seats')
+    const { page } = await open(world.ross, 'money/plans', { account })
+    await page.getByText('No plan is assigned', { exact: false }).waitFor()
+    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
+    await typeInto(page, page.getByRole('combobox', { name: 'Plan to assign' }), 'Seats')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    const dialog = page.getByRole('dialog', { name: 'Assign Seats' })
+    await dialog.getByText('Now $0.00 each month, then $7.20.').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Why Seat costs that much' }))
+    await dialog.getByText('2 × $4.00 = $8.00').waitFor()
+    await dialog.getByText('-$1.00 taken off once').waitFor()
+    await dialog.getByText('$0.50 off for each of 2: -$1.00').waitFor()
+    await dialog.getByText('VAT 20 % on $6.00 adds $1.20').first().waitFor()
+    await expectForEverybody(page)
+    const plans = async () =>
+      Object.keys((await world.ross.get(`${account.path}/services`)).data.plans as Json)
+    expect(await plans()).toEqual([])
+    await pressOn(page, dialog.getByRole('button', { name: 'Assign' }))
+    await page.getByRole('cell', { name: 'Seats', exact: true }).waitFor()
+    expect(await plans()).toEqual([id])
+    await pressOn(page, page.getByRole('button', { name: 'Take away: Seats' }))
+    const leaving = page.getByRole('dialog', { name: 'Take Seats away' })
+    await pressOn(page, leaving.getByRole('button', { name: 'Take away' }))
+    await page.getByRole('cell', { name: 'Seats', exact: true }).waitFor({ state: 'detached' })
+    expect(await plans()).toEqual([])
+  })
+
+  it('that plans ask for is written as a form, by keyboard alone', async () => {
+    const { page } = await open(world.ross, 'money/service-plans')
+    await pressOn(page, page.getByRole('link', { name: 'New plan' }))
+    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Phones')
+    await typeInto(page, page.getByRole('combobox', { name: 'Category' }), 'devices')
+    await page.keyboard.press('Escape')
+    await pressOn(page, page.getByRole('button', { name: 'Add a price' }))
+    await typeInto(page, page.getByRole('textbox', { name: 'Each, a month' }), '4.5')
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    await page.getByRole('heading', { level: 1, name: 'Phones' }).waitFor()
+    await typeInto(page, page.getByRole('textbox', { name: 'Once for each' }), '20')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByText('Saved', { exact: true }).waitFor()
+    await expectForEverybody(page)
+    const id = new URL(page.url()).pathname.split('/').at(-1)
+    const { data } = await world.ross.get(`${world.reseller.path}/service_plans/${id}`)
+    expect(data).toMatchObject({
+      name: 'Phones',
+      plan: { devices: { _all: { rate: 4.5, activation_charge: 20 } } },
+    })
+  })
+
+  it('is taken from cards: kept, chosen and removed, where there is a gateway', async () => {
+    const account = await world.account(world.reseller)
+    const admin = await world.admin(account)
+    const { page } = await open(admin, 'money/cards')
+    await page.getByText('No card yet.').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Add a card' }))
+    await page.getByText('No gateway takes cards here').waitFor()
+    await world.ross.post(`${account.path}/services`, { bookkeeper: { type: 'stripe' } })
+    for (const method of ['pm_card_visa_1', 'pm_card_visa_2']) {
+      await pressOn(page, page.getByRole('button', { name: 'Add a card' }))
+      await typeInto(page, page.getByRole('textbox', { name: 'Id of the payment method' }), method)
+      await page.keyboard.press('Enter')
+      await page.getByRole('button', { name: 'Add a card' }).waitFor()
+    }
+    await page.getByRole('row').nth(2).waitFor()
+    await expectForEverybody(page)
+    const tokens = async () =>
+      (await admin.get(`${account.path}/services/payment_tokens`)).data as unknown as Json[]
+    await pressOn(page, page.getByRole('button', { name: /^Charge / }))
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect((await tokens()).find((token) => token.default)?.id).toBe('pm_card_visa_1')
+    await pressOn(page, page.getByRole('button', { name: /^Remove / }).first())
+    const dialog = page.getByRole('dialog', { name: 'Remove this card?' })
+    await pressOn(page, dialog.getByRole('button', { name: 'Remove' }))
+    await dialog.waitFor({ state: 'detached' })
+    expect(await tokens()).toHaveLength(1)
+  })
+
+  it.each(['money', 'money/ledgers/services', 'money/invoices', 'money/plans', 'money/cards'])(
+    'are for everybody: %s',
+    async (screen) => {
+      const { page } = await open(world.ross, screen, { account: world.acme })
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await expectForEverybody(page)
+    },
+  )
+})
+
+describeEngines('invoices in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('are read as drafts, saved, paid from the balance, and given back', async () => {
+    const { ross, reseller, acme } = world
+    const made = await ross.put(`${reseller.path}/service_plans`, { name: 'Seats', plan: prices })
+    await ross.post(`${acme.path}/services`, { add: [made.data.id] })
+    await world.device(acme)
+    const first = await open(ross, 'money/invoices', { account: acme })
+    await first.page.getByText('No invoices yet', { exact: false }).waitFor()
+    await first.page.getByRole('combobox', { name: 'Status' }).click()
+    await first.page.getByRole('option', { name: 'Draft' }).click()
+    await first.page.getByRole('link', { name: 'Draft' }).click()
+    await first.page.getByRole('row', { name: /Activation of 1 Seat/ }).waitFor()
+    await expectForEverybody(first.page)
+    await first.context.close()
+
+    // Bills are made on the first of a month: whoever acts then has a newer token.
+    await world.server.rounds.runNow('monthly_bills')
+    const now = new Date(world.clock.now())
+    const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
+    world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
+    await world.server.rounds.runNow('monthly_bills')
+    const later = await world.again(ross)
+    const read = async () => (await later.get(`${acme.path}/invoices`)).data as unknown as Json[]
+    expect(await read()).toMatchObject([{ status: 'open' }])
+
+    const { page, context } = await open(later, 'money/invoices', { account: acme })
+    await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'))
+    await page.reload()
+    await pressOn(page, page.getByRole('link', { name: /^\d{4}-/ }))
+    await page.getByRole('heading', { level: 1, name: /^Invoice/ }).waitFor()
+    await world.unchanged(async () => {
+      await pressOn(page, page.getByRole('button', { name: 'Pay' }))
+      await page.getByText('This has to be paid for').waitFor()
+    })
+    const coming = page.waitForEvent('download')
+    await pressOn(page, page.getByRole('button', { name: 'PDF' }))
+    const file = await readFile(await (await coming).path())
+    expect(file.subarray(0, 5).toString()).toBe('%PDF-')
+    await expectForEverybody(page)
+    await pressOn(page, page.getByRole('button', { name: 'Give money back' }))
+    const dialog = page.getByRole('dialog', { name: 'Give money back' })
+    await typeInto(page, dialog.getByRole('textbox', { name: 'Amount' }), '1')
+    await page.keyboard.press('Enter')
+    await page.getByText('Given back: $1.00').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Void' }))
+    const asked = page.getByRole('dialog', { name: 'Void this invoice?' })
+    await pressOn(page, asked.getByRole('button', { name: 'Void' }))
+    await page.getByText('The invoice is void').waitFor()
+    expect(await read()).toMatchObject([{ status: 'void', credited: 1 }])
+  })
+})

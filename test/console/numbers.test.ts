@@ -1,0 +1,179 @@
+// Numbers in the console.
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn, tabTo, typeInto, violationsOn } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { stockNumbers } from '../support/number-stock.ts'
+import { allowAdditions, makeNumber, pathOf } from '../support/numbers.ts'
+import { describeEngines } from '../support/world.ts'
+
+const stock = Array.from({ length: 6 }, (_, index) => ({ number: `+1415555010${index}` }))
+
+describeEngines('numbers in the console', (engine) => {
+  const { world, open } = useConsole(engine, async (built) => {
+    // Numbers of the own stock may have names and addresses here.
+    await built.configure('number_manager', { local_feature_override: true })
+    await stockNumbers(built.server.store, stock)
+  })
+
+  it('are listed by how they begin and by their state', async () => {
+    await makeNumber(world, world.acme, '+14155550200')
+    await makeNumber(world, world.acme, '+14165550200')
+    await makeNumber(world, world.acme, '+14165550201', { create_with_state: 'reserved' })
+    const { page } = await open(world.ada, 'numbers')
+    const link = (number: string) => page.getByRole('link', { name: number })
+    await link('+14155550200').waitFor()
+    await page.getByRole('searchbox', { name: 'Begins with' }).fill('1416')
+    await link('+14155550200').waitFor({ state: 'detached' })
+    await link('+14165550201').waitFor()
+    await page.getByRole('combobox', { name: 'State' }).click()
+    await page.getByRole('option', { name: 'Reserved' }).click()
+    await link('+14165550200').waitFor({ state: 'detached' })
+    await link('+14165550201').waitFor()
+  })
+
+  it('take a caller name and an emergency address as the schema says, and a refusal changes nothing', async () => {
+    await allowAdditions(world, world.acme)
+    const path = await makeNumber(world, world.acme, '+14155550300')
+    const { page } = await open(world.ada, 'numbers/+14155550300')
+    await typeInto(page, page.getByRole('textbox', { name: 'Caller name' }), 'Acme Bakery')
+    await typeInto(page, page.getByRole('textbox', { name: /^Street/ }), '1 Main Street')
+    await typeInto(page, page.getByRole('textbox', { name: /^City/ }), 'San Rafael')
+    await typeInto(page, page.getByRole('textbox', { name: /^Postal code/ }), '94901')
+    await world.unchanged(async () => {
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await page.getByText('Field is required but missing').waitFor()
+    })
+    await typeInto(page, page.getByRole('textbox', { name: /^State/ }), 'CA')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByText('Saved', { exact: true }).waitFor()
+    const { data } = await world.ada.get(path)
+    expect(data).toMatchObject({
+      cnam: { display_name: 'Acme Bakery' },
+      e911: { street_address: '1 Main Street', locality: 'San Rafael', region: 'CA', postal_code: '94901' },
+    })
+  })
+
+  it('tell their features, and are for everybody', async () => {
+    await makeNumber(world, world.acme, '+14155550310')
+    const { page } = await open(world.ada, 'numbers/+14155550310')
+    await page.getByRole('textbox', { name: 'Caller name' }).waitFor()
+    await expectForEverybody(page)
+    await page.getByRole('tab', { name: 'Features' }).click()
+    await page.getByRole('cell', { name: 'Emergency address' }).waitFor()
+    expect(await violationsOn(page)).toEqual([])
+  })
+
+  it('are dealt with several at once: what is refused is told number by number', async () => {
+    await makeNumber(world, world.acme, '+14155550400', { create_with_state: 'reserved' })
+    const leaving = { number: '+14155550401', state: 'port_out', accountId: world.acme.id }
+    await stockNumbers(world.server.store, [leaving])
+    const { page } = await open(world.ada, 'numbers')
+    await page.getByRole('checkbox', { name: 'Choose +14155550400' }).check()
+    await page.getByRole('checkbox', { name: 'Choose +14155550401' }).check()
+    await pressOn(page, page.getByRole('button', { name: 'Put into service' }))
+    const dialog = page.getByRole('dialog', { name: 'What became of each number' })
+    await dialog.getByText('1 done. 1 refused.').waitFor()
+    await dialog.getByText('invalid state transition: from port_out to in_service').waitFor()
+    await dialog.getByText('In service').waitFor()
+    await expectForEverybody(page)
+    const state = async (number: string) => (await world.ada.get(pathOf(world.acme, number))).data.state
+    expect(await state('+14155550400')).toBe('in_service')
+    expect(await state('+14155550401')).toBe('port_out')
+  })
+
+  it('tell who may not add any why, and are released by who has them', async () => {
+    await makeNumber(world, world.rival, '+14155550500')
+    const { page } = await open(world.rex, 'numbers/new')
+    await page.getByText('Your account lacks the right wnm_allow_additions', { exact: false }).waitFor()
+    await expectForEverybody(page)
+    await pressOn(page, page.getByRole('link', { name: 'Numbers' }))
+    await pressOn(page, page.getByRole('link', { name: '+14155550500' }))
+    await pressOn(page, page.getByRole('button', { name: 'Release' }))
+    const dialog = page.getByRole('dialog', { name: 'Release this number?' })
+    await pressOn(page, dialog.getByRole('button', { name: 'Release' }))
+    await page.getByText('No numbers yet', { exact: false }).waitFor()
+    expect((await world.rex.get(pathOf(world.rival, '+14155550500'))).status).toBe(404)
+  })
+
+  it('are sold by a reseller to a customer who owes money', async () => {
+    const { acme, reseller, master, ross, operator } = world
+    const balance = async () => (await ross.get(`${acme.path}/ledgers/total`)).data.amount
+    const sold = { number_carriers: { _all: { rate: 1.5, activation_charge: 10 } } }
+    const plan = await ross.put(`${reseller.path}/service_plans`, { name: 'Numbers', plan: sold })
+    await ross.post(`${acme.path}/services`, { add: [plan.data.id] })
+    // The operator sells to the reseller what the reseller's customers have.
+    const bought = { number_carriers: { _all: { rate: 0.5, activation_charge: 1, cascade: true } } }
+    const wholesale = await operator.put(`${master.path}/service_plans`, { name: 'Wholesale', plan: bought })
+    await operator.post(`${reseller.path}/services`, { add: [wholesale.data.id] })
+    await world.credit(reseller, 100)
+    await operator.put(`${acme.path}/ledgers/debit`, {
+      source: { service: 'payments', id: 'bounced' },
+      usage: { type: 'debit', quantity: 1, unit: 'payment' },
+      amount: 20,
+    })
+    const before = await balance()
+
+    // The customer is asked, agrees, and is refused: there is nothing to pay with.
+    const own = await open(world.ada, 'numbers/stock')
+    await own.page.getByRole('textbox', { name: 'Prefix' }).fill('4155550')
+    await own.page.getByRole('button', { name: 'Search' }).click()
+    await own.page.getByRole('checkbox', { name: 'Choose +14155550103' }).check()
+    await world.unchanged(async () => {
+      await own.page.getByRole('button', { name: 'Buy 1 number' }).click()
+      await own.page.getByRole('button', { name: 'Agree and go on' }).click()
+      await own.page.getByText('This has to be paid for').waitFor()
+      await own.page.getByText(/not have enough credit/).waitFor()
+    })
+
+    // The reseller sees what the customer owes, and buys by keyboard alone.
+    const { page } = await open(ross, 'numbers', { account: acme })
+    const choose = async () => {
+      await pressOn(page, page.getByRole('link', { name: 'Find numbers' }))
+      await typeInto(page, page.getByRole('textbox', { name: 'Prefix' }), '4155550')
+      await page.keyboard.press('Enter')
+      await pressOn(page, page.getByRole('checkbox', { name: 'Choose +14155550103' }), 'Space')
+      await pressOn(page, page.getByRole('button', { name: 'Buy 1 number' }))
+      await page.getByRole('dialog', { name: 'What it costs' }).waitFor()
+    }
+    await choose()
+    await page.getByText(`Acme owes $${(-before).toFixed(2)}`).waitFor()
+    await page.getByText('number_carriers: $10.00 once for each number, $1.50 each month').waitFor()
+    await world.unchanged(() => pressOn(page, page.getByRole('button', { name: 'Cancel' })))
+    await pressOn(page, page.getByRole('link', { name: 'To the money of this account' }))
+    await typeInto(page, page.getByRole('textbox', { name: 'Amount to add' }), '50')
+    await page.keyboard.press('Enter')
+    await page.getByText('$50.00 were credited. Nobody was charged.').waitFor()
+    await page
+      .getByRole('region', { name: 'Balance' })
+      .getByText(`$${(before + 50).toFixed(2)}`)
+      .waitFor()
+
+    await pressOn(page, page.getByRole('link', { name: 'Numbers' }))
+    await choose()
+    await pressOn(page, page.getByRole('button', { name: 'Agree and go on' }))
+    const outcome = page.getByRole('dialog', { name: 'What became of each number' })
+    await outcome.getByText('1 done.').waitFor()
+    await tabTo(page, outcome.getByRole('button', { name: 'Close' }).last())
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: '+14155550103' }).waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Money' }))
+    await pressOn(page, page.getByRole('link', { name: 'Ledgers' }))
+    const entry = page.getByRole('row', { name: /Activation of 1 number_carriers/ })
+    await entry.getByText('-$10.00').waitFor()
+
+    expect((await world.ada.get(pathOf(acme, '+14155550103'))).data.state).toBe('in_service')
+    expect(await balance()).toBe(before + 40)
+    expect((await ross.get(`${reseller.path}/ledgers/total`)).data.amount).toBe(99)
+  })
+
+  it.each(['numbers', 'numbers/stock', 'numbers/new'])('are for everybody: %s', async (screen) => {
+    const { page } = await open(world.ada, screen)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    if (screen === 'numbers/stock') {
+      await page.getByRole('textbox', { name: 'Prefix' }).fill('4155550')
+      await page.keyboard.press('Enter')
+      await page.getByRole('checkbox').first().check()
+    }
+    await expectForEverybody(page)
+  })
+})

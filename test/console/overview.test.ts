@@ -1,0 +1,115 @@
+// What an account does, at a glance, and how an empty system is begun.
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { legOf, nowOf, sendLegs } from '../support/legs.ts'
+import { makeNumber } from '../support/numbers.ts'
+import { describeEngines } from '../support/world.ts'
+
+const daySeconds = 86_400
+
+describeEngines('the overview of the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('shows what an account does, and leads to each screen', async () => {
+    const { acme, ada } = world
+    const now = nowOf(world)
+    await sendLegs(world, [
+      legOf(acme, now - 60, { billing_seconds: 20 }),
+      legOf(acme, now - 90, { billing_seconds: 0 }),
+      legOf(acme, now - 3 * daySeconds, { billing_seconds: 10 }),
+      // Longer ago than is shown.
+      legOf(acme, now - 40 * daySeconds, { billing_seconds: 10 }),
+    ])
+    await world.credit(acme, 12.5)
+    await makeNumber(world, acme, '+14155550100')
+    await makeNumber(world, acme, '+14155550101')
+    await world.operator.put(`${acme.path}/phone_numbers/%2B14155550102`, {})
+    await world.operator.put(`${acme.path}/phone_numbers/%2B14155550102/reserve`, {})
+    const { page } = await open(ada, 'overview')
+    const card = (name: string) => page.getByRole('region', { name, exact: true })
+    await card('Calls today').getByText('2', { exact: true }).waitFor()
+    await card('Calls today').getByText('1 of them answered').waitFor()
+    await card('Answered of all calls').getByText('50%', { exact: true }).waitFor()
+    await card('Answered of all calls').getByText('today; 66.7% over 30 days').waitFor()
+    await card('Balance').getByText('$12.50').waitFor()
+    await card('Numbers').getByText('3', { exact: true }).waitFor()
+    await card('Numbers').getByText('In service: 2').waitFor()
+    await card('Numbers').getByText('Reserved: 1').waitFor()
+    await card('Running tasks').getByText('0', { exact: true }).waitFor()
+    await card('Balance').getByText('As of ').waitFor()
+    await page.getByRole('img', { name: /30 days: 3 in all, 2 answered/ }).waitFor()
+    await expectForEverybody(page)
+    for (const [name, address] of [
+      ['Calls today', 'calls'],
+      ['Balance', 'money'],
+      ['Open alerts', 'alerts'],
+      ['Running tasks', 'tasks'],
+      ['Numbers', 'numbers'],
+    ] as const) {
+      await pressOn(page, card(name).getByRole('link', { name }))
+      await page.waitForURL(`**/a/${acme.id}/${address}`)
+      await page.goBack()
+    }
+  })
+
+  it('tells of an alert and of money as they come', async () => {
+    const { page } = await open(world.rex, 'overview')
+    const card = (name: string) => page.getByRole('region', { name, exact: true })
+    await card('Balance').getByText('$0.00').waitFor()
+    await card('Open alerts').getByText('0', { exact: true }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    await world.credit(world.rival, 3)
+    await card('Balance').getByText('$3.00').waitFor()
+    await world.operator.put(`${world.master.path}/alerts`, {
+      title: 'Work on Sunday',
+      message: 'From 2 to 4',
+      from: [{ type: 'account', value: world.master.id }],
+      to: [{ type: world.rival.id, value: 'all' }],
+    })
+    await card('Open alerts').getByText('Work on Sunday').waitFor()
+  })
+
+  it('leaves out what somebody may not know', async () => {
+    const scope_restrictions = [
+      'accounts:read',
+      'users:read',
+      'phone_numbers:read',
+      'cdrs:read',
+      'events:read',
+    ]
+    const clerk = await world.user(world.acme, { scope_restrictions })
+    expect((await clerk.get(`${world.acme.path}/ledgers/total`)).status).toBe(403)
+    const { page } = await open(clerk, 'overview')
+    await page.getByRole('region', { name: 'Numbers' }).getByText('As of ').waitFor()
+    for (const name of ['Balance', 'Open alerts', 'Running tasks'])
+      await page.getByRole('region', { name }).waitFor({ state: 'detached' })
+  })
+
+  it('says how to begin where nothing is there, ticks what is done, and is told to stop', async () => {
+    const account = await world.account(world.reseller)
+    const { page } = await open(world.ross, 'overview', { account })
+    const steps = page.getByRole('region', { name: 'First steps' })
+    await steps.getByRole('link', { name: 'Add a user' }).waitFor()
+    await expectForEverybody(page)
+    await pressOn(page, steps.getByRole('link', { name: 'Add a phone' }))
+    await page.waitForURL(`**/a/${account.id}/devices/new`)
+    await world.device(account)
+    await page.goBack()
+    await steps.getByRole('listitem').filter({ hasText: 'Add a phone' }).getByText('Done').waitFor()
+    await pressOn(page, steps.getByRole('button', { name: 'Hide' }))
+    await steps.waitFor({ state: 'detached' })
+    await page.reload()
+    await page.getByRole('region', { name: 'Calls today' }).getByText('As of ').waitFor()
+    expect(await steps.count()).toBe(0)
+  })
+
+  it('leads the operator from a reseller over an account to its first number', async () => {
+    const { page } = await open(world.operator, 'overview')
+    const steps = page.getByRole('region', { name: 'First steps' })
+    const step = (name: string) => steps.getByRole('listitem').filter({ hasText: name })
+    await step('Make a reseller').getByText('Done').waitFor()
+    await step('Make an account').getByText('Done').waitFor()
+    expect(await steps.getByRole('listitem').count()).toBe(5)
+  })
+})

@@ -1,0 +1,169 @@
+// The ways into the console and out of it.
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
+import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { mailsTo, textOf } from '../support/outbox.ts'
+import { credentialsOf, describeEngines, type World } from '../support/world.ts'
+
+const withFactor = { auth_modules: { cb_user_auth: { multi_factor: { enabled: true } } } }
+
+const settle = async ({ operator }: World) => {
+  await operator.put('/v2/multi_factor', { name: 'App', provider_name: 'otp', enabled: true })
+}
+
+interface Proof {
+  username: string
+  password: string
+  account: string
+}
+
+const fieldsOf = (page: Page) => ({
+  username: page.getByRole('textbox', { name: 'User name' }),
+  password: page.getByRole('textbox', { name: 'Password', exact: true }),
+  account: page.getByRole('textbox', { name: 'Account' }),
+  submit: page.getByRole('button', { name: 'Sign in' }),
+})
+
+const signIn = async (page: Page, { username, password, account }: Proof) => {
+  const fields = fieldsOf(page)
+  await fields.username.fill(username)
+  await fields.password.fill(password)
+  await fields.account.fill(account)
+  await fields.submit.click()
+}
+
+const tokenIn = (page: Page) =>
+  page.evaluate(() => {
+    const kept = localStorage.getItem('crosspoint.session')
+    const session: { token?: string } = kept === null ? {} : JSON.parse(kept)
+    return session.token
+  })
+
+describeEngines('signing in to the console', (engine) => {
+  const { world, visit } = useConsole(engine, settle)
+
+  const isInside = (page: Page) => page.getByRole('navigation', { name: 'Sections' }).waitFor()
+
+  it('says that a password is wrong, and lets in with the right one, by keyboard alone', {
+    timeout: 180_000,
+  }, async () => {
+    const { page } = await visit('/')
+    const fields = fieldsOf(page)
+    await expectForEverybody(page)
+    await typeInto(page, fields.username, 'ada')
+    await typeInto(page, fields.password, 'wrong')
+    await typeInto(page, fields.account, 'Acme')
+    await pressOn(page, fields.submit)
+    const refusal = page.getByRole('alert')
+    await refusal.getByText('Not signed in').waitFor()
+    expect(await refusal.innerText()).toMatch(/[0-9a-f]{32}/)
+    expect(await tokenIn(page)).toBeUndefined()
+    await expectForEverybody(page)
+    await typeInto(page, fields.password, 'ada-secret')
+    await page.keyboard.press('Enter')
+    await isInside(page)
+    expect(new URL(page.url()).pathname).toBe(`/a/${world.acme.id}/overview`)
+  })
+
+  it('ends the token at the server when somebody signs out, and the other tabs with it', async () => {
+    const { page, context } = await visit('/')
+    await signIn(page, { username: 'ada', password: 'ada-secret', account: 'Acme' })
+    await isInside(page)
+    const other = await context.newPage()
+    await other.goto(page.url())
+    await isInside(other)
+    const token = (await tokenIn(page)) ?? ''
+    expect(await world.clientWithToken(token).get(world.acme.path)).toSucceed()
+    await page.getByRole('button', { name: 'User menu of ada' }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await other.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await world.clientWithToken(token).get(world.acme.path)).toFailWith(401, 'invalid_credentials')
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    expect(await tokenIn(page)).toBeUndefined()
+  })
+
+  it('sets up a second factor by QR code, and tells the recovery codes once', {
+    timeout: 180_000,
+  }, async () => {
+    const account = await world.account()
+    const user = await world.admin(account, { username: 'ann', password: 'ann-secret' })
+    expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
+    const proof = { username: 'ann', password: 'ann-secret', account: account.name }
+    const first = await visit('/')
+    await signIn(first.page, proof)
+    await first.page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
+    await expectForEverybody(first.page)
+    const link = first.page.getByRole('link', { name: 'Open in the app on this device' })
+    const address = new URL((await link.getAttribute('href')) ?? '')
+    const secret = base32Decode(address.searchParams.get('secret') ?? '') ?? new Uint8Array()
+    const codeNow = () => hotp(secret, totpStep(world.clock.now() / 1000))
+    const code = first.page.getByRole('textbox', { name: 'Code' })
+    await code.fill(String((Number(codeNow()) + 1) % 1_000_000).padStart(6, '0'))
+    await first.page.getByRole('button', { name: 'Sign in' }).click()
+    await first.page.getByRole('alert').waitFor()
+    await code.fill(codeNow())
+    await first.page.getByRole('button', { name: 'Sign in' }).click()
+    await first.page.getByRole('button', { name: 'I have kept them' }).waitFor()
+    const recoveryCodes = await first.page.getByRole('listitem').allInnerTexts()
+    expect(recoveryCodes).toHaveLength(10)
+    await first.page.getByRole('button', { name: 'I have kept them' }).click()
+    await isInside(first.page)
+
+    const second = await visit('/')
+    await signIn(second.page, proof)
+    await second.page.getByRole('textbox', { name: 'Code' }).fill(recoveryCodes[0] ?? '')
+    expect(await second.page.getByRole('img', { name: 'QR code for the authenticator app' }).count()).toBe(0)
+    await second.page.getByRole('button', { name: 'Sign in' }).click()
+    await isInside(second.page)
+    expect(await second.page.getByRole('button', { name: 'I have kept them' }).count()).toBe(0)
+  })
+
+  it('leads back in by mail after a password was forgotten, once', { timeout: 180_000 }, async () => {
+    const account = await world.account()
+    const email = 'eve@mail.test'
+    await world.admin(account, {
+      username: 'eve',
+      password: 'eve-secret',
+      email,
+      send_email_on_creation: false,
+    })
+    const { page } = await visit('/')
+    await page.getByRole('button', { name: 'Forgotten your password?' }).click()
+    await page.getByRole('textbox', { name: 'User name' }).fill('eve')
+    await page.getByRole('textbox', { name: 'Account' }).fill(account.name)
+    await page.getByRole('button', { name: 'Send the link' }).click()
+    await page.getByText('a link is on its way').waitFor()
+    await expectForEverybody(page)
+    await world.deliverMail()
+    const [mail = ''] = await mailsTo(world.place.dataDir, email)
+    const link = /http:\/\/127\.0\.0\.1:\d+\/\?recovery=[\w-]+/.exec(textOf(mail))?.[0] ?? ''
+    await page.goto(link)
+    const chosen = page.getByRole('textbox', { name: 'New password' })
+    await chosen.fill('eve-secret-2')
+    const repeated = page.getByRole('textbox', { name: 'The same once more' })
+    await repeated.fill('something else')
+    await page.getByRole('button', { name: 'Keep this password' }).click()
+    await page.getByText('The two passwords differ').waitFor()
+    await expectForEverybody(page)
+    await repeated.fill('eve-secret-2')
+    await page.getByRole('button', { name: 'Keep this password' }).click()
+    await isInside(page)
+    expect(
+      await world.anonymous.put('/v2/user_auth', {
+        credentials: credentialsOf('eve', 'eve-secret-2'),
+        account_realm: account.realm,
+      }),
+    ).toSucceed()
+    const again = await visit(new URL(link).pathname + new URL(link).search)
+    await again.page.getByRole('textbox', { name: 'New password' }).fill('eve-secret-3')
+    await again.page.getByRole('textbox', { name: 'The same once more' }).fill('eve-secret-3')
+    await again.page.getByRole('button', { name: 'Keep this password' }).click()
+    await again.page.getByRole('alert').waitFor()
+    await again.page.getByRole('link', { name: 'To the sign-in' }).click()
+    await again.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  })
+})

@@ -1,0 +1,64 @@
+// What the operator of the server sees and sets, in the console.
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines } from '../support/world.ts'
+
+describeEngines('the system in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  it('is there for the operator alone', async () => {
+    const operator = await open(world.operator, 'system')
+    await operator.page.getByRole('table', { name: 'The process that answered' }).waitFor()
+    await operator.page.getByText('Ready', { exact: true }).waitFor()
+    await expectForEverybody(operator.page)
+    const customer = await open(world.ada, 'system')
+    await customer.page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+    expect(await customer.page.getByRole('link', { name: 'System' }).count()).toBe(0)
+  })
+
+  it('has its settings as forms of their schemas, whose bounds are told at the field, by keyboard alone', async () => {
+    const { page } = await open(world.operator, 'system/settings')
+    await page.getByRole('searchbox', { name: 'Find a document' }).fill('token_b')
+    await expectForEverybody(page)
+    await pressOn(page, page.getByRole('link', { name: 'token_buckets' }))
+    const tokens = page.getByRole('textbox', { name: /^Max bucket tokens/ })
+    await typeInto(page, tokens, '0')
+    await world.unchanged(async () => {
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await tokens.and(page.locator('[aria-invalid=true]')).waitFor()
+    })
+    await expectForEverybody(page)
+    await typeInto(page, tokens, '250')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByText('Saved', { exact: true }).waitFor()
+    const { data } = await world.operator.get('/v2/system_configs/token_buckets')
+    expect(data.default.max_bucket_tokens).toBe(250)
+  })
+
+  it('runs migrations, and shows how far they are', async () => {
+    const { page } = await open(world.operator, 'system/migrations')
+    await expectForEverybody(page)
+    await pressOn(page, page.getByRole('link', { name: 'recount_services' }))
+    await pressOn(page, page.getByRole('button', { name: 'Run it now' }))
+    await page.getByRole('heading', { name: 'Last run: finished' }).waitFor()
+    await expectForEverybody(page)
+    const { data } = await world.operator.get(`${world.master.path}/migrations/recount_services`)
+    expect(data.run).toMatchObject({ status: 'finished', failed: 0 })
+  })
+
+  it('shows work that waits, and has it tried at once', async () => {
+    await world.configure('provisioner', { provisioning_url: 'http://127.0.0.1:9/' })
+    await world.device(world.acme, {
+      mac_address: '00:15:65:00:00:01',
+      provision: { endpoint_brand: 'yealink' },
+    })
+    await world.server.rounds.runNow('provisioning')
+    const { page } = await open(world.operator, 'system/work')
+    const button = page.getByRole('row', { name: /provisioning/ }).getByRole('button', { name: 'Try now' })
+    await tabTo(page, button)
+    await expectForEverybody(page)
+    await page.keyboard.press('Enter')
+    await page.getByText('It is tried now').waitFor()
+  })
+})

@@ -1,0 +1,197 @@
+// Bulk work in the console.
+import { open as openFile, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { expect, it, onTestFinished } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { expectForEverybody, pressOn } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines } from '../support/world.ts'
+
+const csvFile = (name: string, text: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
+
+const choose = async (page: Page, action: string) => {
+  const box = page.getByRole('combobox', { name: 'What is to be done' })
+  await pressOn(page, box, 'ArrowDown')
+  await page.keyboard.type(action)
+  await page.getByRole('option', { name: action, exact: true }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+}
+
+/** By keyboard, up to the browser's own dialog. */
+const chooseFile = async (page: Page, file: string | ReturnType<typeof csvFile>) => {
+  const button = page.getByRole('button', { name: 'File', exact: true })
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), pressOn(page, button)])
+  await chooser.setFiles(file)
+}
+
+/** A file on the disk that has a size and no content but its beginning. */
+const sparseFile = async (name: string, beginning: string, bytes: number) => {
+  const path = join(tmpdir(), `crosspoint-${process.pid}-${name}`)
+  const file = await openFile(path, 'w')
+  await file.write(beginning)
+  await file.truncate(bytes)
+  await file.close()
+  onTestFinished(() => rm(path))
+  return path
+}
+
+describeEngines('bulk work in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+  const tasks = () => `${world.acme.path}/tasks`
+  const numberPath = (account: { path: string }, number: string) =>
+    `${account.path}/phone_numbers/${encodeURIComponent(number)}`
+
+  it('a CSV with mistakes is corrected step by step', async () => {
+    const taken = '+14155550107'
+    const agreed = { envelope: { accept_charges: true } }
+    expect(await world.operator.patch(world.acme.path, { wnm_allow_additions: true })).toSucceed()
+    expect(await world.operator.put(numberPath(world.rival, taken), {}, agreed)).toSucceed()
+
+    // By keyboard: the file's column has a wrong name, which its beginning shows.
+    const { page } = await open(world.ada, 'tasks')
+    await page.getByText('No bulk work yet', { exact: false }).waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'New task' }))
+    await choose(page, 'Bulk-import numbers')
+    await chooseFile(page, csvFile('wrong.csv', `number,cnam.inbound\n+14155550106,true\n`))
+    await page.getByText('Missing columns: e164').waitFor()
+    await page.getByText('Unknown columns: number').waitFor()
+    await expectForEverybody(page)
+    expect(await page.getByRole('button', { name: 'Try it: dry run' }).isDisabled()).toBe(true)
+
+    // The right column, one number of somebody else, and one that is none.
+    const rows = `e164\n+14155550106\n${taken}\nnonsense\n`
+    await chooseFile(page, csvFile('numbers.csv', rows))
+    await page.getByText('The header fits.').waitFor()
+    await page.getByRole('cell', { name: taken }).waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Try it: dry run' }))
+    await page.getByText('3 of 3 rows · 2 failed').waitFor()
+    expect(await world.ada.get(numberPath(world.acme, '+14155550106'))).toFailWith(404, 'bad_identifier')
+    await pressOn(page, page.getByRole('tab', { name: 'Task' }), 'ArrowRight')
+    const output = page.getByRole('table', { name: 'Rows' })
+    await output.getByRole('row', { name: /2 .*14155550107/ }).waitFor()
+    await output.getByRole('row', { name: /3 nonsense.*bad field/ }).waitFor()
+    expect(await output.getByRole('row').count()).toBe(3)
+    await expectForEverybody(page)
+
+    // For real: what can be done is done.
+    await pressOn(page, page.getByRole('button', { name: 'Make the task' }))
+    await page.getByText('Not started').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Start' }))
+    const dialog = page.getByRole('dialog', { name: 'Start this task?' })
+    await dialog.getByText('3 rows will be done.').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Start' }))
+    await page.getByText('3 of 3 rows · 2 failed').waitFor()
+    await page.getByText('Partly done').waitFor()
+    expect(await world.ada.get(numberPath(world.acme, '+14155550106'))).toSucceed()
+
+    // The rival gives the number away; only what failed is done once more.
+    const free = await world.operator.delete(`${numberPath(world.rival, taken)}?hard=true`)
+    expect(free).toSucceed()
+    await pressOn(page, page.getByRole('button', { name: 'Retry failed rows' }))
+    await page.getByText('0 of 2 rows').waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Start' }))
+    await pressOn(page, dialog.getByRole('button', { name: 'Start' }))
+    await page.getByText('2 of 2 rows · 1 failed').waitFor()
+    expect(await world.ada.get(numberPath(world.acme, taken))).toSucceed()
+    const { data } = await world.ada.get(tasks())
+    expect(data.map(({ status, dry_run = false }: Json) => ({ status, dry_run }))).toEqual([
+      { status: 'partial', dry_run: false },
+      { status: 'partial', dry_run: false },
+      { status: 'partial', dry_run: true },
+    ])
+  }, 180_000)
+
+  it('a task that runs shows how far it is, and can be stopped, continued and deleted', async () => {
+    await world.configure('tasks', { wait_after_row_ms: 30_000 })
+    const csv = Buffer.from('e164\n+14155550201\n+14155550202\n+14155550203\n')
+    const made = await world.ada.put(tasks(), undefined, {
+      query: { category: 'number_management', action: 'find', file_name: 'search.csv' },
+      body: csv,
+      headers: { 'content-type': 'text/csv' },
+    })
+    const { page } = await open(world.ada, 'tasks')
+    await page.getByRole('row', { name: /Find numbers Not started/ }).waitFor()
+    expect(await world.ada.patch(`${tasks()}/${made.body.metadata.id}`)).toSucceed()
+    // Somebody else has started it: the list follows, row by row, and says how long the rest takes.
+    await page.getByRole('row', { name: /Find numbers Running 1 of 3 rows · .* left/ }).waitFor()
+    await page
+      .getByRole('row', { name: /Running/ })
+      .getByRole('link')
+      .click()
+    await page.getByRole('progressbar', { name: 'Progress' }).waitFor()
+    await expectForEverybody(page)
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Stopped', { exact: true }).waitFor()
+    await world.configure('tasks', { wait_after_row_ms: 0 })
+    await page.getByRole('button', { name: 'Continue with the rest' }).click()
+    await page.getByText('0 of 2 rows').waitFor()
+    await page.getByRole('button', { name: 'Start' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click()
+    await page.getByText('2 of 2 rows').waitFor()
+    await page.getByRole('tab', { name: 'API' }).click()
+    await page
+      .getByText(/curl .*\/tasks\//)
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('row', { name: /Find numbers Stopped/ }).waitFor()
+    expect((await world.ada.get(tasks())).data.map(({ status }: Json) => status)).not.toContain('executing')
+  }, 180_000)
+
+  it('input and output are saved as they are', async () => {
+    const text = 'e164\r\n+14155550301\r\n'
+    const made = await world.ada.put(tasks(), undefined, {
+      query: { category: 'number_management', action: 'find', file_name: 'mine.csv' },
+      body: Buffer.from(text),
+      headers: { 'content-type': 'text/csv' },
+    })
+    const { page, context } = await open(world.ada, `tasks/${made.body.metadata.id}`)
+    // As browsers without a choice of the place do it.
+    await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'))
+    await page.reload()
+    const coming = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Save the input' }).click()
+    const download = await coming
+    expect(download.suggestedFilename()).toBe('mine.csv')
+    expect(await readFile(await download.path(), 'utf8')).toBe(text)
+  })
+
+  it('a file of 500 MB is looked at without reading it, and refused in words where it is too large', async () => {
+    await world.configure('crossbar', { max_streamed_size: 1_000_000 })
+    const rows = Array.from({ length: 20_000 }, (_, row) => `+1415556${String(row).padStart(4, '0')}`)
+    const path = await sparseFile('large.csv', `e164\n${rows.join('\n')}\n`, 500 * 1024 ** 2)
+    const { page } = await open(world.ada, 'tasks/new')
+    await choose(page, 'Find numbers')
+    const started = performance.now()
+    await chooseFile(page, path)
+    await page.getByRole('cell', { name: '+14155560019' }).waitFor()
+    console.log(`preview of 500 MB: ${Math.round(performance.now() - started)} ms`)
+    expect(await page.getByRole('table', { name: 'Beginning of the file' }).getByRole('row').count()).toBe(21)
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Make the task' }).click()
+      await page.getByRole('alert').getByText('Too large').waitFor()
+    })
+    await world.configure('crossbar', { max_streamed_size: 4 * 1024 ** 3 })
+  })
+
+  it('columns that only the server knows to be wrong are named', async () => {
+    const { page } = await open(world.ada, 'tasks/new')
+    await choose(page, 'Find numbers')
+    await chooseFile(page, csvFile('more.csv', 'e164,colour\n+14155550401,red\n'))
+    await page.getByText('Unknown columns: colour').waitFor()
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Make the task' }).click()
+      await page.getByRole('alert').getByText('The file was refused').waitFor()
+    })
+  })
+
+  it.each(['tasks', 'tasks/new'])('are for everybody: %s', async (screen) => {
+    const { page } = await open(world.ada, screen)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await expectForEverybody(page)
+  })
+})

@@ -1,0 +1,276 @@
+// People in the console.
+import { expect, it } from 'vitest'
+import { createAuthenticator } from '../support/authenticator.ts'
+import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { eventually } from '../support/eventually.ts'
+import { mailsTo, textOf } from '../support/outbox.ts'
+import { credentialsOf, describeEngines, type Person } from '../support/world.ts'
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+const pictureOf = (buffer: Buffer, mimeType = 'image/png') => ({ name: 'photo.png', mimeType, buffer })
+
+describeEngines('people in the console', (engine) => {
+  const { world, open, visit } = useConsole(engine, ({ configure }) =>
+    configure('crossbar', { recovery_ui_hosts: ['127.0.0.1'] }),
+  )
+
+  const signIn = (username: string, password: string) =>
+    world.anonymous.put('/v2/user_auth', {
+      credentials: credentialsOf(username, password),
+      account_name: world.acme.name,
+    })
+
+  const screenOf = ({ id }: Person, account = world.acme) => ({ screen: `users/${id}`, account })
+
+  it('are listed, and found by the beginning of a name or of a user name', async () => {
+    await world.user(world.acme, { first_name: 'Zara', last_name: 'Zimt', username: 'cinnamon' })
+    const { page } = await open(world.ada, 'users')
+    await page.getByRole('link', { name: 'Uli User' }).waitFor()
+    const box = page.getByRole('searchbox', { name: 'Search by name or user name' })
+    for (const text of ['zar', 'cinn']) {
+      await box.fill(text)
+      await page.getByRole('link', { name: 'Uli User' }).waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'Zara Zimt' }).waitFor()
+      await box.fill('')
+      await page.getByRole('link', { name: 'Uli User' }).waitFor()
+    }
+    await box.fill('nobody at all')
+    await page.getByText('Nobody has a name or user name that begins like this.').waitFor()
+  })
+
+  it('are made by keyboard alone, and choose their password by a mailed link', async () => {
+    const { page } = await open(world.ada, 'users')
+    await pressOn(page, page.getByRole('link', { name: 'New user' }))
+    await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Mia')
+    await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'Mailed')
+    await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'mia')
+    await typeInto(page, page.getByRole('textbox', { name: /^Mail address/ }), 'mia@acme.test')
+    await tabTo(page, page.getByRole('radio', { name: 'User' }))
+    await page.keyboard.press('ArrowDown')
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    await page.getByRole('heading', { level: 1, name: 'Mia Mailed' }).waitFor()
+    const [mia] = (await world.ada.get(`${world.acme.path}/users?filter_username=mia`)).data
+    expect(mia).toMatchObject({ first_name: 'Mia', email: 'mia@acme.test', priv_level: 'admin' })
+    await world.deliverMail()
+    const [mail = ''] = await mailsTo(world.place.dataDir, 'mia@acme.test')
+    expect(textOf(mail)).toMatch(/recovery=[0-9a-f]+/)
+  })
+
+  it('are given a password instead, of which the tab API shows nothing', async () => {
+    const { page } = await open(world.ada, 'users/new')
+    await page.getByRole('textbox', { name: /^First name/ }).fill('Pia')
+    await page.getByRole('textbox', { name: /^Last name/ }).fill('Password')
+    await page.getByRole('textbox', { name: /^User name/ }).fill('ULI')
+    await page.getByRole('textbox', { name: /^Mail address/ }).fill('pia@acme.test')
+    await page.getByRole('radio', { name: 'Set a password now' }).check()
+    await page.getByLabel('Password', { exact: true }).fill('a "quoted" secret')
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Create' }).click()
+      await page.getByText(/must be unique/).waitFor()
+    })
+    await page.getByRole('textbox', { name: /^User name/ }).fill('pia')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Pia Password' }).waitFor()
+    expect(await signIn('pia', 'a "quoted" secret')).toSucceed()
+    await world.deliverMail()
+    expect(await mailsTo(world.place.dataDir, 'pia@acme.test')).toEqual([])
+    await page.getByRole('tab', { name: 'API' }).click()
+    await page.getByText('curl').first().waitFor()
+    expect(await page.content()).not.toContain('secret')
+  })
+
+  it('have their calls and their place set in one form, and are deleted with their phones', async () => {
+    const vera = await world.user(world.acme, { first_name: 'Vera', last_name: 'Various' })
+    const { page } = await open(world.ada, screenOf(vera).screen)
+    await page.getByRole('switch', { name: /^Forward calls/ }).press('Space')
+    await page.getByRole('textbox', { name: 'Forward to' }).fill('+15551234567')
+    await page.getByRole('textbox', { name: 'External number' }).fill('+15557654321')
+    await page.getByRole('combobox', { name: 'Time zone' }).fill('Berlin')
+    await page.getByRole('option', { name: 'Europe/Berlin' }).click()
+    await page.getByRole('switch', { name: /^Show the caller/ }).press('Space')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect((await world.ada.get(vera.path)).data).toMatchObject({
+      call_forward: { enabled: true, number: '+15551234567', keep_caller_id: false, substitute: true },
+      caller_id: { external: { number: '+15557654321' } },
+      timezone: 'Europe/Berlin',
+    })
+    await page.getByRole('tab', { name: 'Phones' }).click()
+    await page.getByText('This user owns no phones yet.').waitFor()
+    await page.getByRole('link', { name: 'New phone of this user' }).click()
+    await page.getByRole('textbox', { name: /^Name/ }).first().fill("Vera's phone")
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { level: 1, name: "Vera's phone" }).waitFor()
+    expect((await world.ada.get(`${vera.path}/devices`)).data).toMatchObject([{ name: "Vera's phone" }])
+    await page.goto(page.url().replace(/devices\/.*/, `users/${vera.id}`))
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const question = page.getByRole('dialog', { name: 'Delete this user?' })
+    await question.getByRole('checkbox', { name: 'Delete the phones of this user too' }).check()
+    await question.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
+    expect((await world.ada.get(vera.path)).status).toBe(404)
+    expect((await world.ada.get(`${world.acme.path}/devices?filter_owner_id=${vera.id}`)).data).toEqual([])
+  })
+
+  it('get a photo, which is shown before it is kept; what is no photo is refused and changes nothing', async () => {
+    const fay = await world.user(world.acme, { first_name: 'Fay', last_name: 'Face' })
+    const { page } = await open(world.ada, screenOf(fay).screen)
+    await page.getByRole('tab', { name: 'Photo' }).click()
+    await page.getByText('There is no photo yet.').waitFor()
+    const file = page.locator('input[type=file]')
+    const save = page.getByRole('button', { name: 'Save photo' })
+    await world.unchanged(async () => {
+      await file.setInputFiles(pictureOf(png, 'application/pdf'))
+      await page.getByText('This is no PNG, JPEG, GIF or WebP image.').waitFor()
+      await file.setInputFiles(pictureOf(Buffer.alloc(2_000_001)))
+      await page.getByText('The file has 1.9 MB. The most is 1.9 MB.').waitFor()
+      expect(await save.isDisabled()).toBe(true)
+      await file.setInputFiles(pictureOf(Buffer.from('<svg onload="alert(1)"/>')))
+      await save.click()
+      await page.getByText('The file is not the image it is said to be').waitFor()
+    })
+    await file.setInputFiles(pictureOf(png))
+    await page.getByRole('img', { name: 'Preview' }).waitFor()
+    await save.click()
+    await page.getByRole('img', { name: 'Photo of Fay Face' }).waitFor()
+    expect((await world.ada.get(fay.path)).data.has_avatar).toBe(true)
+    await expectForEverybody(page)
+    await page.getByRole('button', { name: 'Remove photo' }).click()
+    await page.getByText('There is no photo yet.').waitFor()
+    expect((await world.ada.get(fay.path)).data.has_avatar).toBe(false)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('img', { name: 'Photo of Fay Face' }).waitFor()
+    expect((await world.ada.get(fay.path)).data.has_avatar).toBe(true)
+  })
+
+  /** Somebody who signs in, whose sign-ins are noted. */
+  const lost = async (username: string) => {
+    const noted = { auth_modules: { cb_user_auth: { log_successful_attempts: true } } }
+    expect(await world.ada.patch(`${world.acme.path}/security`, noted)).toSucceed()
+    return world.user(world.acme, {
+      first_name: 'Lou',
+      last_name: 'Lost',
+      username,
+      password: 'lou-secret',
+      email: `${username}@acme.test`,
+      send_email_on_creation: false,
+    })
+  }
+
+  const openSignIn = async (person: Person) => {
+    const { page } = await open(world.ada, screenOf(person).screen)
+    await pressOn(page, page.getByRole('tab', { name: 'Form' }), 'ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    const agree = async (title: string, action: string) => {
+      const question = page.getByRole('dialog', { name: title })
+      await pressOn(page, question.getByRole('button', { name: action }))
+      await question.waitFor({ state: 'hidden' })
+    }
+    return { page, agree }
+  }
+
+  it('who cannot sign in get another password or a link, by keyboard alone', async () => {
+    const lou = await lost('lou')
+    const { page, agree } = await openSignIn(lou)
+    await typeInto(page, page.getByLabel('New password'), 'lou-has-a-new-one')
+    await pressOn(page, page.getByRole('button', { name: 'Set password' }))
+    await page.getByText(/^The password is set/).waitFor()
+    const { body } = await signIn('lou', 'lou-has-a-new-one')
+    await pressOn(page, page.getByRole('button', { name: 'Mail a link' }))
+    await page.getByText('A link is on its way to lou@acme.test').waitFor()
+    await world.deliverMail()
+    expect(await mailsTo(world.place.dataDir, 'lou@acme.test')).toHaveLength(1)
+    const session = world.clientWithToken(body.auth_token ?? '')
+    expect(await session.get(lou.path)).toSucceed()
+    await pressOn(page, page.getByRole('button', { name: 'End all sessions' }))
+    await agree('End all sessions?', 'End all sessions')
+    await page.getByText('All sessions have ended').waitFor()
+    expect((await session.get(lou.path)).status).toBe(401)
+  })
+
+  it('who lost a phone lose its passkey and second factor, and their sign-ins are shown', async () => {
+    const eve = await lost('eve')
+    const here = { headers: { host: 'localhost' } }
+    const { data: options } = await eve.put(`${eve.path}/passkeys/options`, {}, here)
+    const credential = createAuthenticator().create(options)
+    expect(await eve.put(`${eve.path}/passkeys`, { name: 'Old phone', credential }, here)).toSucceed()
+    expect((await signIn('eve', 'wrong')).status).toBe(401)
+    expect(await signIn('eve', 'lou-secret')).toSucceed()
+    await eventually(
+      () => world.ada.get(`${world.acme.path}/security/attempts?filter_metadata.owner_id=${eve.id}`),
+      ({ data }) => data.length > 0,
+    )
+    const { page, agree } = await openSignIn(eve)
+    const attempts = page.getByRole('table', { name: 'Attempts to sign in' })
+    await attempts.getByText('Signed in', { exact: true }).waitFor()
+    expect(await attempts.getByText('Refused').count()).toBe(0)
+    await pressOn(page, page.getByRole('switch', { name: 'All of the account' }), 'Space')
+    await attempts.getByText('Refused').first().waitFor()
+    await page.getByRole('cell', { name: 'Old phone', exact: true }).waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Remove Old phone' }))
+    await agree('Remove this passkey?', 'Remove')
+    await page.getByText(/^No passkeys/).waitFor()
+    expect((await world.ada.get(`${eve.path}/passkeys`)).data).toEqual([])
+
+    const forget = async (told: string) => {
+      await pressOn(page, page.getByRole('button', { name: 'Forget the second factor' }))
+      await agree('Forget the second factor?', 'Forget the second factor')
+      await page.getByText(told).waitFor()
+    }
+    await forget('Lou Lost has no second factor.')
+    await world.operator.put('/v2/multi_factor', { name: 'App', provider_name: 'otp', enabled: true })
+    const code = await eve.get(`${eve.path}/qrcode`, { headers: { accept: 'image/png' } })
+    expect(code.status).toBe(200)
+    await forget('The second factor is forgotten')
+    expect((await world.ada.delete(`${eve.path}/qrcode`)).status).toBe(404)
+  })
+
+  it('are acted for by the operator, who comes back as who they were', async () => {
+    const { page } = await visit('/')
+    await page.getByRole('textbox', { name: 'User name' }).fill('operator')
+    await page.getByLabel(/^Password/).fill('operator-secret')
+    await page.getByRole('textbox', { name: 'Account' }).fill('master')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('button', { name: 'User menu of operator' }).waitFor()
+    const user = `/a/${world.acme.id}/users/${world.uli.id}`
+    await page.goto(new URL(user, page.url()).href)
+    await page.getByRole('tab', { name: 'Sign-in' }).click()
+    await page.getByRole('button', { name: 'Act as this user' }).click()
+    const question = page.getByRole('dialog', { name: 'Act as Uli User?' })
+    await question.getByRole('button', { name: 'Act as this user' }).click()
+    await page.getByRole('button', { name: 'User menu of uli' }).waitFor()
+    await page.getByText('You act as a user of Acme.').waitFor()
+    await page.getByRole('button', { name: 'Be yourself again' }).click()
+    await page.getByRole('button', { name: 'User menu of operator' }).waitFor()
+    expect(await page.getByText('You act as a user of').count()).toBe(0)
+  })
+
+  it('see plainly what only an admin may do', async () => {
+    const { page } = await open(world.uli, screenOf(world.ada).screen)
+    await page.getByRole('tab', { name: 'Sign-in' }).click()
+    await page.getByText('Not allowed').first().waitFor()
+    expect(await page.getByRole('button', { name: 'Act as this user' }).count()).toBe(0)
+    await world.unchanged(async () => {
+      await page.getByLabel('New password').fill('ulis-own-choice')
+      await page.getByRole('button', { name: 'Set password' }).click()
+      await page.getByText('Only an admin may create or change an admin').waitFor()
+    })
+  })
+
+  it.each(['users', 'users/new', 'one user'])('are for everybody: %s', async (screen) => {
+    const { page } = await open(world.ada, screen === 'one user' ? screenOf(world.uli).screen : screen)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await expectForEverybody(page)
+  })
+
+  it('are for everybody: what helps to sign in', async () => {
+    const { page } = await openSignIn(world.uli)
+    await page.getByText(/^No passkeys/).waitFor()
+    await expectForEverybody(page)
+  })
+})
