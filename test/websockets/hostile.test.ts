@@ -219,12 +219,18 @@ describe('a client of the WebSocket protocol', () => {
     const witness = await connect()
     await witness.ask('subscribe', ada.token, { account_id: acme.id, binding: 'object.*.device' })
     slow.socket.pause()
-    const device = await world.device(acme)
-    let edits = 0
-    // As much as the system holds for a client in its own buffers, and more.
-    for (; edits < 400; edits += 1)
-      expect(await ada.patch(device.path, { name: `Phone ${edits}`, notes: 'x'.repeat(60_000) })).toSucceed()
-    await witness.heard(edits + 1)
+    const devices = await Promise.all(Array.from({ length: 20 }, () => world.device(acme)))
+    // As much as the system holds for a client in its own buffers, and more; all at once, for who is told to leave has some
+    // seconds to do so.
+    for (let round = 0; round < 20; round += 1) {
+      const notes = 'x'.repeat(60_000)
+      const answers = await Promise.all(
+        devices.map(({ path }, at) => ada.patch(path, { name: `Phone ${at}, round ${round}`, notes })),
+      )
+      for (const answer of answers) expect(answer).toSucceed()
+    }
+    const edits = 20 * devices.length
+    await witness.heard(edits + devices.length)
     slow.socket.resume()
     expect(await slow.closed()).toEqual({
       code: 1013,
