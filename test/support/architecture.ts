@@ -156,9 +156,21 @@ const rules: Rule[] = [
     find: codeMatching(timeOrChance),
   },
   {
-    says: 'console/ is a plain API client and imports nothing from src/ (rule 7)',
-    appliesTo: (path) => isIn(path, 'console'),
+    says: 'console/ and client/ are plain API clients and import nothing from src/ (rule 7)',
+    appliesTo: (path) => isIn(path, 'console', 'client'),
     find: importsWhere(({ target }) => isIn(target, 'src')),
+  },
+  {
+    says: 'client/ runs in browsers, too: it imports nothing of Node',
+    appliesTo: (path) => isIn(path, 'client'),
+    find: importsWhere(({ target }) => target.startsWith('node:')),
+  },
+  {
+    says: 'commands import the core of client/ as it is, which nothing generated is a part of',
+    appliesTo: (path) => isIn(path, 'client/src') && !isNamed(path, 'index.ts', 'typed.ts'),
+    find: importsWhere(
+      ({ target }) => isIn(target, 'client/src/generated') || /(?:index|typed)\.ts$/.test(target),
+    ),
   },
   {
     says: 'only bin/ writes to the terminal; the rest of the server logs',
