@@ -20,6 +20,15 @@ describeEngines('phones in the console', (engine) => {
     await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
   })
 
+  it('come into a list that was empty as soon as somebody makes one', async () => {
+    const account = await world.account()
+    const { page } = await open(world.operator, 'devices', { account })
+    await page.getByText('No phones yet.', { exact: false }).waitFor()
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+    await world.device(account, { name: 'The very first' })
+    await page.getByRole('link', { name: 'The very first' }).waitFor()
+  })
+
   it('are made and changed by keyboard alone', async () => {
     const { page } = await open(world.ada, 'devices')
     await pressOn(page, page.getByRole('link', { name: 'New phone' }))

@@ -60,7 +60,9 @@ const pagesFor = ({ starts, lengths }: Known, offsets: readonly number[], first:
       const total = (offsets[at - 1] ?? 0) + before
       return last >= total - 1 - before / 2 || at === 0 ? [at] : []
     }
-    return offset <= last && offset + length > first ? [at] : []
+    // An empty list is in sight, too: what is added to it is shown.
+    const extent = at === 0 ? Math.max(1, length) : length
+    return offset <= last && offset + extent > first ? [at] : []
   })
 
 /**
