@@ -1,7 +1,7 @@
 // Accounts in the console: found, made, changed, moved, deleted.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { choose, expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeNumber } from '../support/numbers.ts'
@@ -14,7 +14,7 @@ const onePage = 50
 const plan = { users: { user: { rate: 4 } }, devices: { sip_device: { rate: 3 } } }
 
 /** Does one of the actions on an account, by keyboard. */
-const choose = async (page: Page, name: string) => {
+const chooseItem = async (page: Page, name: string) => {
   await pressOn(page, page.getByRole('button', { name: 'Actions' }))
   const item = page.getByRole('menuitem', { name })
   await item.waitFor()
@@ -95,22 +95,14 @@ describeEngines('accounts in the console', (engine) => {
     const made = await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'Office', plan })
     const { page } = await open(world.ross, 'accounts/new')
     await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Fresh and Co')
-    await typeInto(page, page.getByRole('combobox', { name: /^Time zone/ }), 'Europe/Ber')
-    await page.getByRole('option', { name: 'Europe/Berlin' }).waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
+    await choose(page, page.getByRole('combobox', { name: /^Time zone/ }), 'Europe/Berlin', 'Europe/Ber')
     await pressOn(page, page.getByRole('button', { name: 'Create' }))
     await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Nora')
     await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'New')
     await typeInto(page, page.getByRole('textbox', { name: /^User ?name/i }), 'nora')
     await typeInto(page, page.locator('input[type=password]'), 'nora-secret-1')
     await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    const choice = page.getByRole('combobox', { name: 'Plan' })
-    await tabTo(page, choice)
-    await page.keyboard.press('ArrowDown')
-    await page.getByRole('option', { name: 'Office' }).waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
+    await choose(page, page.getByRole('combobox', { name: 'Plan' }), 'Office')
     await page.getByRole('table', { name: 'What it costs' }).waitFor()
     await pressOn(page, page.getByRole('button', { name: 'Assign this plan' }))
     await page.getByRole('link', { name: 'To its numbers' }).waitFor()
@@ -151,7 +143,7 @@ describeEngines('accounts in the console', (engine) => {
   it('are disabled by those above, and enabled again at once', async () => {
     const account = await world.account(world.reseller, { name: 'On and off' })
     const { page } = await open(world.ross, `accounts/${account.id}`)
-    await choose(page, 'Disable')
+    await chooseItem(page, 'Disable')
     await page.getByText('Disabled', { exact: true }).waitFor()
     expect((await world.ross.get(account.path)).data.enabled).toBe(false)
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -162,11 +154,11 @@ describeEngines('accounts in the console', (engine) => {
   it('become resellers, and no resellers', async () => {
     const account = await world.account(world.reseller)
     const { page } = await open(world.operator, `accounts/${account.id}`)
-    await choose(page, 'Make a reseller')
+    await chooseItem(page, 'Make a reseller')
     await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Make a reseller' }))
     await page.getByText('Reseller', { exact: true }).waitFor()
     expect((await world.operator.get(account.path)).data.is_reseller).toBe(true)
-    await choose(page, 'No reseller any more')
+    await chooseItem(page, 'No reseller any more')
     await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'No reseller any more' }))
     await eventually(
       async () => (await world.operator.get(account.path)).data.is_reseller,
@@ -179,7 +171,7 @@ describeEngines('accounts in the console', (engine) => {
     const account = await world.account(world.reseller, { name: 'Wanderer' })
     await world.account(account)
     const { page } = await open(world.operator, `accounts/${account.id}`)
-    await choose(page, 'Move')
+    await chooseItem(page, 'Move')
     const dialog = page.getByRole('dialog', { name: 'Move Wanderer' })
     await dialog.getByText('The account and 1 below it').waitFor()
     await typeInto(page, dialog.getByRole('combobox', { name: 'New account above' }), 'New ho')
@@ -187,8 +179,7 @@ describeEngines('accounts in the console', (engine) => {
       () => page.getByRole('option').allTextContents(),
       (options) => options.length === 1 && options[0]?.startsWith('New home') === true,
     )
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
+    await choose(page, dialog.getByRole('combobox', { name: 'New account above' }), /^New home/)
     await pressOn(page, dialog.getByRole('button', { name: 'Move' }))
     await page.waitForURL(`**/a/${target.id}/accounts/${account.id}`)
     const parents = await world.operator.get(`${account.path}/parents`)
@@ -199,13 +190,13 @@ describeEngines('accounts in the console', (engine) => {
     const account = await world.account(world.reseller, { name: 'Short lived' })
     const child = await world.account(account)
     const { page } = await open(world.ross, `accounts/${account.id}`)
-    await choose(page, 'Delete')
+    await chooseItem(page, 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete this account?' })
     await dialog.getByText('1 account stands below it').waitFor()
     expect(await dialog.getByRole('button', { name: 'Delete' }).count()).toBe(0)
     await world.operator.delete(child.path)
     await page.reload()
-    await choose(page, 'Delete')
+    await chooseItem(page, 'Delete')
     const typed = dialog.getByRole('textbox', { name: /^Type the name/ })
     await typeInto(page, typed, 'Short')
     expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
@@ -240,7 +231,7 @@ describeEngines('accounts in the console', (engine) => {
   it('are moved by everybody', async () => {
     const account = await world.account(world.reseller)
     const { page } = await open(world.operator, `accounts/${account.id}`)
-    await choose(page, 'Move')
+    await chooseItem(page, 'Move')
     await page.getByRole('dialog').getByText('Whoever is above').waitFor()
     await expectForEverybody(page)
   })

@@ -1,7 +1,7 @@
 // Calls in the console.
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { describeEngines, type World } from '../support/world.ts'
@@ -49,10 +49,7 @@ describeEngines('calls in the console', (engine) => {
     await page.getByText('4 rows, all of them').waitFor()
     await typeInto(page, page.getByRole('searchbox', { name: "Caller's number" }), fromCarol)
     await page.getByText('3 rows, all of them').waitFor()
-    await pressOn(page, page.getByRole('combobox', { name: 'Direction' }), 'ArrowDown')
-    await page.getByRole('option', { name: 'Outbound' }).waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
+    await choose(page, page.getByRole('combobox', { name: 'Direction' }), 'Outbound')
     await page.getByText('1 row', { exact: true }).waitFor()
     // What is asked for stands in the address: a link to it shows the same.
     await page.reload()
@@ -99,10 +96,7 @@ describeEngines('calls in the console', (engine) => {
     await figures.getByRole('row', { name: /Jan 5, 2026 4 2 50%/ }).waitFor()
     await figures.getByRole('row', { name: /Dec 31, 2025 1 1 100%/ }).waitFor()
     await page.locator('.recharts-bar-rectangle').first().waitFor()
-    await pressOn(page, page.getByRole('combobox', { name: 'Grouped by' }), 'ArrowDown')
-    await page.getByRole('option', { name: 'Hangup cause' }).waitFor()
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
+    await choose(page, page.getByRole('combobox', { name: 'Grouped by' }), 'Hangup cause')
     await figures.getByRole('row', { name: /Jan 5, 2026 USER_BUSY 1/ }).waitFor()
     await expectForEverybody(page)
   })

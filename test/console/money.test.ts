@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
 import { describeEngines, type TestAccount } from '../support/world.ts'
@@ -106,9 +106,7 @@ describeEngines('money in the console', (engine) => {
     const { page } = await open(world.ross, 'money/plans', { account })
     await page.getByText('No plan is assigned', { exact: false }).waitFor()
     await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
-    await typeInto(page, page.getByRole('combobox', { name: 'Plan to assign' }), 'Seats')
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
+    await choose(page, page.getByRole('combobox', { name: 'Plan to assign' }), 'Seats', 'Seats')
     await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
     const dialog = page.getByRole('dialog', { name: 'Assign Seats' })
     await dialog.getByText('Now $0.00 each month, then $7.20.').waitFor()

@@ -7,16 +7,34 @@ import { describeEngines, useWorld } from '../support/world.ts'
 const counters = { registrations: 10, invites: 20, total_packets: 300 }
 const section = { per_minute: counters, per_second: counters }
 
+// What the system sets for whoever has no limits of their own.
+const ofSystem = {
+  account: {
+    per_minute: { registrations: 100, invites: 200, total_packets: 2000 },
+    per_second: { registrations: 20, invites: 50, total_packets: 100 },
+  },
+  device: {
+    per_minute: { registrations: 20, invites: 100, total_packets: 1000 },
+    per_second: { registrations: 2, invites: 5, total_packets: 20 },
+  },
+}
+
 describeEngines('Endpoints: rate limits', (engine) => {
   const world = useWorld(engine)
 
   const ofAccount = async () => {
     const { id, path } = await world.account()
-    return { id, record: path, path: `${path}/rate_limits`, limits: { account: section, device: section } }
+    return {
+      id,
+      record: path,
+      path: `${path}/rate_limits`,
+      limits: { account: section, device: section },
+      usual: ofSystem,
+    }
   }
   const ofDevice = async () => {
     const { id, path } = await world.device(world.acme)
-    return { id, record: path, path: `${path}/rate_limits`, limits: section }
+    return { id, record: path, path: `${path}/rate_limits`, limits: section, usual: ofSystem.device }
   }
 
   const ofEither: [string, typeof ofAccount | typeof ofDevice][] = [
@@ -33,7 +51,7 @@ describeEngines('Endpoints: rate limits', (engine) => {
     ))
 
   it.each(ofEither)('POST, GET, DELETE %s: the document', async (_path, place) => {
-    const { id, path, limits } = await place()
+    const { id, path, limits, usual } = await place()
     const { operator } = world
     const metadata = { id, created: nowOf(world), modified: nowOf(world) }
     expect(said(await operator.post(path, limits))).toEqual({
@@ -41,13 +59,21 @@ describeEngines('Endpoints: rate limits', (engine) => {
       data: limits,
       metadata: { ...metadata, effective: limits },
     })
-    expect(said(await operator.get(path))).toEqual({ status: 200, data: limits, metadata })
+    expect(said(await operator.get(path))).toEqual({
+      status: 200,
+      data: limits,
+      metadata: { ...metadata, effective: limits },
+    })
     expect(said(await operator.delete(path))).toEqual({
       status: 200,
       data: limits,
       metadata: { ...metadata, deleted: true },
     })
-    expect(said(await operator.get(path))).toEqual({ status: 200, data: {}, metadata: {} })
+    expect(said(await operator.get(path))).toEqual({
+      status: 200,
+      data: {},
+      metadata: { effective: usual },
+    })
   })
 
   it('POST …/rate_limits: the document may give only some keys', async () => {

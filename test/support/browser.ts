@@ -174,3 +174,20 @@ export const typeInto = async (page: Page, locator: Locator, text: string) => {
   await page.keyboard.press('ControlOrMeta+A')
   await page.keyboard.type(text)
 }
+
+// Longer than any list that a test looks through.
+const mostOptions = 60
+
+/** Chooses an entry of a field with a list by keyboard, narrowed by what is typed. */
+export const choose = async (page: Page, field: Locator, name: string | RegExp, typed = '') => {
+  await tabTo(page, field)
+  if (typed !== '') await typeInto(page, field, typed)
+  else if ((await field.getAttribute('aria-expanded')) !== 'true') await page.keyboard.press('ArrowDown')
+  const option = page.getByRole('option', { name, exact: true })
+  await option.waitFor()
+  for (let stop = 0; stop < mostOptions; stop += 1) {
+    if ((await option.getAttribute('data-combobox-selected')) === 'true') break
+    await page.keyboard.press('ArrowDown')
+  }
+  await page.keyboard.press('Enter')
+}
