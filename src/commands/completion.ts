@@ -1,17 +1,15 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import tab from '@bomb.sh/tab/commander'
 import type { Command } from 'commander'
 import { profileNames } from './remote/profiles.ts'
+import { printable } from './remote/terminal.ts'
 
-// The library's script counts on the package bash-completion, which many machines do not have.
-const withoutBashCompletion = `type _get_comp_words_by_ref >/dev/null 2>&1 || _get_comp_words_by_ref() {
-    words=("\${COMP_WORDS[@]}")
-    cword=$COMP_CWORD
-    cur=\${words[cword]}
-    prev=\${words[cword - 1]}
-}
-`
+const shells = ['bash', 'zsh', 'fish']
+
+// The library's scripts hand the words of the line to `eval`, and file names to `compgen -W`, which runs commands in them.
+const scriptFor = (shell: string) =>
+  readFileSync(new URL(`completion/crosspoint.${shell}`, import.meta.url), 'utf8')
 
 /** The command that a path such as `accounts list` leads to. */
 const commandAt = (program: Command, path: string) =>
@@ -27,7 +25,9 @@ const filesFrom = (typed: string) => {
   const folder = typed.slice(0, typed.lastIndexOf('/') + 1)
   try {
     const entries = readdirSync(folder ? dirname(`${folder}.`) : '.', { withFileTypes: true })
-    return entries.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`)
+    // A line each: names with line ends in them, or with what a terminal would obey, are left out.
+    const named = entries.filter(({ name }) => printable(name) === name)
+    return named.map((entry) => `${folder}${entry.name}${entry.isDirectory() ? '/' : ''}`)
   } catch {
     // Nothing can be offered of a folder that is not there.
     return []
@@ -37,14 +37,19 @@ const filesFrom = (typed: string) => {
 /** `completion SHELL` prints what a shell has to read; the shell then asks `complete`, which is not shown. */
 export const addCompletion = (program: Command) => {
   const completion = tab(program, { completionCommandName: 'completion' })
-  commandAt(program, 'completion')
+  const printing = commandAt(program, 'completion')
+  printing?.registeredArguments[0]?.choices(shells)
+  printing
     ?.description('print what a shell reads to complete commands and options')
-    .hook('preAction', ({ args: [shell] }) => {
-      if (shell === 'bash') process.stdout.write(withoutBashCompletion)
-    })
+    .action((shell: string) => process.stdout.write(scriptFor(shell)))
   for (const [path, offered] of completion.commands) {
     // A line has no room for more.
     offered.description = commandAt(program, path)?.summary() || offered.description
+    const shell = offered.arguments.get('shell')
+    if (shell)
+      shell.handler = (offer) => {
+        for (const name of shells) offer(name, '')
+      }
     const file = offered.arguments.get('FILE')
     if (file)
       file.handler = (offer) => {

@@ -1,12 +1,12 @@
 // The command line by itself: help, completion, wrong input, no server.
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type CommandLine, openCommandLine, program } from '../support/command-line.ts'
+import { type CommandLine, hasTerminal, openCommandLine, program, quoted } from '../support/command-line.ts'
 
 let person: CommandLine
 
@@ -34,6 +34,8 @@ const groups: Record<string, string[]> = {
   cdrs: ['list', 'export', 'import', 'archive', 'drop'],
   tasks: ['list', 'show', 'start', 'watch', 'create'],
 }
+
+const hasShell = (name: string) => spawnSync(name, ['-c', 'true']).status === 0
 
 const offered = async (...words: string[]) => {
   const { output } = await person.run('complete', '--', ...words)
@@ -95,16 +97,91 @@ describe('completion', () => {
     expect(await offered('cdrs', 'import', '/nowhere/')).toEqual([])
   })
 
-  it('completes a line in a bash that has nothing but itself', async () => {
-    const line = [
-      'source <(crosspoint completion bash)',
-      'compopt() { :; }',
-      'COMP_WORDS=(crosspoint numbers s) COMP_CWORD=2',
-      '$(complete -p crosspoint | grep -o "__\\w*")',
-      'printf "%s\\n" $COMPREPLY',
-    ].join('\n')
-    expect(await person.shell(line)).toEqual({ status: 0, output: 'search\n', errors: '' })
+  it('takes PowerShell for no shell that it knows', async () => {
+    expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish'])
+    expect(await person.run('completion', 'powershell')).toMatchObject({ status: 2, output: '' })
   })
+
+  /** What bash offers for the words of a line, of which the last one is being typed. */
+  const replies = async (...words: string[]) => {
+    const lines = [
+      'source <(crosspoint completion bash)',
+      `COMP_WORDS=(crosspoint ${words.map(quoted).join(' ')}) COMP_CWORD=${words.length}`,
+      '$(complete -p crosspoint | grep -o "__\\w*")',
+      `printf '%s\\n' "\${COMPREPLY[@]}"`,
+    ]
+    const { output, ...ended } = await person.shell(lines.join('\n'))
+    expect(ended).toEqual({ status: 0, errors: '' })
+    return output.split('\n').filter((line) => line !== '')
+  }
+
+  it('completes a line in a bash that has nothing but itself', async () => {
+    expect(await replies('numbers', 's')).toEqual(['search'])
+    expect(await replies('accounts', 'list', '--al')).toEqual(['--all'])
+  })
+
+  it('completes what bash takes apart', async () => {
+    const profiles = dirname(person.profileFile())
+    mkdirSync(profiles, { recursive: true })
+    writeFileSync(person.profileFile('work'), '{"server": "http://127.0.0.1:1"}')
+    expect(await replies('accounts', 'list', '--profile', '=', 'wo')).toEqual(['work'])
+    expect(await replies('accounts', 'list', '--profile', '=')).toEqual(['work'])
+    expect(await replies('accounts', 'list', '--profile=wo')).toEqual(['--profile=work'])
+    expect(await replies('login', 'http', ':', '//127.0.0.1', ':', '8000', '--pass')).toEqual([
+      '--password-stdin',
+    ])
+  })
+
+  it('offers files whose names are commands so that they stay names', async () => {
+    const names = ['$(touch hit)', 'a b', "it's", '\u001b[31mred']
+    for (const name of names) writeFileSync(join(person.folder, name), '')
+    const typed = `${person.folder}/`
+    expect(await replies('cdrs', 'import', typed)).toEqual(
+      ['\\$\\(touch\\ hit\\)', 'a\\ b', "it\\'s"].map((name) => `${typed}${name}`),
+    )
+    expect(await replies('cdrs', 'import', `'${typed}`)).toEqual([`${typed}a b`])
+    expect(await replies('cdrs', 'import', `${typed}a\\ `)).toEqual([`${typed}a\\ b`])
+  })
+
+  const shells = [
+    { shell: 'bash', program: 'bash --norc -i', prepared: [] },
+    {
+      shell: 'zsh',
+      program: 'zsh -f -i',
+      prepared: ['autoload -Uz compinit', 'compinit -u -d "$XDG_CONFIG_HOME/dump"'],
+    },
+    { shell: 'fish', program: 'fish --no-config -i', prepared: [] },
+  ].filter(({ shell }) => hasTerminal && hasShell(shell))
+
+  it.each(shells)(
+    'runs nothing of a line in $shell',
+    { timeout: 60_000 },
+    async ({ shell, program: started, prepared }) => {
+      const hit = join(person.folder, 'hit')
+      const file = person.asProgram()
+      const source =
+        shell === 'fish' ? 'crosspoint completion fish | source' : `source <(${file} completion ${shell})`
+      const typed = person.inShell(started)
+      for (const line of [...prepared, source]) typed.type(`${line}\n`)
+      // The shell is there, and asks the program: what follows could do harm.
+      typed.type('crosspoint numb\t')
+      await typed.shows('crosspoint numbers')
+      const hostile = [
+        `'$(touch ${hit})'`,
+        `$(touch ${hit})`,
+        `\`touch ${hit}\``,
+        `"\\$(touch ${hit})"`,
+        `x;touch ${hit};`,
+      ]
+      for (const word of hostile) typed.type(`\u0015crosspoint api ${word} \t`)
+      // Put together by the shell, so that it is not what was typed that is seen.
+      typed.type("\u0015echo the'' end\n")
+      await typed.shows('the end')
+      expect(existsSync(hit)).toBe(false)
+      typed.type('exit\n')
+      await typed.ended
+    },
+  )
 })
 
 describe('what is called wrongly', () => {

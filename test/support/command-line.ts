@@ -1,9 +1,9 @@
 // The program as a person has it: in a process of its own, with a folder for what it remembers.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { eventually } from './eventually.ts'
 
@@ -25,7 +25,7 @@ export interface RunningCommand {
 /** What somebody types, perhaps after reading. */
 type Typed = string | ((output: string) => string)
 
-const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
+export const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
 
 // util-linux has it; the tests that need a terminal are left out where it is missing.
 const terminalProgram = '/usr/bin/script'
@@ -37,6 +37,8 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
   // What decides about colours is the test's to say: a terminal of a build machine has none.
   const { FORCE_COLOR: _forced, NO_COLOR: _none, CI: _ci, TERM: _term, ...inherited } = process.env
   const env = { ...inherited, TERM: 'xterm-256color', XDG_CONFIG_HOME: folder, TZ: 'UTC', ...environment }
+
+  const programs = join(folder, 'programs')
 
   const follow = (child: ChildProcess): RunningCommand => {
     let output = ''
@@ -98,6 +100,32 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
         command.process.stdin?.write(typeof answer === 'string' ? answer : answer(command.output()))
       }
       return command.ended
+    },
+
+    /** Puts `crosspoint` among the programs of shells at a terminal; answers with its file. */
+    asProgram() {
+      const file = join(programs, 'crosspoint')
+      mkdirSync(programs)
+      const words = [process.execPath, program].map(quoted).join(' ')
+      writeFileSync(file, `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 })
+      return file
+    },
+
+    /** A shell at a terminal. */
+    inShell(shell: string) {
+      const path = [programs, process.env.PATH].join(delimiter)
+      const command = follow(
+        spawn(terminalProgram, ['-qec', shell, '/dev/null'], { env: { ...env, PATH: path } }),
+      )
+      return {
+        type: (keys: string) => command.process.stdin?.write(keys),
+        shows: (text: string) =>
+          eventually(
+            () => command.output(),
+            (output) => output.includes(text),
+          ),
+        ended: command.ended,
+      }
     },
 
     remove: () => rmSync(folder, { recursive: true, force: true }),
