@@ -22,7 +22,10 @@ export interface Session {
   /** Absent when an API key has signed in. */
   userId?: string
   login: Login
-  /** Milliseconds since 1970 by this machine's clock: a token's end is counted from here, whatever the server's clock says. */
+  /**
+   * When the token was made, in milliseconds since 1970 by this machine's clock: its end is counted from here, whatever the
+   * server's clock says.
+   */
   openedAt: number
 }
 
@@ -112,10 +115,18 @@ const claimsOf = (token: string): unknown => {
   }
 }
 
-const lifetimeMs = (token: string) => {
+/** When a token was made and when it ends, in milliseconds since 1970 by the server's clock. */
+const timesOf = (token: string) => {
   const claims = claimsOf(token)
   if (!isObject(claims) || typeof claims.exp !== 'number' || typeof claims.iat !== 'number') return undefined
-  return (claims.exp - claims.iat) * 1000
+  return { made: claims.iat * 1000, ends: claims.exp * 1000 }
+}
+
+/** How old a token is that somebody else has got, by the time that stands in an answer of its server; 0 when that is not told. */
+export const ageMsOf = (token: string, timestamp: string): number => {
+  const times = timesOf(token)
+  const age = Date.parse(timestamp) - (times?.made ?? Number.NaN)
+  return age > 0 ? age : 0
 }
 
 // The last quarter of its life is left for trying.
@@ -123,6 +134,6 @@ const renewedAfter = 0.75
 
 /** Whether it is time for a new token. One that never ends is left alone. */
 export const isDueForRenewal = ({ token, openedAt }: Session, now: number) => {
-  const life = lifetimeMs(token)
-  return life !== undefined && now - openedAt > renewedAfter * life
+  const times = timesOf(token)
+  return times !== undefined && now - openedAt > renewedAfter * (times.ends - times.made)
 }

@@ -1,7 +1,7 @@
 import { errorFactsOf, mustReadEnvelope, readEnvelope } from './envelope.ts'
 import { CrosspointError, Unreachable } from './errors.ts'
 import type { Outgoing, Send } from './sending.ts'
-import { isDueForRenewal, type Session, type SessionStore, sessionOf } from './session.ts'
+import { ageMsOf, isDueForRenewal, type Session, type SessionStore, sessionOf } from './session.ts'
 
 export interface SessionsOptions {
   url: (path: string) => string
@@ -77,10 +77,11 @@ export const createSessions = ({ url, send, store, now, onSignedOut }: SessionsO
     await onSignedOut(ended)
   }
 
-  const readSession = async (response: Response, token?: string) => {
+  const readSession = async (response: Response, token: string) => {
     const envelope = await mustReadEnvelope(response)
     if (!response.ok) throw new CrosspointError(errorFactsOf(response, envelope))
-    const session = sessionOf(token ?? envelope.auth_token, envelope.data, now())
+    const made = now() - ageMsOf(token, envelope.timestamp)
+    const session = sessionOf(token, envelope.data, made)
     if (session) return session
     throw new CrosspointError({
       status: response.status,

@@ -271,6 +271,28 @@ describeEngines('the typed client', (engine) => {
     expect(await ownName(client)).toBe('ann')
   })
 
+  it('counts the age of a token that somebody else has got from when it was made', async () => {
+    const account = await world.account()
+    const user = await world.admin(account, { username: 'old', password: 'old-secret' })
+    expect(
+      await user.post(`${account.path}/security`, { auth_modules: { cb_user_auth: anHour } }),
+    ).toSucceed()
+    const other = clientOf(world)
+    await other.signIn({ username: 'old', password: 'old-secret', realm: account.realm })
+    const token = other.session()?.token ?? ''
+    const fresh = await clientAs({ token }, serverOf(world))
+    await fresh.request({ path: account.path })
+    expect(Date.now() - (fresh.session()?.openedAt ?? 0)).toBeLessThan(60_000)
+    world.clock.advance({ minutes: 50 })
+    const client = await clientAs({ token }, serverOf(world))
+    const read = async () => {
+      await client.request({ path: account.path })
+      return client.session()?.token
+    }
+    await eventually(read, (now) => now !== token)
+    expect(await ownName(client)).toBe('old')
+  })
+
   it('keeps a session in a storage that others share, and passes over what is no session there', async () => {
     const kept = new Map<string, string>()
     const storage = {
