@@ -15,10 +15,13 @@ export const startAuthor: Author = { requestId: 'first-start' }
 
 export interface FirstAdmin {
   username: string
-  /** Set when it was made up: it is shown once and stored nowhere in clear. */
-  generatedPassword?: string
-  /** Signs in once, to choose a password. */
-  resetId: string | undefined
+  /** Set when the password was made up, and nobody has chosen it. */
+  generated?: {
+    /** Shown once and stored nowhere in clear. */
+    password: string
+    /** Signs in once, to choose another. */
+    resetId: string | undefined
+  }
 }
 
 /** The claim that the very first account holds: a store has one master account. */
@@ -50,7 +53,8 @@ export const makeMaster = async (
   markOf: MarkOf,
 ): Promise<FirstAdmin | undefined> => {
   if (await store.records.claimant(masterClaim)) return undefined
-  const password = config.adminPassword ?? freshPassword()
+  const { adminPassword } = config
+  const password = adminPassword ?? freshPassword()
   const starts = firstStarts(store)
   const content = { doc: {}, hidden: { passwordMark: markOf(password) } }
   const account = validated(Account, { name: config.masterAccount, realm: config.masterRealm })
@@ -65,7 +69,7 @@ export const makeMaster = async (
   try {
     await areas.accounts.createMaster(startAuthor, account, masterClaim, async (set, master) => {
       const user = await areas.users.addTo(set, master, admin)
-      resetId = (await areas.signIn.addFirstLink(set, user))?.resetId
+      if (adminPassword === undefined) resetId = (await areas.signIn.addFirstLink(set, user))?.resetId
       starts.insert(set, starts.draft(systemScope, content, recordId))
     })
   } catch (error) {
@@ -73,8 +77,8 @@ export const makeMaster = async (
     if (error instanceof Failure && (await store.records.claimant(masterClaim))) return undefined
     throw error
   }
-  const generated = config.adminPassword ? {} : { generatedPassword: password }
-  return { username: config.adminUsername, resetId, ...generated }
+  const generated = adminPassword === undefined ? { generated: { password, resetId } } : {}
+  return { username: config.adminUsername, ...generated }
 }
 
 /** Whether the settings name another password than the one that the first start used: it has no effect. */

@@ -41,7 +41,9 @@ export const addCompletion = (program: Command) => {
   printing?.registeredArguments[0]?.choices(shells)
   printing
     ?.description('print what a shell reads to complete commands and options')
-    .action((shell: string) => process.stdout.write(scriptFor(shell)))
+    .action((shell: string) => {
+      process.stdout.write(scriptFor(shell))
+    })
   for (const [path, offered] of completion.commands) {
     // A line has no room for more.
     offered.description = commandAt(program, path)?.summary() || offered.description

@@ -39,7 +39,7 @@ const adminOf = async ({ areas }: RunningServer, accountId: string) => {
 
 /** The operator, whose password only the start that made the account knows. */
 const passwordOf = ({ firstAdmin }: RunningServer, { adminPassword }: Config) =>
-  firstAdmin && (firstAdmin.generatedPassword ?? adminPassword)
+  firstAdmin && (firstAdmin.generated?.password ?? adminPassword)
 
 const fill = async (server: RunningServer, config: Config, past: Stage['past'], options: DemoOptions) => {
   const account = await masterOf(server)

@@ -5,6 +5,7 @@ import { type Config, ConfigError, settingsTable } from '../config/config.ts'
 import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLog, describeError } from '../lib/log.ts'
+import { openSignIn } from './sign-in-page.ts'
 
 const help = () =>
   [
@@ -74,14 +75,9 @@ const urlOf = (protocol: string, host: string, port: number) =>
 // What listens on every address is reached at this machine's own.
 const reachableHosts: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }
 
-const signInLink = ({ host, port, firstAdmin }: RunningServer) =>
-  firstAdmin?.resetId &&
-  recoveryLink(`${urlOf('http', reachableHosts[host] ?? host, port)}/`, firstAdmin.resetId)
-
-/** A courtesy: the link has been printed. */
-const openInBrowser = async (link: string) => {
-  const { default: open } = await import('open')
-  await open(link).catch(() => undefined)
+const signInLink = ({ host, port, firstAdmin }: RunningServer) => {
+  const resetId = firstAdmin?.generated?.resetId
+  return resetId && recoveryLink(`${urlOf('http', reachableHosts[host] ?? host, port)}/`, resetId)
 }
 
 const run = async (args: readonly string[]): Promise<number> => {
@@ -99,9 +95,10 @@ const run = async (args: readonly string[]): Promise<number> => {
   try {
     const server = await startServer(config, { clock: systemClock, log })
     const link = signInLink(server)
-    if (server.firstAdmin?.generatedPassword) {
+    const { firstAdmin } = server
+    if (firstAdmin?.generated) {
       process.stdout.write(
-        `First start: account ${config.masterAccount}, user ${server.firstAdmin.username}, password ${server.firstAdmin.generatedPassword}\nThis password is shown once and stored nowhere.\n`,
+        `First start: account ${config.masterAccount}, user ${firstAdmin.username}, password ${firstAdmin.generated.password}\nThis password is shown once and stored nowhere.\n`,
       )
     }
     if (link) process.stdout.write(`Sign in: ${link} (once, within 30 minutes)\n`)
@@ -109,8 +106,10 @@ const run = async (args: readonly string[]): Promise<number> => {
     if (server.tlsPort !== undefined) {
       process.stdout.write(`HTTPS is served at ${urlOf('https', config.host, server.tlsPort)}\n`)
     }
-    if (link && process.stdout.isTTY && isAtDesktop()) await openInBrowser(link)
+    const isSeen = process.stdout.isTTY && isAtDesktop()
+    const removePage = link && isSeen ? await openSignIn(link, config.dataDir) : undefined
     const ending = await first
+    removePage?.()
     server.retire()
     await drainTime(ending, config.drainSeconds, again)
     await server.stop()

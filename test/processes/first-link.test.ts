@@ -1,12 +1,14 @@
 // The link of the very first start: once, for half an hour, and nowhere but on the terminal.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { hasDesktop } from '../../src/config/config.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { type Answer, Client, createTransport } from '../support/client.ts'
+import { hasTerminal, openCommandLine, program } from '../support/command-line.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession as openSessionOf } from '../support/session.ts'
 import { credentialsOf } from '../support/world.ts'
@@ -16,6 +18,8 @@ const linkPattern =
   /^Sign in: http:\/\/127\.0\.0\.1:(\d+)\/\?recovery=([0-9a-f]{42}) \(once, within 30 minutes\)$/m
 
 const resetIdIn = (output: string) => linkPattern.exec(output)?.[2]
+
+const printedIn = (output: string) => /password (\S+)/.exec(output)?.[1] ?? ''
 
 const leaving: (() => unknown)[] = []
 afterEach(async () => {
@@ -33,7 +37,8 @@ describeEngines('the link of the first start', (engine) => {
     { dataDir, databaseUrl }: Place,
     environment: Record<string, string | undefined> = {},
   ) => {
-    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: databaseUrl, ...environment }, dataDir)
+    const settings = { CROSSPOINT_DATABASE_URL: databaseUrl, CROSSPOINT_ADMIN_PASSWORD: undefined }
+    const server = await startServerProcess({ ...settings, ...environment }, dataDir)
     leaving.push(() => server.end())
     return server
   }
@@ -59,9 +64,17 @@ describeEngines('the link of the first start', (engine) => {
     }
   }
 
+  const storedIn = async ({ databaseUrl, dataDir }: Place) => {
+    const db = databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
+    const tables = ['records', 'claims', 'audit_log', 'work']
+    const rows = await Promise.all(tables.map((name) => db.all(`SELECT * FROM ${name}`)))
+    await db.close()
+    return rows
+  }
+
   it('leads to a password of one’s own, beside a printed one that works until then', async () => {
-    const server = await start(await newPlace(), { CROSSPOINT_ADMIN_PASSWORD: undefined })
-    const printed = /password (\S+)/.exec(server.output())?.[1] ?? ''
+    const server = await start(await newPlace())
+    const printed = printedIn(server.output())
     const { redeem, logIn, as } = callerOf(server)
     await freeRequests(await openSession(server, printed))
     expect(linkPattern.exec(server.output())?.[1]).toBe(String(server.port))
@@ -83,7 +96,7 @@ describeEngines('the link of the first start', (engine) => {
   it('is good once, also for two who open it together', async () => {
     const server = await start(await newPlace())
     const { redeem } = callerOf(server)
-    await freeRequests(await openSession(server))
+    await freeRequests(await openSession(server, printedIn(server.output())))
     const resetId = resetIdIn(server.output())
     const answers = await Promise.all([redeem(resetId), redeem(resetId), redeem(resetId)])
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
@@ -103,27 +116,67 @@ describeEngines('the link of the first start', (engine) => {
     expect(await redeem(resetId)).toBreak({ user: ['not_found'] })
   })
 
-  it('is printed beside a password that was given, and kept nowhere in clear', async () => {
+  it('is neither made nor printed where a password was given', async () => {
+    const place = await newPlace()
+    const server = await start(place, { CROSSPOINT_ADMIN_PASSWORD: 'secret' })
+    expect(server.output()).toBe(`Crosspoint is ready at ${server.url}\n`)
+    expect(await callerOf(server).logIn('secret')).toSucceed()
+    await server.end()
+    const other = await newPlace()
+    await (await start(other)).end()
+    const kinds = async (at: Place) => JSON.stringify(await storedIn(at))
+    expect(await kinds(other)).toContain('"kind":"password_reset"')
+    expect(await kinds(place)).not.toContain('"kind":"password_reset"')
+  })
+
+  it('is kept nowhere in clear', async () => {
     const place = await newPlace()
     const server = await start(place)
-    expect(server.output()).not.toContain('First start')
     const resetId = resetIdIn(server.output()) ?? ''
     expect(resetId).not.toBe('')
     const { redeem } = callerOf(server)
     expect(await redeem(resetId)).toSucceed()
     await server.end()
     expect(server.errors()).not.toContain(resetId)
-    const db = place.databaseUrl
-      ? openPostgres(place.databaseUrl)
-      : openSqlite(join(place.dataDir, 'crosspoint.db'))
-    const tables = ['records', 'claims', 'audit_log', 'work']
-    const rows = await Promise.all(tables.map((name) => db.all(`SELECT * FROM ${name}`)))
-    await db.close()
-    expect(JSON.stringify(rows)).not.toContain(resetId)
+    expect(JSON.stringify(await storedIn(place))).not.toContain(resetId)
     for (const name of readdirSync(place.dataDir, { withFileTypes: true })) {
       if (name.isFile()) expect(readFileSync(join(place.dataDir, name.name)).includes(resetId)).toBe(false)
     }
   })
+})
+
+it.skipIf(!hasTerminal)('opens the browser without telling the machine the link', async () => {
+  const person = openCommandLine({
+    CROSSPOINT_PORT: '0',
+    CROSSPOINT_DRAIN_SECONDS: '0',
+    DISPLAY: ':99',
+    SSH_CONNECTION: '',
+    SSH_CLIENT: '',
+    SSH_TTY: '',
+  })
+  leaving.push(() => person.remove())
+  const [browser, seen] = [join(person.folder, 'browser'), join(person.folder, 'seen')]
+  const look = `for page; do stat -c %a "\${page#file://}"; cat "\${page#file://}"; done`
+  writeFileSync(browser, `#!/bin/sh\n{ echo "$@"; ${look}; } > ${seen}.part\nmv ${seen}.part ${seen}\n`, {
+    mode: 0o755,
+  })
+  const dataDir = join(person.folder, 'data')
+  const shell = person.inShell(
+    `env BROWSER=${browser} CROSSPOINT_DATA_DIR=${dataDir} ${process.execPath} ${program} serve`,
+  )
+  await shell.shows('is ready at')
+  await eventually(
+    () => existsSync(seen),
+    (isSeen) => isSeen,
+  )
+  const [given, mode, ...page] = readFileSync(seen, 'utf8').split('\n')
+  const link = /http:\S+recovery=[0-9a-f]{42}/.exec(shell.output())?.[0]
+  expect(given).toBe(`file://${dataDir}/sign-in.html`)
+  expect(mode).toBe('600')
+  expect(page.join('\n')).toContain(`content="0; url=${link}"`)
+  shell.type('\u0003')
+  await shell.ended
+  expect(existsSync(join(dataDir, 'sign-in.html'))).toBe(false)
 })
 
 it('opens the browser where somebody sits at a desktop', () => {

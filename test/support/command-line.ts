@@ -124,6 +124,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
             () => command.output(),
             (output) => output.includes(text),
           ),
+        output: command.output,
         ended: command.ended,
       }
     },
