@@ -1,4 +1,8 @@
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { request as ask, type IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, it } from 'vitest'
 import { allRoutes } from '../src/commands/openapi.ts'
@@ -203,5 +207,39 @@ describe('a running server', () => {
       headers: { 'if-none-match': String(answer.headers.etag) },
     })
     expect([again.status, again.text]).toEqual([304, ''])
+  })
+
+  /** What comes over a socket of its own, as it is. */
+  const fetched = async (headers: Record<string, string>, method = 'GET') => {
+    const request = ask({ port: world.server.port, path: '/openapi.json', method, headers }).end()
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    return { status: response.statusCode, headers: response.headers, bytes: await buffer(response) }
+  }
+
+  it.each([
+    ['br', 'gzip, deflate, br', brotliDecompressSync],
+    ['gzip', 'gzip;q=0.8, br;q=0', gunzipSync],
+  ] as const)('compresses it as %s for whoever takes that', async (encoding, accepted, decompress) => {
+    const asked = { 'accept-encoding': accepted }
+    const [answer, again] = await Promise.all([fetched(asked), fetched(asked)])
+    expect(answer.headers).toMatchObject({
+      'content-encoding': encoding,
+      'content-length': String(answer.bytes.length),
+      'content-type': 'application/json',
+      vary: 'accept-encoding',
+    })
+    expect(decompress(answer.bytes).toString()).toBe(text)
+    expect(again.bytes.equals(answer.bytes)).toBe(true)
+    expect(answer.bytes.length).toBeLessThan(text.length / 5)
+    const { etag = '' } = answer.headers
+    for (const tags of [etag, `"other", W/${etag}`, '*'])
+      expect(await fetched({ ...asked, 'if-none-match': tags })).toMatchObject({
+        status: 304,
+        bytes: Buffer.alloc(0),
+      })
+    expect(await fetched({ 'if-none-match': etag })).toMatchObject({ status: 200 })
+    const head = await fetched(asked, 'HEAD')
+    expect(head.headers).toMatchObject({ 'content-encoding': encoding, etag })
+    expect(head.bytes).toHaveLength(0)
   })
 })

@@ -1,8 +1,11 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { promisify } from 'node:util'
+import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Log } from '../../lib/log.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Life, Pages, PlainPage } from '../exchange.ts'
+import { type Encoding, encodingFor, encodings, hasAlready, tagOf } from './encodings.ts'
 import { type PostedPage, servePostedPage } from './posted-page.ts'
 import type { Site } from './site.ts'
 
@@ -11,17 +14,42 @@ const sendText = (response: ServerResponse, status: number, text: string) =>
     .writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' })
     .end(`${text}\n`)
 
-/** A document that is made when it is first asked for. */
+const compress: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>> = {
+  br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+  gzip: (bytes) => promisify(gzip)(bytes),
+}
+
+/** A document that is made when it is first asked for, and compressed when that is. */
 const documentPage = (make: () => string): PlainPage => {
   let bytes: Buffer | undefined
-  let etag = ''
-  return (request: IncomingMessage, response: ServerResponse) => {
+  let tag = ''
+  const compressed = new Map<Encoding, Promise<Buffer>>()
+
+  const bytesIn = (plain: Buffer, encoding: Encoding) => {
+    const kept = compressed.get(encoding) ?? compress[encoding](plain)
+    compressed.set(encoding, kept)
+    return kept
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse) => {
     bytes ??= Buffer.from(make())
-    etag ||= `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
-    const headers = { etag, 'content-type': 'application/json', 'access-control-allow-origin': '*' }
-    if (request.headers['if-none-match'] === etag) return void response.writeHead(304, headers).end()
-    response.writeHead(200, { ...headers, 'content-length': bytes.length })
-    response.end(request.method === 'HEAD' ? undefined : bytes)
+    tag ||= `"${hash('sha256', bytes, 'hex').slice(0, 32)}"`
+    const encoding = encodingFor(request, encodings)
+    const etag = tagOf(tag, encoding)
+    const headers = {
+      etag,
+      'content-type': 'application/json',
+      'access-control-allow-origin': '*',
+      vary: 'accept-encoding',
+    }
+    if (hasAlready(request, etag)) return void response.writeHead(304, headers).end()
+    const sent = encoding ? await bytesIn(bytes, encoding) : bytes
+    response.writeHead(200, {
+      ...headers,
+      ...(encoding ? { 'content-encoding': encoding } : {}),
+      'content-length': sent.length,
+    })
+    response.end(request.method === 'HEAD' ? undefined : sent)
   }
 }
 

@@ -5,6 +5,7 @@ import { extname, join, relative, sep } from 'node:path'
 import { randomHex } from '../../lib/ids.ts'
 import type { PlainPage } from '../exchange.ts'
 import { onDeparture } from './departures.ts'
+import { type Encoding, encodingFor, encodings, hasAlready, tagOf } from './encodings.ts'
 import { type Delivery, handOver } from './hand-over.ts'
 
 const types: Readonly<Record<string, string>> = {
@@ -22,13 +23,8 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Kinds of compression that lie beside a file, the smallest first. */
-const encodings = [
-  { name: 'br', suffix: '.br' },
-  { name: 'gzip', suffix: '.gz' },
-] as const
-
-type Encoding = (typeof encodings)[number]
+/** How the names of compressed files end that lie beside a file. */
+const suffixes: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 
 interface SiteFile {
   path: string
@@ -41,13 +37,13 @@ interface SiteFile {
 // A name that holds a digest of what is in the file never means anything else.
 const hashedName = /(^|\/)assets\/.*[-.][\w-]{8,}\.\w+$/
 
-const isCompressed = (name: string) => encodings.some(({ suffix }) => name.endsWith(suffix))
+const isCompressed = (name: string) => Object.values(suffixes).some((suffix) => name.endsWith(suffix))
 
 const fileAt = (folder: string, path: string): SiteFile | undefined => {
   const type = types[extname(path)]
   if (type === undefined) return undefined
   const { size, mtimeMs } = statSync(path)
-  const compressed = encodings.filter(({ suffix }) => existsSync(`${path}${suffix}`))
+  const compressed = encodings.filter((name) => existsSync(`${path}${suffixes[name]}`))
   const isHashed = hashedName.test(relative(folder, path).split(sep).join('/'))
   return {
     path,
@@ -105,14 +101,6 @@ const commonHeaders = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-const encodingFor = (request: IncomingMessage, { compressed }: SiteFile) => {
-  const accepted = String(request.headers['accept-encoding'] ?? '')
-    .split(',')
-    .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
-    .map((one) => one.split(';', 1)[0]?.trim().toLowerCase())
-  return compressed.find(({ name }) => accepted.includes(name))
-}
-
 /** Undefined when it is gone: the site may have been built anew beside a running server. */
 const openFile = async (path: string) => {
   try {
@@ -154,8 +142,8 @@ const sendFile = async (
   file: SiteFile,
   policy: string,
 ) => {
-  const encoding = encodingFor(request, file)
-  const etag = encoding ? `${file.etag.slice(0, -1)}-${encoding.name}"` : file.etag
+  const encoding = encodingFor(request, file.compressed)
+  const etag = tagOf(file.etag, encoding)
   const headers = {
     ...commonHeaders,
     'content-security-policy': policy,
@@ -164,16 +152,16 @@ const sendFile = async (
     vary: 'accept-encoding',
     etag,
   }
-  if (request.headers['if-none-match'] === etag) return void response.writeHead(304, headers).end()
+  if (hasAlready(request, etag)) return void response.writeHead(304, headers).end()
   // Files are opened one by one, however many are asked for on a connection at once.
   if (!(await turnOf(request, response))) return
-  const handle = await openFile(`${file.path}${encoding?.suffix ?? ''}`)
+  const handle = await openFile(`${file.path}${encoding ? suffixes[encoding] : ''}`)
   if (!handle) return void response.writeHead(404, { ...commonHeaders, 'cache-control': 'no-store' }).end()
   try {
     response.writeHead(200, {
       ...headers,
       'content-length': (await handle.stat()).size,
-      ...(encoding ? { 'content-encoding': encoding.name } : {}),
+      ...(encoding ? { 'content-encoding': encoding } : {}),
     })
     if (request.method === 'HEAD' || (await sendPieces(handle, { request, response, stallMilliseconds })))
       response.end()
