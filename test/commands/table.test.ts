@@ -20,7 +20,7 @@ const written = async (rows: readonly Row[], width?: number) => {
     say: async (text) => {
       output += text
     },
-    bytes: async () => {},
+    file: async () => {},
     tell: () => {},
     paint: (_style, text) => text,
     paintError: (_style, text) => text,

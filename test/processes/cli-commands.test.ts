@@ -148,6 +148,37 @@ describeEngines('crosspoint at a server', (engine) => {
     expect(JSON.parse(output).after.name).toBe('a\u001b[2Jb\u009bc\u202ed')
   })
 
+  it.skipIf(!hasTerminal)(
+    'shows a file harmlessly at a terminal, and as it is elsewhere',
+    manyCommands,
+    async () => {
+      const parent = await account()
+      await session.admin.put(`${parent.path}/devices`, { name: 'a\u001b[2Jb' })
+      const asked = ['api', 'GET', `/accounts/${parent.id}/devices`, '--accept', 'text/csv']
+      expect((await crosspoint(...asked)).output).toContain('a\u001b[2Jb')
+      const { output } = await person.atTerminal(asked)
+      expect(output).toContain('a\ufffd[2Jb')
+      expect(output).not.toContain('\u001b[2J')
+    },
+  )
+
+  it('says who has signed in without what a terminal would obey', manyCommands, async () => {
+    const { id, path } = await account('Evil\u001b[2J')
+    const user = {
+      first_name: 'A',
+      last_name: 'B',
+      username: 'eve',
+      password: 'evil-secret',
+      priv_level: 'admin',
+    }
+    expect((await session.admin.put(`${path}/users`, user)).status).toBe(201)
+    const who = ['--profile', 'evil', '--account', id, '--username', 'eve', '--password-stdin']
+    const { status, errors } = await person.runWith('evil-secret\n', 'login', server.url, ...who)
+    expect(status).toBe(0)
+    expect(errors).toContain('as eve of Evil\ufffd[2J')
+    expect(errors).not.toContain('\u001b')
+  })
+
   /** A customer who pays for numbers, with a sign-in of its own under a profile. */
   const customer = async () => {
     const { id, path, name } = await account()

@@ -69,7 +69,7 @@ const sayBranch = async (
   own: string,
 ) => {
   await terminal.say(
-    `${own}${isolated(printable(name), terminal)}  ${terminal.paint('dim', `${printable(realm)}  ${id}`)}\n`,
+    `${own}${isolated(printable(name), terminal)}  ${terminal.paint('dim', printable(`${realm}  ${id}`))}\n`,
   )
   for (const [index, child] of children.entries()) {
     const isLast = index === children.length - 1
@@ -114,7 +114,7 @@ const create = async (terminal: Terminal, name: string, { realm, ...options }: N
     async () => (await site.crosspoint.request({ method: 'PUT', path: site.path, data })).envelope,
   )
   if (site.json) return sayJson(terminal, made.data)
-  await terminal.say(`${textIn(made.data, 'id')}\n`)
+  await terminal.say(`${printable(textIn(made.data, 'id'))}\n`)
 }
 
 export const yesOption = ['--yes', 'agree to what it costs'] as const

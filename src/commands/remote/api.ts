@@ -90,10 +90,6 @@ const pathOf = (said: string, accountId: string) => {
   return `${isWhole ? '' : '/v2'}${path}`.replaceAll(/\{account(?:_id)?\}/g, accountId)
 }
 
-const bytesOf = async (terminal: Terminal, response: Response) => {
-  for await (const chunk of response.body ?? []) await terminal.bytes(chunk)
-}
-
 const isEnveloped = (path: string) => /^\/v\d+\//.test(path)
 
 const api = async (terminal: Terminal, method: string, said: string, asked: Asked) => {
@@ -101,8 +97,10 @@ const api = async (terminal: Terminal, method: string, said: string, asked: Aske
   const path = pathOf(said, accountId)
   const { query = {}, header = {}, accept } = asked
   const options = { method: method.toUpperCase(), path, query, headers: header, ...(await contentOf(asked)) }
-  if (accept !== undefined || !isEnveloped(path))
-    return bytesOf(terminal, await crosspoint.open({ ...options, accept: accept ?? '*/*' }))
+  if (accept !== undefined || !isEnveloped(path)) {
+    const { body } = await crosspoint.open({ ...options, accept: accept ?? '*/*' })
+    return body === null ? undefined : terminal.file(body)
+  }
   if (asked.all) {
     if (options.method !== 'GET') throw new Mistake('--all reads a list, with GET')
     return sayJsonRows(terminal, crosspoint.eachOf(path, query))

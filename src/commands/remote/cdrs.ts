@@ -43,8 +43,7 @@ const list = async (terminal: Terminal, { limit, ...options }: Listed & Window) 
 
 const exportCsv = async (terminal: Terminal, options: AtServer & Window & Pick<Listed, 'query'>) => {
   const { crosspoint, path } = await openSite(terminal, options)
-  const bytes = await crosspoint.csv(`${path}/cdrs`, { query: queryOf(options) }).bytes()
-  for await (const chunk of bytes) await terminal.bytes(chunk)
+  await terminal.file(await crosspoint.csv(`${path}/cdrs`, { query: queryOf(options) }).bytes())
 }
 
 const inWindow = (command: Command) =>

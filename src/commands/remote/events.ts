@@ -22,7 +22,7 @@ const lineOf = (terminal: Terminal, event: CrosspointEvent) => {
   const what = [record.kind, record.id, nameOf(event)].filter(Boolean).join(' ')
   const parts = [
     terminal.paint('dim', timeText(at)),
-    terminal.paint('bold', type.padEnd(24)),
+    terminal.paint('bold', printable(type).padEnd(24)),
     printable(what),
   ]
   return `${parts.join('  ')}  ${terminal.paint('dim', `by ${printable(byWhom(event))}`)}`

@@ -3,11 +3,11 @@ import { type Column, createTable } from './table.ts'
 import type { Terminal } from './terminal.ts'
 
 // Inside a text of JSON what a terminal would obey can be told otherwise.
-const c1Controls = /[\u007f-\u009f]/g
+const disturbing = /[\u007f-\u009f\u061c\u2028-\u202e\u2066-\u2069]/g
 
 export const jsonText = (value: unknown, indent?: number) =>
   JSON.stringify(value, undefined, indent).replace(
-    c1Controls,
+    disturbing,
     (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )
 

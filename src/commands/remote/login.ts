@@ -7,7 +7,7 @@ import { openProfile, type Profile } from './profiles.ts'
 import { textIn } from './rows.ts'
 import { profileOption, type RunRemote } from './running.ts'
 import { completeSignIn } from './second-factor.ts'
-import { Mistake, type Terminal } from './terminal.ts'
+import { Mistake, printable, type Terminal } from './terminal.ts'
 
 interface Login {
   profile: string
@@ -88,7 +88,7 @@ const login = async (terminal: Terminal, given: string | undefined, asked: Login
   file.write({ server, ...remembered, session })
   const who = remembered.username ?? 'an API key'
   const account = textIn(session.login, 'account_name') || session.accountId
-  terminal.tell(`Signed in at ${server} as ${who} of ${account} (profile ${asked.profile})`)
+  terminal.tell(`Signed in at ${server} as ${who} of ${printable(account)} (profile ${asked.profile})`)
 }
 
 const logout = async (terminal: Terminal, { profile }: { profile: string }) => {

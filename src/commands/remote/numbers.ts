@@ -55,7 +55,7 @@ const buy = async (terminal: Terminal, numbers: readonly string[], options: AtSe
   })
   const failed = entriesIn(data, 'error')
   if (json) await sayJson(terminal, data)
-  else for (const [bought] of entriesIn(data, 'success')) await terminal.say(`${bought}\n`)
+  else for (const [bought] of entriesIn(data, 'success')) await terminal.say(`${printable(bought)}\n`)
   for (const [refused, reason] of failed) {
     const said = textIn(reason, 'message') || textIn(reason, 'error')
     terminal.tell(`${terminal.paintError('red', 'crosspoint:')} ${printable(`${refused}: ${said}`)}`)

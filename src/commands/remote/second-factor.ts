@@ -1,6 +1,6 @@
 import type { SecondFactorNeeded, SignedIn } from '../../../client/src/core.ts'
 import { askFor } from './ask.ts'
-import { Mistake, type Terminal } from './terminal.ts'
+import { Mistake, printable, type Terminal } from './terminal.ts'
 
 const question = { message: 'Code of the authenticator app, or a recovery code', option: '--code' }
 
@@ -9,12 +9,12 @@ const showPicture = async (terminal: Terminal, address: string) => {
   const { renderUnicodeCompact } = await import('uqr')
   terminal.tell('This account wants a second factor. Read this with an authenticator app:\n')
   terminal.tell(renderUnicodeCompact(address))
-  terminal.tell(`\n${address}\n`)
+  terminal.tell(`\n${printable(address)}\n`)
 }
 
 const showRecoveryCodes = (terminal: Terminal, codes: readonly string[]) => {
   terminal.tell('Each of these is good once in place of a code. They are shown this one time:\n')
-  for (const code of codes) terminal.tell(`  ${code}`)
+  for (const code of codes) terminal.tell(`  ${printable(code)}`)
   terminal.tell('')
 }
 

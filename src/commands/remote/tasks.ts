@@ -18,7 +18,7 @@ import {
   type RunRemote,
   type Site,
 } from './running.ts'
-import type { Terminal } from './terminal.ts'
+import { printable, type Terminal } from './terminal.ts'
 
 const columns = [
   idColumn,
@@ -88,7 +88,7 @@ const watchAt = async (site: Site, id: string) => {
   }
   progress.end()
   if (json) await sayJson(terminal, task)
-  else await terminal.say(`${textIn(task, 'status')}: ${progressOf(task).text}\n`)
+  else await terminal.say(`${printable(textIn(task, 'status'))}: ${progressOf(task).text}\n`)
   return textIn(task, 'status') === 'success' ? status.done : status.failed
 }
 
@@ -107,7 +107,7 @@ const startAt = async (site: Site, id: string, { watch: isWatched, charges }: St
   const { envelope } = await site.crosspoint.request({ method: 'PATCH', path, query })
   if (isWatched) return watchAt(site, id)
   if (site.json) return sayJson(site.terminal, envelope.metadata)
-  return site.terminal.say(`${id} ${textIn(envelope.metadata, 'status')}\n`)
+  return site.terminal.say(`${printable(`${id} ${textIn(envelope.metadata, 'status')}`)}\n`)
 }
 
 const start = async (terminal: Terminal, id: string, options: Start) =>
@@ -150,7 +150,7 @@ const create = async (terminal: Terminal, what: Action, file: string | undefined
   const id = textIn(envelope.metadata, 'id')
   if (options.start || options.watch) return startAt(site, id, options)
   if (site.json) return sayJson(terminal, envelope.metadata)
-  return terminal.say(`${id}\n`)
+  return terminal.say(`${printable(id)}\n`)
 }
 
 const withStart = (command: Command) =>
