@@ -29,7 +29,7 @@ describeEngines('crosspoint at a server', (engine) => {
     person = openCommandLine()
     const who = ['--account', 'master', '--username', 'admin', '--password-stdin']
     await person.runWith('secret\n', 'login', server.url, ...who)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     person.remove()

@@ -153,35 +153,31 @@ describe('completion', () => {
     { shell: 'fish', program: 'fish --no-config -i', prepared: [] },
   ].filter(({ shell }) => hasTerminal && hasShell(shell))
 
-  it.each(shells)(
-    'runs nothing of a line in $shell',
-    { timeout: 60_000 },
-    async ({ shell, program: started, prepared }) => {
-      const hit = join(person.folder, 'hit')
-      const file = person.asProgram()
-      const source =
-        shell === 'fish' ? 'crosspoint completion fish | source' : `source <(${file} completion ${shell})`
-      const typed = person.inShell(started)
-      for (const line of [...prepared, source]) typed.type(`${line}\n`)
-      // The shell is there, and asks the program: what follows could do harm.
-      typed.type('crosspoint numb\t')
-      await typed.shows('crosspoint numbers')
-      const hostile = [
-        `'$(touch ${hit})'`,
-        `$(touch ${hit})`,
-        `\`touch ${hit}\``,
-        `"\\$(touch ${hit})"`,
-        `x;touch ${hit};`,
-      ]
-      for (const word of hostile) typed.type(`\u0015crosspoint api ${word} \t`)
-      // Put together by the shell, so that it is not what was typed that is seen.
-      typed.type("\u0015echo the'' end\n")
-      await typed.shows('the end')
-      expect(existsSync(hit)).toBe(false)
-      typed.type('exit\n')
-      await typed.ended
-    },
-  )
+  it.each(shells)('runs nothing of a line in $shell', async ({ shell, program: started, prepared }) => {
+    const hit = join(person.folder, 'hit')
+    const file = person.asProgram()
+    const source =
+      shell === 'fish' ? 'crosspoint completion fish | source' : `source <(${file} completion ${shell})`
+    const typed = person.inShell(started)
+    for (const line of [...prepared, source]) typed.type(`${line}\n`)
+    // The shell is there, and asks the program: what follows could do harm.
+    typed.type('crosspoint numb\t')
+    await typed.shows('crosspoint numbers')
+    const hostile = [
+      `'$(touch ${hit})'`,
+      `$(touch ${hit})`,
+      `\`touch ${hit}\``,
+      `"\\$(touch ${hit})"`,
+      `x;touch ${hit};`,
+    ]
+    for (const word of hostile) typed.type(`\u0015crosspoint api ${word} \t`)
+    // Put together by the shell, so that it is not what was typed that is seen.
+    typed.type("\u0015echo the'' end\n")
+    await typed.shows('the end')
+    expect(existsSync(hit)).toBe(false)
+    typed.type('exit\n')
+    await typed.ended
+  })
 })
 
 describe('what is called wrongly', () => {

@@ -31,6 +31,9 @@ export const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
 const terminalProgram = '/usr/bin/script'
 export const hasTerminal = existsSync(terminalProgram)
 
+// Each command is a process, and a machine that runs other tests beside may take long to start it.
+const startsWithinMs = 60_000
+
 /** The command line of somebody who has never signed in. */
 export const openCommandLine = (environment: Record<string, string> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'crosspoint-person-'))
@@ -95,6 +98,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
         const until = await eventually(
           () => command.output().indexOf(question, told),
           (at) => at >= 0,
+          startsWithinMs,
         )
         told = until + question.length
         command.process.stdin?.write(typeof answer === 'string' ? answer : answer(command.output()))
@@ -123,6 +127,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
           eventually(
             () => command.output(),
             (output) => output.includes(text),
+            startsWithinMs,
           ),
         output: command.output,
         ended: command.ended,
