@@ -29,11 +29,23 @@ export const mostAtOnce = 4
 // A server that does not answer must not hold a letter for minutes.
 const timeouts = { connectionTimeout: 8000, greetingTimeout: 8000, socketTimeout: 20_000 }
 
+// The name that RFC 2606 keeps for what does not exist: a demo's people have it, and no mail server is to bounce their mail.
+const nowhere = /[@.]invalid\.?$/i
+
+const refuseNowhere = (recipient: string) => {
+  if (!nowhere.test(recipient)) return
+  // As the library says it of an address that it cannot send to.
+  throw Object.assign(new Error(`${recipient} leads nowhere: mail is not sent to names under .invalid`), {
+    code: 'EENVELOPE',
+  })
+}
+
 /** Over SMTP; credentials and TLS as the URL says. */
 export const courierBySmtp = (url: string): Courier => {
   let transport: Transporter | undefined
   return {
     async carry(message, from, { payload: { recipient } }) {
+      refuseNowhere(recipient)
       const { createTransport } = await nodemailer()
       transport ??= createTransport({ url, pool: true, maxConnections: mostAtOnce, ...timeouts })
       const { response } = await transport.sendMail({ envelope: { from, to: recipient }, raw: message })

@@ -34,7 +34,7 @@ export const putBrands = async ({ operator, masterId }: Stage, [harbor]: readonl
     more: {
       hide_powered: true,
       nav: { help: 'https://help.harborvoice.example.com/' },
-      port: { support_email: 'porting@harborvoice.example.com' },
+      port: { support_email: 'porting@harborvoice.invalid' },
       twoway_trunks_price: '$ 19.99',
     },
   })

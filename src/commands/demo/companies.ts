@@ -271,6 +271,10 @@ export const resellers: readonly Reseller[] = [
   },
 ]
 
+/** Where somebody of the story gets mail: no server hands anything on to such a name. */
+export const emailOf = ({ username }: { username: string }, { slug }: { slug: string }) =>
+  `${username}@${slug}.invalid`
+
 /** Domain of what everybody of the story is called: it never leads anywhere. */
 export const domainOf = ({ slug }: { slug: string }) => `${slug}.example.com`
 

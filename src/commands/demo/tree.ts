@@ -1,7 +1,7 @@
 import type { RunningServer } from '../../compose.ts'
 import type { Line, Telephoning } from './calls.ts'
 import type { Chance } from './chance.ts'
-import { type Company, domainOf, languages, type Reseller, resellers } from './companies.ts'
+import { type Company, domainOf, emailOf, languages, type Reseller, resellers } from './companies.ts'
 import { type Caller, type Desk, textIn } from './desk.ts'
 import { dayMs, type Past } from './past.ts'
 import { type Person, peopleOf } from './people.ts'
@@ -89,7 +89,7 @@ const putAccount = async (
   const path = `accounts/${id}`
   const adminId = await putUser(stage, path, by, admin, {
     ...signInOf(stage, name, admin, 'admin'),
-    email: `${admin.username}@${domainOf({ slug })}`,
+    email: emailOf(admin, { slug }),
     priv_level: 'admin',
     language,
   })
@@ -111,7 +111,7 @@ const buildReseller = async (stage: Stage, reseller: Reseller): Promise<BuiltRes
   await operator.patch(built.path, { wnm_allow_additions: true })
   await putUser(stage, built.path, built.admin, clerk, {
     ...signInOf(stage, reseller.name, clerk, 'user'),
-    email: `${clerk.username}@${domainOf(reseller)}`,
+    email: emailOf(clerk, reseller),
     language: languages[reseller.tongue],
   })
   return { ...built, reseller, plans: await putPlans(built, reseller.plans) }
@@ -141,7 +141,7 @@ const hire = async (
   const mayLook = place === 1 && company.users > 6
   return putUser(stage, path, admin, person, {
     ...(mayLook ? signInOf(stage, company.name, person, 'user') : {}),
-    email: `${person.username}@${domainOf(company)}`,
+    email: emailOf(person, company),
     language: languages[company.tongue],
     presence_id: String(firstExtension + place),
   })

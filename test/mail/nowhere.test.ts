@@ -1,0 +1,33 @@
+// Mail to people who were made up, at a real mail server.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Courier, courierBySmtp, refusalOf } from '../../src/mail/couriers.ts'
+import type { LetterErrand } from '../../src/mail/letter.ts'
+import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
+
+let smtp: SmtpServer
+let courier: Courier
+
+beforeAll(async () => {
+  smtp = await startSmtpServer()
+  courier = courierBySmtp(smtp.url)
+})
+
+afterAll(async () => {
+  courier.close()
+  await smtp.close()
+})
+
+const carry = (recipient: string) => {
+  const letter = { payload: { recipient } } as LetterErrand
+  return courier.carry(Buffer.from('Subject: hello\r\n\r\nHello.\r\n'), 'crosspoint@localhost', letter)
+}
+
+it('is given up at once, and not handed over', async () => {
+  for (const recipient of ['bob@bakery.invalid', 'bob@INVALID', 'bob@sip.bakery.invalid']) {
+    const refusal = await carry(recipient).then(() => undefined, refusalOf)
+    expect(refusal).toMatchObject({ isFinal: true, isServerDown: false })
+    expect(refusal?.reason).toContain(`${recipient} leads nowhere`)
+  }
+  await carry('bob@not-invalid.test')
+  expect(smtp.mails.flatMap(({ to }) => to)).toEqual(['bob@not-invalid.test'])
+})
