@@ -9,8 +9,10 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { Client, createTransport } from '../support/client.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
 import { credentialsOf } from '../support/world.ts'
 
@@ -59,10 +61,13 @@ interface Told {
 }
 
 const calls = 700
+// The server that runs beside has the mail of a whole story in hand.
+const manyMailsMs = 60_000
 const password = 'shown-to-everybody-1'
 
 describeEngines('crosspoint demo', (engine) => {
   let place: Place
+  let smtp: SmtpServer
   let server: ServerProcess
   let session: Session
   let told: Told
@@ -70,7 +75,9 @@ describeEngines('crosspoint demo', (engine) => {
 
   beforeAll(async () => {
     place = await makePlace(engine)
-    server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+    smtp = await startSmtpServer()
+    const settings = { CROSSPOINT_DATABASE_URL: place.databaseUrl, CROSSPOINT_SMTP_URL: smtp.url }
+    server = await startServerProcess(settings, place.dataDir)
     session = await openSession(server)
     await freeRequests(session)
     const ran = await crosspointIn(place, 'demo', '--json', '--calls', String(calls), '--password', password)
@@ -82,7 +89,7 @@ describeEngines('crosspoint demo', (engine) => {
   afterAll(async () => {
     session.close()
     await server.end()
-    await place.remove()
+    await Promise.all([smtp.close(), place.remove()])
   })
 
   const idOf = (name: string) => String(accounts.find((account) => account.name === name)?.id)
@@ -153,6 +160,27 @@ describeEngines('crosspoint demo', (engine) => {
     expect(attempts).toHaveLength(1)
     const closed = await session.admin.get(`/v2/accounts/${idOf('Old Mill Antiques')}`)
     expect(closed.data.enabled).toBe(false)
+  })
+
+  it('has people whose mail no server hands on', async () => {
+    const lakeside = idOf('Lakeside Bakery')
+    const users = await listOf(`${lakeside}/users`)
+    const [someone] = users.map(({ email }) => String(email))
+    expect(someone).toMatch(/\.invalid$/)
+    const path = `/v2/accounts/${session.masterId}/notifications`
+    const recipients = [someone, 'somebody@elsewhere.test']
+    const preview = { to: { email_addresses: recipients } }
+    expect((await session.admin.post(`${path}/alert/preview`, preview)).status).toBeLessThan(300)
+    const outcomeFor = async (recipient: string | undefined) => {
+      const rows: Json[] = (await session.admin.get(`${path}/smtplog`)).data
+      return rows.find(({ to }) => to === recipient)?.outcome
+    }
+    const outcomes = () => Promise.all(recipients.map(outcomeFor))
+    expect(await eventually(outcomes, (seen) => !seen.includes(undefined), manyMailsMs)).toEqual([
+      'given_up',
+      'delivered',
+    ])
+    expect(smtp.mails.flatMap(({ to }) => to)).toEqual(['somebody@elsewhere.test'])
   })
 
   it('leaves an audit that is sound', async () => {
