@@ -31,7 +31,7 @@ import { createPlaces, type Places } from './http/wire/places.ts'
 import { createPlainServer, drain, listen } from './http/wire/server.ts'
 import { createSite } from './http/wire/site.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
-import { inspectTls, type TlsSettings } from './http/wire/tls-files.ts'
+import { inspectTls, tlsFilesOf } from './http/wire/tls-files.ts'
 import { createUpgrades } from './http/wire/upgrades.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
@@ -207,8 +207,7 @@ const putTogether = async (
     deriver,
     node,
     validate: createValidate(settings),
-    tlsProblems: async (section) =>
-      (await inspectTls(section as unknown as TlsSettings, config.dataDir)).problems ?? {},
+    tlsProblems: async (section) => (await inspectTls(tlsFilesOf(section), config.dataDir)).problems ?? {},
     mail,
     dns,
     outgoing,

@@ -4,6 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path'
 import { createSecureContext } from 'node:tls'
 import { messageOf } from '../../lib/error-facts.ts'
 import type { Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 
 /** What a TLS listener is made of. */
@@ -21,10 +22,15 @@ export type TlsSettings = Pick<
   'use_ssl' | 'ssl_port' | 'ssl_cert' | 'ssl_key' | 'ssl_ca_cert' | 'ssl_password'
 >
 
-type Inspection = { credentials: Credentials; problems?: never } | { credentials?: never; problems: Problems }
-
 const fileKeys = ['ssl_cert', 'ssl_key', 'ssl_ca_cert'] as const
 type FileKey = (typeof fileKeys)[number]
+
+/** Which files there are to be, and what opens them. */
+export interface TlsFiles extends Readonly<Partial<Record<FileKey | 'ssl_password', string | undefined>>> {
+  use_ssl: boolean
+}
+
+type Inspection = { credentials: Credentials; problems?: never } | { credentials?: never; problems: Problems }
 
 // A certificate chain is a few kilobytes; whoever names a disk image made a mistake.
 const largestFile = 1_000_000
@@ -86,7 +92,7 @@ const parseKey = (pem: string, passphrase: string | undefined): KeyObject => {
   }
 }
 
-const parse = (key: FileKey, pem: string, settings: TlsSettings) =>
+const parse = (key: FileKey, pem: string, settings: TlsFiles) =>
   key === 'ssl_key' ? parseKey(pem, settings.ssl_password) : parseCertificate(pem)
 
 interface Files {
@@ -95,7 +101,7 @@ interface Files {
   problems: Problems
 }
 
-const readFiles = async (settings: TlsSettings, dataDir: string): Promise<Files> => {
+const readFiles = async (settings: TlsFiles, dataDir: string): Promise<Files> => {
   const files: Files = { texts: {}, parsed: {}, problems: {} }
   for (const key of fileKeys) {
     const path = settings[key]
@@ -112,7 +118,7 @@ const readFiles = async (settings: TlsSettings, dataDir: string): Promise<Files>
   return files
 }
 
-const missing = (settings: TlsSettings): Problems => {
+const missing = (settings: TlsFiles): Problems => {
   const problems: Problems = {}
   for (const key of ['ssl_cert', 'ssl_key'] as const) {
     if (settings.use_ssl && settings[key] === undefined) {
@@ -122,7 +128,7 @@ const missing = (settings: TlsSettings): Problems => {
   return problems
 }
 
-const mismatch = ({ parsed }: Files, settings: TlsSettings): Problems => {
+const mismatch = ({ parsed }: Files, settings: TlsFiles): Problems => {
   const { ssl_cert: certificate, ssl_key: key } = parsed
   if (!certificate || !key) return {}
   if ((certificate as X509Certificate).checkPrivateKey(key as KeyObject)) return {}
@@ -132,7 +138,7 @@ const mismatch = ({ parsed }: Files, settings: TlsSettings): Problems => {
 }
 
 /** OpenSSL has the last word: it refuses keys that are too weak, or a chain with a broken link. */
-const refusedByOpenssl = (credentials: Credentials, settings: TlsSettings): Problems => {
+const refusedByOpenssl = (credentials: Credentials, settings: TlsFiles): Problems => {
   try {
     createSecureContext(credentials)
     return {}
@@ -146,7 +152,7 @@ const digestOf = (...texts: (string | undefined)[]) =>
   createHash('sha256').update(JSON.stringify(texts)).digest('hex')
 
 /** Reads what the settings name: what a listener needs, or everything that is wrong with it. */
-export const inspectTls = async (settings: TlsSettings, dataDir: string): Promise<Inspection> => {
+export const inspectTls = async (settings: TlsFiles, dataDir: string): Promise<Inspection> => {
   const files = await readFiles(settings, dataDir)
   const problems = { ...missing(settings), ...files.problems, ...mismatch(files, settings) }
   const { ssl_cert: cert, ssl_key: key, ssl_ca_cert: ca } = files.texts
@@ -162,8 +168,19 @@ export const inspectTls = async (settings: TlsSettings, dataDir: string): Promis
   return Object.keys(refused).length > 0 ? { problems: refused } : { credentials }
 }
 
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
+
+/** What a section says of them that nobody has judged yet: what is no text names no file. */
+export const tlsFilesOf = (section: Json): TlsFiles => ({
+  use_ssl: section.use_ssl === true,
+  ssl_cert: textOf(section.ssl_cert),
+  ssl_key: textOf(section.ssl_key),
+  ssl_ca_cert: textOf(section.ssl_ca_cert),
+  ssl_password: textOf(section.ssl_password),
+})
+
 /** What changes when one of the files does, also when another one is moved into its place. */
-export const stampOf = async (settings: TlsSettings, dataDir: string) => {
+export const stampOf = async (settings: TlsFiles, dataDir: string) => {
   const stamps = fileKeys.map(async (key) => {
     const path = settings[key]
     const found = path === undefined ? undefined : await statOf(path, dataDir)
