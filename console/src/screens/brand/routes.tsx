@@ -1,11 +1,11 @@
-import { Tabs } from '@mantine/core'
+import { Box } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import { Route, Switch, useLocation, useParams } from 'wouter'
-import { usePlace, useTo } from '../../frame/place.tsx'
+import { Route, Switch } from 'wouter'
+import { usePlace } from '../../frame/place.tsx'
 import { at } from '../../lib/addresses.ts'
 import { FailureNote } from '../../lib/failures.tsx'
-import { ApiTab } from '../../parts/api-tab.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
+import { SectionTabs } from '../../parts/section-tabs.tsx'
 import { useBrandRecord } from './brand-record.ts'
 import { Domain } from './domain.tsx'
 import { Mails } from './mails.tsx'
@@ -15,7 +15,7 @@ import { BrandRecord } from './record.tsx'
 import { Senders } from './senders.tsx'
 import { Welcome } from './welcome.tsx'
 
-const Section = ({ id }: { id: string }) => {
+const Content = ({ id }: { id: string }) => {
   const { record, isMissing, error, again } = useBrandRecord()
   if (id === 'mails') return <Mails />
   // Everything else goes with the settings, which come first.
@@ -42,33 +42,23 @@ const sections = ['settings', 'pictures', 'welcome', 'domain', 'senders', 'mails
 const Brand = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const { section = 'settings' } = useParams()
-  const [, go] = useLocation()
-  const to = useTo()
+  const section = (id: (typeof sections)[number]) => ({
+    id,
+    title: t(`brand.${id}`),
+    content: (
+      <Box maw="60rem">
+        <Content id={id} />
+      </Box>
+    ),
+  })
+  const [first, ...rest] = sections
   return (
     <Screen title={t('screens.brand')}>
-      <Tabs
-        value={section}
-        onChange={(next) => go(to(next === 'settings' ? 'brand' : `brand/${next}`))}
-        keepMounted={false}
-      >
-        <Tabs.List mb="md">
-          {sections.map((id) => (
-            <Tabs.Tab key={id} value={id}>
-              {t(`brand.${id}`)}
-            </Tabs.Tab>
-          ))}
-          <Tabs.Tab value="api">API</Tabs.Tab>
-        </Tabs.List>
-        {sections.map((id) => (
-          <Tabs.Panel key={id} value={id} maw="60rem">
-            <Section id={id} />
-          </Tabs.Panel>
-        ))}
-        <Tabs.Panel value="api">
-          <ApiTab path={`/v2/accounts/${accountId}/whitelabel`} />
-        </Tabs.Panel>
-      </Tabs>
+      <SectionTabs
+        screen="brand"
+        sections={[section(first), ...rest.map(section)]}
+        api={{ path: `/v2/accounts/${accountId}/whitelabel` }}
+      />
     </Screen>
   )
 }

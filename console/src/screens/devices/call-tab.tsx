@@ -1,12 +1,13 @@
 import { CrosspointError, quickcallFromDevice, syncDevice } from '@crosspoint/client'
-import { Alert, Button, Group, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Alert, Button, Group, Stack, TextInput } from '@mantine/core'
 import { PhoneOff } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useChange } from '../../lib/answers.ts'
 import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { tellDone } from '../../lib/toasts.tsx'
+import { LineForm, Titled } from '../../parts/titled.tsx'
 
 interface DevicePath {
   account_id: string
@@ -27,18 +28,6 @@ const SwitchFailure = ({ error }: { error: unknown }) => {
   )
 }
 
-const Part = ({ title, text, children }: { title: string; text: string; children: ReactNode }) => (
-  <Stack component="section" aria-label={title} gap="sm">
-    <Title order={2} size="h4">
-      {title}
-    </Title>
-    <Text size="sm" c="dimmed">
-      {text}
-    </Text>
-    {children}
-  </Stack>
-)
-
 /** Something asked of the phone by way of the switch; what comes of it is told where it was asked. */
 const useAsking = <Given,>(run: (given: Given) => Promise<unknown>, done: string) =>
   useChange({ touches: [], run, done: () => tellDone(done), failed: () => true })
@@ -51,27 +40,20 @@ const QuickCall = ({ path }: { path: DevicePath }) => {
     t('devices.calling'),
   )
   return (
-    <Part title={t('devices.quickCall')} text={t('devices.quickCallText')}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          calling.mutate(number)
-        }}
-      >
-        <Group align="end" gap="sm">
-          <TextInput
-            label={t('devices.numberToCall')}
-            type="tel"
-            value={number}
-            onChange={({ currentTarget: { value } }) => setNumber(value)}
-          />
-          <Button type="submit" disabled={number.trim() === ''} loading={calling.isPending}>
-            {t('devices.call')}
-          </Button>
-        </Group>
-      </form>
+    <Titled title={t('devices.quickCall')} text={t('devices.quickCallText')}>
+      <LineForm onSubmit={() => calling.mutate(number)}>
+        <TextInput
+          label={t('devices.numberToCall')}
+          type="tel"
+          value={number}
+          onChange={({ currentTarget: { value } }) => setNumber(value)}
+        />
+        <Button type="submit" disabled={number.trim() === ''} loading={calling.isPending}>
+          {t('devices.call')}
+        </Button>
+      </LineForm>
       {calling.error && <SwitchFailure error={calling.error} />}
-    </Part>
+    </Titled>
   )
 }
 
@@ -82,7 +64,7 @@ const Sync = ({ path }: { path: DevicePath }) => {
     t('devices.asked'),
   )
   return (
-    <Part title={t('devices.sync')} text={t('devices.syncText')}>
+    <Titled title={t('devices.sync')} text={t('devices.syncText')}>
       <Group gap="sm">
         <Button variant="default" loading={syncing.isPending} onClick={() => syncing.mutate('false')}>
           {t('devices.reload')}
@@ -92,7 +74,7 @@ const Sync = ({ path }: { path: DevicePath }) => {
         </Button>
       </Group>
       {syncing.error && <SwitchFailure error={syncing.error} />}
-    </Part>
+    </Titled>
   )
 }
 
@@ -110,26 +92,19 @@ const Notify = ({ path }: { path: DevicePath }) => {
     t('devices.asked'),
   )
   return (
-    <Part title={t('devices.notify')} text={t('devices.notifyText')}>
-      <form
-        onSubmit={(submitted) => {
-          submitted.preventDefault()
-          sending.mutate(event)
-        }}
-      >
-        <Group align="end" gap="sm">
-          <TextInput
-            label={t('devices.event')}
-            value={event}
-            onChange={({ currentTarget: { value } }) => setEvent(value)}
-          />
-          <Button type="submit" variant="default" disabled={event === ''} loading={sending.isPending}>
-            {t('devices.send')}
-          </Button>
-        </Group>
-      </form>
+    <Titled title={t('devices.notify')} text={t('devices.notifyText')}>
+      <LineForm onSubmit={() => sending.mutate(event)}>
+        <TextInput
+          label={t('devices.event')}
+          value={event}
+          onChange={({ currentTarget: { value } }) => setEvent(value)}
+        />
+        <Button type="submit" variant="default" disabled={event === ''} loading={sending.isPending}>
+          {t('devices.send')}
+        </Button>
+      </LineForm>
       {sending.error && <SwitchFailure error={sending.error} />}
-    </Part>
+    </Titled>
   )
 }
 

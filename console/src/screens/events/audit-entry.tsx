@@ -8,6 +8,7 @@ import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { showTime } from '../../lib/times.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
+import { FactTable } from '../../parts/fact-table.tsx'
 import { labelOf } from '../../parts/fields.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { type ActorFacts, useActorName, useKindName } from './sentences.ts'
@@ -38,16 +39,7 @@ export const AuditEntry = () => {
   ] as const
   return (
     <Screen title={`${t(`history.${action}`)}: ${kindName(record.kind)} ${record.name}`}>
-      <Table aria-label={t('events.facts')}>
-        <Table.Tbody>
-          {facts.map(([title, value]) => (
-            <Table.Tr key={title}>
-              <Table.Th scope="row">{title}</Table.Th>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <FactTable label={t('events.facts')} facts={facts} />
       <Stack gap={4}>
         <Table aria-label={t('events.changes')} layout="fixed">
           <Table.Thead>

@@ -1,11 +1,13 @@
 import { creditLedger, debitLedger } from '@crosspoint/client'
-import { Button, Group, NumberInput, Select, Stack, Text, TextInput, Title } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { Button, Select, TextInput } from '@mantine/core'
+import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { tellDone } from '../../lib/toasts.tsx'
+import { LineForm, Titled } from '../../parts/titled.tsx'
+import { Dollars } from './dollars.tsx'
 import { numberIn } from './values.ts'
 
 const directions = ['credit', 'debit'] as const
@@ -52,64 +54,46 @@ export const BookByHand = () => {
     setReference('')
     setDescription('')
   })
-  const book = (event: FormEvent) => {
-    event.preventDefault()
+  const book = () => {
     const dollars = numberIn(amount)
     if (dollars !== undefined && reference !== '')
       posting.mutate({ direction, amount: dollars, reference, description })
   }
   return (
-    <Stack gap="xs" component="section" aria-label={t('money.bookTitle')}>
-      <Title order={2} size="h4">
-        {t('money.bookTitle')}
-      </Title>
-      <Text size="sm" c="dimmed">
-        {t('money.bookText')}
-      </Text>
-      <form onSubmit={book}>
-        <Group align="end" gap="sm">
-          <Select
-            label={t('money.direction')}
-            data={directions.map((value) => ({ value, label: t(`money.directions.${value}`) }))}
-            value={direction}
-            onChange={(value) => setDirection(directions.find((one) => one === value) ?? 'credit')}
-            allowDeselect={false}
-            w="9rem"
-          />
-          <NumberInput
-            label={t('money.amount')}
-            prefix="$"
-            min={0}
-            decimalScale={4}
-            hideControls
-            value={amount}
-            onChange={setAmount}
-            w="9rem"
-          />
-          <TextInput
-            label={t('money.reference')}
-            placeholder={t('money.referenceSample')}
-            maxLength={256}
-            value={reference}
-            onChange={({ currentTarget }) => setReference(currentTarget.value)}
-          />
-          <TextInput
-            label={t('money.description')}
-            maxLength={1024}
-            dir="auto"
-            value={description}
-            onChange={({ currentTarget }) => setDescription(currentTarget.value)}
-          />
-          <Button
-            type="submit"
-            variant="default"
-            loading={posting.isPending}
-            disabled={numberIn(amount) === undefined || reference === ''}
-          >
-            {t('money.book')}
-          </Button>
-        </Group>
-      </form>
-    </Stack>
+    <Titled title={t('money.bookTitle')} text={t('money.bookText')}>
+      <LineForm onSubmit={book}>
+        <Select
+          label={t('money.direction')}
+          data={directions.map((value) => ({ value, label: t(`money.directions.${value}`) }))}
+          value={direction}
+          onChange={(value) => setDirection(directions.find((one) => one === value) ?? 'credit')}
+          allowDeselect={false}
+          w="9rem"
+        />
+        <Dollars label={t('money.amount')} min={0} value={amount} onChange={setAmount} />
+        <TextInput
+          label={t('money.reference')}
+          placeholder={t('money.referenceSample')}
+          maxLength={256}
+          value={reference}
+          onChange={({ currentTarget }) => setReference(currentTarget.value)}
+        />
+        <TextInput
+          label={t('money.description')}
+          maxLength={1024}
+          dir="auto"
+          value={description}
+          onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+        />
+        <Button
+          type="submit"
+          variant="default"
+          loading={posting.isPending}
+          disabled={numberIn(amount) === undefined || reference === ''}
+        >
+          {t('money.book')}
+        </Button>
+      </LineForm>
+    </Titled>
   )
 }

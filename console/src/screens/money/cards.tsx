@@ -30,6 +30,7 @@ import { tellDone } from '../../lib/toasts.tsx'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Loading } from '../../parts/screen.tsx'
+import { LineForm } from '../../parts/titled.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { Unfold } from './unfold.tsx'
 import { textAt } from './values.ts'
@@ -181,31 +182,24 @@ const KeepForm = ({ setup, onKept }: { setup: Setup; onKept: () => void }) => {
       <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
         {t('money.cards.clientSecret')}: <Code>{setup.client_secret}</Code>
       </Text>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          keeping.mutate(undefined)
-        }}
-      >
-        <Group align="end" gap="sm">
-          <TextInput
-            label={t('money.cards.method')}
-            placeholder="pm_…"
-            maxLength={255}
-            value={method}
-            error={problem}
-            onChange={({ currentTarget }) => setMethod(currentTarget.value.trim())}
-          />
-          <Checkbox
-            label={t('money.cards.choose')}
-            checked={isDefault}
-            onChange={({ currentTarget }) => setDefault(currentTarget.checked)}
-          />
-          <Button type="submit" disabled={method === ''} loading={keeping.isPending}>
-            {t('money.cards.keep')}
-          </Button>
-        </Group>
-      </form>
+      <LineForm onSubmit={() => keeping.mutate(undefined)}>
+        <TextInput
+          label={t('money.cards.method')}
+          placeholder="pm_…"
+          maxLength={255}
+          value={method}
+          error={problem}
+          onChange={({ currentTarget }) => setMethod(currentTarget.value.trim())}
+        />
+        <Checkbox
+          label={t('money.cards.choose')}
+          checked={isDefault}
+          onChange={({ currentTarget }) => setDefault(currentTarget.checked)}
+        />
+        <Button type="submit" disabled={method === ''} loading={keeping.isPending}>
+          {t('money.cards.keep')}
+        </Button>
+      </LineForm>
     </Stack>
   )
 }

@@ -3,13 +3,13 @@ import { Group, Select, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { api, crosspoint } from '../../lib/api.ts'
+import { api } from '../../lib/api.ts'
 import { showDay } from '../../lib/times.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
-import { SaveButton } from '../../parts/save-button.tsx'
 import { Amount } from './amount.tsx'
+import { CsvButton } from './csv-button.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { InvoiceStatus, invoiceStatuses } from './invoice-status.tsx'
 import { Unfold } from './unfold.tsx'
@@ -65,14 +65,7 @@ export const InvoiceList = () => {
   return (
     <MoneyScreen
       title={t('money.part.invoices')}
-      actions={
-        <SaveButton
-          name="invoices.csv"
-          open={(signal) => crosspoint.csv(apiPath, { query: { ...asked }, signal }).bytes()}
-        >
-          {t('money.csv')}
-        </SaveButton>
-      }
+      actions={<CsvButton name="invoices.csv" path={apiPath} query={{ ...asked }} />}
     >
       <Group>
         <Select

@@ -5,12 +5,12 @@ import { useLocation, useParams } from 'wouter'
 import { usePlace, useTo } from '../../frame/place.tsx'
 import { showNumber } from '../../lib/amounts.ts'
 import { useAnswer } from '../../lib/answers.ts'
-import { api, crosspoint } from '../../lib/api.ts'
+import { api } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
-import { SaveButton } from '../../parts/save-button.tsx'
 import { Amount } from './amount.tsx'
+import { CsvButton } from './csv-button.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { PeriodFields, usePeriod } from './period.tsx'
 import { Unfold } from './unfold.tsx'
@@ -93,14 +93,7 @@ export const LedgerList = () => {
   return (
     <MoneyScreen
       title={t('money.ledgerOf', { name: t(`money.source.${source}`, { defaultValue: source }) })}
-      actions={
-        <SaveButton
-          name={`ledger-${source}.csv`}
-          open={(signal) => crosspoint.csv(apiPath, { query: { ...window }, signal }).bytes()}
-        >
-          {t('money.csv')}
-        </SaveButton>
-      }
+      actions={<CsvButton name={`ledger-${source}.csv`} path={apiPath} query={{ ...window }} />}
     >
       <Group align="end" gap="sm">
         <SourceSelect source={source} />

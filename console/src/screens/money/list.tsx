@@ -7,18 +7,7 @@ import {
   replaceServiceStatus,
   updateAccount,
 } from '@crosspoint/client'
-import {
-  Badge,
-  Button,
-  Group,
-  NumberInput,
-  Paper,
-  SimpleGrid,
-  Stack,
-  Table,
-  Text,
-  Title,
-} from '@mantine/core'
+import { Badge, Button, Paper, SimpleGrid, Stack, Table, Text, Title } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -32,8 +21,10 @@ import { tellDone } from '../../lib/toasts.tsx'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
+import { LineForm, Titled } from '../../parts/titled.tsx'
 import { Amount } from './amount.tsx'
 import { BookByHand } from './booking.tsx'
+import { Dollars } from './dollars.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { useSells } from './rights.ts'
 import { TopUp } from './topup.tsx'
@@ -237,38 +228,25 @@ const AutomaticForm = ({ initial }: { initial: Rule }) => {
     done: () => tellDone(t('saved')),
   })
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault()
-        saving.mutate(undefined)
-      }}
-    >
-      <Group align="end" gap="sm">
-        <NumberInput
-          label={t('money.automatic.threshold')}
-          prefix="$"
-          min={0}
-          decimalScale={4}
-          hideControls
-          value={rule.threshold}
-          onChange={(threshold) => setRule({ ...rule, threshold })}
-          w="12rem"
-        />
-        <NumberInput
-          label={t('money.automatic.amount')}
-          prefix="$"
-          min={0}
-          decimalScale={4}
-          hideControls
-          value={rule.amount}
-          onChange={(amount) => setRule({ ...rule, amount })}
-          w="12rem"
-        />
-        <Button type="submit" variant="default" disabled={!isSet && !isOff} loading={saving.isPending}>
-          {t('save')}
-        </Button>
-      </Group>
-    </form>
+    <LineForm onSubmit={() => saving.mutate(undefined)}>
+      <Dollars
+        label={t('money.automatic.threshold')}
+        min={0}
+        value={rule.threshold}
+        onChange={(threshold) => setRule({ ...rule, threshold })}
+        w="12rem"
+      />
+      <Dollars
+        label={t('money.automatic.amount')}
+        min={0}
+        value={rule.amount}
+        onChange={(amount) => setRule({ ...rule, amount })}
+        w="12rem"
+      />
+      <Button type="submit" variant="default" disabled={!isSet && !isOff} loading={saving.isPending}>
+        {t('save')}
+      </Button>
+    </LineForm>
   )
 }
 
@@ -283,15 +261,9 @@ const Automatic = () => {
   const topup = partAt(found.data.data, 'topup')
   const initial = { amount: numberAt(topup, 'amount') ?? '', threshold: numberAt(topup, 'threshold') ?? '' }
   return (
-    <Stack gap="xs" component="section" aria-label={t('money.automatic.title')}>
-      <Title order={2} size="h4">
-        {t('money.automatic.title')}
-      </Title>
-      <Text size="sm" c="dimmed">
-        {t('money.automatic.text')}
-      </Text>
+    <Titled title={t('money.automatic.title')} text={t('money.automatic.text')}>
       <AutomaticForm key={`${initial.amount} ${initial.threshold}`} initial={initial} />
-    </Stack>
+    </Titled>
   )
 }
 

@@ -12,13 +12,13 @@ import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { showMoney, showNumber } from '../../lib/amounts.ts'
 import { useAnswer, useChange } from '../../lib/answers.ts'
-import { api, crosspoint } from '../../lib/api.ts'
+import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { isObject, showJson } from '../../lib/json.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { ApiTab } from '../../parts/api-tab.tsx'
-import { SaveButton } from '../../parts/save-button.tsx'
 import { Loading } from '../../parts/screen.tsx'
+import { CsvButton } from './csv-button.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { InvoiceTable } from './invoice-table.tsx'
 import { useSells } from './rights.ts'
@@ -307,14 +307,7 @@ export const AssignedPlans = () => {
   return (
     <MoneyScreen
       title={t('money.part.plans')}
-      actions={
-        <SaveButton
-          name="services.csv"
-          open={(signal) => crosspoint.csv(`${apiPath}/summary`, { signal }).bytes()}
-        >
-          {t('money.csv')}
-        </SaveButton>
-      }
+      actions={<CsvButton name="services.csv" path={`${apiPath}/summary`} />}
     >
       <Tabs defaultValue="merged" keepMounted={false}>
         <Tabs.List mb="md">

@@ -1,5 +1,5 @@
 import { CrosspointError, topUp } from '@crosspoint/client'
-import { Alert, Button, Group, NumberInput, Stack, Text, Title } from '@mantine/core'
+import { Alert, Button, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
@@ -7,6 +7,8 @@ import { showMoney } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { ToScreen } from '../../parts/link.tsx'
+import { LineForm, Titled } from '../../parts/titled.tsx'
+import { Dollars } from './dollars.tsx'
 import { numberIn, textAt } from './values.ts'
 
 interface Told {
@@ -63,42 +65,24 @@ export const TopUp = () => {
     },
     failed: hasFailed,
   })
+  const add = () => {
+    const dollars = numberIn(amount)
+    if (dollars !== undefined) adding.mutate(dollars)
+  }
   return (
-    <Stack gap="xs" component="section" aria-label={t('money.topup.title')}>
-      <Title order={2} size="h4">
-        {t('money.topup.title')}
-      </Title>
-      <Text size="sm" c="dimmed">
-        {t('money.topup.text')}
-      </Text>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          const dollars = numberIn(amount)
-          if (dollars !== undefined) adding.mutate(dollars)
-        }}
-      >
-        <Group align="end" gap="sm">
-          <NumberInput
-            label={t('money.topup.amount')}
-            prefix="$"
-            decimalScale={4}
-            hideControls
-            value={amount}
-            onChange={setAmount}
-            w="12rem"
-          />
-          <Button type="submit" loading={adding.isPending} disabled={numberIn(amount) === undefined}>
-            {t('money.topup.do')}
-          </Button>
-        </Group>
-      </form>
+    <Titled title={t('money.topup.title')} text={t('money.topup.text')}>
+      <LineForm onSubmit={add}>
+        <Dollars label={t('money.topup.amount')} value={amount} onChange={setAmount} w="12rem" />
+        <Button type="submit" loading={adding.isPending} disabled={numberIn(amount) === undefined}>
+          {t('money.topup.do')}
+        </Button>
+      </LineForm>
       {told && (
         <Alert color={told.color} role="status">
           <Text size="sm">{told.text}</Text>
           {told.isOfCard && <ToScreen to={to('money/cards')}>{t('money.topup.toCards')}</ToScreen>}
         </Alert>
       )}
-    </Stack>
+    </Titled>
   )
 }

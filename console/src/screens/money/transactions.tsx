@@ -2,12 +2,12 @@ import { listTransactions } from '@crosspoint/client'
 import { Badge, Group, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
-import { api, crosspoint } from '../../lib/api.ts'
+import { api } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
-import { SaveButton } from '../../parts/save-button.tsx'
 import { Amount } from './amount.tsx'
+import { CsvButton } from './csv-button.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { PeriodFields, usePeriod } from './period.tsx'
 import { Unfold } from './unfold.tsx'
@@ -86,14 +86,7 @@ export const TransactionList = () => {
   return (
     <MoneyScreen
       title={t('money.part.transactions')}
-      actions={
-        <SaveButton
-          name="transactions.csv"
-          open={(signal) => crosspoint.csv(apiPath, { query: { ...window }, signal }).bytes()}
-        >
-          {t('money.csv')}
-        </SaveButton>
-      }
+      actions={<CsvButton name="transactions.csv" path={apiPath} query={{ ...window }} />}
     >
       <Group align="end" gap="sm">
         <PeriodFields period={period} />

@@ -1,5 +1,5 @@
 import { getAbout } from '@crosspoint/client'
-import { Badge, Group, Stack, Table, Text, Title } from '@mantine/core'
+import { Badge, Group, Stack, Text, Title } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { useTo } from '../../frame/place.tsx'
 import { showBytes, showNumber } from '../../lib/amounts.ts'
@@ -7,6 +7,7 @@ import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { gregorianNow, showDuration, showTime } from '../../lib/times.ts'
+import { FactTable } from '../../parts/fact-table.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
 
@@ -61,16 +62,7 @@ export const Health = () => {
         )}
       </Group>
       {readiness.data && !readiness.data.isReady && <Text role="alert">{readiness.data.text}</Text>}
-      <Table aria-label={t('system.process')}>
-        <Table.Tbody>
-          {facts.map(([title, value]) => (
-            <Table.Tr key={title}>
-              <Table.Th scope="row">{title}</Table.Th>
-              <Table.Td style={{ overflowWrap: 'anywhere' }}>{value}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <FactTable label={t('system.process')} facts={facts} />
       <Text size="xs" c="dimmed">
         {t('system.asOf', { time: showTime(at) })}
       </Text>

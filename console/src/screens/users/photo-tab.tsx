@@ -1,6 +1,5 @@
-import { CrosspointError, deleteUserPhoto, replaceUserPhoto } from '@crosspoint/client'
-import { Avatar, Button, FileInput, Group, Stack, Text } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { deleteUserPhoto, replaceUserPhoto } from '@crosspoint/client'
+import { Avatar, Button, Group, Stack, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { showBytes } from '../../lib/amounts.ts'
@@ -8,78 +7,27 @@ import { useAnswer, useChange } from '../../lib/answers.ts'
 import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { tellDone } from '../../lib/toasts.tsx'
+import { ImageFile, useBlobUrl } from '../../parts/image-file.tsx'
 
 const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 
 // What the server takes; a larger one is not sent at all.
 const largestBytes = 2_000_000
 
-/** The address of a picture that this page holds, as long as it is shown. */
-const useBlobUrl = (blob: Blob | undefined) => {
-  const [url, setUrl] = useState<string>()
-  useEffect(() => {
-    if (!blob) return setUrl(undefined)
-    const made = URL.createObjectURL(blob)
-    setUrl(made)
-    return () => URL.revokeObjectURL(made)
-  }, [blob])
-  return url
-}
-
-const useProblemOf = (file: File | null) => {
-  const { t } = useTranslation()
-  if (!file) return undefined
-  if (!imageTypes.includes(file.type)) return t('users.photoType')
-  if (file.size <= largestBytes) return undefined
-  return t('users.photoSize', { size: showBytes(file.size), most: showBytes(largestBytes) })
-}
-
-const messageOf = (error: unknown) =>
-  error instanceof CrosspointError ? (error.problems[0]?.message ?? error.message) : undefined
-
 const ChoosePhoto = ({ path }: { path: { account_id: string; user_id: string } }) => {
   const { t } = useTranslation()
-  const [file, setFile] = useState<File | null>(null)
-  const problem = useProblemOf(file)
-  const preview = useBlobUrl(file && !problem ? file : undefined)
-  const saving = useChange({
-    touches: ['user'],
-    run: (body: File) => replaceUserPhoto({ ...api, path, body, headers: { 'content-type': body.type } }),
-    done: () => {
-      setFile(null)
-      tellDone(t('saved'))
-    },
-    // Shown at the file.
-    failed: () => true,
-  })
-  const choose = (chosen: File | null) => {
-    saving.reset()
-    setFile(chosen)
-  }
   return (
-    <Stack>
-      <FileInput
-        label={t('users.choosePhoto')}
-        description={t('users.photoHelp', { most: showBytes(largestBytes) })}
-        accept={imageTypes.join(',')}
-        value={file}
-        onChange={choose}
-        error={problem ?? messageOf(saving.error)}
-        clearable
-        clearButtonProps={{ 'aria-label': t('users.takeNone') }}
-        maw="30rem"
-      />
-      {preview && <Avatar src={preview} alt={t('users.photoPreview')} size={160} radius="sm" />}
-      <Group>
-        <Button
-          disabled={!file || problem !== undefined}
-          loading={saving.isPending}
-          onClick={() => file && saving.mutate(file)}
-        >
-          {t('users.savePhoto')}
-        </Button>
-      </Group>
-    </Stack>
+    <ImageFile
+      label={t('users.choosePhoto')}
+      description={t('users.photoHelp', { most: showBytes(largestBytes) })}
+      types={imageTypes}
+      wrongType={t('users.photoType')}
+      largestBytes={largestBytes}
+      save={t('users.savePhoto')}
+      touches={['user']}
+      replace={(body) => replaceUserPhoto({ ...api, path, body, headers: { 'content-type': body.type } })}
+      preview={(url) => <Avatar src={url} alt={t('image.preview')} size={160} radius="sm" />}
+    />
   )
 }
 

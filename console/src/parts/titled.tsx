@@ -1,0 +1,29 @@
+import { Group, Stack, Text, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+/** A part of a screen under a heading of its own, with a sentence about it. */
+export const Titled = ({ title, text, children }: { title: string; text: string; children: ReactNode }) => (
+  <Stack component="section" aria-label={title} gap="sm">
+    <Title order={2} size="h4">
+      {title}
+    </Title>
+    <Text size="sm" c="dimmed">
+      {text}
+    </Text>
+    {children}
+  </Stack>
+)
+
+/** A few fields and their button in a line, sent by Enter too. */
+export const LineForm = ({ onSubmit, children }: { onSubmit: () => void; children: ReactNode }) => (
+  <form
+    onSubmit={(event) => {
+      event.preventDefault()
+      onSubmit()
+    }}
+  >
+    <Group align="end" gap="sm">
+      {children}
+    </Group>
+  </form>
+)
