@@ -1,7 +1,7 @@
 // Accounts in the console: found, made, changed, moved, deleted.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { choose, expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { choose, pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeNumber } from '../support/numbers.ts'
@@ -27,7 +27,7 @@ const chooseItem = async (page: Page, name: string) => {
 }
 
 describeEngines('accounts in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('open level by level, by the arrow keys', async () => {
     const { page } = await open(world.operator, 'accounts')

@@ -1,11 +1,11 @@
 // What is wrong and what is bounded, in the console.
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeEngines } from '../support/world.ts'
 
 describeEngines('alerts and limits in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are written by the operator, and cleared by whom they are for, by keyboard alone', async () => {
     const { page } = await open(world.operator, 'alerts', { account: world.acme })

@@ -3,7 +3,7 @@ import type { Answer as DnsRecord } from 'dns-packet'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { expectForEverybody, openBrowserFor, pressOn, typeInto, violationsOn } from '../support/browser.ts'
+import { openBrowserFor, pressOn, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { verifyDkim } from '../support/dkim.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
@@ -34,7 +34,7 @@ const linesOn = (page: Page) => page.locator('li pre').allInnerTexts()
 describeEngines('a brand in the console', (engine) => {
   let dns: DnsServer
   let smtp: SmtpServer
-  const { world, open } = useConsole(
+  const { world, open, expectForEverybody } = useConsole(
     engine,
     (made) => made.configure('whitelabel', { domains: template }),
     async () => {

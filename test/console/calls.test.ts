@@ -1,7 +1,7 @@
 // Calls in the console.
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { choose, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { describeEngines, type World } from '../support/world.ts'
@@ -34,7 +34,7 @@ const settle = async (world: World) => {
 }
 
 describeEngines('calls in the console', (engine) => {
-  const { world, open } = useConsole(engine, settle)
+  const { world, open, expectForEverybody } = useConsole(engine, settle)
 
   it('are listed by days of the account, and narrowed by keyboard alone', async () => {
     const { page } = await open(world.ada, 'calls')

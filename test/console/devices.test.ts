@@ -1,11 +1,11 @@
 // Phones in the console.
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeEngines } from '../support/world.ts'
 
 describeEngines('phones in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are listed, and found by the beginning of their name', async () => {
     await world.device(world.acme, { name: 'Reception' })

@@ -2,10 +2,10 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { pressOn, typeInto } from '../support/browser.ts'
 import { useBuiltDocs, useWebServer } from '../support/built-docs.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines, type Person } from '../support/world.ts'
+import { describeOnce, type Person } from '../support/world.ts'
 
 const operation = (page: Page, id: string) => {
   const whole = page.locator(`#${id}`)
@@ -27,8 +27,8 @@ const operation = (page: Page, id: string) => {
 // Axe goes over hundreds of operations four times.
 const ofLongPages = { timeout: 180_000 }
 
-describeEngines('the documentation at /docs', (engine) => {
-  const { world, visit } = useConsole(engine)
+describeOnce('the documentation at /docs', (engine) => {
+  const { world, visit, expectForEverybody } = useConsole(engine)
 
   /** As the console leaves it when somebody has signed in. */
   const signedIn = async (page: Page, { token, account }: Person) => {

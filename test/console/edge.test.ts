@@ -1,13 +1,13 @@
 // Access lists and packet limits in the console.
 import { isDeepStrictEqual } from 'node:util'
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { describeEngines } from '../support/world.ts'
 
 describeEngines('the edge in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('is given an access list by keyboard alone', async () => {
     const account = await world.account(world.reseller, { name: 'Listed', realm: 'listed.test' })

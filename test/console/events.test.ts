@@ -1,12 +1,12 @@
 // Who changed what, what happens, and who is told of it, in the console.
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { startHookReceiver } from '../support/hook-receiver.ts'
 import { describeEngines } from '../support/world.ts'
 
 describeEngines('events in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are told as sentences, with what was before and after, by keyboard alone', async () => {
     const device = await world.device(world.acme, { name: 'Hall' })

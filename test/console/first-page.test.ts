@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { openVisit } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { startServerProcess } from '../support/server-process.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeOnce } from '../support/world.ts'
 
 const mostScript = 200_000
 
@@ -30,7 +30,7 @@ const scriptsOf = async (page: Page, ready: Locator) => {
   return { all, bytes: all.reduce((sum, path) => sum + compressedBytes(path), 0) }
 }
 
-describeEngines('the first page', (engine) => {
+describeOnce('the first page', (engine) => {
   const { world, visit, open } = useConsole(engine)
 
   it('loads less than 200 kB of script, for whoever signs in and for whoever has', async () => {

@@ -2,7 +2,6 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { expectForEverybody } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeEngines } from '../support/world.ts'
 
@@ -27,7 +26,7 @@ const ran = (page: Page) =>
   Promise.all(page.frames().map((frame) => frame.evaluate(() => Reflect.get(window, '__ran') === undefined)))
 
 describeEngines('what somebody else wrote, in the console', (engine) => {
-  const { world, open, visit } = useConsole(engine)
+  const { world, open, visit, expectForEverybody } = useConsole(engine)
 
   const expectNothingRan = async (page: Page) => {
     const answers = await ran(page)

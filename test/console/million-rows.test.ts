@@ -5,7 +5,7 @@ import type { CDPSession, Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { fillCdrs } from '../../bench/cdr-records.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeOnce } from '../support/world.ts'
 
 const rowCount = Number(process.env.CROSSPOINT_CONSOLE_ROWS ?? 20_000)
 const seconds = Number(process.env.CROSSPOINT_CONSOLE_SECONDS ?? 10)
@@ -53,7 +53,7 @@ const longestBlockOf = async (page: Page, act: () => Promise<void>) => {
   return page.evaluate(() => Math.max(0, ...(Reflect.get(globalThis, 'blocks') as number[])))
 }
 
-describeEngines('a long list in the console', (engine) => {
+describeOnce('a long list in the console', (engine) => {
   const { world, open } = useConsole(engine, async (built) => {
     await fillCdrs(built.place, { accountId: built.acme.id, month: 202512, count: rowCount })
   })

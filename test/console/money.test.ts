@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { choose, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
 import { describeEngines, type TestAccount } from '../support/world.ts'
@@ -35,7 +35,7 @@ const prices = {
 }
 
 describeEngines('money in the console', (engine) => {
-  const { world, open } = useConsole(engine, async ({ configure }) => {
+  const { world, open, expectForEverybody } = useConsole(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
     await configure('services.stripe', stripe.settings)
   })
@@ -190,7 +190,7 @@ describeEngines('money in the console', (engine) => {
 })
 
 describeEngines('invoices in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are read as drafts, saved, paid from the balance, and given back', async () => {
     const { ross, reseller, acme } = world

@@ -1,6 +1,6 @@
 // Numbers in the console.
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, tabTo, typeInto, violationsOn } from '../support/browser.ts'
+import { pressOn, tabTo, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { stockNumbers } from '../support/number-stock.ts'
 import { allowAdditions, makeNumber, pathOf } from '../support/numbers.ts'
@@ -9,7 +9,7 @@ import { describeEngines } from '../support/world.ts'
 const stock = Array.from({ length: 6 }, (_, index) => ({ number: `+1415555010${index}` }))
 
 describeEngines('numbers in the console', (engine) => {
-  const { world, open } = useConsole(engine, async (built) => {
+  const { world, open, expectForEverybody } = useConsole(engine, async (built) => {
     // Numbers of the own stock may have names and addresses here.
     await built.configure('number_manager', { local_feature_override: true })
     await stockNumbers(built.server.store, stock)

@@ -1,6 +1,6 @@
 // What an account does, at a glance, and how an empty system is begun.
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn } from '../support/browser.ts'
+import { pressOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { makeNumber } from '../support/numbers.ts'
@@ -9,7 +9,7 @@ import { describeEngines } from '../support/world.ts'
 const daySeconds = 86_400
 
 describeEngines('the overview of the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('shows what an account does, and leads to each screen', async () => {
     const { acme, ada } = world

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
 import { credentialsOf, describeEngines, type World } from '../support/world.ts'
@@ -42,7 +42,7 @@ const tokenIn = (page: Page) =>
   })
 
 describeEngines('signing in to the console', (engine) => {
-  const { world, visit } = useConsole(engine, settle)
+  const { world, visit, expectForEverybody } = useConsole(engine, settle)
 
   const isInside = (page: Page) => page.getByRole('navigation', { name: 'Sections' }).waitFor()
 

@@ -1,11 +1,11 @@
 // What the operator of the server sees and sets, in the console.
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeEngines } from '../support/world.ts'
 
 describeEngines('the system in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
 
   it('is there for the operator alone', async () => {
     const operator = await open(world.operator, 'system')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { choose, expectForEverybody, pressOn } from '../support/browser.ts'
+import { choose, pressOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeEngines } from '../support/world.ts'
 
@@ -33,7 +33,7 @@ const sparseFile = async (name: string, beginning: string, bytes: number) => {
 }
 
 describeEngines('bulk work in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, expectForEverybody } = useConsole(engine)
   const tasks = () => `${world.acme.path}/tasks`
   const numberPath = (account: { path: string }, number: string) =>
     `${account.path}/phone_numbers/${encodeURIComponent(number)}`

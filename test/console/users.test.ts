@@ -1,7 +1,7 @@
 // People in the console.
 import { expect, it } from 'vitest'
 import { createAuthenticator } from '../support/authenticator.ts'
-import { expectForEverybody, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
@@ -14,7 +14,7 @@ const png = Buffer.from(
 const pictureOf = (buffer: Buffer, mimeType = 'image/png') => ({ name: 'photo.png', mimeType, buffer })
 
 describeEngines('people in the console', (engine) => {
-  const { world, open, visit } = useConsole(engine, ({ configure }) =>
+  const { world, open, visit, expectForEverybody } = useConsole(engine, ({ configure }) =>
     configure('crossbar', { recovery_ui_hosts: ['127.0.0.1'] }),
   )
 

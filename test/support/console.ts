@@ -1,8 +1,9 @@
 // The console in a real browser, as people of a world see it.
 /// <reference lib="dom" />
-import { afterEach, expect } from 'vitest'
-import { type Look, useVisits, type Visit } from './browser.ts'
+import type { Page } from 'playwright-core'
+import { expectForEverybody, type Look, useVisits, type Visit } from './browser.ts'
 import type { Engine } from './databases.ts'
+import { engines } from './postgres.ts'
 import { type Outside, type Person, type TestAccount, useWorld, type World } from './world.ts'
 
 const sessionKey = 'crosspoint.session'
@@ -26,6 +27,8 @@ export interface Console {
   visit(path: string, look?: Look): Promise<Visit>
   /** Opens a screen of an account, the person's own unless another is given, in a new window: `devices/new`. */
   open(person: Person, screen: string, options?: Look & { account?: TestAccount }): Promise<Visit>
+  /** Looks at a screen in every way on the first store of a run, and in one on the second: a store changes no style. */
+  expectForEverybody(page: Page): Promise<void>
 }
 
 /** A server with people in it, and windows to look at its console. After each test nothing has gone wrong in any of them. */
@@ -37,9 +40,6 @@ export const useConsole = (
 ): Console => {
   const world = useWorld(engine, settle, outside, changed)
   const visits = useVisits()
-  afterEach(() => {
-    expect(visits.faults()).toEqual([])
-  })
 
   const visit = async (path: string, look: Look = {}) => {
     const visited = await visits.open({ time: new Date(world.clock.now()), ...look })
@@ -50,6 +50,7 @@ export const useConsole = (
   return {
     world,
     visit,
+    expectForEverybody: (page) => expectForEverybody(page, { once: engine !== engines[0] }),
     async open(person, screen, { account = person.account, ...look } = {}) {
       const visited = await visits.open({ time: new Date(world.clock.now()), ...look })
       const kept = JSON.stringify(await sessionOf(person))

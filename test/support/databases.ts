@@ -15,6 +15,10 @@ export type { Engine }
 export const describeEngines = (title: string, suite: (engine: Engine) => void) =>
   describe.each<Engine>(engines)(`${title} on %s`, (engine) => suite(engine))
 
+/** Runs a suite of what no store has a part in: once, on the first engine of the run. */
+export const describeOnce = (title: string, suite: (engine: Engine) => void) =>
+  describe.each<Engine>(engines.slice(0, 1))(title, (engine) => suite(engine))
+
 /** Where a server of a test keeps its things: a directory, and a database of its own when the engine needs one. */
 export interface Place {
   dataDir: string

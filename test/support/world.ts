@@ -17,7 +17,7 @@ import { createTestLog } from './log.ts'
 import './matchers.ts'
 import { differenceOf, snapshotOf } from './snapshot.ts'
 
-export { describeEngines } from './databases.ts'
+export { describeEngines, describeOnce } from './databases.ts'
 
 export interface TestAccount {
   id: string
