@@ -1,7 +1,7 @@
 // Accounts in the console: found, made, changed, moved, deleted.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { choose, pressOn, tabTo, typeInto } from '../support/browser.ts'
+import { arrowTo, choose, chooseItem, pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeNumber } from '../support/numbers.ts'
@@ -14,17 +14,8 @@ const onePage = 50
 const plan = { users: { user: { rate: 4 } }, devices: { sip_device: { rate: 3 } } }
 
 /** Does one of the actions on an account, by keyboard. */
-const chooseItem = async (page: Page, name: string) => {
-  await pressOn(page, page.getByRole('button', { name: 'Actions' }))
-  const item = page.getByRole('menuitem', { name })
-  await item.waitFor()
-  const items = await page.getByRole('menuitem').count()
-  for (let at = 0; at <= items; at += 1) {
-    if (await item.evaluate((element) => element === element.ownerDocument.activeElement)) break
-    await page.keyboard.press('ArrowDown')
-  }
-  await page.keyboard.press('Enter')
-}
+const act = (page: Page, name: string) =>
+  chooseItem(page, page.getByRole('button', { name: 'Actions' }), name)
 
 describeEngines('accounts in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
@@ -38,7 +29,7 @@ describeEngines('accounts in the console', (engine) => {
     await page.keyboard.press('ArrowRight')
     await item('Acme').waitFor()
     expect(await item('Reseller').getAttribute('aria-expanded')).toBe('true')
-    await item('Reseller').focus()
+    await arrowTo(page, item('Reseller'), 'ArrowUp')
     await page.keyboard.press('ArrowLeft')
     await item('Acme').waitFor({ state: 'detached' })
     await page.keyboard.press('ArrowRight')
@@ -58,7 +49,8 @@ describeEngines('accounts in the console', (engine) => {
     const { page } = await open(world.operator, 'accounts', { account: crowd })
     await page.getByRole('treeitem', { name: 'Member 49' }).waitFor()
     expect(await page.getByRole('treeitem', { name: /^Member/ }).count()).toBe(onePage)
-    await page.getByRole('treeitem', { name: 'Member 49' }).focus()
+    await tabTo(page, page.getByRole('tree'))
+    await arrowTo(page, page.getByRole('treeitem', { name: 'Member 49' }), 'ArrowDown')
     await page.keyboard.press('ArrowDown')
     await page.keyboard.press('Enter')
     await page.getByRole('treeitem', { name: 'Member 54' }).waitFor()
@@ -118,8 +110,8 @@ describeEngines('accounts in the console', (engine) => {
 
   it('are left half made, and gone on with later', async () => {
     const { page } = await open(world.operator, 'accounts/new?reseller=true')
-    await page.getByRole('textbox', { name: /^Name/ }).fill('Half made')
-    await page.getByRole('button', { name: 'Create' }).click()
+    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Half made')
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
     await page.getByText('Who signs in first').waitFor()
     await page.reload()
     await page.getByText('Half made').first().waitFor()
@@ -133,9 +125,9 @@ describeEngines('accounts in the console', (engine) => {
 
   it('show the field that a refusal is about', async () => {
     const { page } = await open(world.ross, 'accounts/new')
-    await page.getByRole('textbox', { name: /^Name/ }).fill('Acme')
+    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Acme')
     await world.unchanged(async () => {
-      await page.getByRole('button', { name: 'Create' }).click()
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
       await page.locator('input[aria-invalid=true]').waitFor()
     })
   })
@@ -143,10 +135,10 @@ describeEngines('accounts in the console', (engine) => {
   it('are disabled by those above, and enabled again at once', async () => {
     const account = await world.account(world.reseller, { name: 'On and off' })
     const { page } = await open(world.ross, `accounts/${account.id}`)
-    await chooseItem(page, 'Disable')
+    await act(page, 'Disable')
     await page.getByText('Disabled', { exact: true }).waitFor()
     expect((await world.ross.get(account.path)).data.enabled).toBe(false)
-    await page.getByRole('button', { name: 'Undo' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Undo' }))
     await page.getByText('Disabled', { exact: true }).waitFor({ state: 'detached' })
     expect((await world.ross.get(account.path)).data.enabled).toBe(true)
   })
@@ -154,11 +146,11 @@ describeEngines('accounts in the console', (engine) => {
   it('become resellers, and no resellers', async () => {
     const account = await world.account(world.reseller)
     const { page } = await open(world.operator, `accounts/${account.id}`)
-    await chooseItem(page, 'Make a reseller')
+    await act(page, 'Make a reseller')
     await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Make a reseller' }))
     await page.getByText('Reseller', { exact: true }).waitFor()
     expect((await world.operator.get(account.path)).data.is_reseller).toBe(true)
-    await chooseItem(page, 'No reseller any more')
+    await act(page, 'No reseller any more')
     await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'No reseller any more' }))
     await eventually(
       async () => (await world.operator.get(account.path)).data.is_reseller,
@@ -171,7 +163,7 @@ describeEngines('accounts in the console', (engine) => {
     const account = await world.account(world.reseller, { name: 'Wanderer' })
     await world.account(account)
     const { page } = await open(world.operator, `accounts/${account.id}`)
-    await chooseItem(page, 'Move')
+    await act(page, 'Move')
     const dialog = page.getByRole('dialog', { name: 'Move Wanderer' })
     await dialog.getByText('The account and 1 below it').waitFor()
     await typeInto(page, dialog.getByRole('combobox', { name: 'New account above' }), 'New ho')
@@ -190,13 +182,13 @@ describeEngines('accounts in the console', (engine) => {
     const account = await world.account(world.reseller, { name: 'Short lived' })
     const child = await world.account(account)
     const { page } = await open(world.ross, `accounts/${account.id}`)
-    await chooseItem(page, 'Delete')
+    await act(page, 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete this account?' })
     await dialog.getByText('1 account stands below it').waitFor()
     expect(await dialog.getByRole('button', { name: 'Delete' }).count()).toBe(0)
     await world.operator.delete(child.path)
     await page.reload()
-    await chooseItem(page, 'Delete')
+    await act(page, 'Delete')
     const typed = dialog.getByRole('textbox', { name: /^Type the name/ })
     await typeInto(page, typed, 'Short')
     expect(await dialog.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true)
@@ -215,7 +207,7 @@ describeEngines('accounts in the console', (engine) => {
     await page.getByRole('link', { name: long }).click()
     await page.getByRole('heading', { level: 1, name: long }).waitFor()
     await expectForEverybody(page)
-    await page.getByRole('link', { name: 'Act for it' }).click()
+    await pressOn(page, page.getByRole('link', { name: 'Act for it' }))
     await page.waitForURL(`**/a/${below.id}/overview`)
     await page.getByRole('region', { name: 'Calls today' }).waitFor()
   })
@@ -231,7 +223,7 @@ describeEngines('accounts in the console', (engine) => {
   it('are moved by everybody', async () => {
     const account = await world.account(world.reseller)
     const { page } = await open(world.operator, `accounts/${account.id}`)
-    await chooseItem(page, 'Move')
+    await act(page, 'Move')
     await page.getByRole('dialog').getByText('Whoever is above').waitFor()
     await expectForEverybody(page)
   })
@@ -241,8 +233,7 @@ describeEngines('accounts in the console', (engine) => {
     const account = await world.account(world.reseller)
     await world.user(account)
     const { page } = await open(world.ross, `accounts/new/${account.id}/plan`)
-    await page.getByRole('combobox', { name: 'Plan' }).click()
-    await page.getByRole('option', { name: 'Shop' }).click()
+    await choose(page, page.getByRole('combobox', { name: 'Plan' }), 'Shop')
     await page.getByRole('table', { name: 'What it costs' }).waitFor()
     await expectForEverybody(page)
   })

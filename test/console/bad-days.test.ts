@@ -1,7 +1,7 @@
 // What the console does when things go wrong: sessions that end, servers that are away, busy or mistaken.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { openVisit } from '../support/browser.ts'
+import { openVisit, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { describeEngines } from '../support/world.ts'
@@ -10,9 +10,9 @@ const nameIn = (page: Page) => page.getByRole('textbox', { name: /^Name/ }).firs
 
 const signInAgain = async (page: Page, password: string) => {
   const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
-  await dialog.getByRole('textbox', { name: 'User name' }).fill('ada')
-  await dialog.getByRole('textbox', { name: 'Password', exact: true }).fill(password)
-  await dialog.getByRole('button', { name: 'Sign in' }).click()
+  await typeInto(page, dialog.getByRole('textbox', { name: 'User name' }), 'ada')
+  await typeInto(page, dialog.getByRole('textbox', { name: 'Password', exact: true }), password)
+  await pressOn(page, dialog.getByRole('button', { name: 'Sign in' }))
   await dialog.waitFor({ state: 'hidden' })
 }
 
@@ -22,12 +22,12 @@ describeEngines('bad days in the console', (engine) => {
   it('a session that ends in the middle of a form is opened again, and the form goes through', async () => {
     const device = await world.device(world.acme, { name: 'Before' })
     const { page } = await open(world.ada, `devices/${device.id}`)
-    await nameIn(page).fill('Typed before the end')
+    await typeInto(page, nameIn(page), 'Typed before the end')
     const token = await page.evaluate(
-      () => JSON.parse(localStorage.getItem('crosspoint.session') ?? '{}').token as string,
+      (): string => JSON.parse(localStorage.getItem('crosspoint.session') ?? '{}').token,
     )
     expect(await world.clientWithToken(token).delete('/v2/token_auth')).toSucceed()
-    await page.getByRole('button', { name: 'Save' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
     const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
     await dialog.waitFor()
     expect(await nameIn(page).inputValue()).toBe('Typed before the end')
@@ -43,8 +43,8 @@ describeEngines('bad days in the console', (engine) => {
     await nameIn(page).waitFor()
     await world.configure('token_buckets', { max_bucket_tokens: 1, tokens_fill_rate: 1 })
     await world.configure('crossbar', { token_costs: 1 })
-    await nameIn(page).fill('Patient and saved')
-    await page.getByRole('button', { name: 'Save' }).click()
+    await typeInto(page, nameIn(page), 'Patient and saved')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
     await page.getByText('Too many requests. The server asked to wait').waitFor()
     await world.configure('crossbar', { token_costs: 0 })
     await page.getByRole('heading', { level: 1, name: 'Patient and saved' }).waitFor()
@@ -67,16 +67,16 @@ describeEngines('a mistake of the server', (engine) => {
   it('is told with the id to quote, and what was typed stays', async () => {
     const device = await world.device(world.acme, { name: 'Whole' })
     const { page } = await open(world.ada, `devices/${device.id}`)
-    await nameIn(page).fill('Not to be lost')
+    await typeInto(page, nameIn(page), 'Not to be lost')
     server.isMistaken = true
-    await page.getByRole('button', { name: 'Save' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
     const toast = page.getByRole('alert').filter({ hasText: 'The server made a mistake' })
     await toast.waitFor()
     server.isMistaken = false
     const [id = 'no id'] = /[0-9a-f]{32}/.exec(await toast.innerText()) ?? []
     expect(JSON.stringify(world.takeErrors())).toContain(id)
     expect(await nameIn(page).inputValue()).toBe('Not to be lost')
-    await page.getByRole('button', { name: 'Save' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
     await page.getByRole('heading', { level: 1, name: 'Not to be lost' }).waitFor()
   })
 })
@@ -89,21 +89,21 @@ it('a server that is away is said to be, and everything goes on once it is back'
   let server = first
   try {
     await page.goto(`${first.url}/`)
-    await page.getByRole('textbox', { name: 'User name' }).fill('admin')
-    await page.getByRole('textbox', { name: 'Password', exact: true }).fill('secret')
-    await page.getByRole('textbox', { name: 'Account' }).fill('master')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('link', { name: 'Devices' }).click()
-    await page.getByRole('link', { name: 'New phone' }).first().click()
-    await nameIn(page).fill('Made across a restart')
+    await typeInto(page, page.getByRole('textbox', { name: 'User name' }), 'admin')
+    await typeInto(page, page.getByRole('textbox', { name: 'Password', exact: true }), 'secret')
+    await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
+    await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
+    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
+    await pressOn(page, page.getByRole('link', { name: 'New phone' }).first())
+    await typeInto(page, nameIn(page), 'Made across a restart')
     await first.end()
-    await page.getByRole('button', { name: 'Create' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
     await page.getByText('The server cannot be reached. Everything goes on').waitFor()
     server = await startServerProcess({ CROSSPOINT_PORT: String(first.port) }, first.dataDir)
     await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
     await page.getByText('The server cannot be reached. Everything goes on').waitFor({ state: 'detached' })
     await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-    await page.getByRole('link', { name: 'Devices' }).click()
+    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
     const rows = page.getByRole('link', { name: 'Made across a restart' })
     await rows.first().waitFor()
     expect(await rows.count()).toBe(1)
@@ -121,9 +121,9 @@ it('the link of the very first start leads to a password of one’s own', { time
   try {
     const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
     await page.goto(link)
-    await page.getByRole('textbox', { name: 'New password' }).fill('a-password-of-my-own')
-    await page.getByRole('textbox', { name: 'The same once more' }).fill('a-password-of-my-own')
-    await page.getByRole('button', { name: 'Keep this password' }).click()
+    await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'a-password-of-my-own')
+    await typeInto(page, page.getByRole('textbox', { name: 'The same once more' }), 'a-password-of-my-own')
+    await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
     await page.getByRole('navigation', { name: 'Sections' }).waitFor()
     expect(faults).toEqual([])
   } finally {

@@ -3,7 +3,15 @@ import type { Answer as DnsRecord } from 'dns-packet'
 import type { Page } from 'playwright-core'
 import { afterAll, expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { openBrowserFor, pressOn, typeInto, violationsOn } from '../support/browser.ts'
+import {
+  choose,
+  chooseFile,
+  openBrowserFor,
+  openTab,
+  pressOn,
+  typeInto,
+  violationsOn,
+} from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { verifyDkim } from '../support/dkim.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
@@ -71,7 +79,7 @@ describeEngines('a brand in the console', (engine) => {
     })
   })
 
-  it('goes from a domain to mail', { timeout: 180_000 }, async () => {
+  it('goes from a domain to mail, by keyboard alone', { timeout: 180_000 }, async () => {
     const path = `${world.reseller.path}/whitelabel`
     await world.ross.put(path, {
       domain: 'brand.test',
@@ -85,58 +93,57 @@ describeEngines('a brand in the console', (engine) => {
     await records.first().waitFor()
     expect(await records.getByText('Not checked').count()).toBe(3)
     dns.set({ type: 'A', name: 'sip.brand.test', data: '192.0.2.9' })
-    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
     await page.getByText('0 of 3 are right').waitFor()
     await page.getByRole('listitem', { name: 'A sip.brand.test' }).getByText('192.0.2.9').waitFor()
-    await page.getByRole('button', { name: 'Copy A sip.brand.test' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Copy A sip.brand.test' }))
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('sip.brand.test. IN A 203.0.113.1')
     dns.set(...(await linesOn(page)).map(recordOf))
-    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
     await page.getByText('3 of 3 are right').waitFor()
     expect(await records.getByText('Right').count()).toBe(3)
 
-    await page.getByRole('tab', { name: 'Pictures' }).click()
+    await openTab(page, 'Pictures')
     const logo = page.getByRole('region', { name: 'Logo' })
-    await logo.locator('input[type=file]').setInputFiles(picture)
+    await chooseFile(page, logo.getByRole('button', { name: 'Another logo' }), picture)
     await logo.getByRole('img', { name: 'Preview' }).waitFor()
-    await logo.getByRole('button', { name: 'Save the logo' }).click()
+    await pressOn(page, logo.getByRole('button', { name: 'Save the logo' }))
     await logo.getByRole('img', { name: 'The logo as it is' }).waitFor()
 
-    await page.getByRole('tab', { name: 'Welcome' }).click()
+    await openTab(page, 'Welcome')
     const welcome = page.getByRole('textbox', { name: 'Welcome text as HTML' })
-    await welcome.fill('<h1 style="color: #a03060">Good day</h1>')
+    await typeInto(page, welcome, '<h1 style="color: #a03060">Good day</h1>')
     await page.frameLocator('iframe').getByRole('heading', { name: 'Good day' }).waitFor()
-    await page.getByRole('button', { name: 'Save' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
     await page.getByText('Saved').last().waitFor()
 
-    await page.getByRole('tab', { name: 'Senders' }).click()
-    await page.getByRole('textbox', { name: 'New sender address' }).fill('desk@brand.test')
-    await page.getByRole('button', { name: 'Add' }).click()
+    await openTab(page, 'Senders')
+    await typeInto(page, page.getByRole('textbox', { name: 'New sender address' }), 'desk@brand.test')
+    await pressOn(page, page.getByRole('button', { name: 'Add' }))
     await page.getByText('A code is on its way to desk@brand.test').waitFor()
     await world.deliverMail()
     const letter = smtp.mails.find(({ to }) => to.includes('desk@brand.test'))
     const code = /(\d{4})\. It is good/.exec(textOf(letter?.message ?? '').replaceAll('\r\n', ' '))?.[1] ?? ''
     const sender = page.getByRole('region', { name: 'desk@brand.test' })
-    await sender.getByRole('textbox', { name: 'Code' }).fill(code)
-    await sender.getByRole('button', { name: 'Verify' }).click()
+    await typeInto(page, sender.getByRole('textbox', { name: 'Code' }), code)
+    await pressOn(page, sender.getByRole('button', { name: 'Verify' }))
     await sender.getByText('Verified', { exact: true }).waitFor()
-    await sender.getByRole('button', { name: 'Make a key' }).click()
+    await pressOn(page, sender.getByRole('button', { name: 'Make a key' }))
     const key = sender.getByRole('listitem', { name: 'TXT crosspoint._domainkey.brand.test' })
     await key.waitFor()
-    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
     await key.getByText('Missing').waitFor()
     dns.set(...(await linesOn(page)).map(recordOf))
-    await page.getByRole('button', { name: 'Look into DNS' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Look into DNS' }))
     await key.getByText('Right').waitFor()
     await expectForEverybody(page)
 
-    await page.getByRole('tab', { name: 'Mails' }).click()
+    await openTab(page, 'Mails')
     const mail = page.getByRole('combobox', { name: 'Mail' })
-    await mail.fill('Password recovery')
-    await page.getByRole('option', { name: 'Password recovery' }).click()
+    await choose(page, mail, 'Password recovery', 'Password recovery')
     await page.frameLocator('iframe').getByText('Somebody asked for a new password').waitFor()
-    await page.getByRole('textbox', { name: 'Send a sample to' }).fill('customer@elsewhere.test')
-    await page.getByRole('button', { name: 'Send' }).click()
+    await typeInto(page, page.getByRole('textbox', { name: 'Send a sample to' }), 'customer@elsewhere.test')
+    await pressOn(page, page.getByRole('button', { name: 'Send' }))
     await page.getByText('A sample is on its way to customer@elsewhere.test').waitFor()
     await world.deliverMail()
     const sample = smtp.mails.find(({ to }) => to.includes('customer@elsewhere.test'))?.message ?? ''
@@ -183,14 +190,14 @@ describeEngines('a brand in the console', (engine) => {
     await world.ross.put(`${account.path}/whitelabel`, { domain: 'pictures.test' })
     const { page } = await open(world.ross, 'brand/pictures', { account })
     const logo = page.getByRole('region', { name: 'Logo' })
-    const file = logo.locator('input[type=file]')
+    const file = logo.getByRole('button', { name: 'Another logo' })
     await logo.getByText('There is no logo yet').waitFor()
     await world.unchanged(async () => {
       const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>window.__ran=1</script></svg>')
-      await file.setInputFiles({ name: 'logo.svg', mimeType: 'image/svg+xml', buffer: svg })
+      await chooseFile(page, file, { name: 'logo.svg', mimeType: 'image/svg+xml', buffer: svg })
       await expect.poll(() => logo.getByRole('button', { name: 'Save the logo' }).isDisabled()).toBe(true)
-      await file.setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: svg })
-      await logo.getByRole('button', { name: 'Save the logo' }).click()
+      await chooseFile(page, file, { name: 'logo.png', mimeType: 'image/png', buffer: svg })
+      await pressOn(page, logo.getByRole('button', { name: 'Save the logo' }))
       await logo.getByText('The file is not the image it is said to be').waitFor()
     })
   })

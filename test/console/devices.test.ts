@@ -1,6 +1,6 @@
 // Phones in the console.
 import { expect, it } from 'vitest'
-import { pressOn, typeInto } from '../support/browser.ts'
+import { openTab, pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeEngines } from '../support/world.ts'
 
@@ -12,9 +12,9 @@ describeEngines('phones in the console', (engine) => {
     await world.device(world.acme, { name: 'Warehouse' })
     const { page } = await open(world.ada, 'devices')
     await page.getByRole('link', { name: 'Reception' }).waitFor()
-    await page.getByRole('searchbox', { name: 'Search by name' }).fill('ware')
+    await typeInto(page, page.getByRole('searchbox', { name: 'Search by name' }), 'ware')
     await page.getByRole('link', { name: 'Reception' }).waitFor({ state: 'detached' })
-    await page.getByRole('link', { name: 'Warehouse' }).click()
+    await pressOn(page, page.getByRole('link', { name: 'Warehouse' }))
     await page.getByRole('heading', { level: 1, name: 'Warehouse' }).waitFor()
     await page.goBack()
     await page.getByRole('heading', { level: 1, name: 'Devices' }).waitFor()
@@ -45,10 +45,10 @@ describeEngines('phones in the console', (engine) => {
   it('show the field that a refusal is about', async () => {
     await world.device(world.acme, { name: 'Taken', mac_address: '00:11:22:33:44:55' })
     const { page } = await open(world.ada, 'devices/new')
-    await page.getByRole('textbox', { name: /^Name/ }).first().fill('Second')
-    await page.getByRole('textbox', { name: 'MAC address' }).fill('00:11:22:33:44:55')
+    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }).first(), 'Second')
+    await typeInto(page, page.getByRole('textbox', { name: 'MAC address' }), '00:11:22:33:44:55')
     await world.unchanged(async () => {
-      await page.getByRole('button', { name: 'Create' }).click()
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
       await page
         .getByText(/already|unique/i)
         .first()
@@ -59,14 +59,14 @@ describeEngines('phones in the console', (engine) => {
   it('that two people edit at once show both versions, and nothing is written over unseen', async () => {
     const made = await world.device(world.acme, { name: 'Shared', mac_address: '00:11:22:33:44:66' })
     const first = await open(world.ada, `devices/${made.id}`)
-    await first.page.getByRole('textbox', { name: /^Name/ }).first().fill('Mine')
+    await typeInto(first.page, first.page.getByRole('textbox', { name: /^Name/ }).first(), 'Mine')
     await world.ross.patch(made.path, { name: 'Theirs' })
-    await first.page.getByRole('button', { name: 'Save' }).click()
+    await pressOn(first.page, first.page.getByRole('button', { name: 'Save' }))
     const dialog = first.page.getByRole('dialog', { name: 'Two versions' })
     await dialog.getByText('Mine', { exact: true }).waitFor()
     await dialog.getByText('Theirs', { exact: true }).last().waitFor()
     expect((await world.ada.get(made.path)).data.name).toBe('Theirs')
-    await dialog.getByRole('button', { name: 'Save mine over it' }).click()
+    await pressOn(first.page, dialog.getByRole('button', { name: 'Save mine over it' }))
     await dialog.waitFor({ state: 'hidden' })
     expect((await world.ada.get(made.path)).data.name).toBe('Mine')
   })
@@ -76,7 +76,7 @@ describeEngines('phones in the console', (engine) => {
     const { page } = await open(world.ada, `devices/${made.id}`)
     await page.getByText('Not registered').waitFor()
     await page.getByText(/^as of /).waitFor()
-    await page.getByRole('tab', { name: 'Call and sync' }).click()
+    await openTab(page, 'Call and sync')
     const parts = [
       { name: 'Quick call', field: 'Number', text: '+15551234567', action: 'Call' },
       { name: 'Settings of the phone', action: 'Fetch settings' },
@@ -85,8 +85,8 @@ describeEngines('phones in the console', (engine) => {
     await world.unchanged(async () => {
       for (const { name, field, text = '', action } of parts) {
         const part = page.getByRole('region', { name })
-        if (field) await part.getByRole('textbox', { name: field }).fill(text)
-        await part.getByRole('button', { name: action }).click()
+        if (field) await typeInto(page, part.getByRole('textbox', { name: field }), text)
+        await pressOn(page, part.getByRole('button', { name: action }))
         await part.getByText('No switch is connected').waitFor()
       }
     })
@@ -96,16 +96,17 @@ describeEngines('phones in the console', (engine) => {
   it('have an access list with a pattern of their own, and are asked for by their name', async () => {
     const made = await world.device(world.acme, { name: 'Fenced', sip: { username: 'fenced' } })
     const { page } = await open(world.ross, `devices/${made.id}`, { account: world.acme })
-    await page.getByRole('tab', { name: 'Edge' }).click()
+    await openTab(page, 'Edge')
     const list = page.getByRole('region', { name: 'Access list' })
-    await list.getByRole('radio', { name: 'Everybody but the networks below' }).check()
-    await list.getByRole('textbox', { name: 'Pattern of the user agent' }).fill('^Yealink(')
+    await tabTo(page, list.getByRole('radio', { name: 'Only the networks below' }))
+    await page.keyboard.press('ArrowDown')
+    await typeInto(page, list.getByRole('textbox', { name: 'Pattern of the user agent' }), '^Yealink(')
     await world.unchanged(async () => {
-      await list.getByRole('button', { name: 'Save' }).click()
+      await pressOn(page, list.getByRole('button', { name: 'Save' }))
       await list.getByText(/^The pattern /).waitFor()
     })
-    await list.getByRole('textbox', { name: 'Pattern of the user agent' }).fill('^Yealink')
-    await list.getByRole('button', { name: 'Save' }).click()
+    await typeInto(page, list.getByRole('textbox', { name: 'Pattern of the user agent' }), '^Yealink')
+    await pressOn(page, list.getByRole('button', { name: 'Save' }))
     await list.getByText('Every address passes.').waitFor()
     expect((await world.ross.get(`${made.path}/access_lists`)).data).toEqual({
       order: 'deny,allow',
@@ -113,9 +114,9 @@ describeEngines('phones in the console', (engine) => {
       user_agent: '^Yealink',
     })
     const tester = page.getByRole('region', { name: 'Would it pass?' })
-    await tester.getByRole('textbox', { name: 'Address' }).fill('192.0.2.7')
-    await tester.getByRole('textbox', { name: 'User agent' }).fill('Grandstream')
-    await tester.getByRole('button', { name: 'Would it pass?' }).click()
+    await typeInto(page, tester.getByRole('textbox', { name: 'Address' }), '192.0.2.7')
+    await typeInto(page, tester.getByRole('textbox', { name: 'User agent' }), 'Grandstream')
+    await pressOn(page, tester.getByRole('button', { name: 'Would it pass?' }))
     await tester.getByText('The user agent does not match the pattern of the device.').waitFor()
   })
 

@@ -40,8 +40,8 @@ describeEngines('money in the console', (engine) => {
     await configure('services.stripe', stripe.settings)
   })
 
-  const planOf = async (name: string, plan: Json = prices) =>
-    (await world.ross.put(`${world.reseller.path}/service_plans`, { name, plan })).data.id as string
+  const planOf = async (name: string, plan: Json = prices): Promise<string> =>
+    (await world.ross.put(`${world.reseller.path}/service_plans`, { name, plan })).data.id
 
   const total = async ({ path }: TestAccount) => (await world.ross.get(`${path}/ledgers/total`)).data.amount
 
@@ -116,8 +116,7 @@ describeEngines('money in the console', (engine) => {
     await dialog.getByText('$0.50 off for each of 2: -$1.00').waitFor()
     await dialog.getByText('VAT 20 % on $6.00 adds $1.20').first().waitFor()
     await expectForEverybody(page)
-    const plans = async () =>
-      Object.keys((await world.ross.get(`${account.path}/services`)).data.plans as Json)
+    const plans = async () => Object.keys((await world.ross.get(`${account.path}/services`)).data.plans)
     expect(await plans()).toEqual([])
     await pressOn(page, dialog.getByRole('button', { name: 'Assign' }))
     await page.getByRole('cell', { name: 'Seats', exact: true }).waitFor()
@@ -167,8 +166,8 @@ describeEngines('money in the console', (engine) => {
     }
     await page.getByRole('row').nth(2).waitFor()
     await expectForEverybody(page)
-    const tokens = async () =>
-      (await admin.get(`${account.path}/services/payment_tokens`)).data as unknown as Json[]
+    const tokens = async (): Promise<Json[]> =>
+      (await admin.get(`${account.path}/services/payment_tokens`)).data
     await pressOn(page, page.getByRole('button', { name: /^Charge / }))
     await page.getByText('Saved', { exact: true }).waitFor()
     expect((await tokens()).find((token) => token.default)?.id).toBe('pm_card_visa_1')
@@ -199,9 +198,8 @@ describeEngines('invoices in the console', (engine) => {
     await world.device(acme)
     const first = await open(ross, 'money/invoices', { account: acme })
     await first.page.getByText('No invoices yet', { exact: false }).waitFor()
-    await first.page.getByRole('combobox', { name: 'Status' }).click()
-    await first.page.getByRole('option', { name: 'Draft' }).click()
-    await first.page.getByRole('link', { name: 'Draft' }).click()
+    await choose(first.page, first.page.getByRole('combobox', { name: 'Status' }), 'Draft')
+    await pressOn(first.page, first.page.getByRole('link', { name: 'Draft' }))
     await first.page.getByRole('row', { name: /Activation of 1 Seat/ }).waitFor()
     await expectForEverybody(first.page)
     await first.context.close()
@@ -213,7 +211,7 @@ describeEngines('invoices in the console', (engine) => {
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
     await world.server.rounds.runNow('monthly_bills')
     const later = await world.again(ross)
-    const read = async () => (await later.get(`${acme.path}/invoices`)).data as unknown as Json[]
+    const read = async () => (await later.get(`${acme.path}/invoices`)).data
     expect(await read()).toMatchObject([{ status: 'open' }])
 
     const { page, context } = await open(later, 'money/invoices', { account: acme })

@@ -1,6 +1,6 @@
 // Numbers in the console.
 import { expect, it } from 'vitest'
-import { pressOn, tabTo, typeInto, violationsOn } from '../support/browser.ts'
+import { choose, openTab, pressOn, tabTo, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { stockNumbers } from '../support/number-stock.ts'
 import { allowAdditions, makeNumber, pathOf } from '../support/numbers.ts'
@@ -22,11 +22,10 @@ describeEngines('numbers in the console', (engine) => {
     const { page } = await open(world.ada, 'numbers')
     const link = (number: string) => page.getByRole('link', { name: number })
     await link('+14155550200').waitFor()
-    await page.getByRole('searchbox', { name: 'Begins with' }).fill('1416')
+    await typeInto(page, page.getByRole('searchbox', { name: 'Begins with' }), '1416')
     await link('+14155550200').waitFor({ state: 'detached' })
     await link('+14165550201').waitFor()
-    await page.getByRole('combobox', { name: 'State' }).click()
-    await page.getByRole('option', { name: 'Reserved' }).click()
+    await choose(page, page.getByRole('combobox', { name: 'State' }), 'Reserved')
     await link('+14165550200').waitFor({ state: 'detached' })
     await link('+14165550201').waitFor()
   })
@@ -58,7 +57,7 @@ describeEngines('numbers in the console', (engine) => {
     const { page } = await open(world.ada, 'numbers/+14155550310')
     await page.getByRole('textbox', { name: 'Caller name' }).waitFor()
     await expectForEverybody(page)
-    await page.getByRole('tab', { name: 'Features' }).click()
+    await openTab(page, 'Features')
     await page.getByRole('cell', { name: 'Emergency address' }).waitFor()
     expect(await violationsOn(page)).toEqual([])
   })
@@ -68,8 +67,8 @@ describeEngines('numbers in the console', (engine) => {
     const leaving = { number: '+14155550401', state: 'port_out', accountId: world.acme.id }
     await stockNumbers(world.server.store, [leaving])
     const { page } = await open(world.ada, 'numbers')
-    await page.getByRole('checkbox', { name: 'Choose +14155550400' }).check()
-    await page.getByRole('checkbox', { name: 'Choose +14155550401' }).check()
+    await pressOn(page, page.getByRole('checkbox', { name: 'Choose +14155550400' }), 'Space')
+    await pressOn(page, page.getByRole('checkbox', { name: 'Choose +14155550401' }), 'Space')
     await pressOn(page, page.getByRole('button', { name: 'Put into service' }))
     const dialog = page.getByRole('dialog', { name: 'What became of each number' })
     await dialog.getByText('1 done. 1 refused.').waitFor()
@@ -115,12 +114,12 @@ describeEngines('numbers in the console', (engine) => {
 
     // The customer is asked, agrees, and is refused: there is nothing to pay with.
     const own = await open(world.ada, 'numbers/stock')
-    await own.page.getByRole('textbox', { name: 'Prefix' }).fill('4155550')
-    await own.page.getByRole('button', { name: 'Search' }).click()
-    await own.page.getByRole('checkbox', { name: 'Choose +14155550103' }).check()
+    await typeInto(own.page, own.page.getByRole('textbox', { name: 'Prefix' }), '4155550')
+    await pressOn(own.page, own.page.getByRole('button', { name: 'Search' }))
+    await pressOn(own.page, own.page.getByRole('checkbox', { name: 'Choose +14155550103' }), 'Space')
     await world.unchanged(async () => {
-      await own.page.getByRole('button', { name: 'Buy 1 number' }).click()
-      await own.page.getByRole('button', { name: 'Agree and go on' }).click()
+      await pressOn(own.page, own.page.getByRole('button', { name: 'Buy 1 number' }))
+      await pressOn(own.page, own.page.getByRole('button', { name: 'Agree and go on' }))
       await own.page.getByText('This has to be paid for').waitFor()
       await own.page.getByText(/not have enough credit/).waitFor()
     })
@@ -170,9 +169,9 @@ describeEngines('numbers in the console', (engine) => {
     const { page } = await open(world.ada, screen)
     await page.getByRole('heading', { level: 1 }).waitFor()
     if (screen === 'numbers/stock') {
-      await page.getByRole('textbox', { name: 'Prefix' }).fill('4155550')
+      await typeInto(page, page.getByRole('textbox', { name: 'Prefix' }), '4155550')
       await page.keyboard.press('Enter')
-      await page.getByRole('checkbox').first().check()
+      await pressOn(page, page.getByRole('checkbox').first(), 'Space')
     }
     await expectForEverybody(page)
   })
