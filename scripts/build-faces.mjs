@@ -9,7 +9,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { build } from '../console/node_modules/vite/dist/node/index.js'
 import { buildDocs } from './build-docs.mjs'
 import { builtStampFile, sourceStamp } from './face-sources.mjs'
-import { generateClient } from './generate-client.mjs'
+import { buildClient } from './generate-client.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const outDir = join(root, 'console', 'dist')
@@ -49,7 +49,7 @@ const putInPlace = async () => {
 
 const stamp = await sourceStamp(root)
 try {
-  await generateClient()
+  await buildClient()
   await build({
     configFile: join(root, 'console', 'vite.config.ts'),
     logLevel: 'warn',

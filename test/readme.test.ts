@@ -1,7 +1,9 @@
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type ServerProcess, startServerProcess } from './support/server-process.ts'
 
 const run = promisify(execFile)
@@ -58,6 +60,16 @@ it('tells the story of the first phone', async () => {
     env: { ...process.env, CROSSPOINT_URL: server.url, CROSSPOINT_ADMIN_PASSWORD: passwordShown() },
   })
   expect(stdout.trim().split('\n').at(-1)).toBe('Bob has signed in, and his phone is ready.')
+})
+
+it('says what to do where the client of the stories is not built', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'crosspoint-examples-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  cpSync(join(import.meta.dirname, '../examples'), join(folder, 'examples'), { recursive: true })
+  const story = run(process.execPath, ['examples/first-phone.mjs'], { cwd: folder })
+  await expect(story).rejects.toMatchObject({
+    stderr: expect.stringContaining('The client is not built yet: `npm start`'),
+  })
 })
 
 it('tells the story of numbers in bulk', async () => {
