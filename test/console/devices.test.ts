@@ -71,6 +71,23 @@ describeEngines('phones in the console', (engine) => {
     expect((await world.ada.get(made.path)).data.name).toBe('Mine')
   })
 
+  it('are restarted after a question', async () => {
+    const made = await world.device(world.acme, { name: 'In a call' })
+    const { page } = await open(world.ada, `devices/${made.id}`)
+    await pressOn(page, page.getByRole('tab', { name: 'Form' }), 'ArrowRight')
+    const restart = page.getByRole('button', { name: 'Restart' })
+    const dialog = page.getByRole('dialog', { name: 'Restart this phone?' })
+    await pressOn(page, restart)
+    await dialog.waitFor()
+    await expectForEverybody(page)
+    await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
+    await dialog.waitFor({ state: 'detached' })
+    expect(await page.getByText('No switch is connected').count()).toBe(0)
+    await pressOn(page, restart)
+    await pressOn(page, dialog.getByRole('button', { name: 'Restart' }))
+    await page.getByText('No switch is connected').waitFor()
+  })
+
   it('say plainly that no switch is there to ring them', async () => {
     const made = await world.device(world.acme, { name: 'Silent' })
     const { page } = await open(world.ada, `devices/${made.id}`)

@@ -52,6 +52,35 @@ describeEngines('numbers in the console', (engine) => {
     })
   })
 
+  it('lose their emergency address only after a question', async () => {
+    await allowAdditions(world, world.acme)
+    const address = {
+      caller_name: 'Acme',
+      street_address: '1 Main Street',
+      locality: 'San Rafael',
+      region: 'CA',
+      postal_code: '94901',
+    }
+    const path = await makeNumber(world, world.acme, '+14155550320')
+    expect(await world.ada.patch(path, { e911: address })).toSucceed()
+    const { page } = await open(world.ada, 'numbers/+14155550320')
+    await pressOn(page, page.getByRole('tab', { name: 'Form' }), 'ArrowRight')
+    const remove = page.getByRole('button', { name: 'Remove the emergency address' })
+    const dialog = page.getByRole('dialog', { name: 'Remove the emergency address?' })
+    await world.unchanged(async () => {
+      await pressOn(page, remove)
+      await dialog.getByText('emergency calls from +14155550320', { exact: false }).waitFor()
+      await expectForEverybody(page)
+      await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
+      await dialog.waitFor({ state: 'detached' })
+    })
+    await pressOn(page, remove)
+    await pressOn(page, dialog.getByRole('button', { name: 'Remove the emergency address' }))
+    await dialog.waitFor({ state: 'detached' })
+    await remove.waitFor({ state: 'detached' })
+    expect((await world.ada.get(path)).data).not.toHaveProperty('e911')
+  })
+
   it('tell their features, and are for everybody', async () => {
     await makeNumber(world, world.acme, '+14155550310')
     const { page } = await open(world.ada, 'numbers/+14155550310')

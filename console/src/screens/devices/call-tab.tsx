@@ -1,5 +1,6 @@
 import { CrosspointError, quickcallFromDevice, syncDevice } from '@crosspoint/client'
 import { Alert, Button, Group, Stack, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { PhoneOff } from 'lucide-react'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -8,6 +9,7 @@ import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { tellDone } from '../../lib/toasts.tsx'
 import { LineForm, Titled } from '../../parts/titled.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 
 interface DevicePath {
   account_id: string
@@ -59,6 +61,7 @@ const QuickCall = ({ path }: { path: DevicePath }) => {
 
 const Sync = ({ path }: { path: DevicePath }) => {
   const { t } = useTranslation()
+  const [opened, { open, close }] = useDisclosure(false)
   const syncing = useAsking(
     (reboot: 'true' | 'false') => syncDevice({ ...api, path, query: { reboot } }),
     t('devices.asked'),
@@ -69,10 +72,21 @@ const Sync = ({ path }: { path: DevicePath }) => {
         <Button variant="default" loading={syncing.isPending} onClick={() => syncing.mutate('false')}>
           {t('devices.reload')}
         </Button>
-        <Button variant="default" loading={syncing.isPending} onClick={() => syncing.mutate('true')}>
+        <Button variant="default" onClick={open}>
           {t('devices.reboot')}
         </Button>
       </Group>
+      <Confirm
+        opened={opened}
+        title={t('devices.rebootTitle')}
+        text={t('devices.rebootText')}
+        action={t('devices.reboot')}
+        onConfirm={() => {
+          close()
+          syncing.mutate('true')
+        }}
+        onClose={close}
+      />
       {syncing.error && <SwitchFailure error={syncing.error} />}
     </Titled>
   )

@@ -55,13 +55,16 @@ const PayOrVoid = ({ invoice }: { invoice: Invoice }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
   const sells = useSells()
-  const [opened, { open, close }] = useDisclosure(false)
+  const [asked, setAsked] = useState<'pay' | 'void'>()
+  const close = () => setAsked(undefined)
   const path = { account_id: accountId, invoice_id: invoice.id }
   const paying = useChange({
     touches: touched,
     run: () => payInvoice({ ...api, path }),
-    done: ({ data }) =>
-      tellDone(t(data.status === 'paid' ? 'money.invoice.wasPaid' : 'money.invoice.underWay')),
+    done: ({ data }) => {
+      close()
+      tellDone(t(data.status === 'paid' ? 'money.invoice.wasPaid' : 'money.invoice.underWay'))
+    },
   })
   const voiding = useChange({
     touches: touched,
@@ -74,18 +77,24 @@ const PayOrVoid = ({ invoice }: { invoice: Invoice }) => {
   const mayPay = invoice.status === 'open' || invoice.status === 'uncollectible'
   return (
     <>
-      {mayPay && (
-        <Button loading={paying.isPending} onClick={() => paying.mutate(undefined)}>
-          {t('money.invoice.pay')}
-        </Button>
-      )}
+      {mayPay && <Button onClick={() => setAsked('pay')}>{t('money.invoice.pay')}</Button>}
       {sells && invoice.status === 'open' && (
-        <Button variant="default" onClick={open}>
+        <Button variant="default" onClick={() => setAsked('void')}>
           {t('money.invoice.voidIt')}
         </Button>
       )}
       <Confirm
-        opened={opened}
+        opened={asked === 'pay'}
+        title={t('money.invoice.payTitle')}
+        text={t('money.invoice.payText', { amount: showMoney(invoice.amount_due, invoice.currency) })}
+        action={t('money.invoice.pay')}
+        isDangerous={false}
+        busy={paying.isPending}
+        onConfirm={() => paying.mutate(undefined)}
+        onClose={close}
+      />
+      <Confirm
+        opened={asked === 'void'}
         title={t('money.invoice.voidTitle')}
         text={t('money.invoice.voidText')}
         action={t('money.invoice.voidIt')}

@@ -6,6 +6,7 @@ import {
   updatePhoneNumber,
 } from '@crosspoint/client'
 import { Badge, Button, Code, Group, Stack, Table, Text } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useLocation, useParams } from 'wouter'
@@ -155,6 +156,7 @@ const Features = ({ available, settings }: { available: readonly string[]; setti
 const RemoveAddress = ({ number }: { number: string }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
+  const [opened, { open, close }] = useDisclosure(false)
   const removing = useChange({
     touches: touchedByNumbers,
     run: () =>
@@ -163,12 +165,26 @@ const RemoveAddress = ({ number }: { number: string }) => {
         path: { account_id: accountId, phone_number: number },
         body: { data: { e911: null } },
       }),
-    done: () => tellDone(t('saved')),
+    done: () => {
+      close()
+      tellDone(t('saved'))
+    },
   })
   return (
-    <Button variant="default" loading={removing.isPending} onClick={() => removing.mutate(undefined)}>
-      {t('numbers.removeAddress')}
-    </Button>
+    <>
+      <Button variant="default" onClick={open}>
+        {t('numbers.removeAddress')}
+      </Button>
+      <Confirm
+        opened={opened}
+        title={t('numbers.removeAddressTitle')}
+        text={t('numbers.removeAddressText', { number })}
+        action={t('numbers.removeAddress')}
+        busy={removing.isPending}
+        onConfirm={() => removing.mutate(undefined)}
+        onClose={close}
+      />
+    </>
   )
 }
 

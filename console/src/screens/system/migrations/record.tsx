@@ -1,5 +1,6 @@
 import { getMigration, performMigration, type RunOfAMigration } from '@crosspoint/client'
 import { Button, Checkbox, Group, Progress, Stack, Table, Text, Title } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { type FormEvent, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
@@ -11,6 +12,7 @@ import { FailureNote } from '../../../lib/failures.tsx'
 import { gregorianNow, showDuration, showTime } from '../../../lib/times.ts'
 import { tellDone } from '../../../lib/toasts.tsx'
 import { ApiTab } from '../../../parts/api-tab.tsx'
+import { Confirm } from '../../../parts/confirm.tsx'
 import { Loading, Screen } from '../../../parts/screen.tsx'
 
 const runningMilliseconds = 1_000
@@ -87,6 +89,7 @@ export const MigrationRecord = () => {
   const path = { account_id: accountId, migration_id: migrationId }
   const [withBelow, setWithBelow] = useState(true)
   const [withResellers, setWithResellers] = useState(true)
+  const [opened, { open, close }] = useDisclosure(false)
   const [isFollowed, setIsFollowed] = useState(true)
   const found = useAnswer(
     ['migration', accountId, migrationId],
@@ -109,7 +112,10 @@ export const MigrationRecord = () => {
           },
         },
       }),
-    done: () => tellDone(t('system.run.begun')),
+    done: () => {
+      close()
+      tellDone(t('system.run.begun'))
+    },
   })
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
@@ -118,7 +124,7 @@ export const MigrationRecord = () => {
   if (isFollowed !== isRunning) setIsFollowed(isRunning)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    performing.mutate(undefined)
+    open()
   }
   return (
     <Screen title={migrationId}>
@@ -137,12 +143,22 @@ export const MigrationRecord = () => {
             onChange={({ currentTarget }) => setWithResellers(currentTarget.checked)}
           />
           <Group>
-            <Button type="submit" loading={performing.isPending} disabled={isRunning}>
+            <Button type="submit" disabled={isRunning}>
               {t('system.run.begin')}
             </Button>
           </Group>
         </Stack>
       </form>
+      <Confirm
+        opened={opened}
+        title={t('system.run.askTitle', { name: migrationId })}
+        text={t(withBelow ? 'system.run.askBelow' : 'system.run.askText')}
+        action={t('system.run.begin')}
+        isDangerous={false}
+        busy={performing.isPending}
+        onConfirm={() => performing.mutate(undefined)}
+        onClose={close}
+      />
       {run && <Run run={run} />}
       <ApiTab path={`/v2/accounts/${accountId}/migrations/${migrationId}`} />
     </Screen>
