@@ -218,6 +218,20 @@ describeEngines('ledgers', (engine) => {
     await expectBalanced()
   })
 
+  it('say in which currency all amounts are, to everybody of the account and above it', async () => {
+    const currencies = () =>
+      Promise.all(
+        [world.uli, world.ada, world.ross, world.operator].map(async (person) => {
+          const { body } = await person.get(`${world.acme.path}/ledgers/total`)
+          return body.metadata
+        }),
+      )
+    expect(await currencies()).toEqual(Array.from({ length: 4 }, () => ({ currency: 'USD' })))
+    await world.configure('services', { currency: 'EUR' })
+    expect(await currencies()).toEqual(Array.from({ length: 4 }, () => ({ currency: 'EUR' })))
+    await world.configure('services', { currency: 'USD' })
+  })
+
   it('stay balanced and exact whatever is booked', async () => {
     const amount = fc.integer({ min: 1, max: 99_999_999 })
     const booking = fc.record({ kind: fc.constantFrom('credit' as const, 'debit' as const), amount })

@@ -250,3 +250,45 @@ describeEngines('invoices in the console', (engine) => {
     expect(await read()).toMatchObject([{ status: 'void', credited: 1 }])
   })
 })
+
+describeEngines('money of another currency in the console', (engine) => {
+  const { world, open } = useConsole(engine, ({ configure }) => configure('services', { currency: 'EUR' }))
+
+  const balanceOn = (page: Page) => page.getByRole('region', { name: 'Balance' })
+
+  it('is shown and typed in it by whoever sees amounts', async () => {
+    const customer = await open(world.ada, 'money')
+    await balanceOn(customer.page).getByText('€0.00').waitFor()
+    const field = customer.page.getByRole('textbox', { name: 'Amount to add' })
+    await typeInto(customer.page, field, '12.5')
+    expect(await field.inputValue()).toBe('€12.5')
+    await expectForEverybody(customer.page)
+    expect(await world.ross.patch(world.ross.path, { language: 'de-DE' })).toSucceed()
+    const reseller = await open(world.ross, 'money', { account: world.acme, locale: 'de-DE' })
+    await reseller.page
+      .getByRole('region', { name: 'Guthaben' })
+      .getByText(/^0,00\s€$/)
+      .waitFor()
+    const typed = reseller.page.getByRole('textbox', { name: 'Betrag zum Aufladen' })
+    await typeInto(reseller.page, typed, '7')
+    expect(await typed.inputValue()).toBe('7 €')
+    await reseller.page.keyboard.press('Enter')
+    await reseller.page.getByText(/^7,00\s€ wurden gutgeschrieben/).waitFor()
+    const member = await open(world.uli, 'money')
+    await balanceOn(member.page).getByText('€7.00').waitFor()
+    await member.page.goto(member.page.url().replace(/money$/, 'overview'))
+    await member.page.getByText('€7.00').waitFor()
+  })
+
+  it('follows the setting while a page of the operator is open', async () => {
+    const { page } = await open(world.operator, 'money')
+    await balanceOn(page).getByText('€0.00').waitFor()
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+    expect(
+      await world.operator.patch('/v2/system_configs/services', { default: { currency: 'CHF' } }),
+    ).toSucceed()
+    await balanceOn(page)
+      .getByText(/^CHF\s0\.00$/)
+      .waitFor()
+  })
+})

@@ -1,5 +1,6 @@
-import { getAccount, listParents } from '@crosspoint/client'
+import { getAccount, getLedgerTotal, listParents } from '@crosspoint/client'
 import { createContext, type ReactNode, use } from 'react'
+import { currencyInUse } from '../lib/amounts.ts'
 import { useAnswer } from '../lib/answers.ts'
 import { api, crosspoint } from '../lib/api.ts'
 import type { Brand } from '../lib/brand.ts'
@@ -46,6 +47,19 @@ export const useTo = () => {
   return (path: string) => `/a/${accountId}/${path}`
 }
 
+/** Reads which currency all amounts are in, from what everybody of an account may read. Answers with whether that is settled. */
+const useCurrency = (accountId: string) => {
+  const { isPending } = useAnswer(['system_config', 'currency', accountId], async (signal) => {
+    const { metadata } = await getLedgerTotal({ ...api, path: { account_id: accountId }, signal })
+    const { currency } = metadata
+    if (typeof currency === 'string') currencyInUse.set(currency)
+    return currency ?? null
+  })
+  // Whatever shows amounts is drawn below this, and anew when they are in another currency.
+  currencyInUse.use()
+  return !isPending
+}
+
 export const usePlaceOf = (accountId: string) => {
   const account = useAnswer(['account', accountId], (signal) =>
     getAccount({ ...api, path: { account_id: accountId }, signal }),
@@ -53,7 +67,8 @@ export const usePlaceOf = (accountId: string) => {
   const parents = useAnswer(['account', accountId, 'parents'], (signal) =>
     listParents({ ...api, path: { account_id: accountId }, query: { paginate: false }, signal }),
   )
-  const record = account.data?.data
+  const knowsCurrency = useCurrency(accountId)
+  const record = knowsCurrency ? account.data?.data : undefined
   const session = crosspoint.session()
   const actsForMaster = session?.login.is_master_account === true
   const isOwn = session?.accountId === accountId

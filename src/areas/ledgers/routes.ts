@@ -167,10 +167,16 @@ export const ledgerRoutes = ({ ledgers, accounts, settings, clock }: RouteTools)
       run: () => availableLedgers,
     }),
     get(`${base}/total`, {
-      summary: 'Read what an account has',
+      summary: 'Read what an account has; metadata.currency is that of all money',
       allow: accountMember,
       answers: Amount,
-      run: async ({ account }) => ({ amount: dollarsOfUnits(await ledgers.balance(account.id)) }),
+      run: async ({ account }) => {
+        const { currency } = await settings.of('services')
+        return answer({
+          data: { amount: dollarsOfUnits(await ledgers.balance(account.id)) },
+          metadata: { currency },
+        })
+      },
     }),
     get(`${base}/summary/{month}`, {
       summary: 'Read the book of a month (YYYYMM), and the same by account',

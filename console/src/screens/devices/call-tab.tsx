@@ -8,8 +8,8 @@ import { useChange } from '../../lib/answers.ts'
 import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { tellDone } from '../../lib/toasts.tsx'
-import { LineForm, Titled } from '../../parts/titled.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { LineForm, Titled } from '../../parts/titled.tsx'
 
 interface DevicePath {
   account_id: string

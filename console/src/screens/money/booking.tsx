@@ -3,12 +3,12 @@ import { Button, Select, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
+import { numberIn } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { LineForm, Titled } from '../../parts/titled.tsx'
-import { Dollars } from './dollars.tsx'
-import { numberIn } from './values.ts'
+import { AmountField } from './amount-field.tsx'
 
 const directions = ['credit', 'debit'] as const
 type Direction = (typeof directions)[number]
@@ -70,7 +70,7 @@ export const BookByHand = () => {
           allowDeselect={false}
           w="9rem"
         />
-        <Dollars label={t('money.amount')} min={0} value={amount} onChange={setAmount} />
+        <AmountField label={t('money.amount')} min={0} value={amount} onChange={setAmount} />
         <TextInput
           label={t('money.reference')}
           placeholder={t('money.referenceSample')}

@@ -22,7 +22,7 @@ import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
 import { usePlace } from '../../frame/place.tsx'
-import { showMoney, showNumber } from '../../lib/amounts.ts'
+import { moneySigns, numberIn, showMoney, showNumber } from '../../lib/amounts.ts'
 import { useAnswer, useChange } from '../../lib/answers.ts'
 import { api, crosspoint } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
@@ -38,7 +38,7 @@ import { MoneyScreen } from './frame.tsx'
 import { InvoiceStatus } from './invoice-status.tsx'
 import { useSells } from './rights.ts'
 import { Unfold } from './unfold.tsx'
-import { bookkeeperName, numberIn, textAt } from './values.ts'
+import { bookkeeperName, textAt } from './values.ts'
 import { sayTax } from './why.ts'
 import { Wide } from './wide.tsx'
 
@@ -157,6 +157,7 @@ const GiveBack = ({ invoice }: { invoice: Invoice }) => {
             <NumberInput
               label={t('money.amount')}
               description={t('money.invoice.creditHelp')}
+              {...moneySigns(invoice.currency)}
               decimalScale={4}
               value={amount}
               onChange={setAmount}
@@ -229,7 +230,7 @@ const Totals = ({ invoice }: { invoice: Invoice }) => {
     <Stack gap={2} align="flex-end">
       {taxes.map((tax) => (
         <Text key={sayTax(tax)} size="sm">
-          {sayTax(tax)}
+          {sayTax(tax, currency)}
         </Text>
       ))}
       <Text fw={600}>

@@ -11,7 +11,7 @@ import { Badge, Button, Paper, SimpleGrid, Stack, Table, Text, Title } from '@ma
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { showMoney, showNumber } from '../../lib/amounts.ts'
+import { numberIn, showMoney, showNumber } from '../../lib/amounts.ts'
 import { useAnswer, useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
@@ -23,13 +23,13 @@ import { ToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
 import { LineForm, Titled } from '../../parts/titled.tsx'
 import { Amount } from './amount.tsx'
+import { AmountField } from './amount-field.tsx'
 import { BookByHand } from './booking.tsx'
-import { Dollars } from './dollars.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { useSells } from './rights.ts'
 import { TopUp } from './topup.tsx'
 import { Unfold } from './unfold.tsx'
-import { bookkeeperName, numberAt, numberIn, partAt, textAt } from './values.ts'
+import { bookkeeperName, numberAt, partAt, textAt } from './values.ts'
 
 const Card = ({ title, children }: { title: string; children: ReactNode }) => (
   <Paper withBorder p="md" component="section" aria-label={title}>
@@ -229,14 +229,14 @@ const AutomaticForm = ({ initial }: { initial: Rule }) => {
   })
   return (
     <LineForm onSubmit={() => saving.mutate(undefined)}>
-      <Dollars
+      <AmountField
         label={t('money.automatic.threshold')}
         min={0}
         value={rule.threshold}
         onChange={(threshold) => setRule({ ...rule, threshold })}
         w="12rem"
       />
-      <Dollars
+      <AmountField
         label={t('money.automatic.amount')}
         min={0}
         value={rule.amount}

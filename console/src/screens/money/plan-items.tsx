@@ -3,11 +3,11 @@ import { Autocomplete, Button, Fieldset, Group, NumberInput, Stack, Switch, Text
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
+import { moneySigns, numberIn } from '../../lib/amounts.ts'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { isObject, type Json, type JsonObject, valueAt, withChanges } from '../../lib/json.ts'
 import type { OwnField } from '../../parts/fields.tsx'
-import { numberIn } from './values.ts'
 
 interface Item {
   category: string
@@ -58,7 +58,7 @@ const PriceInput = ({
   return (
     <NumberInput
       label={label}
-      {...(isMoney ? { prefix: '$', decimalScale: 4 } : { allowDecimal: false })}
+      {...(isMoney ? { ...moneySigns(), decimalScale: 4 } : { allowDecimal: false })}
       allowNegative={false}
       hideControls
       w="11rem"

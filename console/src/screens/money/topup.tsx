@@ -3,13 +3,13 @@ import { Alert, Button, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
-import { showMoney } from '../../lib/amounts.ts'
+import { numberIn, showMoney } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { ToScreen } from '../../parts/link.tsx'
 import { LineForm, Titled } from '../../parts/titled.tsx'
-import { Dollars } from './dollars.tsx'
-import { numberIn, textAt } from './values.ts'
+import { AmountField } from './amount-field.tsx'
+import { textAt } from './values.ts'
 
 interface Told {
   color: 'green' | 'orange' | 'red'
@@ -72,7 +72,7 @@ export const TopUp = () => {
   return (
     <Titled title={t('money.topup.title')} text={t('money.topup.text')}>
       <LineForm onSubmit={add}>
-        <Dollars label={t('money.topup.amount')} value={amount} onChange={setAmount} w="12rem" />
+        <AmountField label={t('money.topup.amount')} value={amount} onChange={setAmount} w="12rem" />
         <Button type="submit" loading={adding.isPending} disabled={numberIn(amount) === undefined}>
           {t('money.topup.do')}
         </Button>

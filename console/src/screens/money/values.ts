@@ -22,13 +22,3 @@ export const listAt = (holder: unknown, key: string): readonly unknown[] => {
 /** Who keeps the books, in words. */
 export const bookkeeperName = (type = 'default') =>
   i18next.t(`money.bookkeeperType.${type}`, { defaultValue: type })
-
-/**
- * What stands in a field for numbers: it is a text while somebody types, such as `10.50`, and a number only when the field
- * is left. Undefined for nothing, and for what is no number.
- */
-export const numberIn = (typed: number | string): number | undefined => {
-  if (typeof typed === 'number') return typed
-  const value = Number(typed)
-  return typed.trim() !== '' && Number.isFinite(value) ? value : undefined
-}

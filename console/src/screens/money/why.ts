@@ -73,12 +73,12 @@ const onceAndDaily = (item: unknown, plan: unknown) => {
 }
 
 /** A tax in words: what it is on, and whether it is added or contained. */
-export const sayTax = (tax: unknown) =>
+export const sayTax = (tax: unknown, currency?: string) =>
   say(partAt(tax, 'inclusive') === true ? 'taxIn' : 'taxAdded', {
     name: textAt(tax, 'name') ?? '',
     rate: showNumber(numberAt(tax, 'rate') ?? 0),
-    base: showMoney(numberAt(tax, 'base') ?? 0),
-    amount: showMoney(numberAt(tax, 'amount') ?? 0),
+    base: showMoney(numberAt(tax, 'base') ?? 0, currency),
+    amount: showMoney(numberAt(tax, 'amount') ?? 0, currency),
   })
 
 /** Why a line comes to what it comes to, sentence by sentence, in the order in which it is reckoned. */
@@ -87,6 +87,6 @@ export const reasonsOf = (item: unknown, plan: unknown): readonly string[] => [
   ...bounds(item, plan),
   ...price(item, plan),
   ...discounts(item),
-  ...listAt(item, 'taxes').map(sayTax),
+  ...listAt(item, 'taxes').map((tax) => sayTax(tax)),
   ...onceAndDaily(item, plan),
 ]
