@@ -81,6 +81,25 @@ describeEngines('numbers in the console', (engine) => {
     expect((await world.ada.get(path)).data).not.toHaveProperty('e911')
   })
 
+  it('that a filter hides are not dealt with: their ticks go with it', async () => {
+    await makeNumber(world, world.acme, '+14155550330')
+    await makeNumber(world, world.acme, '+14165550331', { create_with_state: 'reserved' })
+    const { page } = await open(world.ada, 'numbers')
+    const tick = (number: string) => page.getByRole('checkbox', { name: `Choose ${number}` })
+    await tick('+14155550330').check()
+    await page.getByText('1 number chosen', { exact: true }).waitFor()
+    await typeInto(page, page.getByRole('searchbox', { name: 'Begins with' }), '1416')
+    await tick('+14155550330').waitFor({ state: 'detached' })
+    await page.getByText('1 number chosen', { exact: true }).waitFor({ state: 'detached' })
+    await tick('+14165550331').check()
+    await pressOn(page, page.getByRole('button', { name: 'Release' }))
+    const dialog = page.getByRole('dialog', { name: 'Release this number?' })
+    await pressOn(page, dialog.getByRole('button', { name: 'Release' }))
+    await page.getByText('1 done.').waitFor()
+    expect((await world.ada.get(pathOf(world.acme, '+14165550331'))).status).toBe(404)
+    expect((await world.ada.get(pathOf(world.acme, '+14155550330'))).data.state).toBe('in_service')
+  })
+
   it('tell their features, and are for everybody', async () => {
     await makeNumber(world, world.acme, '+14155550310')
     const { page } = await open(world.ada, 'numbers/+14155550310')

@@ -180,6 +180,11 @@ export const NumberList = () => {
   const to = useTo()
   const [filter, setFilter] = useState<Filter>({ prefix: '', state: null, usedBy: null })
   const { chosen, choose, forget } = useChosen()
+  // What is out of sight is not dealt with: ticks go with the filter under which they were set.
+  const narrow = (next: Filter) => {
+    setFilter(next)
+    forget()
+  }
   const read = useRead(filter)
   const columns = useColumns(chosen, choose)
   return (
@@ -194,7 +199,7 @@ export const NumberList = () => {
         </>
       }
     >
-      <Filters filter={filter} onFilter={setFilter} />
+      <Filters filter={filter} onFilter={narrow} />
       {chosen.size > 0 && (
         <Group gap="xs" role="group" aria-label={t('numbers.chosen', { count: chosen.size })}>
           <Text size="sm" role="status">
