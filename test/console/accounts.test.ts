@@ -108,6 +108,38 @@ describeEngines('accounts in the console', (engine) => {
     expect(Object.keys((await world.ross.get(`${path}/services`)).data.plans)).toEqual([made.data.id])
   })
 
+  it('are quoted what a plan comes to beside those that they have', async () => {
+    const { ross, reseller } = world
+    const account = await world.account(reseller, { name: 'Has a plan' })
+    await world.device(account)
+    const planOf = async (name: string, rate: number) => {
+      const prices = { devices: { sip_device: { rate } } }
+      return (await ross.put(`${reseller.path}/service_plans`, { name, plan: prices })).data.id as string
+    }
+    const base = await planOf('Base', 3)
+    const overrides = { devices: { sip_device: { rate: 2 } } }
+    await ross.post(`${account.path}/services`, { add: [{ id: base, overrides: { plan: overrides } }] })
+    const sold = await ross.put(`${reseller.path}/service_plans`, {
+      name: 'Admins',
+      plan: { users: { admin: { rate: 5 } } },
+    })
+    await world.admin(account)
+    const { page } = await open(ross, `accounts/new/${account.id}/plan`)
+    const field = page.getByRole('combobox', { name: 'Plan' })
+    await field.waitFor()
+    await field.focus()
+    await page.keyboard.press('ArrowDown')
+    await page.getByRole('option', { name: 'Admins', exact: true }).waitFor()
+    expect(await page.getByRole('option', { name: 'Base', exact: true }).count()).toBe(0)
+    await choose(page, field, 'Admins')
+    const wanted = await ross.post(`${account.path}/services/quote`, {
+      add: [{ id: base, overrides: { plan: overrides } }, sold.data.id],
+    })
+    const [invoice] = wanted.data.invoices
+    expect(invoice.summary.recurring).toBe(7)
+    await page.getByText('$7.00', { exact: false }).first().waitFor()
+  })
+
   it('are left half made, and gone on with later', async () => {
     const { page } = await open(world.operator, 'accounts/new?reseller=true')
     await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Half made')

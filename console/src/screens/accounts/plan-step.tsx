@@ -17,15 +17,16 @@ import { FailureNote } from '../../lib/failures.tsx'
 import { tellDone } from '../../lib/toasts.tsx'
 import { QuoteTable } from '../../parts/charges.tsx'
 import { Loading } from '../../parts/screen.tsx'
+import { type AssignedPlan, assignedIn } from '../money/assigned.ts'
 
 const sum = (invoices: readonly QuotedInvoice[], of: (summary: QuotedInvoice['summary']) => number) =>
   invoices.reduce((total, { summary }) => total + of(summary), 0)
 
-/** What the account would pay with a plan, before anything is assigned. */
-const Quote = ({ newId, planId }: { newId: string; planId: string }) => {
+/** What the account would pay with these plans, before anything is assigned. */
+const Quote = ({ newId, plans }: { newId: string; plans: readonly AssignedPlan[] }) => {
   const { t } = useTranslation()
-  const found = useAnswer(['services', newId, 'quote', planId], async (signal) => {
-    const body = { data: { add: [planId] } }
+  const found = useAnswer(['services', newId, 'quote', plans], async (signal) => {
+    const body = { data: { add: plans.map((plan) => ({ ...plan })) } }
     const { data } = await quoteServices({ ...api, path: { account_id: newId }, body, signal })
     return data.invoices
   })
@@ -74,17 +75,24 @@ export const PlanStep = ({ newId }: { newId: string }) => {
   })
   if (plans.error && !plans.data) return <FailureNote error={plans.error} again={plans.refetch} />
   if (!plans.data) return <Loading />
-  const choices = plans.data.data.map(({ id, name }) => ({ value: id, label: name ?? id }))
-  const nameOf = (id: string) => choices.find(({ value }) => value === id)?.label ?? id
-  const assigned = Object.keys(services.data?.data.plans ?? {})
+  if (services.error && !services.data) return <FailureNote error={services.error} again={services.refetch} />
+  if (!services.data) return <Loading />
+  const all = plans.data.data
+  const assigned = assignedIn(services.data.data.plans)
+  const nameOf = (id: string) => all.find((plan) => plan.id === id)?.name ?? id
+  const choices = all
+    .filter(({ id }) => !assigned.some((plan) => plan.id === id))
+    .map(({ id }) => ({ value: id, label: nameOf(id) }))
   return (
     <Stack>
       <Text>{t('accounts.wizard.planText')}</Text>
       {assigned.length > 0 && (
-        <Text dir="auto">{t('accounts.wizard.planNow', { plans: assigned.map(nameOf).join(', ') })}</Text>
+        <Text dir="auto">
+          {t('accounts.wizard.planNow', { plans: assigned.map(({ id }) => nameOf(id)).join(', ') })}
+        </Text>
       )}
       {choices.length === 0 ? (
-        <Alert color="gray">{t('accounts.wizard.noPlans')}</Alert>
+        <Alert color="gray">{t(all.length === 0 ? 'accounts.wizard.noPlans' : 'money.noMorePlans')}</Alert>
       ) : (
         <>
           <Select
@@ -94,7 +102,7 @@ export const PlanStep = ({ newId }: { newId: string }) => {
             onChange={setPlanId}
             searchable
           />
-          {planId !== null && <Quote key={planId} newId={newId} planId={planId} />}
+          {planId !== null && <Quote key={planId} newId={newId} plans={[...assigned, { id: planId }]} />}
           <Group>
             <Button
               disabled={planId === null}

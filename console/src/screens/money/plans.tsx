@@ -18,38 +18,21 @@ import { isObject, showJson } from '../../lib/json.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { Loading } from '../../parts/screen.tsx'
+import { type AssignedPlan, assignedIn } from './assigned.ts'
 import { CsvButton } from './csv-button.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { InvoiceTable } from './invoice-table.tsx'
 import { useSells } from './rights.ts'
-import { numberAt, partAt, textAt } from './values.ts'
+import { numberAt, partAt } from './values.ts'
 import { Wide } from './wide.tsx'
-
-/** A plan that an account has, with what holds for it there. */
-interface Assigned {
-  id: string
-  vendor_id?: string
-  overrides?: Record<string, unknown>
-}
 
 /** What is about to be done with a plan, and what the account would have then. */
 interface Wanted {
-  plan: Assigned
+  plan: AssignedPlan
   name: string
   isNew: boolean
-  after: readonly Assigned[]
+  after: readonly AssignedPlan[]
 }
-
-const assignedIn = (plans: object): readonly Assigned[] =>
-  Object.entries(plans).map(([id, plan]) => {
-    const vendor_id = textAt(plan, 'vendor_id')
-    const overrides = partAt(plan, 'overrides')
-    return {
-      id,
-      ...(vendor_id === undefined ? {} : { vendor_id }),
-      ...(isObject(overrides) && Object.keys(overrides).length > 0 ? { overrides: { ...overrides } } : {}),
-    }
-  })
 
 const useAvailable = () => {
   const { accountId } = usePlace()
@@ -153,9 +136,9 @@ const AssignedTable = ({
   nameOf,
   onRemove,
 }: {
-  assigned: readonly Assigned[]
+  assigned: readonly AssignedPlan[]
   nameOf: (id: string) => string
-  onRemove?: (plan: Assigned) => void
+  onRemove?: (plan: AssignedPlan) => void
 }) => {
   const { t } = useTranslation()
   if (assigned.length === 0) return <Text>{t('money.noPlans')}</Text>
@@ -266,7 +249,7 @@ const Quantities = ({ quantities }: { quantities: object }) => {
   )
 }
 
-const useWanted = (assigned: readonly Assigned[], nameOf: (id: string) => string) => {
+const useWanted = (assigned: readonly AssignedPlan[], nameOf: (id: string) => string) => {
   const [wanted, setWanted] = useState<Wanted>()
   return {
     wanted,
@@ -275,7 +258,7 @@ const useWanted = (assigned: readonly Assigned[], nameOf: (id: string) => string
       const plan = { id }
       setWanted({ plan, name: nameOf(id), isNew: true, after: [...assigned, plan] })
     },
-    remove: (plan: Assigned) =>
+    remove: (plan: AssignedPlan) =>
       setWanted({
         plan,
         name: nameOf(plan.id),
