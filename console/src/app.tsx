@@ -12,7 +12,6 @@ import { at } from './lib/addresses.ts'
 import { queries } from './lib/answers.ts'
 import { crosspoint } from './lib/api.ts'
 import type { Brand } from './lib/brand.ts'
-import { FailureNote } from './lib/failures.tsx'
 import { useAccountFeed } from './lib/feed.ts'
 import { styleNonce } from './lib/style-nonce.ts'
 import { followUserLanguage } from './lib/texts.ts'
@@ -21,6 +20,7 @@ import { screensFor } from './screens/index.ts'
 
 // Whoever comes to sign in does not wait for what is behind the door, nor the other way round.
 const Shell = lazy(async () => ({ default: (await import('./frame/shell.tsx')).Shell }))
+const Unreadable = lazy(async () => ({ default: (await import('./frame/unreadable.tsx')).Unreadable }))
 const SignIn = lazy(async () => ({ default: (await import('./sign-in/sign-in.tsx')).SignIn }))
 const Recovery = lazy(async () => ({ default: (await import('./sign-in/recovery.tsx')).Recovery }))
 
@@ -28,7 +28,7 @@ const AccountScreens = () => {
   const { accountId = '' } = useParams()
   const { place, error, again } = usePlaceOf(accountId)
   useAccountFeed(place?.accountId)
-  if (error && !place) return <FailureNote error={error} again={again} />
+  if (error && !place) return <Unreadable accountId={accountId} error={error} again={again} />
   if (!place) return <Loading />
   return (
     <PlaceProvider place={place}>

@@ -140,6 +140,21 @@ describeEngines('accounts in the console', (engine) => {
     await page.getByText('$7.00', { exact: false }).first().waitFor()
   })
 
+  it('that are not there, or of somebody else, are told of in the frame of one’s own', async () => {
+    const nowhere = 'f'.repeat(32)
+    for (const id of [nowhere, world.rival.id]) {
+      const { page } = await open(world.ada, 'devices', { account: { ...world.acme, id } })
+      await page.getByRole('heading', { level: 1, name: 'This account cannot be shown' }).waitFor()
+      await page.getByRole('alert').waitFor()
+      await page.getByRole('navigation', { name: 'Sections' }).waitFor()
+      await page.getByRole('button', { name: 'User menu of ada' }).waitFor()
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('link', { name: 'Back to my account' }))
+      await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
+      expect(new URL(page.url()).pathname).toBe(`/a/${world.acme.id}/overview`)
+    }
+  })
+
   it('are left half made, and gone on with later', async () => {
     const { page } = await open(world.operator, 'accounts/new?reseller=true')
     await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Half made')
