@@ -27,7 +27,8 @@ const Recovery = lazy(async () => ({ default: (await import('./sign-in/recovery.
 const AccountScreens = () => {
   const { accountId = '' } = useParams()
   const { place, error, again } = usePlaceOf(accountId)
-  useAccountFeed(place?.accountId)
+  // At once, beside the first readings: what happens while the page is drawn is not missed.
+  useAccountFeed(accountId)
   if (error && !place) return <Unreadable accountId={accountId} error={error} again={again} />
   if (!place) return <Loading />
   return (

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import { forget } from './answers.ts'
+import { forget, queries } from './answers.ts'
 import { crosspoint } from './api.ts'
 import { createSignal } from './signal.ts'
 
@@ -27,12 +27,17 @@ const createGathering = () => {
 }
 
 /**
+ * A stream begins with what comes: what was read before may be out of date since. One that goes on after a broken line
+ * tells what was missed of records, and nothing of calls, registrations and figures.
+ */
+const readAllAgain = () => void queries.invalidateQueries()
+
+/**
  * Follows the events of an account while a screen of it is open: what was read of the kinds that change is read again.
  * Call records are not followed: there may be thousands a second.
  */
-export const useAccountFeed = (accountId: string | undefined) => {
+export const useAccountFeed = (accountId: string) => {
   useEffect(() => {
-    if (accountId === undefined) return
     const ending = new AbortController()
     const gather = createGathering()
     const follow = async () => {
@@ -40,7 +45,10 @@ export const useAccountFeed = (accountId: string | undefined) => {
         accountId,
         after: 'now',
         signal: ending.signal,
-        onState: (state) => liveness.set(state === 'live' ? 'live' : 'waiting'),
+        onState: (state) => {
+          liveness.set(state === 'live' ? 'live' : 'waiting')
+          if (state === 'live') readAllAgain()
+        },
       })
       for await (const event of events) {
         gather(event.record.kind)
