@@ -71,6 +71,26 @@ describeEngines('phones in the console', (engine) => {
     expect((await world.ada.get(made.path)).data.name).toBe('Mine')
   })
 
+  it('tell who changed them, page by page', async () => {
+    const made = await world.device(world.acme, { name: 'Storied' })
+    const pageLength = 50
+    for (let count = 1; count <= pageLength; count += 1)
+      await world.ada.patch(made.path, { name: `Name ${count}` })
+    await world.ross.patch(made.path, { name: 'The last name' })
+    const { page } = await open(world.ada, `devices/${made.id}`)
+    await page.getByRole('tab', { name: 'History' }).click()
+    const history = page.getByRole('tabpanel', { name: 'History' })
+    await history.getByText('The last name', { exact: true }).waitFor()
+    await history.getByText('Ada Admin').first().waitFor()
+    // Users of other accounts are not read by a customer: their id is told.
+    await history.getByText(`User ${world.ross.id.slice(0, 8)}`).waitFor()
+    expect(await history.getByText('Created', { exact: true }).count()).toBe(0)
+    await pressOn(page, page.getByRole('button', { name: 'Show more' }))
+    await history.getByText('Created', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' })
+    await expectForEverybody(page)
+  })
+
   it('are restarted after a question', async () => {
     const made = await world.device(world.acme, { name: 'In a call' })
     const { page } = await open(world.ada, `devices/${made.id}`)

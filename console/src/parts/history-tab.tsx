@@ -1,7 +1,8 @@
-import { Code, Stack, Text, Timeline } from '@mantine/core'
+import { Button, Code, Stack, Text, Timeline } from '@mantine/core'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../frame/place.tsx'
-import { useAnswer } from '../lib/answers.ts'
+import { type ActorFacts, useActorName } from '../lib/actors.ts'
 import { crosspoint } from '../lib/api.ts'
 import { FailureNote } from '../lib/failures.tsx'
 import { isObject, type Json, showJson } from '../lib/json.ts'
@@ -19,7 +20,7 @@ interface Entry {
   id: string
   at: number
   action: string
-  actor: { type: string; id?: string }
+  actor: ActorFacts
   changes?: readonly Change[]
 }
 
@@ -37,26 +38,57 @@ export const Changes = ({ changes }: { changes: readonly Change[] }) => (
   </Stack>
 )
 
-/** Who changed a record, when and how: the audit of its path. */
-export const HistoryTab = ({ apiPath }: { apiPath: string }) => {
+const Line = ({ entry: { at, action, actor, changes = [] }, ...rest }: { entry: Entry }) => {
   const { t } = useTranslation()
   const { timezone } = usePlace()
-  const found = useAnswer(['audit', apiPath], (signal) =>
-    crosspoint.request({ method: 'GET', path: `${apiPath}/audit`, signal }),
+  const who = useActorName(actor)
+  return (
+    <Timeline.Item title={t(`history.${action}`, { defaultValue: action })} {...rest}>
+      <Text size="xs" c="dimmed">
+        {showTime(at, timezone)} · <bdi>{who}</bdi>
+      </Text>
+      <Changes changes={changes} />
+    </Timeline.Item>
   )
+}
+
+const useHistory = (apiPath: string) =>
+  useInfiniteQuery({
+    queryKey: ['audit', apiPath],
+    queryFn: ({ pageParam, signal }) =>
+      crosspoint.request({
+        path: `${apiPath}/audit`,
+        query: { ...(pageParam === undefined ? {} : { start_key: pageParam }) },
+        signal,
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ envelope }) => envelope.next_start_key,
+  })
+
+/** Who changed a record, when and how: the audit of its path, newest first, page by page. */
+export const HistoryTab = ({ apiPath }: { apiPath: string }) => {
+  const { t } = useTranslation()
+  const found = useHistory(apiPath)
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
   if (!found.data) return <Loading />
-  const entries = Array.isArray(found.data.data) ? found.data.data.filter(isEntry) : []
+  const entries = found.data.pages.flatMap(({ data }) => (Array.isArray(data) ? data.filter(isEntry) : []))
   return (
-    <Timeline bulletSize={14}>
-      {entries.map(({ id, at, action, actor, changes = [] }) => (
-        <Timeline.Item key={id} title={t(`history.${action}`, { defaultValue: action })}>
-          <Text size="xs" c="dimmed">
-            {showTime(at, timezone)} · {t(`actor.${actor.type}`, { defaultValue: actor.type })}
-          </Text>
-          <Changes changes={changes} />
-        </Timeline.Item>
-      ))}
-    </Timeline>
+    <Stack align="flex-start">
+      <Timeline bulletSize={14}>
+        {entries.map((entry) => (
+          <Line key={entry.id} entry={entry} />
+        ))}
+      </Timeline>
+      {found.error && <FailureNote error={found.error} />}
+      {found.hasNextPage && (
+        <Button
+          variant="default"
+          loading={found.isFetchingNextPage}
+          onClick={() => void found.fetchNextPage()}
+        >
+          {t('history.more')}
+        </Button>
+      )}
+    </Stack>
   )
 }

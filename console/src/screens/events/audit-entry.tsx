@@ -3,6 +3,7 @@ import { Code, Stack, Table, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
 import { usePlace } from '../../frame/place.tsx'
+import { type ActorFacts, useActorName } from '../../lib/actors.ts'
 import { useAnswer } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { FailureNote } from '../../lib/failures.tsx'
@@ -11,7 +12,7 @@ import { ApiTab } from '../../parts/api-tab.tsx'
 import { FactTable } from '../../parts/fact-table.tsx'
 import { labelOf } from '../../parts/fields.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
-import { type ActorFacts, useActorName, useKindName } from './sentences.ts'
+import { useKindName } from './sentences.ts'
 
 const Who = ({ actor }: { actor: ActorFacts }) => useActorName(actor)
 

@@ -3,12 +3,13 @@ import { Group, Select, Text } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace, useTo } from '../../frame/place.tsx'
+import { useActorName } from '../../lib/actors.ts'
 import { api } from '../../lib/api.ts'
 import { gregorianNow, showTime } from '../../lib/times.ts'
 import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { kinds } from './kinds.ts'
-import { useActorName, useKindName } from './sentences.ts'
+import { useKindName } from './sentences.ts'
 
 const Sentence = ({ entry: { id, actor, action, record } }: { entry: AuditEntry }) => {
   const { t } = useTranslation()

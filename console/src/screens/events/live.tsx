@@ -4,9 +4,9 @@ import { useDisclosure } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
+import { useActorName } from '../../lib/actors.ts'
 import { crosspoint } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
-import { useActorName } from './sentences.ts'
 
 // What one can look through; older ones are in the audit.
 const mostShown = 200
