@@ -7,7 +7,7 @@ export const queries = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 5_000, gcTime: 60_000, networkMode: 'always' } },
 })
 
-/** The first part names the kind of the record (`device`, `phone_number`), so that its events find it. */
+/** The first part names the kind of the record (`device`, `number`), so that its events find it. */
 export type Key = readonly [kind: string, ...rest: unknown[]]
 
 type Period = number | false

@@ -32,7 +32,7 @@ export const SettingsRecord = () => {
   const { configId = '' } = useParams()
   const { schema } = useSchema(`system_config.${configId}`)
   const path = { config_id: configId, section: 'default' }
-  const found = useAnswer(['settings', configId], (signal) =>
+  const found = useAnswer(['system_config', configId], (signal) =>
     getSystemConfigSection({ ...api, path, signal }),
   )
   if (found.error && !found.data) return <FailureNote error={found.error} again={found.refetch} />
@@ -43,7 +43,7 @@ export const SettingsRecord = () => {
       {schema.description && <Text c="dimmed">{schema.description}</Text>}
       <RecordFormTabs
         key={configId}
-        kind="settings"
+        kind="system_config"
         apiPath={`/v2/system_configs/${configId}`}
         schemaName={`system_config.${configId}`}
         groups={groupsOf(schema)}
