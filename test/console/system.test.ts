@@ -36,6 +36,21 @@ describeEngines('the system in the console', (engine) => {
     expect(data.default.max_bucket_tokens).toBe(250)
   })
 
+  it('takes a number as it is typed, and shows what somebody else has set', async () => {
+    const { page } = await open(world.operator, 'system/settings/token_buckets')
+    const tokens = page.getByRole('textbox', { name: /^Max bucket tokens/ })
+    await typeInto(page, tokens, '0300')
+    await page.keyboard.press('Enter')
+    await page.getByText('Saved', { exact: true }).waitFor()
+    const { data } = await world.operator.get('/v2/system_configs/token_buckets')
+    expect(data.default.max_bucket_tokens).toBe(300)
+    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+    const set = { default: { max_bucket_tokens: 400 } }
+    expect(await world.operator.patch('/v2/system_configs/token_buckets', set)).toSucceed()
+    await page.locator('input[value="400"]').waitFor()
+    expect(await tokens.inputValue()).toBe('400')
+  })
+
   it('runs migrations, and shows how far they are', async () => {
     const { page } = await open(world.operator, 'system/migrations')
     await expectForEverybody(page)

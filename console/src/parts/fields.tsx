@@ -15,7 +15,8 @@ import type { UseFormReturnType } from '@mantine/form'
 import i18next from 'i18next'
 import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { isObject, type Json, type JsonObject } from '../lib/json.ts'
+import { numberIn } from '../lib/amounts.ts'
+import { isObject, type Json, type JsonObject, valueAt } from '../lib/json.ts'
 import { isRequired, type Schema, schemaAt } from '../lib/schemas.ts'
 
 export type RecordForm = UseFormReturnType<JsonObject>
@@ -195,6 +196,29 @@ export const valuesFor = (record: JsonObject, groups: readonly FieldGroup[]): Js
   }
   return values
 }
+
+const withValueAt = (
+  holder: JsonObject,
+  [key = '', ...rest]: readonly string[],
+  value: number,
+): JsonObject => ({
+  ...holder,
+  [key]: rest.length === 0 ? value : withValueAt(isObject(holder[key]) ? holder[key] : {}, rest, value),
+})
+
+const isNumber = ({ type, enum: choices }: Schema = {}) =>
+  !choices && (type === 'integer' || type === 'number')
+
+/** A form's values, in which what stands in a field for numbers is one, even while it is typed: `4.50` is 4.5. */
+export const withNumbers = (values: JsonObject, groups: readonly FieldGroup[], schema: Schema): JsonObject =>
+  groups
+    .flatMap(({ fields }) => fields)
+    .filter((path) => isNumber(schemaAt(schema, path)))
+    .reduce((changed, path) => {
+      const typed = valueAt(changed, path)
+      const value = typeof typed === 'string' ? numberIn(typed) : undefined
+      return value === undefined ? changed : withValueAt(changed, path.split('.'), value)
+    }, values)
 
 /** Shows each problem at its field, and goes to the first one. Answers with whether there was a field for any. */
 export const setProblems = (form: RecordForm, error: unknown) => {

@@ -6,7 +6,15 @@ import { useChange } from '../lib/answers.ts'
 import { isObject, type JsonObject, recordOf } from '../lib/json.ts'
 import { defaultsOf, type Schema, useSchema } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
-import { type FieldGroup, Fields, type OwnField, type RecordForm, setProblems, valuesFor } from './fields.tsx'
+import {
+  type FieldGroup,
+  Fields,
+  type OwnField,
+  type RecordForm,
+  setProblems,
+  valuesFor,
+  withNumbers,
+} from './fields.tsx'
 import { Loading } from './screen.tsx'
 
 interface NewRecordProps {
@@ -53,7 +61,10 @@ const NewRecordForm = ({
     failed: (error) => setProblems(form, error),
   })
   return (
-    <form onSubmit={form.onSubmit((values) => creating.mutate(recordOf(values)))} noValidate>
+    <form
+      onSubmit={form.onSubmit((values) => creating.mutate(recordOf(withNumbers(values, groups, schema))))}
+      noValidate
+    >
       <Stack gap="lg">
         <Fields form={form} schema={schema} groups={groups} own={own} />
         <Group className="form-actions">

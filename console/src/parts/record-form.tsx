@@ -16,7 +16,15 @@ import {
 import { type Schema, useSchema } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
 import { ApiTab } from './api-tab.tsx'
-import { type FieldGroup, Fields, type OwnField, type RecordForm, setProblems, valuesFor } from './fields.tsx'
+import {
+  type FieldGroup,
+  Fields,
+  type OwnField,
+  type RecordForm,
+  setProblems,
+  valuesFor,
+  withNumbers,
+} from './fields.tsx'
 import { HistoryTab } from './history-tab.tsx'
 import { Loading } from './screen.tsx'
 import { StaleDialog } from './stale-dialog.tsx'
@@ -61,7 +69,7 @@ interface Sent {
 }
 
 /** Saving that notices when somebody else was faster: then `theirs` is what stands there now. */
-const useSaving = (props: RecordFormProps, form: RecordForm, base: Base) => {
+const useSaving = (props: RecordFormProps, form: RecordForm, schema: Schema, base: Base) => {
   const { t } = useTranslation()
   const [theirs, setTheirs] = useState<Base>()
   const saving = useChange({
@@ -81,7 +89,8 @@ const useSaving = (props: RecordFormProps, form: RecordForm, base: Base) => {
       return true
     },
   })
-  const changes = () => changesBetween(recordOf(base.record), recordOf(form.getValues()))
+  const changes = () =>
+    changesBetween(recordOf(base.record), recordOf(withNumbers(form.getValues(), props.groups, schema)))
   const send = ({ record, revision }: Base) =>
     saving.mutate({ changes: changes(), revision, record, values: structuredClone(form.getValues()) })
   return { send, changes, busy: saving.isPending, theirs, forgetTheirs: () => setTheirs(undefined) }
@@ -106,7 +115,7 @@ const FormTab = ({ schema, props }: { schema: Schema; props: RecordFormProps }) 
   const { t } = useTranslation()
   const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(props.record, props.groups) })
   const { base, fill } = useBase(props, form)
-  const { send, changes, busy, theirs, forgetTheirs } = useSaving(props, form, base)
+  const { send, changes, busy, theirs, forgetTheirs } = useSaving(props, form, schema, base)
   return (
     <form onSubmit={form.onSubmit(() => send(base))} noValidate>
       <Stack gap="lg">

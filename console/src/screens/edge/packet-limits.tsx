@@ -1,6 +1,6 @@
 import { NumberInput, Stack, Table, Text, Title } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import { showNumber } from '../../lib/amounts.ts'
+import { numberIn, showNumber } from '../../lib/amounts.ts'
 import { FailureNote } from '../../lib/failures.tsx'
 import { isObject, type Json, type JsonObject, recordOf } from '../../lib/json.ts'
 import { type RecordForm, setProblems, valuesFor } from '../../parts/fields.tsx'
@@ -56,6 +56,8 @@ const Figure = ({
         <NumberInput
           {...input}
           value={typeof input.value === 'number' ? input.value : ''}
+          // `007` is a text as long as somebody types.
+          onChange={(typed) => input.onChange(numberIn(typed) ?? '')}
           aria-label={label}
           placeholder={t('edge.fromAbove')}
           allowDecimal={false}

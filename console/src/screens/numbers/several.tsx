@@ -6,7 +6,7 @@ import { usePlace } from '../../frame/place.tsx'
 import { type JsonObject, recordOf } from '../../lib/json.ts'
 import { useSchema } from '../../lib/schemas.ts'
 import { Confirm } from '../../parts/confirm.tsx'
-import { Fields, type RecordForm, valuesFor } from '../../parts/fields.tsx'
+import { Fields, type RecordForm, valuesFor, withNumbers } from '../../parts/fields.tsx'
 import { Loading } from '../../parts/screen.tsx'
 import { useNumbersChange, type Wish } from './changes.ts'
 import { groupsForSeveral, own } from './fields.tsx'
@@ -27,7 +27,10 @@ const ChangeForm = ({ busy, onChange }: { busy: boolean; onChange: (fields: Json
   const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor({}, groupsForSeveral) })
   if (!schema) return <Loading />
   return (
-    <form onSubmit={form.onSubmit((values) => onChange(givenOf(values)))} noValidate>
+    <form
+      onSubmit={form.onSubmit((values) => onChange(givenOf(withNumbers(values, groupsForSeveral, schema))))}
+      noValidate
+    >
       <Stack>
         <Text size="sm">{t('numbers.changeSeveralText')}</Text>
         <Fields form={form} schema={schema} groups={groupsForSeveral} own={own} />
