@@ -68,24 +68,36 @@ interface Sent {
   values: JsonObject
 }
 
+/** What stands there now, after somebody else was faster. */
+const useTheirs = () => {
+  const [theirs, setTheirs] = useState<Base>()
+  return {
+    theirs,
+    forgetTheirs: () => setTheirs(undefined),
+    readTheirs: (stale: StaleEdit) => {
+      const take = ({ data, revision = '' }: Envelope) =>
+        isObject(data) && setTheirs({ record: data, revision })
+      void stale.current().then(take, tellFailure)
+    },
+  }
+}
+
 /** Saving that notices when somebody else was faster: then `theirs` is what stands there now. */
 const useSaving = (props: RecordFormProps, form: RecordForm, schema: Schema, base: Base) => {
   const { t } = useTranslation()
-  const [theirs, setTheirs] = useState<Base>()
+  const { theirs, forgetTheirs, readTheirs } = useTheirs()
   const saving = useChange({
     touches: [props.kind],
     run: ({ changes, revision, record }: Sent) => props.save(changes, matching(revision), record),
     done: (_answer, { values }) => {
-      setTheirs(undefined)
+      forgetTheirs()
       // What was typed meanwhile is not saved yet.
       form.resetDirty(values)
       tellDone(t('saved'))
     },
     failed: (error) => {
       if (!(error instanceof StaleEdit)) return setProblems(form, error)
-      const take = ({ data, revision = '' }: Envelope) =>
-        isObject(data) && setTheirs({ record: data, revision })
-      void error.current().then(take, tellFailure)
+      readTheirs(error)
       return true
     },
   })
@@ -93,7 +105,7 @@ const useSaving = (props: RecordFormProps, form: RecordForm, schema: Schema, bas
     changesBetween(recordOf(base.record), recordOf(withNumbers(form.getValues(), props.groups, schema)))
   const send = ({ record, revision }: Base) =>
     saving.mutate({ changes: changes(), revision, record, values: structuredClone(form.getValues()) })
-  return { send, changes, busy: saving.isPending, theirs, forgetTheirs: () => setTheirs(undefined) }
+  return { send, changes, busy: saving.isPending, theirs, forgetTheirs }
 }
 
 /** What the form was filled with: a newer version is taken over only where nothing was typed. */
@@ -157,12 +169,21 @@ const jsonOf = (text: string) => {
 
 const textOf = (record: JsonObject) => JSON.stringify(record, undefined, 2)
 
-const JsonTab = ({ props }: { props: RecordFormProps }) => {
+/** What is sent of a text of JSON, and what it was made of. */
+interface SentText {
+  changes: JsonObject
+  base: Base
+  text: string
+}
+
+const useJson = (props: RecordFormProps) => {
   const { t } = useTranslation()
   const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
   const [text, setText] = useState(() => textOf(props.record))
+  const { theirs, forgetTheirs, readTheirs } = useTheirs()
   const isEdited = text !== textOf(base.record)
   const take = (next: Base) => {
+    forgetTheirs()
     setBase(next)
     setText(textOf(next.record))
   }
@@ -170,14 +191,44 @@ const JsonTab = ({ props }: { props: RecordFormProps }) => {
   if (props.revision !== base.revision && !isEdited) take({ record: props.record, revision: props.revision })
   const saving = useChange({
     touches: [props.kind],
-    run: (record: JsonObject) =>
-      props.save(changesBetween(base.record, record), matching(base.revision), base.record),
-    done: () => {
-      setBase({ ...base, record: jsonOf(text) ?? base.record })
+    run: ({ changes, base: { record, revision } }: SentText) =>
+      props.save(changes, matching(revision), record),
+    done: (_answer, sent) => {
+      const record = withChanges(sent.base.record, sent.changes)
+      forgetTheirs()
+      setBase({ ...sent.base, record })
+      // What was typed meanwhile is not saved yet.
+      setText((now) => (now === sent.text ? textOf(record) : now))
       tellDone(t('saved'))
+    },
+    failed: (error) => {
+      if (!(error instanceof StaleEdit)) return false
+      readTheirs(error)
+      return true
     },
   })
   const record = jsonOf(text)
+  const changes = record ? changesBetween(base.record, record) : {}
+  const send = (onto: Base) => saving.mutate({ changes, base: onto, text })
+  return {
+    text,
+    setText,
+    record,
+    isEdited,
+    changes,
+    base,
+    take,
+    send,
+    busy: saving.isPending,
+    theirs,
+    forgetTheirs,
+  }
+}
+
+const JsonTab = ({ props }: { props: RecordFormProps }) => {
+  const { t } = useTranslation()
+  const { text, setText, record, isEdited, changes, base, take, send, busy, theirs, forgetTheirs } =
+    useJson(props)
   return (
     <Stack>
       <JsonInput
@@ -191,11 +242,7 @@ const JsonTab = ({ props }: { props: RecordFormProps }) => {
         styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
       />
       <Group>
-        <Button
-          disabled={!record || !isEdited}
-          loading={saving.isPending}
-          onClick={() => record && saving.mutate(record)}
-        >
+        <Button disabled={!record || !isEdited} loading={busy} onClick={() => send(base)}>
           {t('save')}
         </Button>
         <Button
@@ -206,6 +253,16 @@ const JsonTab = ({ props }: { props: RecordFormProps }) => {
           {t('discard')}
         </Button>
       </Group>
+      {theirs && (
+        <StaleDialog
+          mine={withChanges(theirs.record, changes)}
+          theirs={theirs.record}
+          busy={busy}
+          onKeepMine={() => send(theirs)}
+          onTakeTheirs={() => take(theirs)}
+          onClose={forgetTheirs}
+        />
+      )}
     </Stack>
   )
 }
