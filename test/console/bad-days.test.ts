@@ -1,40 +1,67 @@
 // What the console does when things go wrong: sessions that end, servers that are away, busy or mistaken.
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { openVisit, pressOn, typeInto } from '../support/browser.ts'
+import { openVisit, pressOn, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { describeEngines } from '../support/world.ts'
 
 const nameIn = (page: Page) => page.getByRole('textbox', { name: /^Name/ }).first()
 
+const tokenIn = (page: Page) =>
+  page.evaluate(() => JSON.parse(localStorage.getItem('crosspoint.session') ?? '{}').token as string)
+
 const signInAgain = async (page: Page, password: string) => {
   const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
-  await typeInto(page, dialog.getByRole('textbox', { name: 'User name' }), 'ada')
   await typeInto(page, dialog.getByRole('textbox', { name: 'Password', exact: true }), password)
   await pressOn(page, dialog.getByRole('button', { name: 'Sign in' }))
   await dialog.waitFor({ state: 'hidden' })
 }
 
 describeEngines('bad days in the console', (engine) => {
-  const { world, open } = useConsole(engine)
+  const { world, open, visit } = useConsole(engine)
 
   it('a session that ends in the middle of a form is opened again, and the form goes through', async () => {
     const device = await world.device(world.acme, { name: 'Before' })
     const { page } = await open(world.ada, `devices/${device.id}`)
     await typeInto(page, nameIn(page), 'Typed before the end')
-    const token = await page.evaluate(
-      (): string => JSON.parse(localStorage.getItem('crosspoint.session') ?? '{}').token,
-    )
-    expect(await world.clientWithToken(token).delete('/v2/token_auth')).toSucceed()
+    expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
     await pressOn(page, page.getByRole('button', { name: 'Save' }))
     const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
-    await dialog.waitFor()
+    await dialog.getByText('The session of ada in Acme has ended').waitFor()
     expect(await nameIn(page).inputValue()).toBe('Typed before the end')
     expect((await world.ross.get(device.path)).data.name).toBe('Before')
     await signInAgain(page, 'ada-secret')
     await page.getByRole('heading', { level: 1, name: 'Typed before the end' }).waitFor()
     expect((await world.ross.get(device.path)).data.name).toBe('Typed before the end')
+  })
+
+  it('a session that has ended is gone on with by nobody else, and left instead by whoever wants to', async () => {
+    const device = await world.device(world.acme, { name: 'Of ada alone' })
+    await world.admin(world.acme, { username: 'aki', password: 'aki-secret' })
+    const { page } = await visit('/')
+    await page.getByRole('textbox', { name: 'User name' }).fill('aki')
+    await page.getByRole('textbox', { name: 'Password', exact: true }).fill('aki-secret')
+    await page.getByRole('textbox', { name: 'Account' }).fill(world.acme.name)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('button', { name: 'User menu of aki' }).waitFor()
+    await page.goto(new URL(`/a/${world.acme.id}/devices/${device.id}`, page.url()).href)
+    await nameIn(page).fill('Not to be sent as anybody else')
+    expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
+    await world.unchanged(async () => {
+      // Whatever else the page asks may have brought the dialog up already, and nothing below it is pressed then.
+      await page.getByRole('button', { name: 'Save' }).dispatchEvent('click')
+      const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
+      const user = dialog.getByRole('textbox', { name: 'User name' })
+      await user.waitFor()
+      expect(await user.inputValue()).toBe('aki')
+      expect(await user.isEditable()).toBe(false)
+      expect(await dialog.getByRole('textbox', { name: 'Account' }).isEditable()).toBe(false)
+      expect(await violationsOn(page)).toEqual([])
+      await pressOn(page, dialog.getByRole('button', { name: 'Sign out instead' }))
+      await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    })
+    expect(await page.getByRole('textbox', { name: 'User name' }).isEditable()).toBe(true)
   })
 
   it('a server that asks to wait is waited for, which is said', async () => {

@@ -10,22 +10,28 @@ import { Doorway } from './doorway.tsx'
 
 const lastAccountKey = 'crosspoint.account'
 
+/** Whose session is to be gone on with: nobody else's. */
+export interface FixedUser {
+  username: string
+  account: string
+}
+
 const RequestRecovery = lazy(async () => ({ default: (await import('./recovery.tsx')).RequestRecovery }))
 const SecondFactor = lazy(async () => ({ default: (await import('./second-factor.tsx')).SecondFactor }))
 
 interface PasswordFormProps {
-  account?: string
+  fixed?: FixedUser
   onDone: (signedIn: SignedIn) => void
   onSecondFactor: (needed: SecondFactorNeeded) => void
 }
 
-const PasswordForm = ({ account, onDone, onSecondFactor }: PasswordFormProps) => {
+const PasswordForm = ({ fixed, onDone, onSecondFactor }: PasswordFormProps) => {
   const { t } = useTranslation()
   const form = useForm({
     initialValues: {
-      username: '',
+      username: fixed?.username ?? '',
       password: '',
-      account: account ?? localStorage.getItem(lastAccountKey) ?? '',
+      account: fixed?.account ?? localStorage.getItem(lastAccountKey) ?? '',
     },
   })
   const signingIn = useChange({
@@ -45,13 +51,15 @@ const PasswordForm = ({ account, onDone, onSecondFactor }: PasswordFormProps) =>
           label={t('signIn.username')}
           required
           autoComplete="username"
-          data-autofocus
+          readOnly={fixed !== undefined}
+          data-autofocus={fixed === undefined || undefined}
           {...form.getInputProps('username')}
         />
         <PasswordInput
           label={t('signIn.password')}
           required
           autoComplete="current-password"
+          data-autofocus={fixed !== undefined || undefined}
           visibilityToggleButtonProps={{ 'aria-label': t('signIn.showPassword') }}
           {...form.getInputProps('password')}
         />
@@ -59,6 +67,7 @@ const PasswordForm = ({ account, onDone, onSecondFactor }: PasswordFormProps) =>
           label={t('signIn.account')}
           description={t('signIn.accountHelp')}
           required
+          readOnly={fixed !== undefined}
           autoComplete="organization"
           dir="auto"
           {...form.getInputProps('account')}
@@ -75,7 +84,7 @@ const PasswordForm = ({ account, onDone, onSecondFactor }: PasswordFormProps) =>
 type Step = { is: 'password' } | { is: 'recovery' } | { is: 'second_factor'; needed: SecondFactorNeeded }
 
 /** User name and password, then the second factor where one is asked for; and the way to a new password. */
-export const SignInForm = ({ account, onDone }: { account?: string; onDone: () => void }) => {
+export const SignInForm = ({ fixed, onDone }: { fixed?: FixedUser; onDone: () => void }) => {
   const { t } = useTranslation()
   const [step, setStep] = useState<Step>({ is: 'password' })
   if (step.is === 'second_factor') return <SecondFactor needed={step.needed} onDone={onDone} />
@@ -83,7 +92,7 @@ export const SignInForm = ({ account, onDone }: { account?: string; onDone: () =
   return (
     <>
       <PasswordForm
-        account={account}
+        fixed={fixed}
         onDone={onDone}
         onSecondFactor={(needed) => setStep({ is: 'second_factor', needed })}
       />
