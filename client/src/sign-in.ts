@@ -132,7 +132,17 @@ export const createSignIn = ({ request, sessions, now }: Tools) => {
     /** Opens a session, which calls are made in from now on. */
     signIn,
 
-    /** Opens the session that an answer of another way in tells: a passkey, acting as a user. */
+    /**
+     * Signs in with a passkey alone. `ask` is given what the server asks (`PublicKeyCredentialRequestOptionsJSON`) and
+     * answers with the credential as JSON.
+     */
+    async signInByPasskey(ask: (publicKey: unknown) => Promise<object>): Promise<SignedIn> {
+      const { data } = await put('/v2/multi_factor/passkeys/options', {})
+      const credential = await ask(isObject(data) ? data.public_key : undefined)
+      return opened(await put('/v2/multi_factor/passkeys', { credential }))
+    },
+
+    /** Opens the session that an answer of another way in tells: acting as a user. */
     signInWith: (envelope: Envelope): SignedIn => opened(envelope),
 
     /** With the `recovery` that the link of a mail carries. The session is good for choosing a password. */

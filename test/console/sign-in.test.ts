@@ -1,11 +1,12 @@
 // The ways into the console and out of it.
+/// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { pressOn, typeInto } from '../support/browser.ts'
+import { expectForEverybody, pressOn, typeInto, type Visit } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeEngines, type World } from '../support/world.ts'
+import { credentialsOf, describeEngines, type Person, type World } from '../support/world.ts'
 
 const withFactor = { auth_modules: { cb_user_auth: { multi_factor: { enabled: true } } } }
 
@@ -32,6 +33,38 @@ const signIn = async (page: Page, { username, password, account }: Proof) => {
   await fields.password.fill(password)
   await fields.account.fill(account)
   await fields.submit.click()
+}
+
+/** A device with passkeys, plugged into the browser: it is asked by the page itself. */
+const plugAuthenticatorIn = async ({ page, context }: Visit) => {
+  const devtools = await context.newCDPSession(page)
+  await devtools.send('WebAuthn.enable')
+  const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    /** Whether it takes whoever holds it for its owner. */
+    recognise: (isUserVerified: boolean) =>
+      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+  }
+}
+
+const registerPasskey = async (page: Page, user: Person) => {
+  const here = { headers: { host: new URL(page.url()).host } }
+  const { data } = await user.put(`${user.path}/passkeys/options`, {}, here)
+  const credential = await page.evaluate(async (options) => {
+    const publicKey = PublicKeyCredential.parseCreationOptionsFromJSON(options)
+    const made = await navigator.credentials.create({ publicKey })
+    return made instanceof PublicKeyCredential ? made.toJSON() : undefined
+  }, data.public_key)
+  expect(await user.put(`${user.path}/passkeys`, { name: 'Plugged in', credential }, here)).toSucceed()
 }
 
 const tokenIn = (page: Page) =>
@@ -120,6 +153,47 @@ describeEngines('signing in to the console', (engine) => {
     await second.page.getByRole('button', { name: 'Sign in' }).click()
     await isInside(second.page)
     expect(await second.page.getByRole('button', { name: 'I have kept them' }).count()).toBe(0)
+  })
+
+  it('takes a passkey, alone or beside the password, and offers nobody who has one an authenticator app', {
+    timeout: 180_000,
+  }, async () => {
+    const account = await world.account()
+    const user = await world.admin(account, { username: 'pia', password: 'pia-secret' })
+    expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
+    const visited = await visit('/')
+    const { page } = visited
+    // Browsers have no passkeys at addresses without a name.
+    const home = `http://localhost:${world.server.port}/`
+    await page.goto(home)
+    const authenticator = await plugAuthenticatorIn(visited)
+    await registerPasskey(page, user)
+
+    await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
+    await page.getByText('Show one of your passkeys').waitFor()
+    await page.getByText('asks an admin of the account to remove the passkey').waitFor()
+    expect(await page.getByRole('img', { name: 'QR code for the authenticator app' }).count()).toBe(0)
+    expect(await page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
+    await expectForEverybody(page)
+    await authenticator.recognise(false)
+    await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
+    await page.getByRole('alert').getByText('No passkey was shown').waitFor()
+    await authenticator.recognise(true)
+    await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
+    await isInside(page)
+    expect(new URL(page.url()).pathname).toBe(`/a/${account.id}/overview`)
+
+    await page.evaluate(() => localStorage.clear())
+    await page.goto(home)
+    await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
+    await isInside(page)
+    await page.getByRole('button', { name: 'User menu of pia' }).waitFor()
+
+    // At another address the passkey is good for nothing, and no app is offered in its place.
+    const elsewhere = await visit('/')
+    await signIn(elsewhere.page, { username: 'pia', password: 'pia-secret', account: account.name })
+    await elsewhere.page.getByText('a passkey that is good at another address than 127.0.0.1').waitFor()
+    expect(await elsewhere.page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
   })
 
   it('leads back in by mail after a password was forgotten, once', { timeout: 180_000 }, async () => {

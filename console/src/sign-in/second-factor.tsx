@@ -1,10 +1,12 @@
-import type { SecondFactorNeeded } from '@crosspoint/client'
+import { CrosspointError, type SecondFactorNeeded, type SignedIn } from '@crosspoint/client'
 import { Anchor, Button, Code, Group, List, Stack, Text, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useAnswer, useChange } from '../lib/answers.ts'
 import { FailureNote } from '../lib/failures.tsx'
+import { askForPasskey, hasPasskeys } from '../lib/passkeys.ts'
 import { Loading } from '../parts/screen.tsx'
+import { PasskeyButton } from './passkey-button.tsx'
 import { QrCode } from './qr-code.tsx'
 
 /** Shown once: whoever has lost the phone gets in with one of them. */
@@ -25,9 +27,13 @@ const RecoveryCodes = ({ codes, onDone }: { codes: readonly string[]; onDone: ()
   )
 }
 
-const Enrolment = ({ needed }: { needed: SecondFactorNeeded }) => {
+/** The way to a first app, above what its code is typed into. */
+const Enrolment = ({ needed, children }: { needed: SecondFactorNeeded; children: ReactNode }) => {
   const { t } = useTranslation()
   const found = useAnswer(['enrolment'], () => needed.enrol())
+  // The password was right: whoever has another factor is not shown a new one.
+  if (found.error instanceof CrosspointError && found.error.status === 401)
+    return <Text role="status">{t('signIn.passkeyElsewhere', { host: location.hostname })}</Text>
   if (found.error && !found.data) return <FailureNote error={found.error} />
   if (!found.data) return <Loading />
   return (
@@ -39,22 +45,30 @@ const Enrolment = ({ needed }: { needed: SecondFactorNeeded }) => {
           {t('signIn.openApp')}
         </Anchor>
       </Group>
+      {children}
     </Stack>
   )
 }
 
-/** The code of an authenticator app, which is set up first by whoever has none yet. */
-export const SecondFactor = ({ needed, onDone }: { needed: SecondFactorNeeded; onDone: () => void }) => {
-  const { t } = useTranslation()
-  const [code, setCode] = useState('')
+/** Answers with a code, or with what a passkey has signed. The first code of an app is followed by recovery codes. */
+const useAnswering = (needed: SecondFactorNeeded, onDone: () => void) => {
   const [recoveryCodes, setRecoveryCodes] = useState<readonly string[]>()
+  const take = ({ recoveryCodes: told }: SignedIn) => (told ? setRecoveryCodes(told) : onDone())
   const answering = useChange({
     touches: [],
     run: (given: string) => needed.answer(given),
-    done: ({ recoveryCodes: told }) => (told ? setRecoveryCodes(told) : onDone()),
+    done: take,
     failed: () => true,
   })
-  if (recoveryCodes) return <RecoveryCodes codes={recoveryCodes} onDone={onDone} />
+  return { answering, take, recoveryCodes }
+}
+
+const CodeForm = ({
+  answering,
+  description,
+}: Pick<ReturnType<typeof useAnswering>, 'answering'> & { description?: string }) => {
+  const { t } = useTranslation()
+  const [code, setCode] = useState('')
   const submit = (event: FormEvent) => {
     event.preventDefault()
     answering.mutate(code.trim())
@@ -62,10 +76,9 @@ export const SecondFactor = ({ needed, onDone }: { needed: SecondFactorNeeded; o
   return (
     <form onSubmit={submit}>
       <Stack>
-        {!needed.isEnrolled && <Enrolment needed={needed} />}
         <TextInput
           label={t('signIn.code')}
-          description={needed.isEnrolled ? t('signIn.codeHelp') : undefined}
+          description={description}
           required
           autoComplete="one-time-code"
           data-autofocus
@@ -78,5 +91,43 @@ export const SecondFactor = ({ needed, onDone }: { needed: SecondFactorNeeded; o
         </Button>
       </Stack>
     </form>
+  )
+}
+
+/**
+ * What the account asks for beside the password: a passkey or the code of an authenticator app, whatever the user has. An
+ * app is set up first by whoever has neither.
+ */
+export const SecondFactor = ({ needed, onDone }: { needed: SecondFactorNeeded; onDone: () => void }) => {
+  const { t } = useTranslation()
+  const { answering, take, recoveryCodes } = useAnswering(needed, onDone)
+  if (recoveryCodes) return <RecoveryCodes codes={recoveryCodes} onDone={onDone} />
+  const { passkey, isEnrolled } = needed
+  const hasPasskey = passkey !== undefined
+  return (
+    <Stack>
+      {hasPasskey && (
+        <>
+          <Text>{t(hasPasskeys() ? 'signIn.passkeyFactor' : 'signIn.noPasskeysHere')}</Text>
+          {hasPasskeys() && (
+            <PasskeyButton
+              run={async () => needed.answer(JSON.stringify(await askForPasskey(passkey)))}
+              onDone={take}
+            />
+          )}
+        </>
+      )}
+      {hasPasskey && !isEnrolled && (
+        <Text size="sm" c="dimmed">
+          {t('signIn.passkeyOnly')}
+        </Text>
+      )}
+      {isEnrolled && <CodeForm answering={answering} description={t('signIn.codeHelp')} />}
+      {!hasPasskey && !isEnrolled && (
+        <Enrolment needed={needed}>
+          <CodeForm answering={answering} />
+        </Enrolment>
+      )}
+    </Stack>
   )
 }

@@ -6,7 +6,9 @@ import { useTranslation } from 'react-i18next'
 import { useChange } from '../lib/answers.ts'
 import { crosspoint } from '../lib/api.ts'
 import { FailureNote } from '../lib/failures.tsx'
+import { askForPasskey, hasPasskeys } from '../lib/passkeys.ts'
 import { Doorway } from './doorway.tsx'
+import { PasskeyButton } from './passkey-button.tsx'
 
 const lastAccountKey = 'crosspoint.account'
 
@@ -83,7 +85,7 @@ const PasswordForm = ({ fixed, onDone, onSecondFactor }: PasswordFormProps) => {
 
 type Step = { is: 'password' } | { is: 'recovery' } | { is: 'second_factor'; needed: SecondFactorNeeded }
 
-/** User name and password, then the second factor where one is asked for; and the way to a new password. */
+/** A passkey, or user name and password, then the second factor where one is asked for; and the way to a new password. */
 export const SignInForm = ({ fixed, onDone }: { fixed?: FixedUser; onDone: () => void }) => {
   const { t } = useTranslation()
   const [step, setStep] = useState<Step>({ is: 'password' })
@@ -96,6 +98,13 @@ export const SignInForm = ({ fixed, onDone }: { fixed?: FixedUser; onDone: () =>
         onDone={onDone}
         onSecondFactor={(needed) => setStep({ is: 'second_factor', needed })}
       />
+      {hasPasskeys() && (
+        <PasskeyButton
+          variant="default"
+          run={() => crosspoint.signInByPasskey(askForPasskey)}
+          onDone={onDone}
+        />
+      )}
       <Anchor component="button" type="button" size="sm" onClick={() => setStep({ is: 'recovery' })}>
         {t('signIn.forgotten')}
       </Anchor>
