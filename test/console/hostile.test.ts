@@ -10,7 +10,10 @@ const image = '<img src=x onerror="window.__ran = 1">'
 const evil = `${script}${image}`
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="window.__ran = 1">${script}</svg>`
 
-const hostilePage = `<h1>Seen</h1>${evil}${svg}
+const dot =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const hostilePage = `<h1>Seen</h1>${evil}${svg}<img alt="Dot" src="${dot}">
 <style>h1 { color: #a03060 }</style>
 <p style="color: red; background: url(javascript:window.__ran=1)" onclick="window.__ran = 1">Text</p>
 <a href="javascript:window.top.__ran = 1">Link</a>
@@ -21,6 +24,21 @@ const hostilePage = `<h1>Seen</h1>${evil}${svg}
 
 const arabic = 'مؤسسة الاتصالات الهاتفية'
 const long = 'Überlandgesprächsvermittlungsgesellschaft'.repeat(5).slice(0, 128)
+
+const whatRuns = 'script, svg, math, iframe, form, button, meta[http-equiv], [onclick], [onerror], [href]'
+
+/** What is left of a page that somebody else wrote: its looks, and nothing that runs, asks or leads away. */
+const expectHarmlessLooks = async (page: Page) => {
+  const frame = page.frameLocator('iframe')
+  const colorOf = (text: string) =>
+    frame.getByText(text, { exact: true }).evaluate((element) => getComputedStyle(element).color)
+  expect(await colorOf('Seen')).toBe('rgb(160, 48, 96)')
+  expect(await colorOf('Text')).toBe('rgb(255, 0, 0)')
+  expect(await frame.getByRole('img', { name: 'Dot' }).evaluate(isShown)).toBe(true)
+  expect(await frame.locator(whatRuns).count()).toBe(0)
+}
+
+const isShown = (image: Element) => image instanceof HTMLImageElement && image.naturalWidth === 1
 
 const ran = (page: Page) =>
   Promise.all(page.frames().map((frame) => frame.evaluate(() => Reflect.get(window, '__ran') === undefined)))
@@ -85,6 +103,7 @@ describeEngines('what somebody else wrote, in the console', (engine) => {
     await door.page.getByText(long).first().waitFor()
     await door.page.frameLocator('iframe').getByRole('heading', { name: 'Seen' }).waitFor()
     await expectNothingRan(door.page)
+    await expectHarmlessLooks(door.page)
     await expectForEverybody(door.page)
   })
 

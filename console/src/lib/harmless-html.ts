@@ -1,17 +1,4 @@
-const tags = new Set(
-  (
-    'A ABBR ADDRESS ARTICLE B BLOCKQUOTE BODY BR CENTER CITE CODE COL COLGROUP DD DIV DL DT EM FIGCAPTION FIGURE FONT ' +
-    'FOOTER H1 H2 H3 H4 H5 H6 HEAD HEADER HR HTML I IMG LI MAIN MARK OL P PRE Q S SECTION SMALL SPAN STRONG SUB SUP ' +
-    'TABLE TBODY TD TFOOT TH THEAD TR TT U UL WBR'
-  ).split(' '),
-)
-
-const attributes = new Set(
-  (
-    'align alt bgcolor border cellpadding cellspacing class color colspan dir face height id lang rowspan size src ' +
-    'title valign width'
-  ).split(' '),
-)
+import DOMPurify, { type Config } from 'dompurify'
 
 // While a page is read under the policy of this one, the browser would complain of the styles and pictures in it.
 const sheetTag = 'foreign-sheet'
@@ -24,54 +11,84 @@ const withQuietStyles = (html: string) =>
     .replace(/([\s"'/])style(\s*=)/gi, `$1${styleAttribute}$2`)
     .replace(/([\s"'/])src(\s*=)/gi, `$1${sourceAttribute}$2`)
 
-const isOwnImage = (address: string) => /^data:image\/(?:png|jpeg|gif|webp);/i.test(address)
+/** What mails and greetings are made of: text and tables. Nothing that asks for input, plays or embeds. */
+const allowed = {
+  ALLOWED_TAGS: [
+    ...'a abbr address article b blockquote body br center cite code col colgroup dd div dl dt em figcaption'.split(
+      ' ',
+    ),
+    ...'figure font footer h1 h2 h3 h4 h5 h6 head header hr html i img li main mark ol p pre q s section'.split(
+      ' ',
+    ),
+    ...'small span strong sub sup table tbody td tfoot th thead tr tt u ul wbr'.split(' '),
+    sheetTag,
+  ],
+  // Those whose names begin with `data-` are let through besides, whatever they hold.
+  ALLOWED_ATTR: [
+    ...'align alt bgcolor border cellpadding cellspacing class color colspan dir face height href id lang'.split(
+      ' ',
+    ),
+    ...'rowspan size title valign width'.split(' '),
+  ],
+  WHOLE_DOCUMENT: true,
+  RETURN_DOM_FRAGMENT: true,
+} as const satisfies Config
 
-const takeSheets = (page: Document) =>
+const takeSheets = (page: ParentNode) =>
   [...page.querySelectorAll(sheetTag)].map((sheet) => {
     sheet.remove()
     return sheet.textContent
   })
 
 /** The styles of single elements, as rules: the policy takes styles only from sheets that it knows. */
-const takeStyles = (page: Document) =>
+const takeStyles = (page: ParentNode) =>
   [...page.querySelectorAll(`[${styleAttribute}]`)].map((element, at) => {
     const rule = `[data-rule="${at}"]{${element.getAttribute(styleAttribute) ?? ''}}`
+    element.removeAttribute(styleAttribute)
     element.setAttribute('data-rule', String(at))
     return rule
   })
 
-/** A link leads nowhere from here, and says where it would. */
-const quieten = (element: Element) => {
-  const target = element.getAttribute('href')
-  if (target !== null && /^(?:https?|mailto|tel):/i.test(target)) element.setAttribute('title', target)
+const isOwnImage = (address: string) => /^data:image\/(?:png|jpeg|gif|webp);/i.test(address)
+
+/** Pictures that the page brings along are shown; nothing is fetched, which would tell when it was read. */
+const showOwnImages = (page: ParentNode) => {
+  for (const element of page.querySelectorAll(`[${sourceAttribute}]`)) {
+    const source = element.getAttribute(sourceAttribute) ?? ''
+    element.removeAttribute(sourceAttribute)
+    if (isOwnImage(source)) element.setAttribute('src', source)
+  }
 }
 
-const clean = (element: Element) => {
-  if (!tags.has(element.tagName)) return element.remove()
-  quieten(element)
-  const source = element.getAttribute(sourceAttribute)
-  if (source !== null && isOwnImage(source)) element.setAttribute('src', source)
-  for (const { name, value } of [...element.attributes]) {
-    const isKept = attributes.has(name) || name === 'data-rule'
-    if (!isKept || (name === 'src' && !isOwnImage(value))) element.removeAttribute(name)
+/** A link leads nowhere from here, and says where it would. */
+const quietenLinks = (page: ParentNode) => {
+  for (const link of page.querySelectorAll('[href]')) {
+    const target = link.getAttribute('href') ?? ''
+    link.removeAttribute('href')
+    if (/^(?:https?|mailto|tel):/i.test(target)) link.setAttribute('title', target)
   }
 }
 
 const plainStyle =
   'body{font-family:system-ui,sans-serif;overflow-wrap:anywhere}a{color:#0b62c4;text-decoration:underline}'
 
+// No text may end the sheet that it stands in, and no sheet loads anything.
+const quietened = (styles: string) =>
+  styles
+    .replaceAll('<', '\\3c ')
+    .replaceAll(/url\s*\(/gi, 'nothing(')
+    .replaceAll(/@import/gi, '@nothing')
+
 /**
  * What somebody else wrote, as a page that runs nothing and loads nothing. It is shown in a frame without any rights all
  * the same: this keeps the browser from having to refuse.
  */
 export const harmlessHtml = (html: string, nonce = ''): string => {
-  const page = new DOMParser().parseFromString(withQuietStyles(html), 'text/html')
-  // No text may end the sheet that it stands in, and no sheet loads anything.
-  const styles = [plainStyle, ...takeSheets(page), ...takeStyles(page)]
-    .join('\n')
-    .replaceAll('<', '\\3c ')
-    .replaceAll(/url\s*\(/gi, 'nothing(')
-  for (const element of [...page.querySelectorAll('*')]) clean(element)
+  const page = DOMPurify.sanitize(withQuietStyles(html), allowed)
+  const styles = quietened([plainStyle, ...takeSheets(page), ...takeStyles(page)].join('\n'))
+  showOwnImages(page)
+  quietenLinks(page)
   const head = `<meta charset="utf-8"><title></title><style nonce="${nonce}">${styles}</style>`
-  return `<!DOCTYPE html><html><head>${head}</head>${page.body.outerHTML}</html>`
+  const body = page.querySelector('body')?.outerHTML ?? ''
+  return `<!DOCTYPE html><html><head>${head}</head>${body}</html>`
 }

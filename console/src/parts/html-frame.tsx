@@ -1,31 +1,13 @@
-import { useMemo } from 'react'
-import { harmlessHtml } from '../lib/harmless-html.ts'
-import { styleNonce } from '../lib/style-nonce.ts'
+import { lazy, Suspense } from 'react'
+import type { HarmlessFrameProps } from './harmless-frame.tsx'
+import { Loading } from './screen.tsx'
+
+// The library that takes a page apart is loaded with the first page that there is to show.
+const Frame = lazy(async () => ({ default: (await import('./harmless-frame.tsx')).HarmlessFrame }))
 
 /** What somebody else wrote, shown where it can do nothing: no script runs, nothing is loaded, no link leads away. */
-export const HtmlFrame = ({
-  html,
-  title,
-  height = '20rem',
-}: {
-  html: string
-  title: string
-  height?: string
-}) => {
-  const page = useMemo(() => harmlessHtml(html, styleNonce()), [html])
-  return (
-    <iframe
-      sandbox=""
-      srcDoc={page}
-      title={title}
-      style={{
-        width: '100%',
-        height,
-        border: '1px solid var(--mantine-color-default-border)',
-        borderRadius: 'var(--mantine-radius-sm)',
-        background: '#fff',
-        colorScheme: 'light',
-      }}
-    />
-  )
-}
+export const HtmlFrame = (props: HarmlessFrameProps) => (
+  <Suspense fallback={<Loading />}>
+    <Frame {...props} />
+  </Suspense>
+)
