@@ -1,0 +1,137 @@
+// Passkeys in the console, with an authenticator that the browser itself has.
+/// <reference lib="dom" />
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines, type Person } from '../support/world.ts'
+
+/** What the owner of the device does when it asks who they are. */
+interface Device {
+  isRecognised(recognised: boolean): Promise<unknown>
+}
+
+const giveDevice = async (page: Page): Promise<Device> => {
+  const session = await page.context().newCDPSession(page)
+  await session.send('WebAuthn.enable')
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  })
+  return {
+    isRecognised: (isUserVerified) =>
+      session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified }),
+  }
+}
+
+describeEngines('passkeys in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  const someone = (username: string) =>
+    world.user(world.acme, { first_name: 'Pat', last_name: 'Passkey', username, password: 'pat-secret' })
+
+  const passkeysOf = async ({ path }: Person) => (await world.ada.get(`${path}/passkeys`)).data
+
+  /** The tab where somebody sees what they sign in with, at the one name that has passkeys without settings. */
+  const openSignIn = async (person: Person, { page }: Awaited<ReturnType<typeof open>>) => {
+    await page.goto(page.url().replace('127.0.0.1', 'localhost'))
+    await pressOn(page, page.getByRole('tab', { name: 'Form' }), 'ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('heading', { name: 'Passkeys' }).waitFor()
+    return { page, device: await giveDevice(page), screen: person.path }
+  }
+
+  const openOwn = async (person: Person) => openSignIn(person, await open(person, `users/${person.id}`))
+
+  const register = async (page: Page, name: string) => {
+    await pressOn(page, page.getByRole('button', { name: 'Register a passkey' }))
+    const dialog = page.getByRole('dialog', { name: 'Register a passkey' })
+    await typeInto(page, dialog.getByRole('textbox', { name: 'Name' }), name)
+    await page.keyboard.press('Enter')
+    return dialog
+  }
+
+  it('are registered, renamed and removed by keyboard alone', async () => {
+    const pat = await someone('pat')
+    const { page } = await openOwn(pat)
+    await page.getByText(/^No passkeys yet/).waitFor()
+    await register(page, 'My laptop')
+    await page.getByText('The passkey is registered').waitFor()
+    await page.getByRole('cell', { name: 'My laptop', exact: true }).waitFor()
+    expect(await passkeysOf(pat)).toMatchObject([{ name: 'My laptop', rp_id: 'localhost' }])
+    await expectForEverybody(page)
+
+    await pressOn(page, page.getByRole('button', { name: 'Rename My laptop' }))
+    const naming = page.getByRole('dialog', { name: 'Rename My laptop' })
+    await expectForEverybody(page)
+    await typeInto(page, naming.getByRole('textbox', { name: 'Name' }), 'The old laptop')
+    await page.keyboard.press('Enter')
+    await page.getByRole('cell', { name: 'The old laptop', exact: true }).waitFor()
+    expect(await passkeysOf(pat)).toMatchObject([{ name: 'The old laptop' }])
+
+    await pressOn(page, page.getByRole('button', { name: 'Remove The old laptop' }))
+    const question = page.getByRole('dialog', { name: 'Remove this passkey?' })
+    await pressOn(page, question.getByRole('button', { name: 'Remove' }))
+    await page.getByText(/^No passkeys yet/).waitFor()
+    expect(await passkeysOf(pat)).toEqual([])
+  })
+
+  it('are made where the browser does not translate by itself what it is asked', async () => {
+    const old = await someone('old')
+    const visit = await open(old, `users/${old.id}`)
+    await visit.context.addInitScript(() =>
+      Reflect.deleteProperty(PublicKeyCredential, 'parseCreationOptionsFromJSON'),
+    )
+    const { page } = await openSignIn(old, visit)
+    await register(page, 'Old browser')
+    await page.getByRole('cell', { name: 'Old browser', exact: true }).waitFor()
+    await world.unchanged(async () => {
+      await register(page, 'Once more')
+      await page.getByText('This device has a passkey of yours already.').waitFor()
+    })
+  })
+
+  it('are not made when the device knows its owner not, or has one already; nothing is changed then', async () => {
+    const una = await someone('una')
+    const { page, device } = await openOwn(una)
+    await device.isRecognised(false)
+    await world.unchanged(async () => {
+      const dialog = await register(page, 'Not mine')
+      await dialog.getByText('No passkey was made: nobody agreed in time.').waitFor()
+      await expectForEverybody(page)
+      await page.keyboard.press('Escape')
+      await dialog.waitFor({ state: 'detached' })
+    })
+    await device.isRecognised(true)
+    await register(page, 'Mine')
+    await page.getByRole('cell', { name: 'Mine', exact: true }).waitFor()
+    await world.unchanged(async () => {
+      const dialog = await register(page, 'Mine again')
+      await dialog.getByText('This device has a passkey of yours already.').waitFor()
+    })
+  })
+
+  it('are not made at a name that has none, which is told', async () => {
+    const nick = await someone('nick')
+    const { page } = await open(nick, `users/${nick.id}`)
+    await page.getByRole('tab', { name: 'Sign-in' }).click()
+    await world.unchanged(async () => {
+      await register(page, 'Nowhere')
+      await page.getByText(/passkeys are not set up for this host/).waitFor()
+    })
+  })
+
+  it('are registered by the user alone: an admin finds no button for it', async () => {
+    const owen = await someone('owen')
+    const { page } = await openSignIn(owen, await open(world.ada, `users/${owen.id}`))
+    await page.getByText('No passkeys. A user registers one in a session of their own.').waitFor()
+    expect(await page.getByRole('button', { name: 'Register a passkey' }).count()).toBe(0)
+  })
+})
