@@ -1,5 +1,5 @@
 import { type CallDetailRecord, getCdr } from '@crosspoint/client'
-import { Code, ScrollArea, Stack, Table, Tabs, Text, Title } from '@mantine/core'
+import { Code, ScrollArea, Stack, Tabs, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
@@ -10,6 +10,7 @@ import { FailureNote } from '../../lib/failures.tsx'
 import { isObject, type Json, jsonObjectOf, showJson } from '../../lib/json.ts'
 import { showDuration, showTime } from '../../lib/times.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { ToScreen } from '../../parts/link.tsx'
 import { Loading, Screen } from '../../parts/screen.tsx'
 import { Ladder } from './ladder.tsx'
@@ -24,29 +25,6 @@ const leavesOf = (
         .sort()
         .flatMap((key) => leavesOf(value[key], path === '' ? key : `${path}.${key}`))
     : [{ path, value }]
-
-const Facts = ({
-  rows,
-  label,
-}: {
-  label: string
-  rows: readonly { name: ReactNode; key: string; value: ReactNode }[]
-}) => (
-  <Table aria-label={label} layout="fixed" maw="60rem">
-    <Table.Tbody>
-      {rows.map(({ key, name, value }) => (
-        <Table.Tr key={key}>
-          <Table.Th scope="row" w="40%" style={{ overflowWrap: 'anywhere' }}>
-            {name}
-          </Table.Th>
-          <Table.Td style={{ overflowWrap: 'anywhere', whiteSpace: 'pre-wrap' }}>
-            <bdi>{value}</bdi>
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Table.Tbody>
-  </Table>
-)
 
 const useMainFacts = (record: CallDetailRecord) => {
   const { t } = useTranslation()

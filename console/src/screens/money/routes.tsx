@@ -9,6 +9,7 @@ import { NewServicePlan } from './new.tsx'
 import { AssignedPlans } from './plans.tsx'
 import { ServicePlanRecord } from './record.tsx'
 import { ServicePlanList } from './service-plans.tsx'
+import { TransactionRecord } from './transaction.tsx'
 import { TransactionList } from './transactions.tsx'
 
 export const Routes = () => (
@@ -21,6 +22,9 @@ export const Routes = () => (
     </Route>
     <Route path={at('money/transactions')}>
       <TransactionList />
+    </Route>
+    <Route path={at('money/transactions/:transactionId')}>
+      <TransactionRecord />
     </Route>
     <Route path={at('money/invoices')}>
       <InvoiceList />

@@ -1,15 +1,17 @@
 import { listTransactions } from '@crosspoint/client'
-import { Badge, Group, Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
-import { usePlace } from '../../frame/place.tsx'
+import { usePlace, useTo } from '../../frame/place.tsx'
 import { api } from '../../lib/api.ts'
 import { showTime } from '../../lib/times.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
+import { ToScreen } from '../../parts/link.tsx'
 import { type Column, RowList } from '../../parts/row-list.tsx'
 import { Amount } from './amount.tsx'
 import { CsvButton } from './csv-button.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { PeriodFields, usePeriod } from './period.tsx'
+import { TransactionStatus } from './transaction-status.tsx'
 import { Unfold } from './unfold.tsx'
 import { textAt } from './values.ts'
 
@@ -23,25 +25,22 @@ interface TransactionRow {
   created: number
 }
 
-const colors: Readonly<Record<string, string>> = {
-  completed: 'green.9',
-  failed: 'red.9',
-  pending: 'orange.9',
-}
-
 const useColumns = (): readonly Column<TransactionRow>[] => {
   const { t } = useTranslation()
   const { timezone } = usePlace()
+  const to = useTo()
   return [
-    { id: 'time', title: t('money.time'), show: ({ created }) => showTime(created, timezone) },
+    {
+      id: 'time',
+      title: t('money.time'),
+      show: ({ id, created }) => (
+        <ToScreen to={to(`money/transactions/${id}`)}>{showTime(created, timezone)}</ToScreen>
+      ),
+    },
     {
       id: 'status',
       title: t('money.status'),
-      show: ({ status }) => (
-        <Badge color={colors[status] ?? 'gray.7'}>
-          {t(`money.transaction.${status}`, { defaultValue: status })}
-        </Badge>
-      ),
+      show: ({ status }) => <TransactionStatus status={status} />,
     },
     {
       id: 'amount',

@@ -1,0 +1,127 @@
+import { CrosspointError, createRefund, type TransactionsAnswer } from '@crosspoint/client'
+import { Alert, Button, Group, Modal, NumberInput, Stack, Text, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { usePlace } from '../../frame/place.tsx'
+import { showMoney } from '../../lib/amounts.ts'
+import { useChange } from '../../lib/answers.ts'
+import { api } from '../../lib/api.ts'
+import { problemsOf } from '../../lib/problems.ts'
+import { tellDone } from '../../lib/toasts.tsx'
+import { numberIn } from './values.ts'
+
+/** What of a sale was not given back yet: money has four decimals at most. */
+export const leftOf = ({ amount, refunded = 0 }: TransactionsAnswer) =>
+  Math.round((amount - refunded) * 10_000) / 10_000
+
+interface Wish {
+  amount: number
+  description: string
+}
+
+/** Where it did not work: what is wrong with the amount, or what the bookkeeper said. */
+const useRefusal = () => {
+  const { t } = useTranslation()
+  const [refusal, setRefusal] = useState<{ amount?: string; told?: string }>({})
+  return {
+    ...refusal,
+    forget: () => setRefusal({}),
+    take: (error: unknown) => {
+      const { amount } = problemsOf(error)
+      if (amount !== undefined) setRefusal({ amount })
+      else if (error instanceof CrosspointError && error.status === 402)
+        setRefusal({ told: t('money.refund.declined', { message: error.message }) })
+      else return false
+      return true
+    },
+  }
+}
+
+const RefundDialog = ({ sale, onClose }: { sale: TransactionsAnswer; onClose: () => void }) => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const left = leftOf(sale)
+  const [amount, setAmount] = useState<number | string>(left)
+  const [description, setDescription] = useState('')
+  const refusal = useRefusal()
+  const refunding = useChange({
+    touches: ['transaction', 'ledger', 'services', 'invoice'],
+    run: ({ amount, description }: Wish) => {
+      const data = { amount, transaction_id: sale.id, ...(description === '' ? {} : { description }) }
+      return createRefund({ ...api, path: { account_id: accountId }, body: { data } })
+    },
+    done: ({ data }) => {
+      tellDone(t(data.status === 'pending' ? 'money.refund.underWay' : 'money.refund.done'))
+      onClose()
+    },
+    failed: refusal.take,
+  })
+  const dollars = numberIn(amount)
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={t('money.refund.title')}
+      closeButtonProps={{ 'aria-label': t('close') }}
+    >
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          refusal.forget()
+          if (dollars !== undefined) refunding.mutate({ amount: dollars, description })
+        }}
+      >
+        <Stack>
+          <Text>{t('money.refund.text')}</Text>
+          <NumberInput
+            label={t('money.amount')}
+            description={t('money.refund.left', { amount: showMoney(left, sale.currency) })}
+            allowNegative={false}
+            decimalScale={4}
+            hideControls
+            value={amount}
+            onChange={setAmount}
+            error={refusal.amount}
+          />
+          <TextInput
+            label={t('money.description')}
+            maxLength={1024}
+            dir="auto"
+            value={description}
+            onChange={({ currentTarget }) => setDescription(currentTarget.value)}
+          />
+          {refusal.told && (
+            <Alert color="red" role="alert">
+              {refusal.told}
+            </Alert>
+          )}
+          <Group justify="flex-end">
+            <Button variant="default" onClick={onClose} data-autofocus>
+              {t('cancel')}
+            </Button>
+            <Button type="submit" color="red" loading={refunding.isPending} disabled={dollars === undefined}>
+              {dollars === undefined
+                ? t('money.refund.do')
+                : t('money.refund.doAmount', { amount: showMoney(dollars, sale.currency) })}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  )
+}
+
+/** Gives money of a sale back, wholly or in part, after a question. */
+export const Refund = ({ sale }: { sale: TransactionsAnswer }) => {
+  const { t } = useTranslation()
+  const [opened, { open, close }] = useDisclosure(false)
+  return (
+    <>
+      <Button variant="default" onClick={open}>
+        {t('money.refund.do')}
+      </Button>
+      {opened && <RefundDialog sale={sale} onClose={close} />}
+    </>
+  )
+}

@@ -1,0 +1,106 @@
+// Money that is given back, in the console.
+import type { Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
+import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines, type Person, type TestAccount } from '../support/world.ts'
+
+let bookkeeper: BookkeeperServer
+
+beforeAll(async () => {
+  bookkeeper = await startBookkeeper()
+})
+afterEach(() => bookkeeper.reset())
+afterAll(() => bookkeeper.close())
+
+describeEngines('refunds in the console', (engine) => {
+  const { world, open } = useConsole(engine, ({ configure }) =>
+    configure('services.http_sync', bookkeeper.settings),
+  )
+
+  /** A customer that has paid, and the admin of it. */
+  const paid = async (amount: number) => {
+    const account = await world.account(world.reseller)
+    const admin = await world.admin(account)
+    await world.ross.post(`${account.path}/services`, { bookkeeper: { type: 'http' } })
+    expect(await admin.post(`${account.path}/services/topup`, { amount })).toSucceed()
+    return { account, admin }
+  }
+
+  const moneyOf = async ({ path }: TestAccount) => ({
+    balance: (await world.ross.get(`${path}/ledgers/total`)).data.amount,
+    moved: (await world.ross.get(`${path}/transactions`)).data.map(
+      ({ amount }: { amount: number }) => amount,
+    ),
+  })
+
+  const openCharge = async (person: Person, account: TestAccount, name: string) => {
+    const { page } = await open(person, 'money/transactions', { account })
+    const row = page.getByRole('row', { name: /Done/ })
+    await pressOn(page, row.getByRole('link'))
+    await page.getByRole('heading', { level: 1, name }).waitFor()
+    return page
+  }
+
+  const ask = async (page: Page, amount?: string) => {
+    await pressOn(page, page.getByRole('button', { name: 'Refund', exact: true }))
+    const dialog = page.getByRole('dialog', { name: 'Give money back?' })
+    if (amount !== undefined) await typeInto(page, dialog.getByRole('textbox', { name: 'Amount' }), amount)
+    return dialog
+  }
+
+  it('are made of a part and of the rest, after a question, by keyboard alone', async () => {
+    const { account } = await paid(25)
+    const page = await openCharge(world.ross, account, 'Charge of $25.00')
+    const first = await ask(page, '10.5')
+    await typeInto(page, first.getByRole('textbox', { name: 'Description' }), 'It was down')
+    await expectForEverybody(page)
+    expect(await moneyOf(account)).toEqual({ balance: 25, moved: [25] })
+    await pressOn(page, first.getByRole('button', { name: 'Refund $10.50' }))
+    await page.getByText('The money is given back').waitFor()
+    await page.getByRole('cell', { name: '$10.50; $14.50 are left' }).waitFor()
+    expect(await moneyOf(account)).toEqual({ balance: 14.5, moved: [-10.5, 25] })
+    await expectForEverybody(page)
+
+    const rest = await ask(page)
+    await pressOn(page, rest.getByRole('button', { name: 'Refund $14.50' }))
+    await page.getByRole('cell', { name: '$25.00; $0.00 are left' }).waitFor()
+    expect(await moneyOf(account)).toEqual({ balance: 0, moved: [-14.5, -10.5, 25] })
+    await page.getByRole('button', { name: 'Refund', exact: true }).waitFor({ state: 'detached' })
+
+    await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
+    await pressOn(page, page.getByRole('row', { name: /It was down/ }).getByRole('link'))
+    await page.getByRole('heading', { level: 1, name: 'Refund of $10.50' }).waitFor()
+    expect(await page.getByRole('button', { name: 'Refund', exact: true }).count()).toBe(0)
+    await pressOn(page, page.getByRole('row', { name: /^Refund of/ }).getByRole('link'))
+    await page.getByRole('heading', { level: 1, name: 'Charge of $25.00' }).waitFor()
+  })
+
+  it('of more than is left are refused at the amount, and nothing is changed', async () => {
+    const { account } = await paid(8)
+    const page = await openCharge(world.ross, account, 'Charge of $8.00')
+    await world.unchanged(async () => {
+      const dialog = await ask(page, '9')
+      await page.keyboard.press('Enter')
+      await dialog.getByText('No sale has so much left to be refunded').waitFor()
+    })
+    expect(bookkeeper.calls.filter(({ body }) => body.operation === 'refund')).toEqual([])
+  })
+
+  it('that the bookkeeper declines are told in words, and move nothing', async () => {
+    const { account } = await paid(6)
+    const page = await openCharge(world.ross, account, 'Charge of $6.00')
+    bookkeeper.state.manner = 'declines'
+    const dialog = await ask(page, '2')
+    await page.keyboard.press('Enter')
+    await dialog.getByText(/Nothing was given back:.*Not enough money/).waitFor()
+    expect((await moneyOf(account)).balance).toBe(6)
+  })
+
+  it('are of whoever sells: the customer sees what was charged, and no button', async () => {
+    const { account, admin } = await paid(5)
+    const page = await openCharge(admin, account, 'Charge of $5.00')
+    expect(await page.getByRole('button', { name: 'Refund', exact: true }).count()).toBe(0)
+  })
+})
