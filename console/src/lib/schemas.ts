@@ -11,6 +11,8 @@ export interface Schema {
   properties?: Readonly<Record<string, Schema>>
   required?: readonly string[]
   items?: Schema
+  /** Of objects whose keys are free: what each value is. */
+  additionalProperties?: Schema | boolean
   enum?: readonly (string | number)[]
   default?: unknown
   minimum?: number
@@ -36,6 +38,9 @@ export const useSchema = (name: string) => {
 /** The part of a schema that a dotted path leads to. */
 export const schemaAt = (schema: Schema, path: string): Schema | undefined =>
   path.split('.').reduce<Schema | undefined>((part, key) => part?.properties?.[key], schema)
+
+/** What each value is, of an object whose keys are free. */
+export const valuesIn = ({ additionalProperties: values }: Schema): Schema => (isSchema(values) ? values : {})
 
 export const isRequired = (schema: Schema, path: string) => {
   const keys = path.split('.')

@@ -1,13 +1,11 @@
-import { getEditableServices } from '@crosspoint/client'
-import { Autocomplete, Button, Fieldset, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
-import { useState } from 'react'
+import { Button, Fieldset, Group, NumberInput, Stack, Switch, Text } from '@mantine/core'
+import { type ReactNode, useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { usePlace } from '../../frame/place.tsx'
-import { moneySigns, numberIn } from '../../lib/amounts.ts'
-import { useAnswer } from '../../lib/answers.ts'
-import { api } from '../../lib/api.ts'
+import { moneySigns, numberIn, showMoney, showNumber } from '../../lib/amounts.ts'
 import { isObject, type Json, type JsonObject, valueAt, withChanges } from '../../lib/json.ts'
+import { type Schema, schemaAt, valuesIn } from '../../lib/schemas.ts'
 import type { OwnField } from '../../parts/fields.tsx'
+import { AddItem, allItems } from './add-item.tsx'
 
 interface Item {
   category: string
@@ -23,6 +21,16 @@ const itemsIn = (plan: Json | undefined): readonly Item[] =>
       prices: isObject(prices) ? prices : {},
     })),
   )
+
+const isSame = (one: Item, other: Item) => one.category === other.category && one.item === other.item
+
+const findSame = (items: readonly Item[], wanted: Item) => items.find((one) => isSame(one, wanted))
+
+/** Those of the plan, each with what holds in its place, and those that the plan does not price. */
+const itemsOver = (sold: readonly Item[], own: readonly Item[]): readonly Item[] => [
+  ...sold.map((one) => findSame(own, one) ?? { ...one, prices: {} }),
+  ...own.filter((one) => !findSame(sold, one)),
+]
 
 const planFrom = (items: readonly Item[]): JsonObject => {
   const plan: Record<string, Record<string, Json>> = {}
@@ -42,23 +50,35 @@ const switches = ['cascade', 'prorate.additions', 'prorate.removals'] as const
 const changeAt = (path: string, value: Json): JsonObject =>
   path.split('.').reduceRight<Json>((inner, key) => ({ [key]: inner }), value) as JsonObject
 
+const isMoneyAt = (path: string) => !/minimum|maximum|step/.test(path)
+
 const PriceInput = ({
   label,
   isMoney,
   value,
+  sold,
+  bounds: { minimum = 0, maximum = Number.POSITIVE_INFINITY },
   onValue,
 }: {
   label: string
   isMoney: boolean
   value: number | undefined
+  bounds: Schema
+  /** What holds where nothing is typed. */
+  sold: number | undefined
   onValue: (value: number | undefined) => void
 }) => {
+  const { t } = useTranslation()
   // What is typed may be on its way: `4.` becomes 4.5.
   const [typed, setTyped] = useState<number | string>(value ?? '')
+  const shown = isMoney ? showMoney : showNumber
+  const isWithin = value === undefined || (value >= minimum && value <= maximum)
   return (
     <NumberInput
       label={label}
+      error={isWithin ? undefined : t('money.price.bounds', { least: shown(minimum), most: shown(maximum) })}
       {...(isMoney ? { ...moneySigns(), decimalScale: 4 } : { allowDecimal: false })}
+      {...(sold === undefined ? {} : { placeholder: shown(sold) })}
       allowNegative={false}
       hideControls
       w="11rem"
@@ -71,34 +91,52 @@ const PriceInput = ({
   )
 }
 
-const PriceFields = ({ item, onChange }: { item: Item; onChange: (prices: JsonObject) => void }) => {
+const numberAtPath = (prices: JsonObject | undefined, path: string) => {
+  const value = valueAt(prices, path)
+  return typeof value === 'number' ? value : undefined
+}
+
+const PriceFields = ({
+  item: { prices },
+  sold,
+  schema,
+  onChange,
+}: {
+  item: Item
+  /** Of an item's prices. */
+  schema: Schema
+  /** What the plan says of the item, where this is to hold in place of it. */
+  sold: JsonObject | undefined
+  onChange: (prices: JsonObject) => void
+}) => {
   const { t } = useTranslation()
-  const { prices } = item
   const put = (path: string, value: Json) => onChange(withChanges(prices, changeAt(path, value)))
+  const isOnAlready = (path: string) => valueAt(sold, path) === true
   const numbers = [...moneyFields, ...discountFields, ...countFields]
   return (
     <Stack gap="xs">
       <Group gap="sm" align="end">
-        {numbers.map((path) => {
-          const value = valueAt(prices, path)
-          return (
-            <PriceInput
-              key={path}
-              label={t(`money.price.${path.replaceAll('.', '_')}`)}
-              isMoney={!/minimum|maximum|step/.test(path)}
-              value={typeof value === 'number' ? value : undefined}
-              onValue={(given) => put(path, given ?? null)}
-            />
-          )
-        })}
+        {numbers.map((path) => (
+          <PriceInput
+            key={path}
+            label={t(`money.price.${path.replaceAll('.', '_')}`)}
+            isMoney={isMoneyAt(path)}
+            value={numberAtPath(prices, path)}
+            sold={numberAtPath(sold, path)}
+            bounds={schemaAt(schema, path) ?? {}}
+            onValue={(given) => put(path, given ?? null)}
+          />
+        ))}
       </Group>
       <Group gap="lg">
         {switches.map((path) => (
           <Switch
             key={path}
             label={t(`money.price.${path.replaceAll('.', '_')}`)}
-            checked={valueAt(prices, path) === true}
-            onChange={({ currentTarget }) => put(path, currentTarget.checked)}
+            checked={(valueAt(prices, path) ?? isOnAlready(path)) === true}
+            onChange={({ currentTarget: { checked } }) =>
+              put(path, sold !== undefined && checked === isOnAlready(path) ? null : checked)
+            }
           />
         ))}
       </Group>
@@ -106,91 +144,74 @@ const PriceFields = ({ item, onChange }: { item: Item; onChange: (prices: JsonOb
   )
 }
 
-const useEditable = () => {
-  const { accountId } = usePlace()
-  const found = useAnswer(['services', 'editable'], (signal) =>
-    getEditableServices({ ...api, path: { account_id: accountId }, signal }),
-  )
-  const categories = found.data?.data ?? {}
-  return {
-    categories: Object.keys(categories),
-    itemsOf: (category: string) => {
-      const items: unknown = categories[category]
-      const names = Array.isArray(items) ? items.map(String) : isObject(items) ? Object.keys(items) : []
-      return [...new Set(['_all', ...names])]
-    },
-  }
-}
+const ItemBox = ({ name, action, children }: { name: string; action: ReactNode; children: ReactNode }) => (
+  <Fieldset legend={name}>
+    <Stack gap="sm">
+      {children}
+      <Group justify="flex-end">{action}</Group>
+    </Stack>
+  </Fieldset>
+)
 
-const AddItem = ({ onAdd }: { onAdd: (category: string, item: string) => void }) => {
+/**
+ * What each item costs. With the prices of a plan as `sold`: what holds in place of them, where something is typed.
+ */
+export const PriceList = ({
+  value,
+  sold,
+  schema,
+  error,
+  onChange,
+}: {
+  value: Json | undefined
+  sold?: Json
+  /** Of a whole plan. */
+  schema: Schema
+  error?: ReactNode
+  onChange: (plan: JsonObject) => void
+}) => {
   const { t } = useTranslation()
-  const { categories, itemsOf } = useEditable()
-  const [category, setCategory] = useState('')
-  const [item, setItem] = useState('_all')
-  return (
-    <Group align="end" gap="sm">
-      <Autocomplete label={t('money.category')} data={categories} value={category} onChange={setCategory} />
-      <Autocomplete
-        label={t('money.item')}
-        description={t('money.itemHelp')}
-        data={itemsOf(category)}
-        value={item}
-        onChange={setItem}
-      />
-      <Button
-        variant="default"
-        disabled={category === '' || item === ''}
-        onClick={() => {
-          onAdd(category, item)
-          setCategory('')
-          setItem('_all')
-        }}
-      >
-        {t('money.addItem')}
-      </Button>
-    </Group>
-  )
-}
-
-/** What each item costs. Everything else of a plan can be written as JSON. */
-export const PlanItems: OwnField = ({ form, path }) => {
-  const { t } = useTranslation()
-  const { value, onChange, error } = form.getInputProps(path)
-  const items = itemsIn(value)
-  const write = (next: readonly Item[]) => onChange(planFrom(next))
+  const itemSchema = valuesIn(valuesIn(schemaAt(schema, 'plan') ?? {}))
+  const soldItems = itemsIn(sold)
+  const items = itemsOver(soldItems, itemsIn(value))
+  const write = (next: readonly Item[]) =>
+    onChange(planFrom(next.filter((one) => !findSame(soldItems, one) || Object.keys(one.prices).length > 0)))
   return (
     <Stack style={{ gridColumn: '1 / -1' }}>
       {items.length === 0 && <Text size="sm">{t('money.noItems')}</Text>}
       {items.map((one) => {
         const name = `${one.category} / ${one.item}`
-        const isOther = (other: Item) => other.category !== one.category || other.item !== one.item
+        const ofPlan = findSame(soldItems, one)
+        const change = (prices: JsonObject) =>
+          write(items.map((other) => (isSame(other, one) ? { ...other, prices } : other)))
+        const isAsSold = ofPlan !== undefined && Object.keys(one.prices).length === 0
         return (
-          <Fieldset key={name} legend={name}>
-            <Stack gap="sm">
-              <PriceFields
-                item={one}
-                onChange={(prices) =>
-                  write(items.map((other) => (isOther(other) ? other : { ...other, prices })))
-                }
-              />
-              <Group justify="flex-end">
-                <Button
-                  size="compact-sm"
-                  variant="default"
-                  aria-label={t('money.removeItemNamed', { name })}
-                  onClick={() => write(items.filter(isOther))}
-                >
-                  {t('money.removeItem')}
-                </Button>
-              </Group>
-            </Stack>
-          </Fieldset>
+          <ItemBox
+            key={name}
+            name={name}
+            action={
+              <Button
+                size="compact-sm"
+                variant="default"
+                aria-label={t(ofPlan ? 'money.asInPlanNamed' : 'money.removeItemNamed', { name })}
+                disabled={isAsSold}
+                onClick={() => write(items.filter((other) => !isSame(other, one)))}
+              >
+                {t(ofPlan ? 'money.asInPlan' : 'money.removeItem')}
+              </Button>
+            }
+          >
+            <PriceFields item={one} sold={ofPlan?.prices} schema={itemSchema} onChange={change} />
+          </ItemBox>
         )
       })}
       <AddItem
+        action={t('money.addItem')}
+        help={t('money.itemHelp')}
+        first={allItems}
         onAdd={(category, item) => {
-          const isThere = items.some((one) => one.category === category && one.item === item)
-          if (!isThere) write([...items, { category, item, prices: {} }])
+          const added = { category, item, prices: {} }
+          if (!findSame(items, added)) write([...items, added])
         }}
       />
       {error && (
@@ -200,4 +221,10 @@ export const PlanItems: OwnField = ({ form, path }) => {
       )}
     </Stack>
   )
+}
+
+/** The prices of a plan. Everything else of it can be written as JSON. */
+export const PlanItems: OwnField = ({ form, path, schema }) => {
+  const { value, onChange, error } = form.getInputProps(path)
+  return <PriceList value={value} schema={schema} error={error} onChange={onChange} />
 }

@@ -1,135 +1,27 @@
-import {
-  assignPlan,
-  getServiceSummary,
-  getServices,
-  listAvailablePlans,
-  quoteServices,
-  unassignPlan,
-} from '@crosspoint/client'
-import { Button, Code, Group, Modal, Select, Stack, Table, Tabs, Text, Title } from '@mantine/core'
+import { Button, Code, Group, Select, Stack, Table, Tabs, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
-import { usePlace } from '../../frame/place.tsx'
-import { showMoney, showNumber } from '../../lib/amounts.ts'
-import { useAnswer, useChange } from '../../lib/answers.ts'
-import { api } from '../../lib/api.ts'
+import { usePlace, useTo } from '../../frame/place.tsx'
+import { showMoney } from '../../lib/amounts.ts'
 import { FailureNote } from '../../lib/failures.tsx'
-import { isObject, showJson } from '../../lib/json.ts'
-import { tellDone } from '../../lib/toasts.tsx'
 import { ApiTab } from '../../parts/api-tab.tsx'
+import { ButtonToScreen } from '../../parts/link.tsx'
 import { Loading } from '../../parts/screen.tsx'
-import { type AssignedPlan, assignedIn } from './assigned.ts'
+import {
+  type AssignedPlan,
+  assignedIn,
+  monthlyOf,
+  useAvailable,
+  useServices,
+  useSummary,
+} from './assigned.ts'
 import { CsvButton } from './csv-button.tsx'
 import { MoneyScreen } from './frame.tsx'
 import { InvoiceTable } from './invoice-table.tsx'
+import { Quantities } from './quantities.tsx'
+import { QuoteDialog, type Wanted } from './quote-dialog.tsx'
 import { useSells } from './rights.ts'
-import { numberAt, partAt } from './values.ts'
 import { Wide } from './wide.tsx'
-
-/** What is about to be done with a plan, and what the account would have then. */
-interface Wanted {
-  plan: AssignedPlan
-  name: string
-  isNew: boolean
-  after: readonly AssignedPlan[]
-}
-
-const useAvailable = () => {
-  const { accountId } = usePlace()
-  const query = { paginate: false }
-  const found = useAnswer(['service_plan', accountId, 'available'], (signal) =>
-    listAvailablePlans({ ...api, path: { account_id: accountId }, query, signal }),
-  )
-  return found.data?.data ?? []
-}
-
-const monthlyOf = (invoices: readonly object[]) =>
-  invoices.reduce((sum, invoice) => {
-    const summary = partAt(invoice, 'summary')
-    return sum + (numberAt(summary, 'total') ?? numberAt(summary, 'recurring') ?? 0)
-  }, 0)
-
-const useAssigning = (onDone: () => void) => {
-  const { t } = useTranslation()
-  const { accountId } = usePlace()
-  return useChange({
-    touches: ['services', 'ledger'],
-    run: ({ plan, isNew }: Wanted): Promise<unknown> => {
-      const path = { account_id: accountId, plan_id: plan.id }
-      return isNew ? assignPlan({ ...api, path, body: { data: {} } }) : unassignPlan({ ...api, path })
-    },
-    done: (_, { isNew }) => {
-      tellDone(t(isNew ? 'money.assigned' : 'money.unassigned'))
-      onDone()
-    },
-  })
-}
-
-/** What it would cost each month, before it is so. */
-const QuoteDialog = ({
-  wanted,
-  monthly,
-  onClose,
-}: {
-  wanted: Wanted
-  monthly: number
-  onClose: () => void
-}) => {
-  const { t } = useTranslation()
-  const { accountId } = usePlace()
-  const quote = useAnswer(['services', accountId, 'quote', wanted.after], (signal) =>
-    quoteServices({
-      ...api,
-      path: { account_id: accountId },
-      body: { data: { add: wanted.after.map((plan) => ({ ...plan })) } },
-      signal,
-    }),
-  )
-  const assigning = useAssigning(onClose)
-  const invoices = quote.data?.data.invoices ?? []
-  return (
-    <Modal
-      opened
-      onClose={onClose}
-      size="xl"
-      title={t(wanted.isNew ? 'money.assignTitle' : 'money.unassignTitle', { name: wanted.name })}
-      closeButtonProps={{ 'aria-label': t('close') }}
-    >
-      <Stack>
-        {quote.error ? <FailureNote error={quote.error} again={quote.refetch} /> : null}
-        {!quote.data && !quote.error && <Loading />}
-        {quote.data && (
-          <>
-            <Text>
-              {t('money.fromTo', { before: showMoney(monthly), after: showMoney(monthlyOf(invoices)) })}
-            </Text>
-            {invoices.length === 0 && <Text>{t('money.nothingPriced')}</Text>}
-            {invoices.map((invoice, index) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: a quote never changes
-              <InvoiceTable key={index} invoice={invoice} />
-            ))}
-            <Text size="sm" c="dimmed">
-              {t('money.nextBill')}
-            </Text>
-          </>
-        )}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onClose}>
-            {t('cancel')}
-          </Button>
-          <Button
-            color={wanted.isNew ? undefined : 'red'}
-            disabled={!quote.data}
-            loading={assigning.isPending}
-            onClick={() => assigning.mutate(wanted)}
-          >
-            {t(wanted.isNew ? 'money.assign' : 'money.unassign')}
-          </Button>
-        </Group>
-      </Stack>
-    </Modal>
-  )
-}
 
 const AssignedTable = ({
   assigned,
@@ -141,6 +33,7 @@ const AssignedTable = ({
   onRemove?: (plan: AssignedPlan) => void
 }) => {
   const { t } = useTranslation()
+  const to = useTo()
   if (assigned.length === 0) return <Text>{t('money.noPlans')}</Text>
   return (
     <Wide label={t('money.assignedPlans')}>
@@ -163,14 +56,24 @@ const AssignedTable = ({
               </Table.Td>
               {onRemove && (
                 <Table.Td>
-                  <Button
-                    size="compact-sm"
-                    variant="default"
-                    aria-label={`${t('money.unassign')}: ${nameOf(plan.id)}`}
-                    onClick={() => onRemove(plan)}
-                  >
-                    {t('money.unassign')}
-                  </Button>
+                  <Group gap="xs">
+                    <ButtonToScreen
+                      size="compact-sm"
+                      variant="default"
+                      aria-label={t('money.overrideOne', { name: nameOf(plan.id) })}
+                      to={to(`money/plans/${plan.id}`)}
+                    >
+                      {t('money.overrideShort')}
+                    </ButtonToScreen>
+                    <Button
+                      size="compact-sm"
+                      variant="default"
+                      aria-label={`${t('money.unassign')}: ${nameOf(plan.id)}`}
+                      onClick={() => onRemove(plan)}
+                    >
+                      {t('money.unassign')}
+                    </Button>
+                  </Group>
                 </Table.Td>
               )}
             </Table.Tr>
@@ -214,41 +117,6 @@ const AssignForm = ({
   )
 }
 
-/** Category by category how many there are: what plans count. */
-const Quantities = ({ quantities }: { quantities: object }) => {
-  const { t } = useTranslation()
-  const rows = (['account', 'cascade', 'manual'] as const).flatMap((where) =>
-    Object.entries(partAt(quantities, where) ?? {}).flatMap(([category, items]) =>
-      Object.entries(isObject(items) ? items : {}).map(([item, count]) => ({ where, category, item, count })),
-    ),
-  )
-  if (rows.length === 0) return <Text>{t('money.nothingCounted')}</Text>
-  return (
-    <Wide label={t('money.quantities')}>
-      <Table aria-label={t('money.quantities')}>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>{t('money.category')}</Table.Th>
-            <Table.Th>{t('money.item')}</Table.Th>
-            <Table.Th>{t('money.counted')}</Table.Th>
-            <Table.Th ta="end">{t('charges.quantity')}</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map(({ where, category, item, count }) => (
-            <Table.Tr key={`${where} ${category} ${item}`}>
-              <Table.Td>{category}</Table.Td>
-              <Table.Td>{item}</Table.Td>
-              <Table.Td>{t(`money.countedWhere.${where}`)}</Table.Td>
-              <Table.Td ta="end">{typeof count === 'number' ? showNumber(count) : showJson(count)}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Wide>
-  )
-}
-
 const useWanted = (assigned: readonly AssignedPlan[], nameOf: (id: string) => string) => {
   const [wanted, setWanted] = useState<Wanted>()
   return {
@@ -256,13 +124,13 @@ const useWanted = (assigned: readonly AssignedPlan[], nameOf: (id: string) => st
     forget: () => setWanted(undefined),
     add: (id: string) => {
       const plan = { id }
-      setWanted({ plan, name: nameOf(id), isNew: true, after: [...assigned, plan] })
+      setWanted({ doing: 'assign', plan, name: nameOf(id), after: [...assigned, plan] })
     },
     remove: (plan: AssignedPlan) =>
       setWanted({
+        doing: 'unassign',
         plan,
         name: nameOf(plan.id),
-        isNew: false,
         after: assigned.filter(({ id }) => id !== plan.id),
       }),
   }
@@ -272,13 +140,10 @@ const useWanted = (assigned: readonly AssignedPlan[], nameOf: (id: string) => st
 export const AssignedPlans = () => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const path = { account_id: accountId }
   const sells = useSells()
-  const services = useAnswer(['services', accountId], (signal) => getServices({ ...api, path, signal }))
-  const summary = useAnswer(['services', accountId, 'summary'], (signal) =>
-    getServiceSummary({ ...api, path, signal }),
-  )
-  const available = useAvailable()
+  const services = useServices()
+  const summary = useSummary()
+  const available = useAvailable() ?? []
   const assigned = assignedIn(services.data?.data.plans ?? {})
   const nameOf = (id: string) => available.find((plan) => plan.id === id)?.name ?? id
   const { wanted, forget, add, remove } = useWanted(assigned, nameOf)
@@ -335,7 +200,9 @@ export const AssignedPlans = () => {
           <ApiTab path={apiPath} />
         </Tabs.Panel>
       </Tabs>
-      {wanted && <QuoteDialog wanted={wanted} monthly={monthlyOf(invoices)} onClose={forget} />}
+      {wanted && (
+        <QuoteDialog wanted={wanted} monthly={monthlyOf(invoices)} onDone={forget} onClose={forget} />
+      )}
     </MoneyScreen>
   )
 }

@@ -4,12 +4,11 @@ import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
-import { showMoney } from '../../lib/amounts.ts'
+import { numberIn, showMoney } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { problemsOf } from '../../lib/problems.ts'
 import { tellDone } from '../../lib/toasts.tsx'
-import { numberIn } from './values.ts'
 
 /** What of a sale was not given back yet: money has four decimals at most. */
 export const leftOf = ({ amount, refunded = 0 }: TransactionsAnswer) =>

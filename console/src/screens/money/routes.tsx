@@ -6,6 +6,7 @@ import { InvoiceList } from './invoices.tsx'
 import { LedgerList } from './ledger.tsx'
 import { MoneyOverview } from './list.tsx'
 import { NewServicePlan } from './new.tsx'
+import { PlanOverrides } from './overrides.tsx'
 import { AssignedPlans } from './plans.tsx'
 import { ServicePlanRecord } from './record.tsx'
 import { ServicePlanList } from './service-plans.tsx'
@@ -34,6 +35,9 @@ export const Routes = () => (
     </Route>
     <Route path={at('money/plans')}>
       <AssignedPlans />
+    </Route>
+    <Route path={at('money/plans/:planId')}>
+      <PlanOverrides />
     </Route>
     <Route path={at('money/cards')}>
       <CardList />

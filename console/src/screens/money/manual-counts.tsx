@@ -1,0 +1,128 @@
+import { Button, Group, NumberInput, Stack, Text, Title } from '@mantine/core'
+import { useState } from 'react'
+import { useTranslation } from 'react-i18next'
+import { usePlace } from '../../frame/place.tsx'
+import { numberIn } from '../../lib/amounts.ts'
+import { useChange } from '../../lib/answers.ts'
+import { crosspoint } from '../../lib/api.ts'
+import { changesBetween, isObject, type Json, type JsonObject, withChanges } from '../../lib/json.ts'
+import { problemsOf } from '../../lib/problems.ts'
+import { tellDone } from '../../lib/toasts.tsx'
+import { AddItem, allItems } from './add-item.tsx'
+
+interface Count {
+  category: string
+  item: string
+  /** A text that is no number while it is typed. */
+  count: number | string
+}
+
+const countsIn = (counts: JsonObject): readonly Count[] =>
+  Object.entries(counts).flatMap(([category, items]) =>
+    Object.entries(isObject(items) ? items : {}).map(([item, count]) => ({
+      category,
+      item,
+      count: typeof count === 'number' ? count : '',
+    })),
+  )
+
+/** What was changed and not saved yet, in the form of a PATCH: so what others set meanwhile stays. */
+const useEdits = (manual: JsonObject) => {
+  const [edits, setEdits] = useState<JsonObject>({})
+  const shown = withChanges(manual, edits)
+  return {
+    counts: countsIn(shown),
+    changes: changesBetween(manual, shown),
+    put: (category: string, item: string, count: Json) => {
+      const items = edits[category]
+      setEdits({ ...edits, [category]: { ...(isObject(items) ? items : {}), [item]: count } })
+    },
+    forget: () => setEdits({}),
+  }
+}
+
+/** Counts that somebody sets in place of the account's own. */
+export const ManualCounts = ({ manual }: { manual: JsonObject }) => {
+  const { t } = useTranslation()
+  const { accountId } = usePlace()
+  const { counts, changes, put, forget } = useEdits(manual)
+  const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
+  const saving = useChange({
+    touches: ['services'],
+    // The description of the API has no word for the null that takes a count away.
+    run: (data: JsonObject) =>
+      crosspoint.request({ method: 'PATCH', path: `/v2/accounts/${accountId}/services/manual`, data }),
+    done: () => {
+      forget()
+      tellDone(t('saved'))
+    },
+    failed: (error) => {
+      const found = problemsOf(error)
+      setProblems(found)
+      return counts.some(({ category, item }) => `${category}.${item}` in found)
+    },
+  })
+  const isChanged = Object.keys(changes).length > 0
+  const isWhole = counts.every(({ count }) => count !== '')
+  return (
+    <Stack gap="sm" component="section" aria-label={t('money.manual.title')}>
+      <Title order={2} size="h4">
+        {t('money.manual.title')}
+      </Title>
+      <Text size="sm" c="dimmed">
+        {t('money.manual.text')}
+      </Text>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          setProblems({})
+          saving.mutate(changes)
+        }}
+        noValidate
+      >
+        <Stack gap="sm" align="flex-start">
+          {counts.map(({ category, item, count }) => {
+            const name = `${category} / ${item}`
+            return (
+              <Group key={name} align="end" gap="sm">
+                <NumberInput
+                  label={name}
+                  allowDecimal={false}
+                  allowNegative={false}
+                  hideControls
+                  w="18rem"
+                  value={count}
+                  onChange={(given) => put(category, item, numberIn(given) ?? '')}
+                  error={problems[`${category}.${item}`]}
+                />
+                <Button
+                  variant="default"
+                  aria-label={t('money.manual.removeNamed', { name })}
+                  onClick={() => put(category, item, null)}
+                >
+                  {t('money.manual.remove')}
+                </Button>
+              </Group>
+            )
+          })}
+          <Group>
+            <Button type="submit" loading={saving.isPending} disabled={!isChanged || !isWhole}>
+              {t('save')}
+            </Button>
+            <Button variant="default" disabled={!isChanged} onClick={forget}>
+              {t('discard')}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+      <AddItem
+        action={t('money.manual.add')}
+        isOffered={(item) => item !== allItems}
+        onAdd={(category, item) => {
+          const isThere = counts.some((one) => one.category === category && one.item === item)
+          if (!isThere) put(category, item, '')
+        }}
+      />
+    </Stack>
+  )
+}

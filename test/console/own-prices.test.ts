@@ -1,0 +1,155 @@
+// What holds for one account in place of a plan or of what is counted, in the console.
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
+import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { useConsole } from '../support/console.ts'
+import { describeEngines, type TestAccount } from '../support/world.ts'
+
+const prices = {
+  devices: { sip_device: { name: 'Seat', rate: 4, prorate: { additions: true } } },
+  users: { admin: { name: 'Admin', rate: 1 } },
+}
+
+describeEngines('own prices in the console', (engine) => {
+  const { world, open } = useConsole(engine)
+
+  /** A customer with one phone that is sold by a plan. */
+  const sold = async (name: string) => {
+    const account = await world.account(world.reseller)
+    await world.device(account)
+    const plan = await world.ross.put(`${world.reseller.path}/service_plans`, { name, plan: prices })
+    const id = String(plan.data.id)
+    expect(await world.ross.post(`${account.path}/services`, { add: [id] })).toSucceed()
+    return { account, id }
+  }
+
+  const overridesOf = async ({ path }: TestAccount, id: string) =>
+    (await world.ross.get(`${path}/services`)).data.plans[id].overrides
+
+  const seats = (page: Page) => page.getByRole('group', { name: 'devices / sip_device' })
+
+  const openAssigned = async (account: TestAccount, name: string) => {
+    const { page } = await open(world.ross, 'money/plans', { account })
+    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
+    await pressOn(page, page.getByRole('link', { name: `Own prices: ${name}` }))
+    await page.getByRole('heading', { level: 1, name: `In place of ${name}` }).waitFor()
+    return page
+  }
+
+  it('are typed over those of a plan, quoted, and let hold, by keyboard alone', async () => {
+    const { account, id } = await sold('Seats')
+    const page = await openAssigned(account, 'Seats')
+    const rate = seats(page).getByRole('textbox', { name: 'Each, a month' })
+    expect(await rate.getAttribute('placeholder')).toBe('$4.00')
+    await expectForEverybody(page)
+    await typeInto(page, rate, '2.5')
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Billed at least' }), '3')
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Once for each' }), '12')
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Off, once' }), '0.5')
+    await pressOn(page, page.getByRole('switch', { name: 'Charge additions by the day' }).first(), 'Space')
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Seats' })
+    await dialog.getByText('Now $4.00 each month, then $7.00.').waitFor()
+    await expectForEverybody(page)
+    expect(await overridesOf(account, id)).toEqual({})
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await page.getByText('This holds now in place of the plan').waitFor()
+    expect(await overridesOf(account, id)).toEqual({
+      plan: {
+        devices: {
+          sip_device: {
+            rate: 2.5,
+            minimum: 3,
+            activation_charge: 12,
+            discounts: { single: { rate: 0.5 } },
+            prorate: { additions: false },
+          },
+        },
+      },
+    })
+
+    await pressOn(page, page.getByRole('button', { name: 'As in the plan: devices / sip_device' }))
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    await dialog.getByText('Now $7.00 each month, then $4.00.').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await dialog.waitFor({ state: 'detached' })
+    expect(await overridesOf(account, id)).toEqual({})
+  })
+
+  it('that cannot be are refused by the quote, and nothing is changed', async () => {
+    const { account } = await sold('Boxes')
+    const page = await openAssigned(account, 'Boxes')
+    await world.unchanged(async () => {
+      const least = seats(page).getByRole('textbox', { name: 'Billed at least' })
+      await typeInto(page, least, '2000000000')
+      await seats(page).getByText('From 0 to 1,000,000,000').waitFor()
+      await page.keyboard.press('Enter')
+      const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Boxes' })
+      await dialog.getByRole('alert').getByText('failed to validate').waitFor()
+      expect(await dialog.getByRole('button', { name: 'Let it hold' }).isDisabled()).toBe(true)
+    })
+  })
+
+  it('are shown to nobody but whoever sells', async () => {
+    const { account, id } = await sold('Desks')
+    const admin = await world.admin(account)
+    const { page } = await open(admin, `money/plans/${id}`)
+    await page.getByText('What an account is sold is decided by its reseller.').waitFor()
+    expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
+  })
+
+  const openCounts = async (account: TestAccount) => {
+    const { page } = await open(world.ross, 'money/plans', { account })
+    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('region', { name: 'Counts set by hand' }).waitFor()
+    return page
+  }
+
+  const addCount = async (page: Page, category: string, item: string) => {
+    await choose(page, page.getByRole('combobox', { name: 'Category' }), category, category)
+    await choose(page, page.getByRole('combobox', { name: 'Item' }), item, item)
+    await pressOn(page, page.getByRole('button', { name: 'Set a count' }))
+    return page.getByRole('textbox', { name: `${category} / ${item}` })
+  }
+
+  const manualOf = async ({ path }: TestAccount) => (await world.ross.get(`${path}/services/manual`)).data
+
+  it('are reckoned with counts that are set by hand and taken away, by keyboard alone', async () => {
+    const { account } = await sold('Counted')
+    const page = await openCounts(account)
+    const count = await addCount(page, 'devices', 'sip_device')
+    await typeInto(page, count, '7')
+    await expectForEverybody(page)
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: 'devices sip_device Set by hand 7' }).waitFor()
+    expect(await manualOf(account)).toEqual({ devices: { sip_device: 7 } })
+    // What somebody else sets meanwhile stays.
+    await world.ross.patch(`${account.path}/services/manual`, { users: { admin: 2 } })
+    await typeInto(page, count, '5')
+    await page.keyboard.press('Enter')
+    await page.getByRole('row', { name: 'devices sip_device Set by hand 5' }).waitFor()
+    expect(await manualOf(account)).toEqual({ devices: { sip_device: 5 }, users: { admin: 2 } })
+    expect((await world.ross.get(`${account.path}/services/summary`)).data).toMatchObject({
+      invoices: [{ summary: { recurring: 22 } }],
+    })
+    await pressOn(page, page.getByRole('button', { name: 'Take away: devices / sip_device' }))
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByRole('row', { name: /Set by hand 5/ }).waitFor({ state: 'detached' })
+    expect(await manualOf(account)).toEqual({ devices: {}, users: { admin: 2 } })
+  })
+
+  it('are not reckoned with counts beyond all bounds, which are refused at their field', async () => {
+    const { account } = await sold('Bounded')
+    const page = await openCounts(account)
+    const count = await addCount(page, 'devices', 'sip_device')
+    await world.unchanged(async () => {
+      await typeInto(page, count, '2000000000')
+      await page.keyboard.press('Enter')
+      await page
+        .getByRole('region', { name: 'Counts set by hand' })
+        .getByText(/1000000000/)
+        .waitFor()
+    })
+  })
+})
