@@ -44,10 +44,9 @@ export const useSummary = () => {
 export const useAvailable = () => {
   const { accountId } = usePlace()
   const query = { paginate: false, details: 'true' }
-  const found = useAnswer(['service_plan', accountId, 'available'], (signal) =>
+  return useAnswer(['service_plan', accountId, 'available'], (signal) =>
     listAvailablePlans({ ...api, path: { account_id: accountId }, query, signal }),
   )
-  return found.data?.data
 }
 
 /** Dollars each month over all invoices, taxes included. */

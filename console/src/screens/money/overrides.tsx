@@ -1,11 +1,18 @@
 import { Button, Group, Stack, Text, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { useParams } from 'wouter'
 import { usePlace } from '../../frame/place.tsx'
 import { FailureNote } from '../../lib/failures.tsx'
-import { isObject, type Json, type JsonObject, recordOf } from '../../lib/json.ts'
+import {
+  changesBetween,
+  isObject,
+  type Json,
+  type JsonObject,
+  recordOf,
+  withChanges,
+} from '../../lib/json.ts'
 import { type Schema, useSchema } from '../../lib/schemas.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { type FieldGroup, Fields, type RecordForm, valuesFor } from '../../parts/fields.tsx'
@@ -62,13 +69,41 @@ interface OverridesProps {
   monthly: number
 }
 
+/**
+ * The form, filled anew when somebody else was faster and nothing is typed. What is typed is put onto what holds by then:
+ * an assignment has no revision to be held against.
+ */
+const useOverrides = (current: JsonObject) => {
+  const [base, setBase] = useState(current)
+  const [seen, setSeen] = useState(current)
+  const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(current, groups) })
+  useEffect(() => {
+    if (JSON.stringify(current) === JSON.stringify(seen)) return
+    setSeen(current)
+    if (form.isDirty()) return
+    setBase(current)
+    form.setInitialValues(valuesFor(current, groups))
+    form.reset()
+  })
+  return {
+    form,
+    changed: (values: JsonObject) =>
+      withoutIdle(withChanges(current, changesBetween(recordOf(base), recordOf(values)))),
+    /** What was saved is what changes are reckoned from, before it is read again. */
+    saved: (overrides: JsonObject) => {
+      setBase(overrides)
+      form.resetDirty()
+    },
+  }
+}
+
 const OverridesForm = ({ plan, name, sold, schema, assigned, monthly }: OverridesProps) => {
   const { t } = useTranslation()
   const [wanted, setWanted] = useState<Wanted>()
-  const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(plan.overrides ?? {}, groups) })
+  const { form, changed, saved } = useOverrides(plan.overrides ?? {})
   const prices = form.getInputProps('plan')
   const ask = (values: JsonObject) => {
-    const next = { ...plan, overrides: withoutIdle(recordOf(values)) }
+    const next = { ...plan, overrides: changed(values) }
     const after = assigned.map((one) => (one.id === plan.id ? next : one))
     setWanted({ doing: 'override', plan: next, name, after })
   }
@@ -97,7 +132,7 @@ const OverridesForm = ({ plan, name, sold, schema, assigned, monthly }: Override
           monthly={monthly}
           onDone={() => {
             setWanted(undefined)
-            form.resetDirty()
+            saved(wanted.plan.overrides ?? {})
           }}
           onClose={() => setWanted(undefined)}
         />
@@ -115,13 +150,14 @@ export const PlanOverrides = () => {
   const services = useServices()
   const summary = useSummary()
   const available = useAvailable()
-  const { schema } = useSchema('service_plans')
-  const error = services.error ?? summary.error
-  if (error) return <FailureNote error={error} again={services.error ? services.refetch : summary.refetch} />
-  if (!services.data || !summary.data || !available || !schema) return <Loading />
+  const { schema, error: schemaError } = useSchema('service_plans')
+  const failed = [services, summary, available].find(({ error }) => error)
+  if (failed) return <FailureNote error={failed.error} again={failed.refetch} />
+  if (schemaError) return <FailureNote error={schemaError} />
+  if (!services.data || !summary.data || !available.data || !schema) return <Loading />
   const assigned = assignedIn(services.data.data.plans)
   const plan = assigned.find(({ id }) => id === planId)
-  const offered = available.find(({ id }) => id === planId)
+  const offered = available.data.data.find(({ id }) => id === planId)
   const name = offered?.name ?? planId
   const prices = partAt(offered, 'plan')
   return (

@@ -143,7 +143,7 @@ export const AssignedPlans = () => {
   const sells = useSells()
   const services = useServices()
   const summary = useSummary()
-  const available = useAvailable() ?? []
+  const available = useAvailable().data?.data ?? []
   const assigned = assignedIn(services.data?.data.plans ?? {})
   const nameOf = (id: string) => available.find((plan) => plan.id === id)?.name ?? id
   const { wanted, forget, add, remove } = useWanted(assigned, nameOf)
