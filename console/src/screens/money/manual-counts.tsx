@@ -1,10 +1,11 @@
+import { replaceServiceManual } from '@crosspoint/client'
 import { Button, Group, NumberInput, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { numberIn } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
-import { crosspoint } from '../../lib/api.ts'
+import { api } from '../../lib/api.ts'
 import { changesBetween, isObject, type Json, type JsonObject, withChanges } from '../../lib/json.ts'
 import { problemsOf } from '../../lib/problems.ts'
 import { tellDone } from '../../lib/toasts.tsx'
@@ -26,13 +27,21 @@ const countsIn = (counts: JsonObject): readonly Count[] =>
     })),
   )
 
-/** What was changed and not saved yet, in the form of a PATCH: so what others set meanwhile stays. */
+/** By category and item, as the API takes them. */
+const wholeOf = (counts: readonly Count[]) => {
+  const whole: Record<string, Record<string, number>> = {}
+  for (const { category, item, count } of counts)
+    if (typeof count === 'number') whole[category] = { ...whole[category], [item]: count }
+  return whole
+}
+
+/** What was changed and not saved yet, shown over what holds by now: so what others set meanwhile stays. */
 const useEdits = (manual: JsonObject) => {
   const [edits, setEdits] = useState<JsonObject>({})
   const shown = withChanges(manual, edits)
   return {
     counts: countsIn(shown),
-    changes: changesBetween(manual, shown),
+    isChanged: Object.keys(changesBetween(manual, shown)).length > 0,
     put: (category: string, item: string, count: Json) => {
       const items = edits[category]
       setEdits({ ...edits, [category]: { ...(isObject(items) ? items : {}), [item]: count } })
@@ -45,13 +54,12 @@ const useEdits = (manual: JsonObject) => {
 export const ManualCounts = ({ manual }: { manual: JsonObject }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const { counts, changes, put, forget } = useEdits(manual)
+  const { counts, isChanged, put, forget } = useEdits(manual)
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const saving = useChange({
     touches: ['services'],
-    // The description of the API has no word for the null that takes a count away.
-    run: (data: JsonObject) =>
-      crosspoint.request({ method: 'PATCH', path: `/v2/accounts/${accountId}/services/manual`, data }),
+    run: (data: Record<string, Record<string, number>>) =>
+      replaceServiceManual({ ...api, path: { account_id: accountId }, body: { data } }),
     done: () => {
       forget()
       tellDone(t('saved'))
@@ -62,7 +70,6 @@ export const ManualCounts = ({ manual }: { manual: JsonObject }) => {
       return counts.some(({ category, item }) => `${category}.${item}` in found)
     },
   })
-  const isChanged = Object.keys(changes).length > 0
   const isWhole = counts.every(({ count }) => count !== '')
   return (
     <Stack gap="sm" component="section" aria-label={t('money.manual.title')}>
@@ -76,7 +83,7 @@ export const ManualCounts = ({ manual }: { manual: JsonObject }) => {
         onSubmit={(event) => {
           event.preventDefault()
           setProblems({})
-          saving.mutate(changes)
+          saving.mutate(wholeOf(counts))
         }}
         noValidate
       >
