@@ -83,21 +83,6 @@ describeEngines('passkeys in the console', (engine) => {
     expect(await passkeysOf(pat)).toEqual([])
   })
 
-  it('are made where the browser does not translate by itself what it is asked', async () => {
-    const old = await someone('old')
-    const visit = await open(old, `users/${old.id}`)
-    await visit.context.addInitScript(() =>
-      Reflect.deleteProperty(PublicKeyCredential, 'parseCreationOptionsFromJSON'),
-    )
-    const { page } = await openSignIn(old, visit)
-    await register(page, 'Old browser')
-    await page.getByRole('cell', { name: 'Old browser', exact: true }).waitFor()
-    await world.unchanged(async () => {
-      await register(page, 'Once more')
-      await page.getByText('This device has a passkey of yours already.').waitFor()
-    })
-  })
-
   it('are not made when the device knows its owner not, or has one already; nothing is changed then', async () => {
     const una = await someone('una')
     const { page, device } = await openOwn(una)

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { expectForEverybody, pressOn, typeInto, type Visit } from '../support/browser.ts'
+import { pressOn, typeInto, type Visit } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
 import { credentialsOf, describeEngines, type Person, type World } from '../support/world.ts'

@@ -6,9 +6,9 @@ import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { hasPasskeys, makePasskey } from '../../lib/passkeys.ts'
 import { problemsOf } from '../../lib/problems.ts'
 import { tellDone } from '../../lib/toasts.tsx'
-import { hasPasskeys, makePasskey } from '../../lib/webauthn.ts'
 import { PasskeyNameDialog } from './passkey-name.tsx'
 
 /** Why a passkey was not made, in words. */
