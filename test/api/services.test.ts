@@ -268,12 +268,14 @@ describeEngines('services', (engine) => {
     expect((await admin.get(path)).data).toEqual(bad)
   })
 
-  it('take counts set by hand from the reseller', async () => {
+  it('take counts set by hand from the reseller, of which null takes one away', async () => {
     const { account, admin } = await customer()
     const path = `${account.path}/services/manual`
     expect((await world.ross.post(path, { a: { b: 2 } })).data).toEqual({ a: { b: 2 } })
     expect((await world.ross.patch(path, { a: { c: 1 } })).data).toEqual({ a: { b: 2, c: 1 } })
     expect((await world.ross.get(path)).data).toEqual({ a: { b: 2, c: 1 } })
+    expect((await world.ross.patch(path, { a: { b: null } })).data).toEqual({ a: { c: 1 } })
+    expect((await world.ross.get(path)).data).toEqual({ a: { c: 1 } })
     expect(await admin.get(path)).toFailWith(403, 'forbidden')
   })
 

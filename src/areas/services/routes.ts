@@ -199,11 +199,12 @@ export const servicesRoutes = (services: Services): Route[] => {
       run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
     }),
     patch(`${base}/manual`, {
-      summary: 'Set some counts by hand',
+      summary: 'Set some counts by hand; null takes one away',
       allow: ownReseller,
+      subject: async ({ account }) => ({ doc: (await services.find(account))?.doc.manual ?? {} }),
       body: Quantities,
       answers: Quantities,
-      run: (call) => services.setManual(call.author, call.account, call.data, mannerOf(call)),
+      run: (call) => services.setManual(call.author, call.account, call.data, 'replace'),
     }),
     get(`${base}/overrides`, {
       summary: 'Read what holds for this account in place of what its plans say',
