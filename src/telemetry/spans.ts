@@ -1,0 +1,106 @@
+import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
+import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace'
+import { describeError, type Log } from '../lib/log.ts'
+import type { EndedSpan, Recorder } from '../lib/trace.ts'
+
+// Only loaded where spans are wanted: its libraries take some megabytes.
+
+interface Tools {
+  /** The base address of a collector, as OTEL_EXPORTER_OTLP_ENDPOINT has it. */
+  endpoint: string
+  serviceName: string
+  version: string
+  node: string
+  log: Log
+}
+
+interface SpanExport extends Recorder {
+  /** Sends what waits, if the collector takes it soon, and ends. */
+  stop(): Promise<void>
+}
+
+const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
+
+// A collector that is away is told of so often.
+const complaintMs = 60_000
+// What waits is sent this often; of what comes faster than it is taken the newest is left out.
+const pauseMs = 2000
+const mostWaiting = 8192
+const exportTimeoutMs = 5000
+
+const urlOf = (endpoint: string) => `${endpoint.replace(/\/+$/, '')}/v1/traces`
+
+/** Seconds, and nanoseconds beyond. */
+const hrTime = (milliseconds: number): [number, number] => {
+  const seconds = Math.floor(milliseconds / 1000)
+  return [seconds, Math.round((milliseconds - seconds * 1000) * 1e6)]
+}
+
+/** Says that spans are lost, now and then. */
+const complaining = (exporter: SpanExporter, log: Log): SpanExporter => {
+  let complainedAt = Number.NEGATIVE_INFINITY
+  return {
+    export(spans, tell) {
+      exporter.export(spans, (result) => {
+        const now = performance.now()
+        if (result.error && now - complainedAt > complaintMs) {
+          complainedAt = now
+          const { name, message } = result.error
+          log.write('warn', 'spans could not be sent', { error: describeError({ name, message }) })
+        }
+        tell(result)
+      })
+    },
+    shutdown: () => exporter.shutdown(),
+  }
+}
+
+/** Sends spans to a collector, by OTLP over HTTP with JSON. Headers and the like are taken from OTEL_EXPORTER_OTLP_*. */
+export const openSpanExport = ({ endpoint, serviceName, version, node, log }: Tools): SpanExport => {
+  const own = {
+    'service.name': serviceName,
+    'service.version': version,
+    'service.instance.id': node,
+  }
+  const resource = defaultResource().merge(resourceFromAttributes(own))
+  const exporter = new OTLPTraceExporter({ url: urlOf(endpoint), timeoutMillis: exportTimeoutMs })
+  const processor = new BatchSpanProcessor({
+    exporter: complaining(exporter, log),
+    scheduledDelayMillis: pauseMs,
+    maxQueueSize: mostWaiting,
+    exportTimeoutMillis: exportTimeoutMs,
+  })
+
+  const contextOf = (traceId: string, spanId: string) => ({
+    traceId,
+    spanId,
+    traceFlags: TraceFlags.SAMPLED,
+  })
+
+  const readable = ({ traceId, spanId, parentSpanId, ...span }: EndedSpan): ReadableSpan => ({
+    name: span.name,
+    kind: kinds[span.kind],
+    spanContext: () => contextOf(traceId, spanId),
+    ...(parentSpanId === undefined ? {} : { parentSpanContext: contextOf(traceId, parentSpanId) }),
+    startTime: hrTime(span.startedAt),
+    endTime: hrTime(span.endedAt),
+    duration: hrTime(span.endedAt - span.startedAt),
+    status: { code: span.hasFailed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+    attributes: span.facts,
+    links: [],
+    events: [],
+    ended: true,
+    resource,
+    instrumentationScope: { name: 'crosspoint', version },
+    droppedAttributesCount: 0,
+    droppedEventsCount: 0,
+    droppedLinksCount: 0,
+  })
+
+  return {
+    record: (span) => processor.onEnd(readable(span)),
+    stop: () => processor.shutdown(),
+  }
+}
