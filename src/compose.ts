@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -26,13 +27,16 @@ import type { Route } from './http/route.ts'
 import { createInFlight } from './http/throttle/in-flight.ts'
 import { createReadTurns } from './http/throttle/read-turns.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
+import { metricsPage } from './http/wire/metrics-page.ts'
 import { pagesOf } from './http/wire/pages.ts'
 import { createPlaces, type Places } from './http/wire/places.ts'
+import { createReadiness } from './http/wire/readiness.ts'
 import { createPlainServer, drain, listen } from './http/wire/server.ts'
 import { createSite } from './http/wire/site.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
 import { inspectTls, tlsFilesOf } from './http/wire/tls-files.ts'
 import { createUpgrades } from './http/wire/upgrades.ts'
+import { createWitness } from './http/witness.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
 import { createLeases } from './jobs/leases.ts'
 import { createQueue } from './jobs/queue.ts'
@@ -40,6 +44,7 @@ import { retentionRounds } from './jobs/retention/rounds.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
+import { createMetrics, type Metrics } from './lib/metrics.ts'
 import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
 import { createMail } from './mail/mail.ts'
 import { createNotices } from './mail/notices.ts'
@@ -53,6 +58,7 @@ import { openPostgres } from './storage/postgres.ts'
 import { sealOlder } from './storage/seal-older.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { createStore, type Store } from './storage/store.ts'
+import { measureStore } from './storage/store-metrics.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { noMediaSwitch } from './switch/media-switch.ts'
 import { version } from './version.ts'
@@ -139,6 +145,33 @@ const followWork = (db: Database, rounds: Rounds) =>
     if (keys !== 'everything') for (const kind of workIn(keys)) rounds.nudge(kind)
   })
 
+/** Loads what sends spans only where they are wanted. */
+const openRecorder = async ({ otlpEndpoint: endpoint, serviceName }: Config, node: string, log: Log) => {
+  if (endpoint === undefined) return undefined
+  const { openSpanExport } = await import('./telemetry/spans.ts')
+  return openSpanExport({ endpoint, serviceName, version, node, log })
+}
+
+/** All that there is to read at `/metrics`. What tells of the process is loaded when somebody asks. */
+const figuresOf = async (metrics: Metrics) => {
+  const { processMetricsText } = await import('./telemetry/process-metrics.ts')
+  return (await metrics.text()) + (await processMetricsText())
+}
+
+/** How much is open at the moment. */
+const measureOpen = (metrics: Metrics, { life, places, upgrades }: Frame) => {
+  const gauge = (name: string, help: string, read: () => number) => metrics.gauge({ name, help }, read)
+  gauge('crosspoint_connections_open', 'Connections of clients.', places.open)
+  gauge('crosspoint_event_streams_open', 'Answers that go on, as streams of events do.', () => life.live.size)
+  gauge('crosspoint_websockets_open', 'Clients that have switched to WebSocket.', upgrades.openCount)
+}
+
+/** Bytes that the disk of a folder has left for this process. */
+const freeBytesOf = (folder: string) => async () => {
+  const { bavail, bsize } = await statfs(folder)
+  return bavail * bsize
+}
+
 /** Where the console, the reference and the guides are once they are built. */
 const builtSite = fileURLToPath(new URL('../console/dist', import.meta.url))
 
@@ -171,9 +204,12 @@ const putTogether = async (
   { db, list, timeOfDay }: Required<Pick<Parts, 'db' | 'list'>> & { timeOfDay: Clock | undefined },
 ): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
+  const metrics = createMetrics()
   const store = createStore(db, clock)
+  measureStore(metrics, db, store)
   locateAccounts(store)
   const node = `crosspoint@${hostname()}`
+  const recorder = await openRecorder(config, node, log)
   const declared = declarationsOf(list)
   const settings = createSettings(store.records, node, declared.settings)
   const serverKey = await obtainServerKey(store, config.dataDir)
@@ -181,14 +217,14 @@ const putTogether = async (
   store.sealing.use(keyring)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
-  const deriver = createDeriver({ settings, clock })
+  const deriver = createDeriver({ settings, clock, metrics })
   const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts })
-  const outgoing = createOutgoing({ log, allowedPrivateHosts })
+  const outgoing = createOutgoing({ log, metrics, recorder, allowedPrivateHosts })
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, timeOfDay ?? clock, log)
   const rounds = createRounds({ leases, store, clock, log })
-  const queue = createQueue({ store, log })
+  const queue = createQueue({ store, log, metrics, recorder })
   const feed = createFeed({ store, db, log })
   const sequencer = db.placesAppends ? undefined : createSequencer({ store, db, leases, log })
   const refusals = createRefusals({ store, afterwards })
@@ -218,6 +254,7 @@ const putTogether = async (
     feed,
     refusals,
     log,
+    metrics,
     mediaSwitch: noMediaSwitch,
   })
   const { offers: areas, routes } = assembled
@@ -241,7 +278,15 @@ const putTogether = async (
     router: createRouter(routes),
     pages: pagesOf({
       store,
-      life,
+      readiness: createReadiness({
+        store,
+        life,
+        freeBytes: config.databaseUrl === undefined ? freeBytesOf(config.dataDir) : undefined,
+      }),
+      metrics: metricsPage({
+        text: () => figuresOf(metrics),
+        networks: async () => (await settings.of('crossbar')).metrics_networks,
+      }),
       openApi: () => openApiText({ routes, failures: declared.failures, version }),
       posted: assembled.posted,
       site: createSite(builtSite),
@@ -261,7 +306,7 @@ const putTogether = async (
     resellerOf: areas.accounts.resellerOf,
     departedAccount: areas.audit.departed,
     settleServices: areas.services.settle,
-    throttle: createThrottle(settings, clock),
+    throttle: createThrottle({ settings, clock, metrics }),
     turns: createReadTurns(),
     inFlight: createInFlight(),
     refusals,
@@ -270,9 +315,12 @@ const putTogether = async (
     store,
     clock,
     log,
+    witness: createWitness({ metrics, log, logsAccess: config.logsAccess }),
+    recorder,
     node,
     version,
   }
+  measureOpen(metrics, frame)
   const server = createPlainServer(frame)
   const port = await listen(server, config.host, config.port)
   const tls = createTlsListener({ frame, settings, host: config.host, dataDir: config.dataDir, log })
@@ -292,6 +340,7 @@ const putTogether = async (
     courier,
     documentOf: areas.payments.documentOf,
     log,
+    metrics,
   })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   for (const round of retentionRounds(store, settings)) rounds.add(round)
@@ -328,6 +377,7 @@ const putTogether = async (
       await deriver.stop()
       post.close()
       outgoing.close()
+      await recorder?.stop()
       await db.close()
     },
   }

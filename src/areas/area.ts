@@ -16,6 +16,7 @@ import type { Problems } from '../lib/failure.ts'
 import type { Catalogue } from '../lib/failure-answer.ts'
 import type { Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Definitions } from '../mail/notices.ts'
 import type { Outgoing } from '../outgoing/client.ts'
@@ -72,6 +73,7 @@ export interface AreaTools {
   feed: Feed
   refusals: Refusals
   log: Log
+  metrics: Metrics
 }
 
 /** What an area collects from those above it in the list. */

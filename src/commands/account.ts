@@ -12,6 +12,7 @@ import { systemClock } from '../lib/clock.ts'
 import { Failure, hasProblems, invalid, joinProblems } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { createLog } from '../lib/log.ts'
+import { createMetrics } from '../lib/metrics.ts'
 import { createSettings } from '../settings/settings.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import { retrying, type Store } from '../storage/store.ts'
@@ -105,7 +106,7 @@ const perform = async (action: Action, username: string): Promise<Result> => {
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)
   const settings = settingsOf(store)
-  const deriver = createDeriver({ settings, clock: systemClock })
+  const deriver = createDeriver({ settings, clock: systemClock, metrics: createMetrics() })
   try {
     const offers = offersOf(store, deriver, settings)
     const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }

@@ -27,6 +27,7 @@ const nothing: AreaTools = {
   feed: unused,
   refusals: unused,
   log: unused,
+  metrics: unused,
   outgoing: unused,
   mediaSwitch: unused,
 }

@@ -4,6 +4,7 @@ import { type RunningServer, startServer } from '../compose.ts'
 import { type Config, ConfigError, settingsTable } from '../config/config.ts'
 import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
+import { createLineWriter } from '../lib/line-writer.ts'
 import { createLog, describeError } from '../lib/log.ts'
 import { openSignIn } from './sign-in-page.ts'
 
@@ -89,7 +90,9 @@ const run = async (args: readonly string[]): Promise<number> => {
   if (!config) return 2
   // Everything this process writes is for its own user: store, keys, outbox.
   process.umask(0o077)
-  const log = createLog(config.logLevel, systemClock, (line) => process.stderr.write(line))
+  const lines = createLineWriter((text) => process.stderr.write(text))
+  process.on('exit', lines.flush)
+  const log = createLog(config.logLevel, systemClock, lines.add)
   for (const stranger of strangers()) log.write('warn', stranger)
   const { first, again } = hearEnding()
   try {

@@ -15,6 +15,12 @@ export interface Config {
   /** `host:port` texts; empty: those of the system. */
   dnsServers: readonly string[]
   logLevel: LogLevel
+  /** Whether the log has a line for each request. */
+  logsAccess: boolean
+  /** Where spans are sent, by OTLP over HTTP; undefined: none are recorded. */
+  otlpEndpoint: string | undefined
+  /** What the server is called where spans are looked at. */
+  serviceName: string
   /** How long the listener stays after SIGTERM while `/readyz` is red. */
   drainSeconds: number
 }
@@ -67,6 +73,17 @@ export const settingsTable: readonly Setting[] = [
     meaning: `one of ${logLevels.join(', ')}; JSON lines on standard error`,
   },
   {
+    name: 'CROSSPOINT_ACCESS_LOG',
+    fallback: 'on',
+    meaning: 'on or off: a line in the log for each request',
+  },
+  {
+    name: 'OTEL_EXPORTER_OTLP_ENDPOINT',
+    fallback: undefined,
+    meaning: 'http://host:4318 of an OpenTelemetry collector; unset: no traces are recorded',
+  },
+  { name: 'OTEL_SERVICE_NAME', fallback: 'crosspoint', meaning: 'what traces call the server' },
+  {
     name: 'CROSSPOINT_DRAIN_SECONDS',
     fallback: '8',
     meaning: 'how long the listener stays after SIGTERM while /readyz is red; a second signal ends the wait',
@@ -102,6 +119,9 @@ const rules: Record<string, (text: string) => string | undefined> = {
       : 'must be host:port, several separated by commas',
   CROSSPOINT_LOG_LEVEL: (text) =>
     logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
+  CROSSPOINT_ACCESS_LOG: (text) => (text === 'on' || text === 'off' ? undefined : 'must be on or off'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: (text) =>
+    isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
   CROSSPOINT_DRAIN_SECONDS: (text) =>
     /^\d{1,4}$/.test(text) && Number(text) <= 3600 ? undefined : 'must be seconds, 0 to 3600',
   CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
@@ -160,6 +180,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     smtpUrl: values.get('CROSSPOINT_SMTP_URL'),
     dnsServers: (values.get('CROSSPOINT_DNS_SERVERS') ?? '').split(',').flatMap((text) => text.trim() || []),
     logLevel: text('CROSSPOINT_LOG_LEVEL') as LogLevel,
+    logsAccess: text('CROSSPOINT_ACCESS_LOG') === 'on',
+    otlpEndpoint: values.get('OTEL_EXPORTER_OTLP_ENDPOINT'),
+    serviceName: text('OTEL_SERVICE_NAME'),
     drainSeconds: Number(text('CROSSPOINT_DRAIN_SECONDS')),
   }
 }

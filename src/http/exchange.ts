@@ -9,6 +9,7 @@ import type { Catalogue } from '../lib/failure-answer.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import { memberOf } from '../lib/member.ts'
+import { beginTrace, type Recorder, type Trace } from '../lib/trace.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
@@ -24,13 +25,21 @@ import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
 import type { Upgrades } from './wire/upgrades.ts'
+import type { Witness } from './witness.ts'
 
 /** A path outside of `/v2`: it answers by itself. */
 export type PlainPage = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void
 
+/** A page, and what it goes by where requests are counted. */
+export interface FoundPage {
+  /** Its path, with names in the place of what differs. */
+  route: string
+  answer: PlainPage
+}
+
 /** The paths outside of `/v2`. */
 export interface Pages {
-  find(path: string, method: string): PlainPage | undefined
+  find(path: string, method: string): FoundPage | undefined
 }
 
 /** What a token restriction is judged by. */
@@ -80,6 +89,10 @@ export interface Frame {
   store: Store
   clock: Clock
   log: Log
+  /** Tells of each request when it is over. */
+  witness: Witness
+  /** Takes the spans of requests, where somebody wants them. */
+  recorder: Recorder | undefined
   node: string
   version: string
 }
@@ -90,6 +103,7 @@ export class Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
   readonly id: string
+  readonly trace: Trace
   readonly path: string
   readonly query: URLSearchParams
   /** What the client sent; a tunnelled verb replaces it. */
@@ -117,6 +131,8 @@ export class Exchange {
   claim: KeyClaim | undefined
   /** What an earlier try of the request committed before it died. */
   lost: CommittedChange[] | undefined
+  /** What it failed with, if it did. */
+  fault: unknown
   /** Set when the answer is under way: the remaining steps are left out. */
   done = false
 
@@ -125,6 +141,7 @@ export class Exchange {
     this.request = request
     this.response = response
     this.id = id
+    this.trace = beginTrace(request.headers.traceparent, frame.recorder)
     this.method = request.method as Method
     const url = request.url ?? '/'
     const mark = url.indexOf('?')

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
+import { inOwnTrace, type Recorder } from '../lib/trace.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
 import { errandStatement, type Errand as NextErrand, workKey } from '../storage/errand.ts'
 import { retrying, type Store } from '../storage/store.ts'
+import { measureQueue } from './queue-metrics.ts'
 import type { Round } from './rounds.ts'
 import { createWorkStore, type Tried, type Work } from './store.ts'
 
@@ -73,6 +76,9 @@ export type Queue = ReturnType<typeof createQueue>
 interface Tools {
   store: Store
   log: Log
+  metrics: Metrics
+  /** Takes the spans of errands, where somebody wants them. */
+  recorder?: Recorder | undefined
 }
 
 const firstPauseMs = 1000
@@ -135,10 +141,11 @@ interface Patience {
  * Everything that is asked of the outside, or done later. An errand is committed with what it follows from; it is
  * carried out at least once, by one process at a time, and how it ended is one commit with what follows from that.
  */
-export const createQueue = ({ store, log }: Tools) => {
+export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
   const rows = createWorkStore(store)
   const { clock } = store
   const performers = new Map<string, (work: Work, patience: Patience) => Promise<boolean>>()
+  const measures = measureQueue({ metrics, rows, clock, kinds: () => [...performers.keys()] })
 
   const triedAs = (
     { attempts, payload: before }: Errand<unknown>,
@@ -193,6 +200,7 @@ export const createQueue = ({ store, log }: Tools) => {
           ? rows.forget(errand)
           : rows.tried(errand, triedAs(errand, conclusion, pauseMs))
       await commit([end, ...(conclusion.statements ?? [])], conclusion)
+      measures.tried(kind.kind, conclusion.state)
     }
 
     /**
@@ -232,6 +240,7 @@ export const createQueue = ({ store, log }: Tools) => {
 
     return async (work: Work, { signal, isOver }: Patience): Promise<boolean> => {
       const errand = errandOf(work)
+      const leave = measures.enter(kind.kind)
       try {
         const answer = await kind.ask(errand, signal)
         if (isOver()) return false
@@ -240,6 +249,8 @@ export const createQueue = ({ store, log }: Tools) => {
         // Whoever stops the server ends what is under way: it is nobody's fault, and carried out by the next one.
         if (!signal.aborted) await postpone(errand, error)
         return true
+      } finally {
+        leave()
       }
     }
   }
@@ -322,7 +333,11 @@ export const createQueue = ({ store, log }: Tools) => {
   const performerFor = (kind: string) => {
     const performer = performers.get(kind)
     if (!performer) throw new Error(`nobody carries out errands of the kind ${kind}`)
-    return performer
+    const span = { name: `errand ${kind}`, kind: 'internal' } as const
+    return (work: Work, patience: Patience) =>
+      inOwnTrace(recorder, { ...span, facts: { 'crosspoint.errand_id': work.id } }, () =>
+        performer(work, patience),
+      )
   }
 
   return {

@@ -1,5 +1,6 @@
 import type { Clock } from '../lib/clock.ts'
 import { describeError, type Log } from '../lib/log.ts'
+import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
 import { createRoundRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
@@ -83,7 +84,8 @@ const createRunner = (round: Round, { leases, store, clock, log }: RoundTools) =
   const schedule = (milliseconds: number) => {
     clearTimeout(timer)
     if (stopping.signal.aborted) return
-    timer = setTimeout(begin, milliseconds)
+    // Whoever nudged it is not the one it works for.
+    timer = inTrace(undefined, () => setTimeout(begin, milliseconds))
     timer.unref()
   }
 

@@ -82,6 +82,15 @@ const dueOfAll = `SELECT ${work.columns} FROM work AS w
   WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 AND ${isNext}
   ORDER BY due_at LIMIT $3`
 
+const backlogOfKind = `SELECT
+  (SELECT count(*) FROM (SELECT due_at FROM work WHERE kind = $1 AND state = 'waiting'
+    ORDER BY due_at LIMIT $3) AS those) AS waiting,
+  (SELECT count(*) FROM (SELECT due_at FROM work WHERE kind = $1 AND state = 'waiting' AND due_at <= $2
+    ORDER BY due_at LIMIT $3) AS those_due) AS due,
+  (SELECT due_at FROM work WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 ORDER BY due_at LIMIT 1) AS oldest`
+
+export type WorkStore = ReturnType<typeof createWorkStore>
+
 /** The rows behind jobs/queue.ts. */
 export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
   async find(kind: string, id: string): Promise<Work | undefined> {
@@ -91,6 +100,19 @@ export const createWorkStore = ({ all, writeUnrecorded }: Store) => ({
   async isAnyDue(kind: string, now: number): Promise<boolean> {
     const sql = "SELECT id FROM work WHERE kind = $1 AND state = 'waiting' AND due_at <= $2 LIMIT 1"
     return (await all(sql, [kind, now])).length > 0
+  },
+
+  /**
+   * How many of a kind wait, how many of these are due, each counted to `most`, and since when the first is due: 0 when
+   * none is. Goes along the index as far as it counts.
+   */
+  async backlog(kind: string, now: number, most: number) {
+    const rows = await all<{ waiting: number; due: number; oldest: number | null }>(backlogOfKind, [
+      kind,
+      now,
+      most,
+    ])
+    return { waiting: rows[0]?.waiting ?? 0, due: rows[0]?.due ?? 0, oldest: rows[0]?.oldest ?? 0 }
   },
 
   /** Whether something of its subject was asked for before it, and still waits. */

@@ -3,6 +3,7 @@ import { type Conclusion, type ErrandKind, inOneLine, type Queue } from '../jobs
 import type { Round } from '../jobs/rounds.ts'
 import { messageOf } from '../lib/error-facts.ts'
 import { describeError, type Log } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemScope } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
@@ -28,6 +29,7 @@ interface Tools {
   courier: Courier
   documentOf: DocumentOf
   log: Log
+  metrics: Metrics
 }
 
 /** What came of asking the mail server, and for which mail. */
@@ -66,7 +68,13 @@ interface Parcel {
  * cases it is sent again, under the same Message-ID and date. One process at a time delivers, which holds the lease of the
  * round; one that was taken for dead while it was sending is the last case in which a letter comes twice.
  */
-export const createPost = ({ store, keyring, settings, senders, courier, documentOf, log }: Tools) => {
+export const createPost = (tools: Tools) => {
+  const { store, keyring, settings, senders, courier, documentOf, log, metrics } = tools
+  const tries = metrics.counter({
+    name: 'crosspoint_mail_attempts_total',
+    help: 'Attempts to hand a letter to the mail server, by what came of them.',
+    labels: ['outcome'],
+  })
   const attempts = createAttemptRows(store)
   const { clock } = store
 
@@ -105,8 +113,9 @@ export const createPost = ({ store, keyring, settings, senders, courier, documen
     { id, accountId, attempts: before, payload }: LetterErrand,
     parcel: Parcel | undefined,
     { outcome, reply }: { outcome: Outcome; reply: string },
-  ) =>
-    attempts.add({
+  ) => {
+    tries.of(outcome).add()
+    return attempts.add({
       accountId: payload.loggedBy ?? accountId,
       at: clock.now(),
       letterId: id,
@@ -120,6 +129,7 @@ export const createPost = ({ store, keyring, settings, senders, courier, documen
       outcome,
       reply: inOneLine(reply),
     })
+  }
 
   const refused = (
     letter: LetterErrand,

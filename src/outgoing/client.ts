@@ -6,6 +6,8 @@ import { pipeline, type Readable, type Transform } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip, createInflate } from 'node:zlib'
 import type { Log } from '../lib/log.ts'
+import { type Metrics, secondsBounds } from '../lib/metrics.ts'
+import { currentTrace, inOwnTrace, inSpan, type Recorder, traceparentOf } from '../lib/trace.ts'
 import {
   type AllowedHosts,
   createJudgedLookup,
@@ -30,6 +32,8 @@ export class OutgoingError extends Error {
 }
 
 export interface OutgoingCall {
+  /** What for: so calls are counted. */
+  purpose: 'bookkeeper' | 'carrier' | 'provisioner' | 'webhook'
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** A user and password in it are sent as Basic credentials. */
   url: string
@@ -104,6 +108,12 @@ const lowerCased = (headers: Readonly<Record<string, string>> = {}) =>
 const bodyOf = ({ body, json }: OutgoingCall) =>
   body ?? (json === undefined ? undefined : JSON.stringify(json))
 
+/** What the call is a part of, so that whoever is called can say so too. */
+const ownTrace = () => {
+  const trace = currentTrace()
+  return trace && { traceparent: traceparentOf(trace) }
+}
+
 const headersOf = (call: OutgoingCall, target: Target, body: string | undefined) => ({
   accept: 'application/json',
   'accept-encoding': 'gzip, deflate',
@@ -111,6 +121,7 @@ const headersOf = (call: OutgoingCall, target: Target, body: string | undefined)
   ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
   ...target.headers,
   ...lowerCased(call.headers),
+  ...ownTrace(),
 })
 
 const decompressors: Readonly<Record<string, () => Transform>> = {
@@ -153,12 +164,21 @@ const parse = (text: string, host: string): unknown => {
   }
 }
 
+const spanOf = ({ method, purpose }: OutgoingCall, { host }: Target) => ({
+  name: `${method} ${purpose}`,
+  kind: 'client' as const,
+  facts: { 'http.request.method': method, 'server.address': host },
+})
+
 // A server that was called is likely to be called again soon.
 const kept = { keepAlive: true, timeout: 30_000 }
 const mostLookingMs = 2000
 
 interface Tools {
   log: Log
+  metrics: Metrics
+  /** Takes the spans of calls that no request waits for. */
+  recorder?: Recorder | undefined
   /** Hosts of private networks that may be called for customers. */
   allowedPrivateHosts: AllowedHosts
   lookUpAll?: LookUpAll
@@ -166,7 +186,19 @@ interface Tools {
 
 const isPrivate = (error: unknown) => error instanceof PrivateHost
 
-export const createOutgoing = ({ log, allowedPrivateHosts, lookUpAll = lookup }: Tools): Outgoing => {
+export const createOutgoing = ({
+  log,
+  metrics,
+  recorder,
+  allowedPrivateHosts,
+  lookUpAll = lookup,
+}: Tools): Outgoing => {
+  const durations = metrics.histogram({
+    name: 'crosspoint_outgoing_call_duration_seconds',
+    help: 'Seconds that calls to the servers of others took, by what came of them.',
+    labels: ['purpose', 'outcome'],
+    bounds: secondsBounds,
+  })
   const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
   const judged = createJudgedLookup(lookUpAll, allowedPrivateHosts)
 
@@ -233,12 +265,25 @@ export const createOutgoing = ({ log, allowedPrivateHosts, lookUpAll = lookup }:
     }
   }
 
+  const traced: typeof inSpan = (span, work) =>
+    currentTrace() ? inSpan(span, work) : inOwnTrace(recorder, span, work)
+
   return {
     async send(call) {
       const target = targetOf(call.url)
+      const began = performance.now()
+      const count = (outcome: string) =>
+        durations.of(call.purpose, outcome).observe((performance.now() - began) / 1000)
       try {
-        return await attempt(call, target)
+        const answer = await traced(spanOf(call, target), async (facts) => {
+          const given = await attempt(call, target)
+          facts['http.response.status_code'] = given.status
+          return given
+        })
+        count(`${Math.floor(answer.status / 100)}xx`)
+        return answer
       } catch (error) {
+        count(error instanceof OutgoingError ? error.fault : 'unreachable')
         if (error instanceof OutgoingError && error.fault !== 'aborted') {
           log.write('warn', 'a call to another server failed', { host: target.host, fault: error.fault })
         }

@@ -100,6 +100,7 @@ export const createHttpGateway = ({ outgoing, settings, clock }: Tools): Gateway
     const identity = authorization ? { authorization } : {}
     try {
       const answer = await outgoing.send({
+        purpose: 'bookkeeper',
         method: 'POST',
         url,
         body: text,

@@ -209,6 +209,10 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
     description:
       'Addresses and CIDRs of proxies in front of this server, whose X-Forwarded-For is believed; their connections are not counted by address',
   }),
+  metrics_networks: Type.Array(Type.String(), {
+    default: ['127.0.0.0/8', '::1'],
+    description: 'Networks (CIDRs) and addresses from where /metrics may be read, without a proxy in between',
+  }),
   allowed_private_hosts: Type.Array(Type.String(), {
     default: [],
     description:

@@ -4,6 +4,8 @@ interface RecordCache<T> {
   /** The cached value, else what `load` finds. A value made stale while it was being loaded is handed out but not kept. */
   get(key: string, load: () => Promise<Sized<T>>): Promise<T>
   forget: StaleListener
+  /** How often something was asked for, and found at once. */
+  lookups(): { hits: number; misses: number }
 }
 
 interface Sized<T> {
@@ -26,6 +28,8 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
   let recentBytes = 0
   let older = new Map<string, Sized<T>>()
   const loading = new Map<string, Loading<T>>()
+  let hits = 0
+  let misses = 0
 
   const drop = (key: string) => {
     older.delete(key)
@@ -84,7 +88,11 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
   return {
     get(key, loader) {
       const entry = find(key)
-      if (entry) return Promise.resolve(entry.value)
+      if (entry) {
+        hits += 1
+        return Promise.resolve(entry.value)
+      }
+      misses += 1
       return loading.get(key)?.promise ?? load(key, loader)
     },
     forget(keys) {
@@ -95,5 +103,6 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
       older.clear()
       recentBytes = 0
     },
+    lookups: () => ({ hits, misses }),
   }
 }

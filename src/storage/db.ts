@@ -46,6 +46,21 @@ export const appendSql = ({ name, columns }: AppendTable) => {
 /** Called with the keys that a write made stale, or with `everything` when that is not known. */
 export type StaleListener = (keys: readonly string[] | 'everything') => void
 
+/** What is going on with writes at a moment. */
+export interface WriteLoad {
+  /** Writes that are not under way yet. */
+  waiting: number
+  lanes: number
+  busyLanes: number
+}
+
+/** A batch of writes that was committed together. */
+export interface CommittedBatch {
+  writes: number
+  /** From the moment it was handed on until it was durable. */
+  seconds: number
+}
+
 /** The seam between the engines. Only `storage/` sees it whole; areas read through it and write by change sets. */
 export interface Database {
   readonly engine: 'sqlite' | 'postgres'
@@ -70,6 +85,9 @@ export interface Database {
    */
   fence(): Promise<void> | undefined
   onStale(listener: StaleListener): void
+  writeLoad(): WriteLoad
+  /** Called behind each commit. */
+  onBatch(listener: (batch: CommittedBatch) => void): void
   /** Runs statements in one transaction that no other process runs at the same time: storage upgrades. */
   exclusively(
     work: (run: (sql: string, params?: readonly Value[]) => Promise<Row[]>) => Promise<void>,

@@ -2,7 +2,7 @@ import type pg from 'pg'
 import { type Failure, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { CsvQuery } from './csv-lines.ts'
-import type { Append, AppendTable, Database, Row, StaleListener, Value, Write } from './db.ts'
+import type { Append, AppendTable, CommittedBatch, Database, Row, StaleListener, Value, Write } from './db.ts'
 import { inTurn } from './in-turn.ts'
 import type { CopyAnswer, ExporterData } from './postgres-exporter.ts'
 import {
@@ -122,6 +122,8 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     write: writer.write,
     fence,
     onStale: (listener) => void listeners.push(listener),
+    writeLoad: writer.load,
+    onBatch: writer.onBatch,
     async exclusively(work) {
       const link = createLink({ url, patienceMilliseconds })
       try {
@@ -200,6 +202,7 @@ const createWriter = (
 ) => {
   const lanes = Array.from({ length: writeLanes }, () => createLink({ ...server, prepare: makeDurable }))
   const idle = [...lanes]
+  const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let queue: PendingWrite[] = []
   let closing = false
   let onIdle: (() => void) | undefined
@@ -212,7 +215,9 @@ const createWriter = (
     return batch
   }
 
-  const settle = (batch: PendingWrite[]) => {
+  const settle = (batch: PendingWrite[], began: number) => {
+    const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
+    for (const listener of batchListeners) listener(committed)
     for (const entry of batch) {
       announce(entry.write.stale)
       entry.resolve()
@@ -272,7 +277,7 @@ const createWriter = (
       } else {
         isCommitting = true
         await lane.say(client, 'COMMIT')
-        settle(batch)
+        settle(batch, began)
       }
     } catch (error) {
       if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
@@ -304,6 +309,12 @@ const createWriter = (
             if (queue.length === 0) setImmediate(pump)
             queue.push({ write, attempts: 0, alone: false, resolve, reject })
           }),
+    load: () => ({
+      waiting: queue.length,
+      lanes: lanes.length,
+      busyLanes: lanes.length - idle.length,
+    }),
+    onBatch: (listener: (batch: CommittedBatch) => void) => void batchListeners.push(listener),
     async close() {
       closing = true
       if (queue.length > 0 || idle.length < lanes.length) {

@@ -198,6 +198,9 @@ export const createRecords = (db: Database, sealing: Sealing) => {
     /** Another number after every change of any record: what was made of records is good while it stays. */
     era: () => era,
 
+    /** How often a record was looked up by its id, and was at hand. */
+    lookups: cache.lookups,
+
     /** How many records accounts may still have. */
     counts: createRecordCounts(db),
 

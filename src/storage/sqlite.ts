@@ -10,6 +10,7 @@ import { joinedLines } from './csv-lines.ts'
 import {
   type AppendTable,
   appendSql,
+  type CommittedBatch,
   type Database,
   type Row,
   type StaleListener,
@@ -106,6 +107,8 @@ export const openSqlite = (file: string): Database => {
     write: writer.write,
     fence,
     onStale: (listener) => void listeners.push(listener),
+    writeLoad: writer.load,
+    onBatch: writer.onBatch,
     async exclusively(work) {
       connection.exec('BEGIN IMMEDIATE')
       try {
@@ -206,6 +209,7 @@ const appendText = (table: AppendTable) => {
 
 /** Hands writes to the writer's thread, one batch at a time. */
 const createWriter = (file: string, processId: string, announce: StaleListener) => {
+  const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let texts = new Map<string, number>()
   let pending: PendingWrite[] = []
   let running: Promise<void> | undefined
@@ -251,8 +255,11 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
 
   const runBatch = async (batch: PendingWrite[]) => {
     link.prepare()
+    const began = performance.now()
     try {
       const outcomes = await link.call(post(batch))
+      const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
+      for (const listener of batchListeners) listener(committed)
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.
       const settled = [...zip(batch, outcomes)]
       for (const [entry, outcome] of settled) if (outcome === 'done') announce(entry.write.stale)
@@ -281,6 +288,8 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
         running ??= Promise.resolve().then(run)
       })
     },
+    load: () => ({ waiting: pending.length, lanes: 1, busyLanes: running ? 1 : 0 }),
+    onBatch: (listener: (batch: CommittedBatch) => void) => void batchListeners.push(listener),
     async close() {
       closing = true
       await running

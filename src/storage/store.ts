@@ -1,8 +1,10 @@
 import type { Clock } from '../lib/clock.ts'
 import { Failure, isOutage } from '../lib/failure.ts'
+import { inSpan } from '../lib/trace.ts'
 import { type ChangeSet, type Standing, writeOf } from './change-set.ts'
 import type { Database, Statement, Write } from './db.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
+import { outageInWords } from './outages.ts'
 import { createRecords, type Records } from './records.ts'
 import { createSealing, type Sealing } from './sealing.ts'
 import { deliver, type Hearing } from './signal.ts'
@@ -34,10 +36,13 @@ export interface Store {
   /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
   writeUnrecorded(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
   /**
-   * Whether the store takes writes. It is asked only when a write found no room or no disk: until then, it does. A
-   * server on a disk that has room again goes on by itself.
+   * What keeps the store from taking writes, in words for operators; undefined when nothing does. It asks for the right
+   * to write and changes nothing; after a write that found no room or no disk it writes something of some size. A server
+   * on a disk that has room again goes on by itself.
    */
-  canWrite(): Promise<boolean>
+  writeObstacle(): Promise<string | undefined>
+  /** How many writes have failed because the store had no room, or was not there. */
+  outages(): number
   /** Has signals heard from now on. */
   hear(...hearings: readonly Hearing[]): void
   /** Says from now on where accounts stand in their tree; undefined of those that are not there. */
@@ -66,6 +71,9 @@ const probeName = 'probe'
 
 const giveRoomBack: Statement[] = [{ sql: 'DELETE FROM leases WHERE name = $1', params: [probeName] }]
 
+// The embedded store takes the lock for nothing at all; PostgreSQL would let nothing at all pass in a standby, too.
+const rightToWrite: Record<Database['engine'], readonly Statement[]> = { sqlite: [], postgres: giveRoomBack }
+
 const takeRoom: Statement[] = [
   ...giveRoomBack,
   {
@@ -80,18 +88,24 @@ export const createStore = (db: Database, clock: Clock): Store => {
   const sealing = createSealing()
 
   let isInTrouble = false
+  let outages = 0
 
   const noticing = async (write: Write) => {
     try {
-      await db.write(write)
+      await inSpan({ name: 'store commit', kind: 'internal' }, () => db.write(write))
     } catch (error) {
-      isInTrouble ||= isOutage(error)
+      if (isOutage(error)) {
+        isInTrouble = true
+        outages += 1
+      }
       throw error
     }
   }
 
   const probe = async () => {
-    for (const statements of [takeRoom, giveRoomBack]) await db.write({ statements, stale: [] })
+    const probes = isInTrouble ? [takeRoom, giveRoomBack] : [rightToWrite[db.engine]]
+    for (const statements of probes) await db.write({ statements, stale: [] })
+    isInTrouble = false
   }
 
   const isTelling = (sets: readonly ChangeSet[]) => sets.some(({ told }) => told.length > 0)
@@ -140,16 +154,16 @@ export const createStore = (db: Database, clock: Clock): Store => {
       for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
     },
     writeUnrecorded: (statements, stale = []) => noticing({ statements, stale }),
-    async canWrite() {
-      if (!isInTrouble) return true
+    async writeObstacle() {
       try {
         await probe()
-        isInTrouble = false
+        return undefined
       } catch (error) {
         if (!isOutage(error)) throw error
+        return outageInWords(error)
       }
-      return !isInTrouble
     },
+    outages: () => outages,
     hear(...added) {
       for (const hearing of added)
         hearings.set(hearing.name, [...(hearings.get(hearing.name) ?? []), hearing])

@@ -1,4 +1,5 @@
 // Long work (jobs/long-work): taken up by one process at a time, each of its commits once, however it is left.
+
 import { once } from 'node:events'
 import { beforeEach, expect, it } from 'vitest'
 import { createLeases } from '../../src/jobs/leases.ts'
@@ -8,6 +9,7 @@ import { createWorkers, type WorkerTools } from '../../src/jobs/long-work/worker
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { newId } from '../../src/lib/ids.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
@@ -125,6 +127,7 @@ describeEngines('long work', (engine) => {
       rounds,
       node: 'n',
       log,
+      metrics: createMetrics(),
       mostAtOnce: async () => 1,
       turnMs: 5,
       work,
@@ -157,6 +160,7 @@ describeEngines('long work', (engine) => {
       rounds,
       node: 'n',
       log,
+      metrics: createMetrics(),
       mostAtOnce: async () => 1,
       async work(run, lease) {
         if (run.detail === 'broken') throw new Error('it cannot be done')

@@ -1,7 +1,9 @@
 // Errands (jobs/queue.ts): committed with what they follow from, carried out at least once, concluded once.
+
 import { beforeEach, expect, it } from 'vitest'
 import { type Conclusion, createQueue, type ErrandKind } from '../../src/jobs/queue.ts'
 import { failure } from '../../src/lib/failure.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Errand } from '../../src/storage/errand.ts'
 import { createStore } from '../../src/storage/store.ts'
@@ -61,7 +63,7 @@ describeEngines('the work queue', (engine) => {
     return world.store.commit(set)
   }
 
-  const queueOn = (store = world.store) => createQueue({ store, log: log.log })
+  const queueOn = (store = world.store) => createQueue({ store, log: log.log, metrics: createMetrics() })
   const run = async (of: ErrandKind<Letter, string>, queue = queueOn()) => {
     await queue.round(of).run(new AbortController().signal, { sql: '', params: [] })
     return queue

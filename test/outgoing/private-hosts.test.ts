@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { createOutgoing, type Outgoing, type OutgoingCall } from '../../src/outgoing/client.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { createTestLog } from '../support/log.ts'
@@ -52,12 +53,14 @@ const outgoingWith = (allowedHosts: readonly string[]): Outgoing => {
   resolver.setServers([`${dns.host}:${dns.port}`])
   return createOutgoing({
     log,
+    metrics: createMetrics(),
     allowedPrivateHosts: async () => allowedHosts,
     lookUpAll: async (host) => (await resolver.resolve4(host)).map((address) => ({ address, family: 4 })),
   })
 }
 
 const callTo = (url: string, more: Partial<OutgoingCall> = {}): OutgoingCall => ({
+  purpose: 'webhook',
   method: 'GET',
   url,
   timeoutMs: 10_000,

@@ -1,5 +1,6 @@
 import pg from 'pg'
 import { expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import type { World } from '../support/world.ts'
 import { buildWorld, describeEngines } from '../support/world.ts'
 
@@ -58,7 +59,7 @@ describeEngines('a store without room', (engine) => {
     expect((await world.ada.get(path)).data.notes ?? '').toBe(notes)
 
     await empty()
-    expect(await ready()).toBe(200)
+    await eventually(ready, (status) => status === 200)
     expect(await world.ada.patch(path, large('f'))).toSucceed()
     expect((await world.ada.get(path)).data.notes).toBe(large('f').notes)
     const messages = world.takeErrors().map((entry) => JSON.stringify(entry))

@@ -7,6 +7,7 @@ import type { AccountDoc, AccountHidden, AccountRecord } from '../../src/auth/id
 import { createKeyring } from '../../src/auth/keyring.ts'
 import { createQueue } from '../../src/jobs/queue.ts'
 import type { Round } from '../../src/jobs/rounds.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { courierBySmtp, courierToFolder } from '../../src/mail/couriers.ts'
 import { createMail, type Order } from '../../src/mail/mail.ts'
 import { createNotices, type NoticeId } from '../../src/mail/notices.ts'
@@ -65,8 +66,9 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
     url ? courierBySmtp(url) : courierToFolder(join(folder, 'outbox'), { clock, daysKept: async () => 31 })
 
   const postOn = (on: typeof store, url = smtpUrl) => {
-    const queue = createQueue({ store: on, log })
+    const queue = createQueue({ store: on, log, metrics: createMetrics() })
     const post = createPost({
+      metrics: createMetrics(),
       store: on,
       keyring,
       settings: createSettings(on.records, 'test', frameSettings),

@@ -10,6 +10,7 @@ import { createRounds } from '../../src/jobs/rounds.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { newId } from '../../src/lib/ids.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { createSettings, settingsKind } from '../../src/settings/settings.ts'
 import { ChangeSet, conflict, systemScope } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
@@ -105,6 +106,7 @@ const createProcess = (db: Database, node: string, actionsOf: (store: Store) => 
     leases,
     rounds,
     log,
+    metrics: createMetrics(),
     node,
     actions: actionsOf(store),
     quotas: { requireRoomForInput: async () => undefined },

@@ -80,6 +80,9 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   // Nobody listens there: no test asks the name servers of the world.
   dnsServers: ['127.0.0.1:9'],
   logLevel: 'info',
+  logsAccess: false,
+  otlpEndpoint: undefined,
+  serviceName: 'crosspoint',
   drainSeconds: 0,
 })
 

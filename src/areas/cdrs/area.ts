@@ -10,6 +10,7 @@ import { createCallBilling } from './billing/operations.ts'
 import { createDepartures } from './departures/operations.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
 import { freeswitchPage } from './freeswitch/routes.ts'
+import { countVerdicts } from './intake/metrics.ts'
 import { createIntake } from './intake/operations.ts'
 import { cdrIntakeRoutes } from './intake/routes.ts'
 import { createCdrMonths } from './months/operations.ts'
@@ -38,10 +39,11 @@ export const cdrsArea = area({
     const cdrs = createCdrs(tools)
     feed.unfolds('cdr.created', cdrs.texts)
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
-    const intake = createIntake({ ...tools, billing })
+    const count = countVerdicts(tools.metrics)
+    const intake = createIntake({ ...tools, billing, count: count('api') })
     const months = createCdrMonths({ ...tools, intake })
     const departures = createDepartures(tools)
-    const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake })
+    const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake, count: count('freeswitch') })
     return {
       offers: { intake, months },
       routes: [

@@ -7,6 +7,7 @@ import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow, gregorianOfUnix } from '../../lib/gregorian.ts'
 import { newId } from '../../lib/ids.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 import { isSameReach, performerOf, placeIn, type Reach } from './rules.ts'
@@ -25,6 +26,7 @@ interface Tools {
   /** The name of this process. */
   node: string
   log: Log
+  metrics: Metrics
   migrations: Readonly<Record<string, Migration>>
 }
 
@@ -61,7 +63,7 @@ const notKnown = () =>
 export type Migrations = ReturnType<typeof createMigrations>
 
 /** Migrations of accounts: what there is, what was performed, and runs that go on in the background. */
-export const createMigrations = ({ store, leases, rounds, node, log, migrations }: Tools) => {
+export const createMigrations = ({ store, leases, rounds, node, log, metrics, migrations }: Tools) => {
   const books = createMigrationStore(store)
   const { runs } = books
   const known = new Map(Object.entries(migrations))
@@ -72,6 +74,7 @@ export const createMigrations = ({ store, leases, rounds, node, log, migrations 
     rounds,
     node,
     log,
+    metrics,
     mostAtOnce: async () => 1,
     turnMs,
     work: createRunner({ store, books, log, find: (id) => known.get(id) }),

@@ -62,6 +62,7 @@ export const createProvisioning = ({ store, queue, settings, outgoing, accounts,
     const headers = authorization === undefined ? {} : { authorization }
     try {
       const { status, text: reply } = await outgoing.send({
+        purpose: 'provisioner',
         method: 'POST',
         url,
         json: body,

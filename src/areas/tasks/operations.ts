@@ -8,6 +8,7 @@ import { plainCsvLine } from '../../lib/csv.ts'
 import { failure } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-set.ts'
@@ -46,6 +47,7 @@ interface Tools {
   leases: Leases
   rounds: Rounds
   log: Log
+  metrics: Metrics
   mail: Pick<Mail, 'notify'>
   node: string
   quotas: Pick<Quotas, 'requireRoomForInput'>
@@ -69,7 +71,7 @@ const retentionAuthor: Author = { requestId: 'task-retention' }
 export type Tasks = ReturnType<typeof createTasks>
 
 export const createTasks = (tools: Tools) => {
-  const { store: base, settings, leases, rounds, log, mail, node, actions } = tools
+  const { store: base, settings, leases, rounds, log, metrics, mail, node, actions } = tools
   const { clock } = base
   const store = createTaskStore(base)
   const { tasks, runs } = store
@@ -84,8 +86,9 @@ export const createTasks = (tools: Tools) => {
     rounds,
     node,
     log,
+    metrics,
     mostAtOnce: async () => (await settings.of('tasks')).max_running,
-    work: createRunner({ base, store, settings, log, find, tell: createTeller(base.records, mail) }),
+    work: createRunner({ base, store, settings, log, metrics, find, tell: createTeller(base.records, mail) }),
   })
 
   const make = createMaker({ base, store, actions, find, ...tools.quotas })

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
+import { type Metrics, secondsBounds } from '../../lib/metrics.ts'
 import { networkOf } from '../../lib/network.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Author } from '../../storage/change-set.ts'
@@ -21,6 +22,9 @@ export interface Asker {
 
 interface Job {
   derivation: Derivation
+  lane: Lane
+  /** When it was asked for, by the process's own time in milliseconds. */
+  since: number
   resolve(keys: string[]): void
   reject(error: unknown): void
 }
@@ -46,8 +50,32 @@ const threadsByCores = () => Math.min(mostThreads, availableParallelism())
 export type Deriver = ReturnType<typeof createDeriver>
 
 /** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
-export const createDeriver = ({ settings, clock }: { settings: Settings; clock: Clock }) => {
+export const createDeriver = ({
+  settings,
+  clock,
+  metrics,
+}: {
+  settings: Settings
+  clock: Clock
+  metrics: Metrics
+}) => {
   const turns = createDerivationTurns<Job>(clock)
+  const durations = metrics.histogram({
+    name: 'crosspoint_sign_in_derivation_duration_seconds',
+    help: 'Seconds from the moment a sign-in key was to be derived until it was, waiting included.',
+    labels: ['lane'],
+    bounds: secondsBounds,
+  })
+  const refused = metrics
+    .counter({
+      name: 'crosspoint_sign_in_derivations_refused_total',
+      help: 'Sign-in keys that were not derived because too many waited.',
+    })
+    .of()
+  metrics.gauge(
+    { name: 'crosspoint_sign_in_derivations_waiting', help: 'Sign-in keys that wait to be derived.' },
+    () => turns.size,
+  )
   const acquaintances = createAcquaintances()
   const idle: Thread[] = []
   let running = 0
@@ -60,10 +88,11 @@ export const createDeriver = ({ settings, clock }: { settings: Settings; clock: 
     await Promise.all(ended.map((thread) => thread.close()))
   }
 
-  const work = async (thread: Thread, { derivation, resolve, reject }: Job) => {
+  const work = async (thread: Thread, { derivation, lane, since, resolve, reject }: Job) => {
     running += 1
     try {
       resolve(await thread.call(derivation))
+      durations.of(lane).observe((performance.now() - since) / 1000)
     } catch (error) {
       reject(error)
     } finally {
@@ -84,10 +113,12 @@ export const createDeriver = ({ settings, clock }: { settings: Settings; clock: 
     farewell.unref()
   }
 
-  const refusal = () =>
-    failure('too_many_requests', {
+  const refusal = () => {
+    refused.add()
+    return failure('too_many_requests', {
       retryAfterSeconds: Math.max(1, Math.ceil((turns.size * secondsEach) / wanted)),
     })
+  }
 
   const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
     const rules = await settings.of('crossbar.auth')
@@ -95,7 +126,7 @@ export const createDeriver = ({ settings, clock }: { settings: Settings; clock: 
     const mostOfEach = rules.derivations_waiting
     const network = clientAddress === undefined ? '' : networkOf(clientAddress)
     return new Promise<string[]>((resolve, reject) => {
-      const job = { derivation, resolve, reject }
+      const job = { derivation, lane, since: performance.now(), resolve, reject }
       const bounds = { mostOfEach, most: placesInAll * mostOfEach }
       turns.add({ network, accountId, lane }, job, bounds)?.reject(refusal())
       advance()

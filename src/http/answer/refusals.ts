@@ -59,5 +59,6 @@ export const logRefusal = (exchange: Exchange, error: unknown, status: number) =
     method: exchange.method,
     route: route?.path,
     request_id: id,
+    trace_id: exchange.trace.traceId,
   })
 }

@@ -133,12 +133,14 @@ const hasLeft = ({ request }: Exchange, error: unknown) => error === request.err
 /** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
 export const respondFailure = (exchange: Exchange, error: unknown) => {
   const { response, frame, id } = exchange
+  exchange.fault = error
   const isExpected = error instanceof Failure
   const answer = isExpected ? failureAnswer(frame.failures, error) : undefined
   if (hasLeft(exchange, error)) return
   if (!answer || isOutage(error)) {
     frame.log.write('error', 'a request failed', {
       request_id: id,
+      trace_id: exchange.trace.traceId,
       method: exchange.method,
       path: exchange.path,
       error: describeError(error),

@@ -1,4 +1,5 @@
 import { failure } from '../../lib/failure.ts'
+import { traceparentOf } from '../../lib/trace.ts'
 import type { Exchange } from '../exchange.ts'
 import type { KeptAnswer } from '../judge/held-keys.ts'
 import type { GiveBack, Room } from '../throttle/in-flight.ts'
@@ -19,7 +20,8 @@ const isPrivate = ({ actor, route, method }: Exchange) => {
 }
 
 export const writeHead = (exchange: Exchange, status: number, headers: Headers) => {
-  const flat = [...corsHeaders, 'x-request-id', exchange.id, 'x-content-type-options', 'nosniff']
+  const flat = [...corsHeaders, 'x-request-id', exchange.id, 'traceparent', traceparentOf(exchange.trace)]
+  flat.push('x-content-type-options', 'nosniff')
   if (headers['cache-control'] === undefined && isPrivate(exchange))
     flat.push('cache-control', 'private, no-store')
   for (const name in headers) flat.push(name, headers[name] as string)

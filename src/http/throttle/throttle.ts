@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
@@ -80,7 +81,21 @@ const siteSizeOf = (size: BucketSettings) => {
 export type Throttle = ReturnType<typeof createThrottle>
 
 /** Request throttling: one bucket for each client network and account, in this process's memory. */
-export const createThrottle = (settings: Settings, clock: Clock) => {
+export const createThrottle = ({
+  settings,
+  clock,
+  metrics,
+}: {
+  settings: Settings
+  clock: Clock
+  metrics: Metrics
+}) => {
+  const refused = metrics
+    .counter({
+      name: 'crosspoint_requests_throttled_total',
+      help: 'Requests, sign-ins and commands that were refused because they came too fast.',
+    })
+    .of()
   const buckets = createTokenBuckets({ clock })
   const networksOf = createNetworks()
   const isIPv6 = (address: string) => address.includes(':')
@@ -97,7 +112,10 @@ export const createThrottle = (settings: Settings, clock: Clock) => {
   }
 
   const assertPaid = (charge: Charge) => {
-    if (!charge.allowed) throw failure('too_many_requests', { retryAfterSeconds: charge.retryAfterSeconds })
+    if (!charge.allowed) {
+      refused.add()
+      throw failure('too_many_requests', { retryAfterSeconds: charge.retryAfterSeconds })
+    }
     return { consumed: charge.consumed, remaining: charge.remaining }
   }
 

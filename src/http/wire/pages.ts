@@ -4,9 +4,10 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { Log } from '../../lib/log.ts'
 import type { Store } from '../../storage/store.ts'
-import type { Life, Pages, PlainPage } from '../exchange.ts'
+import type { FoundPage, Pages, PlainPage } from '../exchange.ts'
 import { type Encoding, encodingFor, encodings, hasAlready, tagOf } from './encodings.ts'
 import { type PostedPage, servePostedPage } from './posted-page.ts'
+import type { Readiness } from './readiness.ts'
 import type { Site } from './site.ts'
 
 const sendText = (response: ServerResponse, status: number, text: string) =>
@@ -55,7 +56,8 @@ const documentPage = (make: () => string): PlainPage => {
 
 interface PageTools {
   store: Store
-  life: Life
+  readiness: Readiness
+  metrics: PlainPage
   openApi: () => string
   posted: readonly PostedPage[]
   site: Site
@@ -63,35 +65,33 @@ interface PageTools {
 }
 
 /** Paths beside `/v2`: for load balancers and supervisors, the description of the API, switches, and the console. */
-export const pagesOf = ({ store, life, openApi, posted, site, log }: PageTools): Pages => {
-  /** What keeps the server from serving, if anything does. */
-  const obstacle = async () => {
-    if (life.isEnding) return 'the server is about to end'
-    try {
-      await store.all('SELECT 1 AS one')
-      return (await store.canWrite())
-        ? undefined
-        : 'the store cannot be written: it has no room, or its disk fails'
-    } catch {
-      // The reason is logged by requests that fail; here only yes or no is asked.
-      return 'the store does not answer'
-    }
-  }
-
-  const exact = new Map<string, PlainPage>([
+export const pagesOf = ({ store, readiness, metrics, openApi, posted, site, log }: PageTools): Pages => {
+  const own: [path: string, answer: PlainPage][] = [
     ['/openapi.json', documentPage(openApi)],
     ['/healthz', (_request, response) => void sendText(response, 200, 'ok')],
     [
       '/readyz',
       async (_request, response) => {
-        const found = await obstacle()
+        const found = await readiness.obstacle()
         sendText(response, found === undefined ? 200 : 503, found ?? 'ready')
       },
     ],
-  ])
-  const below = posted.map((page) => [page.below, servePostedPage(page, { store, log })] as const)
+    ['/metrics', metrics],
+  ]
+  const exact = new Map<string, FoundPage>(own.map(([path, answer]) => [path, { route: path, answer }]))
+  const below = posted.map((page) => ({
+    prefix: page.below,
+    // What opens it is a secret.
+    page: { route: `${page.below}{secret}`, answer: servePostedPage(page, { store, log }) },
+  }))
+
+  const ofSite = (path: string, method: string): FoundPage | undefined => {
+    const answer = site.find(path, method)
+    return answer && { route: 'site', answer }
+  }
+
   return {
     find: (path, method) =>
-      exact.get(path) ?? below.find(([prefix]) => path.startsWith(prefix))?.[1] ?? site.find(path, method),
+      exact.get(path) ?? below.find(({ prefix }) => path.startsWith(prefix))?.page ?? ofSite(path, method),
   }
 }

@@ -84,6 +84,9 @@ export const createPlaces = ({ settings, clock, log }: Tools) => {
       socket.once('close', () => leave(place))
     },
 
+    /** How many connections there are. */
+    open: () => open,
+
     /** Brings the limits to what the settings say now. */
     async follow() {
       const crossbar = await settings.of('crossbar')

@@ -8,10 +8,11 @@ import type { Server as TlsServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
+import { beginTrace, inTrace, traceparentOf } from '../../lib/trace.ts'
 import { envelopeOf } from '../answer/envelope.ts'
 import { respondFailure } from '../answer/respond.ts'
 import { settleKey } from '../answer/sending.ts'
-import { Exchange, type Frame } from '../exchange.ts'
+import { Exchange, type FoundPage, type Frame } from '../exchange.ts'
 import { runSteps } from '../pipeline.ts'
 import { holdBody } from './body-bytes.ts'
 import { corsHeaders } from './cors.ts'
@@ -43,32 +44,33 @@ const requireShortUrl = ({ url = '' }: IncomingMessage) => {
   if (url.length > longestUrl) throw failure('uri_too_long', { limit: longestUrl })
 }
 
-const answer = async (frame: Frame, request: IncomingMessage, response: ServerResponse) => {
-  const exchange = new Exchange(frame, request, response, requestIdOf(request))
+const showPage = ({ request, response, id, trace }: Exchange, { answer }: FoundPage) => {
+  response.setHeader(requestIdHeader, id)
+  response.setHeader('traceparent', traceparentOf(trace))
+  return answer(request, response)
+}
+
+const carryOut = async (exchange: Exchange) => {
+  const { frame, request, path, method } = exchange
+  const page = method === 'OPTIONS' ? undefined : frame.pages.find(path, method)
+  const end = frame.witness(exchange, page?.route)
   try {
     requireHost(request)
     requireShortUrl(request)
-    const page = frame.pages.find(exchange.path, exchange.method)
-    if (page && exchange.method !== 'OPTIONS') {
-      response.setHeader(requestIdHeader, exchange.id)
-      return await page(request, response)
-    }
-    await runSteps(exchange)
+    await (page ? showPage(exchange, page) : runSteps(exchange))
   } catch (error) {
     await respondFailure(exchange, error)
   } finally {
     if (!request.complete) passOver(request)
     // An answer that is no JSON is not kept, and neither is one that nobody waited for.
     if (exchange.claim) await settleKey(exchange)
+    end()
   }
-  if (!frame.log.enabled('debug')) return
-  frame.log.write('debug', 'request', {
-    request_id: exchange.id,
-    method: exchange.method,
-    path: exchange.path,
-    status: response.statusCode,
-    client: exchange.clientAddress,
-  })
+}
+
+const answer = (frame: Frame, request: IncomingMessage, response: ServerResponse) => {
+  const exchange = new Exchange(frame, request, response, requestIdOf(request))
+  return inTrace(exchange.trace, () => carryOut(exchange))
 }
 
 /**
@@ -163,6 +165,8 @@ const refusalText = ({ node, clock }: Frame, { status, reason, message }: ParseF
     ...corsHeaders,
     requestIdHeader,
     requestId,
+    'traceparent',
+    traceparentOf(beginTrace(undefined, undefined)),
     'content-type',
     'application/json',
     'connection',

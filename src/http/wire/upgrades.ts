@@ -18,6 +18,7 @@ const lookMilliseconds = 1000
 // Who does not take leave within this time is cut off.
 const leaveMilliseconds = 2000
 const retryAfterSeconds = 10
+const switchingProtocols = 101
 
 const isSwitching = ({ headers, method }: IncomingMessage) =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
@@ -95,6 +96,8 @@ const refuse = (exchange: Exchange, error: unknown) => {
 
 /** What the listeners ask when a client wants to switch to another protocol. */
 export interface Upgrades {
+  /** How many clients have switched. */
+  openCount(): number
   /** Whether the request is one to switch; else it is answered like any other. */
   isOne(request: IncomingMessage): boolean
   take(frame: Frame, request: IncomingMessage, head: Buffer): void
@@ -205,18 +208,24 @@ export const createUpgrades = (offers: readonly Upgrade[]): Upgrades => {
     request.socket.on('error', () => request.socket.destroy())
     const exchange = new Exchange(frame, request, new ServerResponse(request), randomHex(16))
     const offer = offerAt.get(exchange.path)
+    const end = frame.witness(exchange, exchange.path)
     try {
       if (!offer) throw failure('not_found', {})
       if (isStopping) throw failure('overloaded', { retryAfterSeconds })
       const limits = await offer.limits()
       await judge(exchange, offer, limits)
-      protocol.handleUpgrade(request, request.socket, head, (raw) => begin(exchange, offer, limits, raw))
+      protocol.handleUpgrade(request, request.socket, head, (raw) => {
+        begin(exchange, offer, limits, raw)
+        end(switchingProtocols)
+      })
     } catch (error) {
       await refuse(exchange, error)
+      end()
     }
   }
 
   return {
+    openCount: () => open.size,
     isOne: (request) => isSwitching(request) && offerAt.has(pathOf(request)),
     take: (frame, request, head) => void take(frame, request, head),
     async stop() {

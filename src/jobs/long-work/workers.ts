@@ -1,5 +1,6 @@
 // Which of the runs of one kind this process works on.
 import { describeError, type Log } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Lease, Leases } from '../leases.ts'
 import type { Round, Rounds } from '../rounds.ts'
@@ -13,6 +14,7 @@ export interface WorkerTools<Detail> {
   rounds: Rounds
   node: string
   log: Log
+  metrics: Metrics
   /** How many this process works on at once. */
   mostAtOnce(): Promise<number>
   /** After how long one makes room while others wait; `work` gets on each time, however soon that is. Absent: each is worked on to its end. */
@@ -49,6 +51,15 @@ export const createWorkers = <Detail>(tools: WorkerTools<Detail>) => {
   let lastServed = new Map<string, number>()
   let served = 0
   const stopping = new AbortController()
+  tools.metrics.gauge(
+    { name: `crosspoint_${runs.kind}s_running`, help: `A ${runs.kind} is at work in this process.` },
+    () => running.size,
+  )
+  const turnsTaken = tools.metrics.counter({
+    name: `crosspoint_${runs.kind}_turns_total`,
+    help: `Turns that this process gave to a ${runs.kind}, by whether it could be worked on.`,
+    labels: ['outcome'],
+  })
 
   const doOthersWait = async () => {
     const executing = await runs.someExecuting(running.size + 1)
@@ -109,6 +120,7 @@ export const createWorkers = <Detail>(tools: WorkerTools<Detail>) => {
       .then(() => true, onError)
       .then((isDone) => {
         running.delete(key.id)
+        turnsTaken.of(isDone ? 'done' : 'left').add()
         if (isDone && !stopping.signal.aborted) rounds.nudge(takingUp)
       })
     running.set(key.id, { accountId: key.accountId, done })

@@ -22,6 +22,8 @@ interface Tools {
   accounts: Accounts
   intake: Intake
   log: Log
+  /** Hears what became of each leg. */
+  count(verdict: LegVerdict): void
 }
 
 /** A leg on its way in, with whoever sent it. */
@@ -37,7 +39,7 @@ const digest = (text: string) => hash('sha256', text, 'buffer')
 export type FreeswitchIntake = ReturnType<typeof createFreeswitchIntake>
 
 /** Call detail records as FreeSWITCH posts them, one leg a request. */
-export const createFreeswitchIntake = ({ store, settings, accounts, intake, log }: Tools) => {
+export const createFreeswitchIntake = ({ store, settings, accounts, intake, log, count }: Tools) => {
   const documents = createCollection<SettingsDoc, Json>(store, {
     kind: settingsKind,
     sortKey: (_doc, id) => id,
@@ -96,10 +98,14 @@ export const createFreeswitchIntake = ({ store, settings, accounts, intake, log 
     /** Takes a posted body; a leg that was taken before is a duplicate. */
     async take(author: Author, bytes: Buffer): Promise<LegVerdict> {
       try {
-        return await takeLeg(author, switchLegOf(readPostedLeg(bytes)))
+        const verdict = await takeLeg(author, switchLegOf(readPostedLeg(bytes)))
+        count(verdict)
+        return verdict
       } catch (error) {
-        if (error instanceof UnreadableBody) return { rejected: error.message }
-        throw error
+        if (!(error instanceof UnreadableBody)) throw error
+        const rejection = { rejected: error.message }
+        count(rejection)
+        return rejection
       }
     },
 

@@ -37,6 +37,8 @@ interface Tools {
   /** Holds a record against its schema: texts are cast where that is allowed. */
   validate(schema: typeof Cdr, data: unknown): Promise<{ value: Cdr; problems: Problems }>
   billing: CallBilling
+  /** Hears what became of each record that `take` is given. */
+  count(verdict: LegVerdict): void
 }
 
 /** Where calls are paid for: `here`, or they are history that was paid for before it came here. */
@@ -69,7 +71,7 @@ const isVerdict = (judged: Leg | LegVerdict): judged is LegVerdict =>
 export type Intake = ReturnType<typeof createIntake>
 
 /** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
-export const createIntake = ({ store, settings, validate, billing }: Tools) => {
+export const createIntake = ({ store, settings, validate, billing, count: tally }: Tools) => {
   const legs = createIntakeStore(store)
   const now = () => gregorianNow(store.clock)
 
@@ -220,6 +222,7 @@ export const createIntake = ({ store, settings, validate, billing }: Tools) => {
       let isRepeat = false
 
       const count = (line: number, verdict: LegVerdict) => {
+        tally(verdict)
         if (verdict === 'accepted') report.accepted += 1
         else if (verdict === 'duplicate') report.duplicates += 1
         else if (verdict === 'ignored') report.ignored += 1

@@ -76,6 +76,7 @@ export const createPhonebook = (outgoing: Outgoing, settings: Settings) => {
   const answerTo = async ({ method, url, data, key, signal }: Question) => {
     try {
       return await outgoing.send({
+        purpose: 'carrier',
         method,
         url,
         timeoutMs,

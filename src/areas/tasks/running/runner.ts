@@ -6,6 +6,7 @@ import type { Run } from '../../../jobs/long-work/store.ts'
 import { Failure, isOutage } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
+import type { Metrics } from '../../../lib/metrics.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -31,6 +32,7 @@ interface Tools {
   store: TaskStore
   settings: Settings
   log: Log
+  metrics: Metrics
   find(category: string, action: string): TaskAction | undefined
   /** Adds the mail that tells of a task's end. */
   tell(set: ChangeSet, task: TaskRecord): Promise<void>
@@ -102,7 +104,12 @@ const judgedEarly = (
   return judgement
 }
 
-export const createRunner = ({ base, store, settings, log, find, tell }: Tools) => {
+export const createRunner = ({ base, store, settings, log, metrics, find, tell }: Tools) => {
+  const finished = metrics.counter({
+    name: 'crosspoint_tasks_finished_total',
+    help: 'Tasks that ended by themselves, by how.',
+    labels: ['status'],
+  })
   const { clock } = base
 
   const logCrash = (task: TaskRecord, error: unknown) =>
@@ -339,6 +346,7 @@ export const createRunner = ({ base, store, settings, log, find, tell }: Tools) 
     progress.end(set)
     await tell(set, after)
     await base.commit(set)
+    finished.of(after.doc.status).add()
   }
 
   const perform = (task: TaskRecord, action: TaskAction, progress: Progress, signal: AbortSignal) =>

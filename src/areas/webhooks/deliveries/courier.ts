@@ -95,6 +95,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
     const { request_timeout_ms: timeoutMs } = await settings.of('webhooks')
     try {
       const answer = await outgoing.send({
+        purpose: 'webhook',
         method: parcel.method,
         url: parcel.url,
         ...(parcel.method === 'GET' ? {} : { body: parcel.content }),

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+import { isInCidr, parseAddress, parseNetwork } from '../../lib/cidr.ts'
+import type { PlainPage } from '../exchange.ts'
+import { canonicalPeer } from './client-address.ts'
+
+interface Tools {
+  /** All figures, in the text format of Prometheus. */
+  text(): Promise<string>
+  /** Networks that may read them. */
+  networks(): Promise<readonly string[]>
+}
+
+// What a proxy adds speaks for somebody else, whose address nobody can be sure of here.
+const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip']
+
+const isDirect = ({ headers }: IncomingMessage) => proxyHeaders.every((name) => headers[name] === undefined)
+
+const refusal = `figures are told to clients that connect directly, from system_configs/crossbar metrics_networks\n`
+
+/** Figures of the process: neither names nor addresses of customers, but how busy they are. */
+export const metricsPage = ({ text, networks }: Tools): PlainPage => {
+  let known: readonly string[] = []
+
+  const isAllowed = async (request: IncomingMessage) => {
+    // Figures matter most when the store is away: then the networks known last are let in.
+    known = await networks().catch(() => known)
+    const peer = parseAddress(canonicalPeer(request.socket.remoteAddress ?? ''))
+    if (!peer || !isDirect(request)) return false
+    return known.some((network) => {
+      const cidr = parseNetwork(network)
+      return cidr !== undefined && isInCidr(peer, cidr)
+    })
+  }
+
+  return async (request, response) => {
+    if (!(await isAllowed(request))) {
+      response.writeHead(403, { 'content-type': 'text/plain; charset=utf-8' }).end(refusal)
+      return
+    }
+    const body = Buffer.from(await text())
+    response.writeHead(200, {
+      'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+      'content-length': body.length,
+      'cache-control': 'no-store',
+    })
+    response.end(request.method === 'HEAD' ? undefined : body)
+  }
+}

@@ -1,0 +1,82 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Store } from '../../storage/store.ts'
+import type { Life } from '../exchange.ts'
+
+// Whether load balancers should send requests here.
+
+interface Tools {
+  store: Pick<Store, 'all' | 'outages' | 'writeObstacle'>
+  life: Life
+  /** Bytes that the disk of the embedded store has left; undefined where the store is elsewhere. */
+  freeBytes: (() => Promise<number>) | undefined
+  /** Whoever does not answer for this long is stuck. */
+  patienceMs?: number
+}
+
+export type Readiness = ReturnType<typeof createReadiness>
+
+/** The verdict holds this long, however many ask. */
+const heldMs = 1000
+const usualPatienceMs = 5000
+
+// The log of writes may grow by so much before it is written back.
+const leastFreeBytes = 32 * 1024 * 1024
+
+const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))
+
+/** The store is asked at most once a second, and one question at a time. Times are the process's own. */
+export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPatienceMs }: Tools) => {
+  let verdict: { obstacle: string | undefined; at: number; outages: number } | undefined
+  let asking: { answer: Promise<string | undefined>; since: number } | undefined
+
+  const ask = async () => {
+    try {
+      await store.all('SELECT 1 AS one')
+    } catch {
+      // The reason is logged by requests that fail.
+      return 'the store does not answer'
+    }
+    const obstacle = await store.writeObstacle()
+    if (obstacle !== undefined) return `the store cannot be written: ${obstacle}`
+    const free = await freeBytes?.()
+    if (free === undefined || free >= leastFreeBytes) return undefined
+    return `the store's disk has ${megabytes(free)} MB left, and needs ${megabytes(leastFreeBytes)}`
+  }
+
+  const begin = () => {
+    const outages = store.outages()
+    const answer = ask()
+      .catch(() => 'the store cannot be asked')
+      .then((obstacle) => {
+        verdict = { obstacle, at: performance.now(), outages }
+        asking = undefined
+        return obstacle
+      })
+    return { answer, since: performance.now() }
+  }
+
+  const waitFor = async ({ answer, since }: NonNullable<typeof asking>) => {
+    const giveUp = new AbortController()
+    const left = Math.max(0, since + patienceMs - performance.now())
+    const stuck = sleep(left, true, { signal: giveUp.signal, ref: false }).catch(() => false)
+    const isStuck = await Promise.race([stuck, answer.then(() => false)])
+    giveUp.abort()
+    return isStuck ? `the store has not answered for ${Math.ceil(patienceMs / 1000)} s` : answer
+  }
+
+  const isFresh = () =>
+    verdict !== undefined &&
+    performance.now() - verdict.at < heldMs &&
+    // A write has failed since.
+    verdict.outages === store.outages()
+
+  return {
+    /** What keeps the server from serving, in words; undefined when nothing does. */
+    async obstacle(): Promise<string | undefined> {
+      if (life.isEnding) return 'the server is about to end'
+      if (isFresh()) return verdict?.obstacle
+      asking ??= begin()
+      return waitFor(asking)
+    },
+  }
+}

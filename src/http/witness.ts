@@ -1,0 +1,93 @@
+import type { Actor } from '../auth/identity.ts'
+import { Failure } from '../lib/failure.ts'
+import type { Log } from '../lib/log.ts'
+import { type Metrics, secondsBounds } from '../lib/metrics.ts'
+import { timeSpan } from '../lib/trace.ts'
+import type { Exchange } from './exchange.ts'
+import { canonicalPeer } from './wire/client-address.ts'
+
+// What is told of every request when it is over: a line in the log, a duration, a span.
+
+interface Tools {
+  metrics: Metrics
+  log: Log
+  /** Whether there is a line for each request. */
+  logsAccess: boolean
+}
+
+const knownMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'POST', 'PATCH', 'DELETE'])
+
+/** Nothing was answered: the client had gone. */
+const clientHasGone = 499
+
+const unknownRoute = 'unknown'
+
+const actorIn = (actor: Actor | undefined) => actor?.user?.id ?? actor?.key?.id ?? actor?.accountId
+
+const reasonOf = ({ fault }: Exchange) => {
+  if (fault === undefined) return undefined
+  return fault instanceof Failure ? fault.kind : 'unexpected'
+}
+
+const addressOf = ({ clientAddress, request }: Exchange) =>
+  clientAddress || canonicalPeer(request.socket.remoteAddress ?? '')
+
+/** Begins to watch a request; what it answers with is to be called when the request is over. */
+export type Witness = ReturnType<typeof createWitness>
+
+export const createWitness = ({ metrics, log, logsAccess }: Tools) => {
+  const durations = metrics.histogram({
+    name: 'crosspoint_http_request_duration_seconds',
+    help: 'Seconds from the head of a request to the end of its answer.',
+    labels: ['method', 'route', 'status'],
+    bounds: secondsBounds,
+  })
+  type Series = ReturnType<typeof durations.of>
+  /** By route and method, then by status: found without putting a text together. */
+  const known = new Map<string, Map<string, Map<number, Series>>>()
+
+  const seriesOf = (method: string, route: string, status: number) => {
+    const ofRoute = known.get(route) ?? new Map<string, Map<number, Series>>()
+    const ofMethod = ofRoute.get(method) ?? new Map<number, Series>()
+    const found = ofMethod.get(status) ?? durations.of(method, route, String(status))
+    if (!ofMethod.has(status)) known.set(route, ofRoute.set(method, ofMethod.set(status, found)))
+    return found
+  }
+
+  const tell = (exchange: Exchange, facts: { method: string; route: string; status: number; ms: number }) =>
+    log.write('info', 'request', {
+      client_address: addressOf(exchange),
+      method: facts.method,
+      route: facts.route,
+      status: facts.status,
+      duration_ms: Math.round(facts.ms * 100) / 100,
+      account_id: exchange.account?.id ?? exchange.actor?.accountId,
+      actor: actorIn(exchange.actor),
+      reason: reasonOf(exchange),
+      request_id: exchange.id,
+      trace_id: exchange.trace.traceId,
+    })
+
+  /** `place` is the template of a path that no route stands for. */
+  return (exchange: Exchange, place?: string) => {
+    const began = performance.now()
+    const endSpan = timeSpan(exchange.trace, 'server')
+    return (sent?: number) => {
+      const ms = performance.now() - began
+      const { response, route: matched, trace } = exchange
+      const status = sent ?? (response.headersSent ? response.statusCode : clientHasGone)
+      const method = knownMethods.has(exchange.method) ? exchange.method : 'other'
+      const route = place ?? matched?.path ?? unknownRoute
+      seriesOf(method, route, status).observe(ms / 1000)
+      if (logsAccess && log.enabled('info')) tell(exchange, { method, route, status, ms })
+      if (!trace.recorder) return
+      const facts = {
+        'http.request.method': method,
+        'http.route': route,
+        'http.response.status_code': status,
+        'crosspoint.request_id': exchange.id,
+      }
+      endSpan(`${method} ${route}`, facts, status >= 500)
+    }
+  }
+}

@@ -1,0 +1,24 @@
+import { Failure } from '../lib/failure.ts'
+
+// Why a store takes no writes, in words that may be told to anybody: those of a database name hosts and files.
+
+const words: readonly [pattern: RegExp, says: string][] = [
+  [/^25006 |readonly database|read-only/, 'it is read-only, or a standby'],
+  [/^57P0|starting up|shutting down|recovery/, 'it starts, ends or recovers'],
+  [/database is (?:locked|busy)/, 'another process has been writing for too long'],
+  [/^58|disk I\/O error|unable to open database file/, 'its disk fails'],
+  [/^53/, 'it has no memory or no connections left'],
+]
+
+const textOf = ({ cause }: Failure) => {
+  if (!(cause instanceof Error)) return ''
+  const code = 'code' in cause && typeof cause.code === 'string' ? cause.code : ''
+  return `${code} ${cause.message}`
+}
+
+export const outageInWords = (error: unknown) => {
+  if (!(error instanceof Failure)) return 'it does not answer'
+  if (error.kind === 'datastore_full') return 'it has no room left'
+  const text = textOf(error)
+  return words.find(([pattern]) => pattern.test(text))?.[1] ?? 'it does not answer'
+}
