@@ -1,0 +1,185 @@
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import pg from 'pg'
+import { describe, expect, it } from 'vitest'
+import { createReadiness } from '../../src/http/wire/readiness.ts'
+import { eventually } from '../support/eventually.ts'
+import { buildWorld, describeEngines, type World } from '../support/world.ts'
+
+const ready = async ({ anonymous }: World) => {
+  const { status, text } = await anonymous.get('/readyz')
+  return { status, text: text.trim() }
+}
+
+const turns = (world: World, wanted: number) =>
+  eventually(
+    () => ready(world),
+    ({ status }) => status === wanted,
+  )
+
+/** Somebody else at the store, who holds up whoever wants to write until `release` is called. */
+const holdUp = async ({ engine, place }: World) => {
+  if (engine === 'sqlite') {
+    const other = new DatabaseSync(join(place.dataDir, 'crosspoint.db'))
+    other.exec('BEGIN IMMEDIATE')
+    return async () => {
+      other.exec('ROLLBACK')
+      other.close()
+    }
+  }
+  const client = new pg.Client({ connectionString: place.databaseUrl })
+  await client.connect()
+  await client.query('BEGIN')
+  await client.query('LOCK TABLE leases IN ACCESS EXCLUSIVE MODE')
+  return () => client.end()
+}
+
+/** Runs statements beside the database, and ends all its connections, so that the next ones find it changed. */
+const alter = async ({ place }: World, alteration: string) => {
+  const url = new URL(place.databaseUrl ?? '')
+  const name = url.pathname.slice(1)
+  url.pathname = '/postgres'
+  const client = new pg.Client({ connectionString: url.href })
+  await client.connect()
+  await client.query(`ALTER DATABASE ${name} ${alteration}`)
+  await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
+  await client.end()
+}
+
+describeEngines('readiness', (engine) => {
+  it('is lost while the writer is stuck, and found again', async () => {
+    const world = await buildWorld(engine)
+    expect(await ready(world)).toEqual({ status: 200, text: 'ready' })
+    const release = await holdUp(world)
+    const { text } = await turns(world, 503)
+    expect(text).toMatch(/has not answered for 5 s$|another process has been writing for too long$/)
+    expect((await world.anonymous.get('/healthz')).status).toBe(200)
+    await release()
+    expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
+    await world.close()
+  }, 60_000)
+
+  it('leaves no trace in the store, however often it is asked', async () => {
+    const world = await buildWorld(engine)
+    const commits = async () => {
+      if (engine !== 'sqlite') return 0
+      const [row] = await world.server.store.all<{ sum: number }>('SELECT sum(commits) AS sum FROM writers')
+      return row?.sum
+    }
+    // Rounds of the first seconds write as well.
+    for (const round of ['quantities']) await world.server.rounds.runNow(round)
+    await world.unchanged(async () => {
+      const before = await commits()
+      expect(await ready(world)).toEqual({ status: 200, text: 'ready' })
+      expect(await world.server.store.writeObstacle()).toBeUndefined()
+      expect(Number(await commits()) - Number(before)).toBeLessThanOrEqual(1)
+    })
+    await world.close()
+  })
+
+  it.runIf(engine === 'postgres')(
+    'is lost while PostgreSQL takes no writes',
+    async () => {
+      const world = await buildWorld(engine)
+      await alter(world, 'SET default_transaction_read_only = on')
+      const { text } = await turns(world, 503)
+      const last = await eventually(
+        () => ready(world),
+        (seen) => seen.text.includes('read-only'),
+      )
+      expect([text, last.text]).toContain('the store cannot be written: it is read-only, or a standby')
+      // What it reads, it serves; what it cannot write is nobody's fault here.
+      expect((await world.ada.get(world.acme.path)).status).toBe(200)
+      const refused = await world.ada.patch(world.acme.path, { timezone: 'Europe/Berlin' })
+      expect(refused).toFailWith(503, 'datastore_unreachable')
+      await alter(world, 'RESET default_transaction_read_only')
+      expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
+      world.takeErrors()
+      await world.close()
+    },
+    60_000,
+  )
+
+  it.runIf(engine === 'postgres')(
+    'is lost while PostgreSQL lets nobody in',
+    async () => {
+      const world = await buildWorld(engine)
+      await alter(world, 'WITH ALLOW_CONNECTIONS false')
+      expect((await turns(world, 503)).text).toMatch(/^the store /)
+      await alter(world, 'WITH ALLOW_CONNECTIONS true')
+      expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
+      world.takeErrors()
+      await world.close()
+    },
+    60_000,
+  )
+})
+
+/** A store that counts how often it is asked, and answers when it is told to. */
+const countedStore = () => {
+  const state = { asked: 0, outages: 0, obstacle: undefined as string | undefined, gate: Promise.resolve() }
+  return {
+    state,
+    store: {
+      all: async () => [],
+      outages: () => state.outages,
+      async writeObstacle() {
+        state.asked += 1
+        await state.gate
+        return state.obstacle
+      },
+    },
+  }
+}
+
+const life = () => ({ isEnding: false, live: new Set<() => void>() })
+
+describe('whether a server is ready', () => {
+  it('is one question to the store, however many ask', async () => {
+    const { state, store } = countedStore()
+    const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined })
+    expect(await Promise.all(Array.from({ length: 50 }, obstacle))).toEqual(Array(50).fill(undefined))
+    expect(await obstacle()).toBeUndefined()
+    expect(state.asked).toBe(1)
+  })
+
+  it('is asked anew as soon as a write has failed', async () => {
+    const { state, store } = countedStore()
+    const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined })
+    expect(await obstacle()).toBeUndefined()
+    state.outages = 1
+    state.obstacle = 'it has no room left'
+    expect(await obstacle()).toBe('the store cannot be written: it has no room left')
+  })
+
+  it('is not waited for longer than its patience, and not asked twice meanwhile', async () => {
+    const { state, store } = countedStore()
+    const gate = Promise.withResolvers<void>()
+    state.gate = gate.promise
+    const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined, patienceMs: 30 })
+    expect(await obstacle()).toBe('the store has not answered for 1 s')
+    expect(await obstacle()).toBe('the store has not answered for 1 s')
+    expect(state.asked).toBe(1)
+    gate.resolve()
+    expect(await eventually(obstacle, (found) => found === undefined)).toBeUndefined()
+  })
+
+  it.each([
+    [31, "the store's disk has 31 MB left, and needs 32"],
+    [32, undefined],
+  ])('depends on the disk: with %i MB left it is %s', async (megabytes, says) => {
+    const { store } = countedStore()
+    const freeBytes = async () => megabytes * 1024 * 1024
+    const { obstacle } = createReadiness({ store, life: life(), freeBytes })
+    expect(await obstacle()).toBe(says)
+  })
+
+  it('is over at once when the server is about to end', async () => {
+    const { store } = countedStore()
+    const ending = life()
+    const { obstacle } = createReadiness({ store, life: ending, freeBytes: undefined })
+    expect(await obstacle()).toBeUndefined()
+    ending.isEnding = true
+    expect(await obstacle()).toBe('the server is about to end')
+  })
+})
