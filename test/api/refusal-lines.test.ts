@@ -17,7 +17,12 @@ describeEngines('the log of refusals', (engine) => {
   const line = (message: string, fields: Record<string, unknown>) => ({
     level: 'info',
     message,
-    fields: { client_address: '127.0.0.1', request_id: expect.any(String), ...fields },
+    fields: {
+      client_address: '127.0.0.1',
+      request_id: expect.any(String),
+      trace_id: expect.any(String),
+      ...fields,
+    },
   })
 
   const refused = (reason: string, fields: Record<string, unknown> = {}) =>

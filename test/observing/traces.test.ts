@@ -1,6 +1,7 @@
 import { afterAll, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { startHookReceiver } from '../support/hook-receiver.ts'
+import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { startSpanCollector } from '../support/span-collector.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
@@ -134,3 +135,15 @@ describeEngines('a server that exports', (engine) => {
     expect(errand?.parentSpanId ?? '').toBe('')
   })
 })
+
+it('A server whose collector is away serves, says that spans are lost, and ends well', async () => {
+  const server = await startServerProcess({
+    CROSSPOINT_DATABASE_URL: undefined,
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+  })
+  expect((await fetch(`${server.url}/v2/about`)).headers.get('traceparent')).toMatch(/-01$/)
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+  expect(await server.end()).toBe(0)
+  expect(server.faults()).toEqual([expect.stringContaining('spans could not be sent')])
+  removeDataDir(server)
+}, 60_000)

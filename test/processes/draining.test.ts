@@ -80,7 +80,7 @@ describe('a server that is told to end', () => {
     expect(await ended).toBe(0)
     expect(performance.now() - begun).toBeGreaterThan(2900)
     expect(await readiness(server)).toBe('gone')
-    expect(server.errors()).toBe('')
+    expect(server.faults()).toEqual([])
   })
 
   it('waits for load balancers without being told to', async () => {

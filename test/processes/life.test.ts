@@ -61,7 +61,7 @@ describeEngines('a server process', (engine) => {
       expect((await Promise.all(creating)).map(({ status }) => status)).toEqual(Array(8).fill(201))
       session.close()
       expect(await ended).toBe(0)
-      expect(server.errors()).toBe('')
+      expect(server.faults()).toEqual([])
       await expect(fetch(server.url)).rejects.toThrow()
     },
   )
@@ -92,7 +92,7 @@ describeEngines('a server process', (engine) => {
     for (const session of sessions) session.close()
     for (const server of servers) {
       expect(await server.end()).toBe(0)
-      expect(server.errors()).toBe('')
+      expect(server.faults()).toEqual([])
     }
   })
 })

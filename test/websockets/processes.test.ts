@@ -49,7 +49,7 @@ describe('a server that is told to end', () => {
     expect(await talk.closed()).toEqual({ code: 1001, reason: 'the server is about to end' })
     expect(await ended).toBe(0)
     expect(performance.now() - begun).toBeLessThan(15_000)
-    expect(server.errors()).toBe('')
+    expect(server.faults()).toEqual([])
   })
 })
 
