@@ -267,7 +267,7 @@ const putTogether = async (
   await handOutKey(db, store, serverKey, log)
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
-  const life: Life = { isEnding: false, live: new Set() }
+  const life: Life = { isEnding: false, isOver: false, live: new Set() }
   const places = createPlaces({ settings, clock, log })
   const upgrades = createUpgrades(assembled.upgrades)
   const frame: Frame = {
@@ -366,6 +366,7 @@ const putTogether = async (
     },
     async stop() {
       life.isEnding = true
+      life.isOver = true
       for (const end of life.live) end()
       await Promise.all([drain(server), tls.stop(), upgrades.stop()])
       await idempotency.stop()

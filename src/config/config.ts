@@ -123,7 +123,9 @@ const rules: Record<string, (text: string) => string | undefined> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: (text) =>
     isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
   CROSSPOINT_DRAIN_SECONDS: (text) =>
-    /^\d{1,4}$/.test(text) && Number(text) <= 3600 ? undefined : 'must be seconds, 0 to 3600',
+    /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 3600
+      ? undefined
+      : 'must be seconds, 0 to 3600, such as 8 or 0.5',
   CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
   CROSSPOINT_MASTER_REALM: (text) =>
     /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',

@@ -55,6 +55,8 @@ interface RestrictionQuestion {
 export interface Life {
   /** It has been asked to end: whoever asks is told to go elsewhere. */
   isEnding: boolean
+  /** What goes on until somebody ends it has been ended. */
+  isOver: boolean
   /** Ends the answers that go on until somebody ends them. */
   readonly live: Set<() => void>
 }

@@ -3,7 +3,9 @@ import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { headOf, openRaw } from '../support/raw-connection.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { openSession } from '../support/session.ts'
 
 const servers: ServerProcess[] = []
 
@@ -101,6 +103,44 @@ describe('a server that is told to end', () => {
     await sleep(1500)
     expect(await readiness(server)).toBe(503)
     expect(await ended).toBe(0)
+  })
+
+  it('waits for parts of a second, too', async () => {
+    const server = await start(0.25)
+    const begun = performance.now()
+    expect(await server.end('SIGTERM')).toBe(0)
+    expect(performance.now() - begun).toBeGreaterThan(240)
+  })
+
+  it('keeps its event streams while it waits, and ends one that is asked for at the last moment', async () => {
+    const server = await start(1)
+    const session = await openSession(server)
+    const question = headOf(
+      `GET /v2/accounts/${session.masterId}/events?after=now`,
+      'accept: text/event-stream',
+      `x-auth-token: ${session.token}`,
+    )
+    session.close()
+    const [open, late] = [await openRaw(server.port), await openRaw(server.port)]
+    await open.write(question)
+    await open.answered()
+    // Half of a question: its connection is not idle when the listener goes.
+    await late.write(question.slice(0, -4))
+    const ended = server.end('SIGTERM')
+    await turnsRed(server)
+    expect(open.isClosed()).toBe(false)
+    await eventually(
+      () => readiness(server),
+      (status) => status === 'gone',
+    )
+    await open.closed
+    const begun = performance.now()
+    await late.write(question.slice(-4))
+    await late.closed
+    expect(late.text()).toMatch(/^HTTP\/1\.1 200 .*\r\n0\r\n\r\n$/s)
+    expect(await ended).toBe(0)
+    // Nobody had to be cut off.
+    expect(performance.now() - begun).toBeLessThan(5000)
   })
 
   it.each(['SIGINT', 'SIGHUP'] as const)('by %s waits for nobody', async (signal) => {

@@ -114,13 +114,23 @@ describe('a start', () => {
       CROSSPOINT_DATABASE_URL: 'mysql://root:hush@localhost',
       CROSSPOINT_SMTP_URL: 'nowhere',
       CROSSPOINT_LOG_LEVEL: 'loud',
+      CROSSPOINT_DRAIN_SECONDS: '8 s',
       CROSSPOINT_MASTER_REALM: 'no realm!',
       CROSSPOINT_ADMIN_USERNAME: 'a b',
       CROSSPOINT_PROT: '8000',
     })
     expect(code).toBe(2)
     expect(output).toBe('')
-    const named = ['PORT', 'DATABASE_URL', 'SMTP_URL', 'LOG_LEVEL', 'MASTER_REALM', 'ADMIN_USERNAME', 'PROT']
+    const named = [
+      'PORT',
+      'DATABASE_URL',
+      'SMTP_URL',
+      'LOG_LEVEL',
+      'DRAIN_SECONDS',
+      'MASTER_REALM',
+      'ADMIN_USERNAME',
+      'PROT',
+    ]
     for (const name of named) expect(errors).toMatch(new RegExp(`CROSSPOINT_${name}\\b`))
     expect(errors).not.toContain('hush')
     expect(existsSync(dataDir)).toBe(false)

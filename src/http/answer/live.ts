@@ -86,4 +86,6 @@ export const sendLive = (exchange: Exchange, answer: LiveAnswer, mayStill: () =>
   forgetDeparture = onDeparture(socket, finish)
   live.add(line.end)
   close = answer.open(line)
+  // Streams have been told to go: this one was asked for before, and judged meanwhile.
+  if (frame.life.isOver) line.end()
 }
