@@ -143,6 +143,25 @@ describe('a server that is told to end', () => {
     expect(performance.now() - begun).toBeLessThan(5000)
   })
 
+  it('hangs up on who has connected and says nothing, and answers who asks at the last moment', async () => {
+    const server = await start(0)
+    const [mute, late] = [await openRaw(server.port), await openRaw(server.port)]
+    await get(new Agent(), server.port, '/healthz')
+    const begun = performance.now()
+    const ended = server.end('SIGTERM')
+    await eventually(
+      () => readiness(server),
+      (status) => status === 'gone',
+    )
+    await late.write(headOf('GET /healthz'))
+    await late.closed
+    expect(late.text()).toMatch(/^HTTP\/1\.1 200 .*connection: close.*ok\n$/is)
+    await mute.closed
+    expect(mute.text()).toBe('')
+    expect(await ended).toBe(0)
+    expect(performance.now() - begun).toBeLessThan(10_000)
+  })
+
   it.each(['SIGINT', 'SIGHUP'] as const)('by %s waits for nobody', async (signal) => {
     const server = await start(600)
     expect(await server.end(signal)).toBe(0)

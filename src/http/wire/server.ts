@@ -1,11 +1,14 @@
+import { once } from 'node:events'
 import {
   createServer,
   type IncomingMessage,
   type Server as PlainServer,
   type ServerResponse,
 } from 'node:http'
-import type { Server as TlsServer } from 'node:https'
+import { Server as TlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { setImmediate as turnOfEvents } from 'node:timers/promises'
 import { failure, invalid } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
 import { beginTrace, inTrace, traceparentOf } from '../../lib/trace.ts'
@@ -94,13 +97,29 @@ const createGathering = () => {
 /** The answer that was last begun on a connection. */
 const lastAnswer = new WeakMap<Duplex, ServerResponse>()
 
+/** The connections of a listener on which nothing has been asked yet. */
+const silentOn = new WeakMap<Server, Set<Duplex>>()
+
+const noteSilence = (server: Server) => {
+  const silent = new Set<Duplex>()
+  silentOn.set(server, silent)
+  const note = (socket: Socket) => {
+    silent.add(socket)
+    socket.once('close', () => silent.delete(socket))
+  }
+  server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', note)
+  return silent
+}
+
 const createHandler = (server: Server, frame: Frame): Handler => {
   const gather = createGathering()
+  const silent = noteSilence(server)
   return (request, response) => {
     const { socket } = request
     // It stands behind a request whose answer has ended the connection.
     if (!socket.writable) return
     lastAnswer.set(socket, response)
+    silent.delete(socket)
     if (frame.life.isEnding || !server.listening) response.shouldKeepAlive = false
     gather(socket)
     void answer(frame, request, response)
@@ -257,13 +276,20 @@ export const listen = (server: Server, host: string, port: number) =>
 // seconds of that to go elsewhere.
 const drainMilliseconds = 20_000
 
+// Who has just come may be about to ask. Connections that browsers keep in reserve never do.
+const silenceMilliseconds = 1000
+
 /** Stops taking connections, lets requests in flight finish, then closes. */
-export const drain = (server: Server) =>
-  new Promise<void>((resolve) => {
-    const force = setTimeout(() => server.closeAllConnections(), drainMilliseconds)
-    server.close(() => {
-      clearTimeout(force)
-      resolve()
-    })
-    server.closeIdleConnections()
-  })
+export const drain = async (server: Server) => {
+  // The system refuses whoever has connected and was not taken yet: this is the moment when they have all been taken.
+  await turnOfEvents()
+  const closed = once(server, 'close')
+  server.close()
+  const force = setTimeout(() => server.closeAllConnections(), drainMilliseconds)
+  const hangUp = setTimeout(() => {
+    for (const socket of silentOn.get(server) ?? []) socket.destroy()
+  }, silenceMilliseconds)
+  await closed
+  clearTimeout(force)
+  clearTimeout(hangUp)
+}
