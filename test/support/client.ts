@@ -1,4 +1,5 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { request as requestSecurely, Agent as SecureAgent } from 'node:https'
 import { text } from 'node:stream/consumers'
 
 /** The parsed envelope of an answer. */
@@ -69,15 +70,24 @@ const readAnswer = async ({ method, path }: RawRequest, response: IncomingMessag
 
 export type Transport = ReturnType<typeof createTransport>
 
+interface Line {
+  /** Over TLS, to somebody whom one of these has signed. */
+  ca?: string[]
+  /** The address of this machine that is spoken from. */
+  localAddress?: string
+}
+
 /** Real sockets to one server. Paths are sent as they are: nothing mends a broken encoding on the way. */
-export const createTransport = (port: number) => {
-  const agent = new Agent({ keepAlive: true })
+export const createTransport = (port: number, { ca, localAddress }: Line = {}) => {
+  const kept = { keepAlive: true, ...(localAddress && { localAddress }) }
+  const agent = ca ? new SecureAgent({ ...kept, ca }) : new Agent(kept)
+  const ask = ca ? requestSecurely : request
   return {
     send: (raw: RawRequest) =>
       new Promise<Answer>((resolve, reject) => {
         const { method, path, headers, body } = raw
         const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
-        request(
+        ask(
           { agent, host: '127.0.0.1', port, method, path, headers: { ...length, ...headers } },
           (response) => readAnswer(raw, response).then(resolve, reject),
         )

@@ -1,0 +1,174 @@
+// Four processes on one PostgreSQL are restarted one after the other, while clients are busy behind a proxy.
+import { get } from 'node:https'
+import { afterEach, describe, expect, it } from 'vitest'
+import { basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
+import { makePlace, type Place } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
+import { engines } from '../support/postgres.ts'
+import { findProgram, type ProxyName, startProxy } from '../support/proxies.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession } from '../support/session.ts'
+import { authorities } from '../support/tls.ts'
+import { useWebSockets } from '../support/web-sockets.ts'
+
+const restarts = Number(process.env.CROSSPOINT_TEST_ROLLING_RESTARTS || 3)
+const millisecondsEach = 60_000
+const drainSeconds = '5'
+const clients = 8
+
+let place: Place | undefined
+let servers: ServerProcess[] = []
+const transports: Transport[] = []
+let stopProxy: (() => Promise<void>) | undefined
+
+afterEach(async () => {
+  for (const transport of transports.splice(0)) transport.close()
+  await stopProxy?.()
+  stopProxy = undefined
+  await Promise.all(servers.map((server) => server.end('SIGKILL')))
+  for (const server of servers.splice(0)) removeDataDir(server)
+  await place?.remove()
+  place = undefined
+})
+
+const environment = () => ({
+  CROSSPOINT_DATABASE_URL: place?.databaseUrl,
+  CROSSPOINT_DRAIN_SECONDS: drainSeconds,
+})
+
+const startFour = async () => {
+  place = await makePlace('postgres')
+  const first = await startServerProcess(environment())
+  servers = [first, ...(await Promise.all([1, 2, 3].map(() => startServerProcess(environment()))))]
+}
+
+const behind = async (name: ProxyName) => {
+  await startFour()
+  const session = await openSession(servers[0] as ServerProcess)
+  await freeRequests(session)
+  session.close()
+  const proxy = await startProxy(
+    name,
+    servers.map(({ port }) => port),
+  )
+  stopProxy = proxy.stop
+  const speak = (line: { localAddress?: string } = {}) => {
+    const transport = createTransport(proxy.port, { ...line, ca: authorities })
+    transports.push(transport)
+    return new Client(transport.send, { 'x-auth-token': session.token })
+  }
+  return { ...session, port: proxy.port, speak }
+}
+
+/** One after the other leaves as a supervisor asks it to, and comes back at its place. */
+const restart = async (index: number) => {
+  const server = servers[index] as ServerProcess
+  expect(await server.end('SIGTERM')).toBe(0)
+  expect(server.faults()).toEqual([])
+  const again = { ...environment(), CROSSPOINT_PORT: String(server.port) }
+  servers[index] = await startServerProcess(again, server.dataDir)
+}
+
+/** Somebody who changes and reads a record of their own, over and over. */
+const keepBusy = async (client: Client, path: string, name: string, isOver: () => boolean) => {
+  const failures: string[] = []
+  let answered = 0
+  const ask = async (work: () => Promise<{ status: number; text: string }>) => {
+    try {
+      const { status, text } = await work()
+      if (status >= 400) failures.push(`${status} ${text}`)
+    } catch (error) {
+      failures.push(String(error))
+    }
+    answered += 1
+  }
+  for (let round = 0; !isOver(); round += 1) {
+    const first_name = `${name} ${round}`
+    await ask(() => client.patch(path, { first_name }))
+    await ask(async () => {
+      const answer = await client.get(path)
+      return answer.data?.first_name === first_name ? answer : { status: 500, text: `stale: ${answer.text}` }
+    })
+  }
+  return { failures, answered }
+}
+
+const canTest = (name: ProxyName) => engines.includes('postgres') && findProgram(name) !== undefined
+
+const { connect } = useWebSockets(() => 0)
+
+describe.each<ProxyName>(['haproxy', 'nginx', 'caddy'])('processes behind %s, as it is shipped', (name) => {
+  it.runIf(canTest(name))(
+    `are restarted one after the other without a request that fails (needs ${name})`,
+    { timeout: millisecondsEach * (restarts + 1) },
+    async () => {
+      const { masterId, speak } = await behind(name)
+      let isOver = false
+      const busy = await Promise.all(
+        Array.from({ length: clients }, async (_, index) => {
+          const client = speak()
+          const fields = { first_name: 'A', last_name: 'B', username: `busy${index}` }
+          const made = await client.put(`/v2/accounts/${masterId}/users`, fields)
+          expect(made.status, made.text).toBe(201)
+          return { client, path: `/v2/accounts/${masterId}/users/${made.data.id}` }
+        }),
+      )
+      const begun = performance.now()
+      const working = Promise.all(
+        busy.map(({ client, path }, index) => keepBusy(client, path, `client ${index}`, () => isOver)),
+      )
+      for (let count = 0; count < restarts; count += 1) await restart(count % servers.length)
+      isOver = true
+      const done = await working
+      const answered = done.reduce((sum, one) => sum + one.answered, 0)
+      const seconds = Math.round((performance.now() - begun) / 1000)
+      const failures = done.flatMap((one) => one.failures)
+      console.log(
+        `${name}: ${restarts} restarts in ${seconds} s, ${answered} requests, ${failures.length} failed`,
+      )
+      expect(failures).toEqual([])
+      expect(answered).toBeGreaterThan(restarts * clients)
+    },
+  )
+
+  it.runIf(canTest(name))(
+    `hear whom they are asked by, and reach them by streams and WebSockets (needs ${name})`,
+    async () => {
+      const { masterId, token, speak, port } = await behind(name)
+      const stranger = speak({ localAddress: '127.0.0.2' }).with(basicHeader(masterId, 'x'.repeat(32)))
+      // What a client says of itself is not believed.
+      const refused = await stranger
+        .with({ 'x-forwarded-for': '192.0.2.1', 'x-auth-token': '' })
+        .put('/v2/api_auth', { api_key: 'f'.repeat(64) })
+      expect(refused.status).toBeGreaterThanOrEqual(400)
+      const log = await eventually(
+        () => servers.map((server) => server.errors()).join(''),
+        (text) => text.includes('"127.0.0.2"'),
+      )
+      expect(log).not.toContain('192.0.2.1')
+
+      const talk = await connect('/', { ca: authorities }, 'wss', port)
+      expect((await talk.ask('ping', undefined)).status).toBe('success')
+
+      let told = ''
+      const path = `/v2/accounts/${masterId}/events?after=now`
+      const headers = { accept: 'text/event-stream', 'x-auth-token': token }
+      const stream = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
+        get({ host: '127.0.0.1', port, ca: authorities, agent: false, path, headers }, resolve).on(
+          'error',
+          reject,
+        )
+      })
+      stream.setEncoding('utf8').on('data', (piece: string) => {
+        told += piece
+      })
+      const fields = { first_name: 'A', last_name: 'B' }
+      expect((await speak().put(`/v2/accounts/${masterId}/users`, fields)).status).toBe(201)
+      await eventually(
+        () => told,
+        (text) => text.includes('event: user.created'),
+      )
+      stream.destroy()
+    },
+  )
+})
