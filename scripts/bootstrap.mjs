@@ -5,13 +5,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, rmdir, stat, utimes } from 'node:fs/promises'
 import { constants } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { basename, delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { needsBuilding } from './face-sources.mjs'
 import { environment, nodeOptions } from './server-process.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 const modules = join(root, 'node_modules')
 const stampFile = join(modules, '.crosspoint-stamp')
 // Outside node_modules, which `npm ci` empties.
@@ -25,7 +25,7 @@ const progressMs = 3000
 // Everything else runs on what the server needs.
 const commandsOfDevelopers = new Set(['test', 'check', 'bench', 'attack'])
 // Those who show the console, test it, or build with its tools.
-const commandsWithFaces = new Set(['serve', 'test', 'check', 'docs'])
+const commandsWithFaces = new Set(['serve', 'test', 'check', 'docs', 'pack'])
 
 const slowTests = [
   'test/bootstrap.test.ts',
@@ -72,6 +72,8 @@ const stepsOf = (command, args) => {
       return [{ script: [join(root, 'attack', 'run.ts'), ...args], cwd: root }]
     case 'docs':
       return [{ script: [join(root, 'scripts', 'build-docs.mjs'), ...args] }]
+    case 'pack':
+      return [{ script: [join(root, 'scripts', 'build-package.mjs')] }]
     case 'serve':
       // Over the channel the server notices that its launcher was killed without a chance to tell.
       return [
@@ -211,7 +213,16 @@ const trimRuntime = () => {
     rmSync(join(runtime, 'node_modules'), { recursive: true, force: true })
 }
 
+// npm empties what a link leads to, and others work with that.
+const refuseLink = (folder) => {
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new Error(
+      `${folder} is a link, and what it leads to does not have what is needed: nothing was installed`,
+    )
+}
+
 const install = async (wanted, has) => {
+  refuseLink(modules)
   say(
     `installing the dependencies in package-lock.json: ${wanted === 'serving' ? 'what the server needs' : 'all'}`,
   )
@@ -234,7 +245,8 @@ const install = async (wanted, has) => {
 }
 
 const makeInstalled = async (wanted) => {
-  if (suffices(installed(), wanted)) return
+  // A package was installed with what it needs.
+  if (!existsSync(join(root, 'package-lock.json')) || suffices(installed(), wanted)) return
   await holdingInstallLock(async () => {
     const has = installed()
     if (!suffices(has, wanted)) await install(wanted, has)
@@ -269,6 +281,7 @@ const hurried = ['--fetch-retries=0', '--fetch-timeout=20000']
 
 const installToolsOfFaces = async (isForDevelopers) => {
   if (!lacksToolsOfFaces()) return
+  refuseLink(join(faces, 'node_modules'))
   say('installing what builds the console')
   // No script of a package is needed to build; one would tell others about the installation.
   const asked = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund']
@@ -303,12 +316,16 @@ const tryFaces = async (command, runtime) => {
   }
 }
 
+// What a package needs lies below it, or beside it.
+const placesOfPackages = basename(dirname(root)) === 'node_modules' ? [modules, dirname(root)] : [modules]
+
 const findRuntime = () => {
-  const pinned = join(modules, 'node', 'bin', 'node')
-  if (existsSync(pinned)) return pinned
+  const places = placesOfPackages.map((folder) => join(folder, 'node', 'bin', 'node'))
+  const pinned = places.find((place) => existsSync(place))
+  if (pinned) return pinned
   if (Number.parseInt(process.versions.node, 10) >= oldestUsableNode) return process.execPath
   throw new Error(
-    `${pinned} is missing, and this Node is ${process.version} while ${oldestUsableNode} or newer is needed. ` +
+    `${places.join(' or ')} is missing, and this Node is ${process.version} while ${oldestUsableNode} or newer is needed. ` +
       'Is ignore-scripts on in the settings of npm? Then run: npm rebuild node --ignore-scripts=false',
   )
 }

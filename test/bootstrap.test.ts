@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -69,10 +69,10 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true })
 })
 
-const start = (args: string[], env: Record<string, string> = {}) => {
+const start = (args: string[], env: Record<string, string> = {}, folder = root) => {
   const path = [join(root, 'fake'), process.env.PATH].join(delimiter)
-  const child = spawn(process.execPath, [join(root, 'scripts', 'bootstrap.mjs'), ...args], {
-    cwd: root,
+  const child = spawn(process.execPath, [join(folder, 'scripts', 'bootstrap.mjs'), ...args], {
+    cwd: folder,
     env: { PATH: path, REAL_NODE: process.execPath, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -238,6 +238,16 @@ describe('the dependencies', () => {
     expect(existsSync(join(root, 'node_modules', 'node', 'node_modules'))).toBe(false)
   })
 
+  it('are not installed through a link, which others work with', async () => {
+    await mkdir(join(root, 'of-others'))
+    await write('of-others/in-use', '')
+    await symlink(join(root, 'of-others'), join(root, 'node_modules'))
+    const { status, err } = await finish(['account'])
+    expect([status, err]).toEqual([1, expect.stringContaining('is a link')])
+    expect(existsSync(join(root, 'of-others', 'in-use'))).toBe(true)
+    expect(existsSync(join(root, 'npm-calls'))).toBe(false)
+  })
+
   it('stop the command when they cannot be installed, and say all that npm said', async () => {
     const failed = await finish(['account'], { NPM_FAILS: 'yes' })
     expect(failed.status).toBe(1)
@@ -268,6 +278,27 @@ describe('the dependencies', () => {
     expect(run.out).toBe('')
     expect(existsSync(join(root, '.installing'))).toBe(false)
     expect(existsSync(join(root, 'node_modules'))).toBe(false)
+  })
+})
+
+describe('a package', () => {
+  /** The launcher where a package manager puts it, with the runtime beside the package. */
+  const installPackage = async () => {
+    const folder = join(root, 'app', 'node_modules', 'crosspoint')
+    for (const name of ['scripts', 'bin']) await cp(join(root, name), join(folder, name), { recursive: true })
+    const runtime = join(folder, '..', 'node', 'bin')
+    await mkdir(runtime, { recursive: true })
+    await writeFile(join(runtime, 'node'), '#!/bin/sh\nPINNED=yes exec "$REAL_NODE" "$@"\n', { mode: 0o755 })
+    return folder
+  }
+
+  it('runs on the pinned runtime beside it, and installs nothing', async () => {
+    const folder = await installPackage()
+    const run = start(['account'], {}, folder)
+    expect(await run.status).toBe(0)
+    expect(JSON.parse(run.out)).toEqual({ args: ['account'], pinned: 'yes' })
+    expect(run.err).toBe('')
+    expect(existsSync(join(folder, 'npm-calls'))).toBe(false)
   })
 })
 

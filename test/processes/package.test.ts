@@ -1,0 +1,115 @@
+// Crosspoint as others get it: packed, installed in an empty folder, and run there.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
+import { credentialsOf } from '../support/world.ts'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const place = mkdtempSync(join(tmpdir(), 'crosspoint-package-'))
+const installed = join(place, 'node_modules/crosspoint')
+
+beforeAll(async () => {
+  // What `npm pack` does before and after, without the launcher, which would install what is missing here.
+  const make = (...args: string[]) =>
+    run(process.execPath, [join(root, 'scripts/build-package.mjs'), ...args])
+  await make()
+  const packing = ['pack', root, '--ignore-scripts', '--silent', '--pack-destination', place]
+  const { stdout } = await run('npm', packing, { cwd: place }).finally(() => make('clear'))
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ name: 'operator', private: true }))
+  // npm has these packages from installing the repository, as a rule.
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${stdout.trim()}`], {
+    cwd: place,
+  })
+}, 180_000)
+
+afterAll(() => rmSync(place, { recursive: true, force: true }))
+
+it('is made by what `npm pack` calls', () => {
+  expect(manifest.scripts).toMatchObject({
+    prepack: 'node scripts/bootstrap.mjs pack',
+    postpack: 'node scripts/build-package.mjs clear',
+  })
+})
+
+it('holds code without types, the console and the pages as they are shown, and no sources or tests', () => {
+  expect(readdirSync(installed).toSorted()).toEqual([
+    'CHANGELOG.md',
+    'LICENSE',
+    'README.md',
+    'bin',
+    'console',
+    'lib',
+    'openapi.json',
+    'ops',
+    'package.json',
+    'scripts',
+  ])
+  const names = readdirSync(installed, { recursive: true, encoding: 'utf8' })
+  expect(names.filter((name) => name.endsWith('.ts'))).toEqual([])
+  for (const name of ['console/dist/index.html', 'console/dist/docs/index.html', 'lib/compose.js'])
+    expect([name, existsSync(join(installed, name))]).toEqual([name, true])
+})
+
+/** Runs `npx crosspoint` as a person at a terminal does: what they press reaches all processes of it. */
+const startByNpx = async () => {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    CROSSPOINT_PORT: '0',
+    CROSSPOINT_ADMIN_PASSWORD: 'secret',
+  }
+  const options = { cwd: place, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] as const }
+  const child = spawn('npx', ['--no-install', 'crosspoint', 'serve'], {
+    ...options,
+    stdio: [...options.stdio],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on('data', (piece) => {
+      said += piece
+    })
+  const ended = once(child, 'close').then(([code]) => code as number | null)
+  const press = (signal: NodeJS.Signals) => {
+    if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, signal)
+  }
+  const [, url = ''] = await eventually(
+    () => /ready at (http:\S+)/.exec(said) ?? [],
+    ({ length }) => length > 0 || child.exitCode !== null,
+    60_000,
+  )
+  return { url, press, ended, said: () => said }
+}
+
+it('serves in an empty folder, on whatever Node the machine has, and ends with Ctrl-C', async () => {
+  const server = await startByNpx()
+  try {
+    expect(server.url, server.said()).not.toBe('')
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+    expect(await (await fetch(server.url)).text()).toContain('<html')
+    expect((await fetch(`${server.url}/docs/`)).status).toBe(200)
+    // Derived in a thread, read and written by others.
+    const data = { credentials: credentialsOf('admin', 'secret'), account_name: 'master' }
+    const signIn = await fetch(`${server.url}/v2/user_auth`, {
+      method: 'PUT',
+      body: JSON.stringify({ data }),
+    })
+    expect(signIn.status).toBe(201)
+    server.press('SIGINT')
+    expect(await server.ended, server.said()).toBe(0)
+  } finally {
+    server.press('SIGKILL')
+  }
+  expect(readdirSync(join(place, 'data'))).toContain('crosspoint.db')
+}, 120_000)
+
+it('has the commands that a server has', async () => {
+  const { stdout } = await run('npx', ['--no-install', 'crosspoint', 'serve', '--help'], { cwd: place })
+  expect(stdout).toContain('CROSSPOINT_DRAIN_SECONDS')
+})
