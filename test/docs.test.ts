@@ -69,6 +69,11 @@ describe('the pages', () => {
     )
     expect(reasons).toEqual([
       'docs/guides/billing.md: the first of a month makes invoices. ID=...',
+      'docs/guides/deploying.md: test/processes/package.test.ts does.',
+      'docs/guides/deploying.md: needs systemd and root.',
+      'docs/guides/deploying.md: needs Docker.',
+      'docs/guides/deploying.md: needs Docker, and a name in the DNS.',
+      'docs/guides/deploying.md: needs a cluster.',
       'docs/guides/freeswitch.md: needs a FreeSWITCH.',
       'docs/guides/getting-in.md: needs fail2ban and the rights to set it up.',
       'docs/guides/growing.md: needs a PostgreSQL of that name.',

@@ -98,6 +98,7 @@ it('serves in an empty folder, on whatever Node the machine has, and ends with C
     const data = { credentials: credentialsOf('admin', 'secret'), account_name: 'master' }
     const signIn = await fetch(`${server.url}/v2/user_auth`, {
       method: 'PUT',
+      headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ data }),
     })
     expect(signIn.status).toBe(201)
