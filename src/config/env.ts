@@ -16,3 +16,6 @@ export const personalFolder = () => {
   const { XDG_CONFIG_HOME: named, APPDATA: onWindows } = process.env
   return join(named || onWindows || join(homedir(), '.config'), 'crosspoint')
 }
+
+/** What other programs are started with: PATH, and what PostgreSQL's own understand. */
+export const environmentOfPrograms = (): NodeJS.ProcessEnv => ({ ...process.env })

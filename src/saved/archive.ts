@@ -1,0 +1,95 @@
+// What is in a backup, in this order: `manifest.json`; `data/...`, files of the data directory; `database/...`, the store
+// in pieces that belong one behind the other; `SHA256SUMS` of all of them, in the form that `sha256sum -c` reads.
+import { createHash } from 'node:crypto'
+import { damaged } from './damage.ts'
+import type { Manifest } from './manifest.ts'
+import { type FoundMember, type Member, readTar, writeTar } from './tar.ts'
+
+const manifestName = 'manifest.json'
+const sumsName = 'SHA256SUMS'
+const dataFolder = 'data/'
+const pieceName = /^database\/\d{8}$/
+
+const lineOf = (name: string, digest: string) => `${digest}  ${name}\n`
+
+interface Content {
+  manifest: Manifest
+  /** Named by their path in the data directory. */
+  files: AsyncIterable<Member>
+  /** The store. */
+  pieces: AsyncIterable<Buffer>
+}
+
+async function* membersOf({ manifest, files, pieces }: Content): AsyncGenerator<Member> {
+  yield { name: manifestName, content: Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`) }
+  for await (const { name, content } of files) yield { name: `${dataFolder}${name}`, content }
+  let number = 0
+  for await (const content of pieces) {
+    number += 1
+    yield { name: `database/${String(number).padStart(8, '0')}`, content }
+  }
+}
+
+async function* withSums(members: AsyncIterable<Member>): AsyncGenerator<Member> {
+  const lines: string[] = []
+  for await (const member of members) {
+    lines.push(lineOf(member.name, createHash('sha256').update(member.content).digest('hex')))
+    yield member
+  }
+  yield { name: sumsName, content: Buffer.from(lines.join('')) }
+}
+
+/** The bytes of a backup, neither compressed nor encrypted. */
+export const writeArchive = (content: Content): AsyncGenerator<Buffer> =>
+  writeTar(withSums(membersOf(content)))
+
+/** Where a backup is unpacked to. */
+export interface Receiver {
+  /** Comes first, once. It is not known to be undamaged yet. */
+  manifest(text: string): void
+  file(name: string, content: AsyncIterable<Buffer>): Promise<void>
+  /** A part of the store, behind those before it. */
+  piece(content: AsyncIterable<Buffer>): Promise<void>
+}
+
+const isInside = (name: string) =>
+  name.split('/').every((part) => !['', '.', '..'].includes(part)) && !/[\\\0\n]/.test(name)
+
+const textOf = async (content: AsyncIterable<Buffer>) => {
+  const pieces: Buffer[] = []
+  for await (const piece of content) pieces.push(piece)
+  return Buffer.concat(pieces).toString('utf8')
+}
+
+const receive = async (receiver: Receiver, { name, content }: FoundMember) => {
+  if (name === manifestName) return receiver.manifest(await textOf(content))
+  if (name.startsWith(dataFolder) && isInside(name))
+    return receiver.file(name.slice(dataFolder.length), content)
+  if (pieceName.test(name)) return receiver.piece(content)
+  throw damaged('it holds what no backup holds')
+}
+
+/** Unpacks a backup. When it returns, everything that the receiver was given is what was written. */
+export const readArchive = async (source: AsyncIterable<Uint8Array>, receiver: Receiver): Promise<void> => {
+  const lines: string[] = []
+  let sums: string | undefined
+  for await (const { name, content } of readTar(source)) {
+    if (sums !== undefined || (lines.length === 0) !== (name === manifestName))
+      throw damaged('its parts are not in their order')
+    if (name === sumsName) {
+      sums = await textOf(content)
+      continue
+    }
+    const hash = createHash('sha256')
+    await receive(receiver, { name, content: passing(content, (piece) => hash.update(piece)) })
+    lines.push(lineOf(name, hash.digest('hex')))
+  }
+  if (sums !== lines.join('')) throw damaged('its checksums do not agree with what it holds')
+}
+
+async function* passing(content: AsyncIterable<Buffer>, see: (piece: Buffer) => void) {
+  for await (const piece of content) {
+    see(piece)
+    yield piece
+  }
+}

@@ -1,0 +1,136 @@
+// What is around a backup: zstd, and the age format when it is for somebody.
+import { pipeline, Readable, type Transform } from 'node:stream'
+import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib'
+import { Decrypter, Encrypter } from 'age-encryption'
+import { messageOf } from '../lib/error-facts.ts'
+import { Refusal } from '../storage/saved-store.ts'
+import { damaged } from './damage.ts'
+
+const ageBeginning = Buffer.from('age-encryption.org/v1')
+const zstdBeginning = Buffer.from([0x28, 0xb5, 0x2f, 0xfd])
+
+/** What comes out of a stream that is fed this; what goes wrong on either side is thrown where it is read. */
+const through = (content: AsyncIterable<Uint8Array>, stream: Transform): AsyncIterable<Uint8Array> => {
+  pipeline(Readable.from(content), stream, () => undefined)
+  return stream
+}
+
+const webStreamOf = (content: AsyncIterable<Uint8Array>) => {
+  const pieces = content[Symbol.asyncIterator]()
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { value, done } = await pieces.next()
+      if (done) controller.close()
+      else controller.enqueue(value)
+    },
+  })
+}
+
+async function* piecesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader()
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return
+    yield value
+  }
+}
+
+const encrypterFor = (recipients: readonly string[]) => {
+  const encrypter = new Encrypter()
+  for (const recipient of recipients) {
+    try {
+      encrypter.addRecipient(recipient)
+    } catch {
+      throw new Refusal(`${JSON.stringify(recipient)} is no recipient: one begins with age1`)
+    }
+  }
+  return encrypter
+}
+
+/** Refuses what is no recipient, before any work is done. */
+export const checkRecipients = (recipients: readonly string[]): void => void encrypterFor(recipients)
+
+/** Compresses, and encrypts when there are recipients. */
+export const enclose = async (
+  content: AsyncIterable<Buffer>,
+  recipients: readonly string[],
+): Promise<AsyncIterable<Uint8Array>> => {
+  const compress = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })
+  const compressed = through(content, compress)
+  if (recipients.length === 0) return compressed
+  return piecesOf(await encrypterFor(recipients).encrypt(webStreamOf(compressed)))
+}
+
+/** The identities of a file as `age-keygen` writes it. */
+const identitiesIn = (text: string) =>
+  text.split('\n').flatMap((line) => (line.trim() === '' || line.startsWith('#') ? [] : line.trim()))
+
+const decrypterWith = (identities: string) => {
+  const decrypter = new Decrypter()
+  const found = identitiesIn(identities)
+  if (found.length === 0) throw new Refusal('the file holds no identity: one begins with AGE-SECRET-KEY-')
+  for (const identity of found) {
+    try {
+      decrypter.addIdentity(identity)
+    } catch {
+      // It is not repeated: it is a secret.
+      throw new Refusal('the file holds what is no identity: one begins with AGE-SECRET-KEY-')
+    }
+  }
+  return decrypter
+}
+
+const decrypted = async (source: AsyncIterable<Uint8Array>, identities: string | undefined) => {
+  if (identities === undefined)
+    throw new Refusal('the backup is encrypted: name the file with your identity, --identity FILE')
+  try {
+    return piecesOf(await decrypterWith(identities).decrypt(webStreamOf(source)))
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    throw new Refusal(`the backup cannot be decrypted with this identity (${messageOf(error)})`)
+  }
+}
+
+/** The first bytes of a stream, and the whole of it. */
+const lookAhead = async (source: AsyncIterable<Uint8Array>, bytes: number) => {
+  const pieces = source[Symbol.asyncIterator]()
+  let head = Buffer.alloc(0)
+  while (head.length < bytes) {
+    const { value, done } = await pieces.next()
+    if (done) break
+    head = Buffer.concat([head, value])
+  }
+  async function* whole(): AsyncGenerator<Uint8Array> {
+    yield head
+    for (;;) {
+      const { value, done } = await pieces.next()
+      if (done) return
+      yield value
+    }
+  }
+  return { head, whole: whole() }
+}
+
+const beginsWith = (head: Buffer, beginning: Buffer) => head.subarray(0, beginning.length).equals(beginning)
+
+/** Errors of decompressing and decrypting, in words. */
+async function* telling(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* content
+  } catch (error) {
+    throw error instanceof Refusal ? error : damaged(messageOf(error))
+  }
+}
+
+/** What `enclose` was given. */
+export const disclose = async (
+  source: AsyncIterable<Uint8Array>,
+  identities: string | undefined,
+): Promise<AsyncIterable<Uint8Array>> => {
+  const outer = await lookAhead(source, ageBeginning.length)
+  const isEncrypted = beginsWith(outer.head, ageBeginning)
+  const clear = isEncrypted ? await decrypted(outer.whole, identities) : outer.whole
+  const inner = await lookAhead(telling(clear), zstdBeginning.length)
+  if (!beginsWith(inner.head, zstdBeginning)) throw new Refusal('the file is no backup of Crosspoint')
+  return telling(through(inner.whole, createZstdDecompress()))
+}

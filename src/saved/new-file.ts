@@ -1,0 +1,58 @@
+import { closeSync, fsyncSync, openSync, rmSync } from 'node:fs'
+import { open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { codeOf } from '../lib/error-facts.ts'
+import { Refusal } from '../storage/saved-store.ts'
+
+/** Makes names that were given or taken in a folder survive a power loss. */
+export const syncFolder = (folder: string) => {
+  const handle = openSync(folder, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
+
+/** At once, so that whoever is interrupted knows whether the file is theirs. */
+const makeDraft = (draft: string) => {
+  try {
+    closeSync(openSync(draft, 'wx', 0o600))
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+    throw new Refusal(
+      `${draft} is there: another backup is being written, or one was cut off; remove it then`,
+    )
+  }
+}
+
+const fill = async (draft: string, content: AsyncIterable<Uint8Array>) => {
+  const handle = await open(draft, 'r+')
+  try {
+    await handle.writeFile(content)
+    await handle.sync()
+    return (await handle.stat()).size
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Writes a file that has its name only when all of it is on the disk: before, it is called FILE.partial. What had the
+ * name before is replaced. Answers with its bytes.
+ */
+export const writeNewFile = async (file: string, content: AsyncIterable<Uint8Array>): Promise<number> => {
+  const draft = `${file}.partial`
+  makeDraft(draft)
+  const remove = () => rmSync(draft, { force: true })
+  process.once('exit', remove)
+  try {
+    const bytes = await fill(draft, content)
+    await rename(draft, file)
+    syncFolder(dirname(file))
+    return bytes
+  } finally {
+    remove()
+    process.removeListener('exit', remove)
+  }
+}

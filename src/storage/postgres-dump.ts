@@ -1,0 +1,124 @@
+import pg from 'pg'
+import type { Row } from './db.ts'
+import { checkTool, type PostgresPlace, startTool } from './postgres-tools.ts'
+import { evenPieces, Refusal, type StoreCopy } from './saved-store.ts'
+import { countsOf, standingOf } from './standing.ts'
+import type { Run } from './upgrades.ts'
+
+const tableNames = `SELECT c.relname AS name, current_schema() AS schema FROM pg_class c
+  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+    AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
+  ORDER BY c.relname COLLATE "C"`
+
+/** A connection of its own, without the patience of a server: what is asked here takes as long as the store is large. */
+export const connectTo = async (url: string): Promise<pg.Client> => {
+  const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5000 })
+  client.on('error', () => undefined)
+  await client.connect()
+  return client
+}
+
+export const runnerOn =
+  (client: pg.Client): Run =>
+  async (sql, params = []) =>
+    (await client.query<Row>(sql, [...params])).rows
+
+const majorVersionOf = async (run: Run) => {
+  const [row] = await run('SHOW server_version_num')
+  return Math.floor(Number(row?.server_version_num) / 10_000)
+}
+
+const lookInto = async (run: Run) => {
+  const found = await run(tableNames)
+  return {
+    schema: String(found[0]?.schema ?? 'public'),
+    ...(await standingOf(
+      run,
+      found.map(({ name }) => String(name)),
+    )),
+  }
+}
+
+const requireStore = (upgrade: number | undefined) => {
+  if (upgrade === undefined) throw new Refusal('there is no store in this database')
+  return upgrade
+}
+
+const begin = async (run: Run) => {
+  await run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+  const [row] = await run('SELECT pg_export_snapshot() AS snapshot')
+  return String(row?.snapshot)
+}
+
+async function* piecesOf({ output, ended }: ReturnType<typeof startTool>): AsyncGenerator<Buffer> {
+  yield* evenPieces(output)
+  await ended
+}
+
+/** A dump in the custom format of `pg_dump`, of the moment at which the rows were counted. */
+export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => {
+  const client = await connectTo(place.url)
+  try {
+    const run = runnerOn(client)
+    await checkTool('pg_dump', await majorVersionOf(run))
+    const snapshot = await begin(run)
+    const { schema, names, ...found } = await lookInto(run)
+    const upgrade = requireStore(found.upgrade)
+    const counts = await countsOf(run, names)
+    const dump = startTool('pg_dump', place, [
+      '--format=custom',
+      // All of the backup is compressed together.
+      '--compress=0',
+      '--no-owner',
+      '--no-privileges',
+      // By tables: with a schema comes the command to make it, and with the whole database its extensions, which only its
+      // administrator may make.
+      `--table="${schema}".*`,
+      `--snapshot=${snapshot}`,
+    ])
+    // Until the end: it is this transaction that keeps the moment.
+    return { upgrade, counts, pieces: piecesOf(dump), close: () => client.end() }
+  } catch (error) {
+    await client.end()
+    throw error
+  }
+}
+
+/** Refuses a database without a store; answers with its last upgrade. */
+export const upgradeOfPostgres = async (url: string): Promise<number> => {
+  const client = await connectTo(url)
+  try {
+    return requireStore((await lookInto(runnerOn(client))).upgrade)
+  } finally {
+    await client.end()
+  }
+}
+
+/** Refuses a database that holds tables, or whose server is newer than this machine's `pg_restore`. */
+export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> => {
+  const client = await connectTo(url)
+  try {
+    const run = runnerOn(client)
+    const { names } = await lookInto(run)
+    if (names.length > 0)
+      throw new Refusal(
+        `the database is not empty (it holds the table ${names[0]}): restore into an empty one`,
+      )
+    await checkTool('pg_restore', await majorVersionOf(run))
+  } finally {
+    await client.end()
+  }
+}
+
+/** Fills an empty database from a dump in a file, in one transaction: all of it is there, or nothing. */
+export const restorePostgres = async (place: PostgresPlace, file: string): Promise<void> => {
+  const { output, ended } = startTool('pg_restore', place, [
+    '--single-transaction',
+    '--exit-on-error',
+    '--no-owner',
+    '--no-privileges',
+    file,
+  ])
+  output.resume()
+  await ended
+}

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs'
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Row } from './db.ts'
+import { pieceBytes, Refusal, type StoreCopy } from './saved-store.ts'
+import { countsOf, type StoreTables, standingOf } from './standing.ts'
+import type { Run } from './upgrades.ts'
+
+const tableNames = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name`
+
+const runnerOn =
+  (connection: DatabaseSync): Run =>
+  async (sql) =>
+    connection.prepare(sql).all() as Row[]
+
+const lookInto = async <T>(file: string, look: (run: Run, found: StoreTables) => Promise<T>) => {
+  const connection = new DatabaseSync(file, { readOnly: true })
+  try {
+    const run = runnerOn(connection)
+    const names = (await run(tableNames)).map(({ name }) => String(name))
+    return await look(run, await standingOf(run, names))
+  } finally {
+    connection.close()
+  }
+}
+
+/** Refuses a file that is no store; answers with its last upgrade. */
+export const upgradeOfSqlite = async (file: string): Promise<number> => {
+  if (!existsSync(file)) throw new Refusal(`there is no store at ${file}`)
+  const upgrade = await lookInto(file, async (_run, found) => found.upgrade)
+  if (upgrade === undefined) throw new Refusal(`${file} is no store of Crosspoint`)
+  return upgrade
+}
+
+/**
+ * Copies the file within one read transaction, which hinders no writer: its online backup begins anew whenever another
+ * process writes. What was deleted is not in the copy.
+ */
+const copyTo = (file: string, copy: string) => {
+  const connection = new DatabaseSync(file)
+  try {
+    connection.exec('PRAGMA busy_timeout = 5000; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000')
+    connection.prepare('VACUUM INTO ?').run(copy)
+  } finally {
+    connection.close()
+  }
+}
+
+async function* piecesIn(handle: FileHandle): AsyncGenerator<Buffer> {
+  for (;;) {
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(pieceBytes))
+    if (bytesRead === 0) return
+    yield buffer.subarray(0, bytesRead)
+  }
+}
+
+/** The embedded store; the copy needs room in `folder` until it is closed. */
+export const copySqlite = async (file: string, folder: string): Promise<StoreCopy> => {
+  const upgrade = await upgradeOfSqlite(file)
+  const copy = join(folder, 'crosspoint.db')
+  copyTo(file, copy)
+  const counts = await lookInto(copy, (run, { names }) => countsOf(run, names))
+  const handle = await open(copy)
+  return {
+    upgrade,
+    counts,
+    pieces: piecesIn(handle),
+    async close() {
+      await handle.close()
+      await rm(copy, { force: true })
+    },
+  }
+}
