@@ -109,6 +109,12 @@ const askForKey = async (store: Store, dataDir: string, fingerprint: string): Pr
 
 const identityOf = (store: Store) => collections(store).identities.find(systemScope, identityId)
 
+/** Whether a key is the one that the store was set up with; undefined when it was not set up with any yet. */
+export const isKeyOf = async (store: Store, key: Buffer): Promise<boolean | undefined> => {
+  const identity = await identityOf(store)
+  return identity && identity.doc.fingerprint === fingerprintOf(key)
+}
+
 /** Declares the store's key. False when another process has declared one. */
 const declareIdentity = async (store: Store, key: Buffer) => {
   const { identities } = collections(store)

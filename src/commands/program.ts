@@ -17,6 +17,7 @@ import { addLogin } from './remote/login.ts'
 import { addNumbers } from './remote/numbers.ts'
 import { type RunRemote, remotely } from './remote/running.ts'
 import { addTasks } from './remote/tasks.ts'
+import { addSaved } from './saved-commands.ts'
 import { status } from './statuses.ts'
 
 /** The number that the work answers with is the status; anything else is 0. */
@@ -43,6 +44,7 @@ const addOnStore = (program: Command, run: Run) => {
   addDemo(program, run)
   addAccount(program, run)
   addAudit(program, run)
+  addSaved(program, run)
   addOpenApi(program, run)
 }
 

@@ -63,6 +63,9 @@ export const createReconciliation = ({ store, quantities, sources }: Tools) => {
     recount,
     plan,
 
+    /** Which counts of an account are not those of its records. */
+    differences: (accountId: string) => findWrong(accountId),
+
     /** Answers with how many counts were wrong. */
     async reconcile(author: Author, account: AccountRecord): Promise<number> {
       const { sets, changed } = await plan(author, account)

@@ -1,0 +1,184 @@
+import { join } from 'node:path'
+import { checkAccounts, checkNames } from '../areas/accounts/verification/store.ts'
+import { declarationsOf } from '../areas/assemble.ts'
+import { createVerification } from '../areas/audit/verification/operations.ts'
+import { areas } from '../areas/index.ts'
+import { checkLedgers } from '../areas/ledgers/verification/store.ts'
+import { isKeyOf } from '../auth/key-handover.ts'
+import { readServerKey } from '../auth/keyring.ts'
+import type { Config } from '../config/config.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import type { Check, Fault } from '../lib/check.ts'
+import { systemClock } from '../lib/clock.ts'
+import { messageOf } from '../lib/error-facts.ts'
+import { createSettings } from '../settings/settings.ts'
+import { upgradeOfPostgres } from '../storage/postgres-dump.ts'
+import { Refusal } from '../storage/saved-store.ts'
+import { upgradeOfSqlite } from '../storage/sqlite-copy.ts'
+import type { Store } from '../storage/store.ts'
+import { upgrades } from '../storage/upgrades.ts'
+import { checkDocuments, isSealingUnderWay } from '../storage/verification/documents.ts'
+import { checkPostgres, checkSqlite, hasAmcheck } from '../storage/verification/engine.ts'
+import { bareAreas } from './bare-areas.ts'
+import { openStore } from './open-store.ts'
+import { tellingRefusals } from './refusals.ts'
+import { status } from './statuses.ts'
+
+interface Plan {
+  checks: Check[]
+  /** What is not looked at, and why. */
+  leftOut: string[]
+}
+
+interface Found {
+  checks: { name: string; lookedAt: number; sound: boolean }[]
+  faults: (Fault & { check: string })[]
+  /** Beside those that are told: of one kind there may be as many as there are rows. */
+  untold: number
+  leftOut: readonly string[]
+}
+
+const mostTold = 1000
+
+const say = (text: string) => process.stdout.write(`${text}\n`)
+
+const counted = (count: number) => count.toLocaleString('en-US')
+
+/** A verification is no upgrade: a store of another version is that version's to judge. */
+const requireThisVersion = async ({ databaseUrl, dataDir }: Config) => {
+  const reached = await (databaseUrl
+    ? upgradeOfPostgres(databaseUrl)
+    : upgradeOfSqlite(join(dataDir, 'crosspoint.db')))
+  const known = upgrades.at(-1)?.number ?? 0
+  if (reached !== known)
+    throw new Refusal(
+      `the store is at upgrade ${reached}, this version is of ${known}: verify it with the version that it belongs to`,
+    )
+}
+
+const checkAudit = (store: Store): Check => ({
+  name: 'audit',
+  async run(tell) {
+    const { entries, faults } = await createVerification(store).all(() => undefined)
+    for (const { accountId, entryId, sequence, reason } of faults)
+      tell({
+        place: `account ${accountId}`,
+        reason: `entry ${entryId ?? `with sequence ${sequence}`} ${reason}`,
+      })
+    return entries
+  },
+})
+
+const checkKey = (store: Store, key: Buffer): Check => ({
+  name: 'key',
+  async run(tell) {
+    if ((await isKeyOf(store, key)) === false)
+      tell({ place: 'keys/server.key', reason: 'it is the key of another store' })
+    return 1
+  },
+})
+
+const engineCheck = async (store: Store, { databaseUrl }: Config): Promise<Plan> => {
+  if (!databaseUrl) return { checks: [checkSqlite(store)], leftOut: [] }
+  if (await hasAmcheck(databaseUrl)) return { checks: [checkPostgres(databaseUrl)], leftOut: [] }
+  return { checks: [], leftOut: ['indices: the database has no extension amcheck'] }
+}
+
+const keyCheck = (store: Store, key: Buffer | undefined, { dataDir }: Config): Plan =>
+  key
+    ? { checks: [checkKey(store, key)], leftOut: [] }
+    : { checks: [], leftOut: [`secrets: keys/server.key is not in ${dataDir}`] }
+
+const countsCheck = (store: Store) => {
+  const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
+  const { reconciliation } = bareAreas({ store, settings }).offers
+  return checkAccounts(store, reconciliation.differences)
+}
+
+const planOf = async (store: Store, config: Config): Promise<Plan> => {
+  const key = readServerKey(config.dataDir)
+  const counts = countsCheck(store)
+  const ofKey = keyCheck(store, key, config)
+  const ofEngine = await engineCheck(store, config)
+  const opensSecrets = key !== undefined && !(await isSealingUnderWay(store))
+  return {
+    checks: [
+      ...ofEngine.checks,
+      ...ofKey.checks,
+      checkDocuments(store, opensSecrets),
+      checkAudit(store),
+      checkLedgers(store),
+      counts,
+      checkNames(store),
+    ],
+    leftOut: [...ofEngine.leftOut, ...ofKey.leftOut],
+  }
+}
+
+const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
+  const found: Found = { checks: [], faults: [], untold: 0, leftOut }
+  for (const check of checks) {
+    let faults = 0
+    const tell = (fault: Fault) => {
+      faults += 1
+      if (faults <= mostTold) found.faults.push({ check: check.name, ...fault })
+      else found.untold += 1
+    }
+    const lookedAt = await check.run(tell).catch((error: unknown) => {
+      tell({ place: 'the store', reason: `it cannot be read: ${messageOf(error)}` })
+      return 0
+    })
+    found.checks.push({ name: check.name, lookedAt, sound: faults === 0 })
+  }
+  return found
+}
+
+/** A store that does not even open is the worst of faults. */
+const unopened = (error: unknown): Found => ({
+  checks: [],
+  faults: [{ check: 'store', place: 'the store', reason: `it cannot be opened: ${messageOf(error)}` }],
+  untold: 0,
+  leftOut: [],
+})
+
+const look = async (config: Config): Promise<Found> => {
+  try {
+    await requireThisVersion(config)
+    const { store, close } = await openStore(config, systemClock)
+    try {
+      return await perform(await planOf(store, config))
+    } finally {
+      await close()
+    }
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    return unopened(error)
+  }
+}
+
+const asJson = ({ checks, faults, untold, leftOut }: Found) => ({
+  sound: faults.length === 0,
+  checks: checks.map(({ name, lookedAt, sound }) => ({ name, looked_at: lookedAt, sound })),
+  faults,
+  faults_untold: untold,
+  left_out: leftOut,
+})
+
+const sayAll = ({ checks, faults, untold, leftOut }: Found) => {
+  for (const { check, place, reason } of faults) say(`${check}: ${place}: ${reason}`)
+  if (untold > 0) say(`and ${counted(untold)} more`)
+  for (const { name, lookedAt, sound } of checks)
+    say(`${name}: ${counted(lookedAt)} looked at, ${sound ? 'sound' : 'NOT SOUND'}`)
+  for (const what of leftOut) say(`not looked at: ${what}`)
+}
+
+/** Looks through the store; answers with the status: 1 when something is not sound. */
+export const verifyStore = ({ json }: { json?: boolean }): Promise<number> =>
+  tellingRefusals(async () => {
+    const config = configFromEnvironment()
+    process.umask(0o077)
+    const found = await look(config)
+    if (json) say(JSON.stringify(asJson(found)))
+    else sayAll(found)
+    return found.faults.length === 0 ? status.done : status.failed
+  })
