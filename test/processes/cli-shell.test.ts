@@ -21,12 +21,15 @@ const commands = [
   'accounts',
   'api',
   'audit',
+  'backup',
   'cdrs',
   'completion',
   'events',
   'login',
   'logout',
   'numbers',
+  'restore',
+  'verify',
 ]
 const groups: Record<string, string[]> = {
   accounts: ['list', 'tree', 'show', 'create'],

@@ -19,6 +19,8 @@ export interface PostgresServer {
 export interface PostgresOptions {
   /** Waits for the disk on every commit, as in production. Without it a crash would lose data, and tests are faster. */
   durable?: boolean
+  /** The folder of other programs of a server than those of the npm package. */
+  programs?: string
 }
 
 const knownEngines = ['sqlite', 'postgres'] as const
@@ -95,6 +97,11 @@ const startWatchdog = (directory: string) => {
   return watchdog
 }
 
+const binariesIn = (programs: string): Binaries => ({
+  initdb: join(programs, 'initdb'),
+  postgres: join(programs, 'postgres'),
+})
+
 // A checkout below a private home directory cannot be read by "nobody".
 const reachableBinaries = async (directory: string): Promise<Binaries> => {
   const { initdb, postgres } = (await import(
@@ -159,8 +166,12 @@ const launch = async (postgres: string, directory: string, port: number, durable
   return server
 }
 
-const startIn = async (directory: string, watchdog: ChildProcess, durable: boolean) => {
-  const { initdb, postgres } = await reachableBinaries(directory)
+const startIn = async (
+  directory: string,
+  watchdog: ChildProcess,
+  { durable = false, programs }: PostgresOptions,
+) => {
+  const { initdb, postgres } = programs ? binariesIn(programs) : await reachableBinaries(directory)
   const password = randomBytes(16).toString('hex')
   await initialize(initdb, directory, password)
   for (let attempt = 1; ; attempt += 1) {
@@ -176,9 +187,9 @@ const startIn = async (directory: string, watchdog: ChildProcess, durable: boole
 }
 
 /** Starts a server of its own, or hands out the one in CROSSPOINT_TEST_DATABASE_URL. */
-export const startPostgres = async ({ durable = false }: PostgresOptions = {}): Promise<PostgresServer> => {
+export const startPostgres = async (options: PostgresOptions = {}): Promise<PostgresServer> => {
   const given = process.env.CROSSPOINT_TEST_DATABASE_URL
-  if (given) return { url: given, stop: async () => undefined }
+  if (given && !options.programs) return { url: given, stop: async () => undefined }
   const directory = await mkdtemp(join(tmpdir(), 'crosspoint-postgres-'))
   await giveToServer(directory)
   const watchdog = startWatchdog(directory)
@@ -190,14 +201,15 @@ export const startPostgres = async ({ durable = false }: PostgresOptions = {}): 
     await rm(directory, { recursive: true, force: true })
   }
   try {
-    return { url: await startIn(directory, watchdog, durable), stop }
+    return { url: await startIn(directory, watchdog, options), stop }
   } catch (error) {
     await stop()
     throw error
   }
 }
 
-const onServer = async (serverUrl: string, statement: string) => {
+/** Runs a statement in a database. */
+export const onDatabase = async (serverUrl: string, statement: string) => {
   const client = new Client({ connectionString: serverUrl })
   await client.connect()
   try {
@@ -210,8 +222,8 @@ const onServer = async (serverUrl: string, statement: string) => {
 /** A new empty database on that server. */
 export const createDatabase = async (serverUrl: string) => {
   const name = `crosspoint_${randomBytes(8).toString('hex')}`
-  await onServer(serverUrl, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY wal_log`)
+  await onDatabase(serverUrl, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY wal_log`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => onServer(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+  return { url: url.href, drop: () => onDatabase(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
 }

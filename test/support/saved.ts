@@ -1,0 +1,96 @@
+// Backups as an operator makes them: the program in a process of its own, on places of every kind of store.
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { describe } from 'vitest'
+import { type Member, readTar, writeTar } from '../../src/saved/tar.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { openSqlite } from '../../src/storage/sqlite.ts'
+import { type CommandLine, openCommandLine } from './command-line.ts'
+import type { Place } from './databases.ts'
+import { createDatabase, type Engine, engines, type PostgresServer, startPostgres } from './postgres.ts'
+
+const foldersOfTools = [
+  ...(process.env.PATH ?? '').split(':'),
+  ...globSync('/usr/lib/postgresql/*/bin').sort().reverse(),
+]
+
+/** Where this machine has what dumps a database, with a server of the same version: PostgreSQL's own tools refuse newer ones. */
+const tools = foldersOfTools.find((folder) =>
+  ['pg_dump', 'pg_restore', 'initdb', 'postgres'].every((name) => existsSync(join(folder, name))),
+)
+
+/** Repeats a suite for each engine that can be saved here; PostgreSQL needs its tools, which are no part of the npm package. */
+export const describeSavable = (title: string, suite: (engine: Engine) => void) => {
+  for (const engine of engines) {
+    const isLeftOut = engine === 'postgres' && tools === undefined
+    const reason = isLeftOut ? ' (left out: this machine has no pg_dump with a server of its version)' : ''
+    describe.skipIf(isLeftOut)(`${title} on ${engine}${reason}`, () => suite(engine))
+  }
+}
+
+export interface SavedPlace extends Place {
+  commands: CommandLine
+  /** What a server of the place is started with. */
+  environment: Record<string, string | undefined>
+  open(): ReturnType<typeof openSqlite>
+}
+
+/** Places of a suite that can be saved, and a folder for backups. */
+export const openSavedPlaces = async (engine: Engine) => {
+  const folder = mkdtempSync(join(tmpdir(), 'crosspoint-saved-'))
+  const server: PostgresServer | undefined =
+    engine === 'postgres' && tools ? await startPostgres({ programs: tools }) : undefined
+  const made: SavedPlace[] = []
+
+  const make = async (): Promise<SavedPlace> => {
+    const dataDir = mkdtempSync(join(folder, 'data-'))
+    const database = server && (await createDatabase(server.url))
+    const databaseUrl = database?.url
+    const environment = databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}
+    const path = [...(tools ? [tools] : []), process.env.PATH].join(':')
+    const commands = openCommandLine({ ...environment, CROSSPOINT_DATA_DIR: dataDir, PATH: path })
+    const place: SavedPlace = {
+      dataDir,
+      databaseUrl,
+      commands,
+      environment,
+      open: () => (databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))),
+      async remove() {
+        commands.remove()
+        await database?.drop()
+      },
+    }
+    made.push(place)
+    return place
+  }
+
+  return {
+    folder,
+    make,
+    async end() {
+      await Promise.all(made.map((place) => place.remove()))
+      await server?.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export type SavedPlaces = Awaited<ReturnType<typeof openSavedPlaces>>
+
+/** Makes another backup of what `change` makes of the members of one. */
+export const rebuilt = async (file: string, to: string, change: (member: Member) => Member) => {
+  const clear = zstdDecompressSync(readFileSync(file))
+  const all = async (pieces: AsyncIterable<Buffer>) => {
+    const found: Buffer[] = []
+    for await (const piece of pieces) found.push(piece)
+    return Buffer.concat(found)
+  }
+  async function* members(): AsyncGenerator<Member> {
+    for await (const { name, content } of readTar(Readable.from([clear])))
+      yield change({ name, content: await all(content) })
+  }
+  writeFileSync(to, zstdCompressSync(await all(writeTar(members()))))
+}
