@@ -68,6 +68,9 @@ describe('the pages', () => {
       }),
     )
     expect(reasons).toEqual([
+      'docs/guides/backup.md: needs an empty place.',
+      'docs/guides/backup.md: needs another machine.',
+      'docs/guides/backup.md: needs Litestream; another test has it.',
       'docs/guides/billing.md: the first of a month makes invoices. ID=...',
       'docs/guides/deploying.md: test/processes/package.test.ts does.',
       'docs/guides/deploying.md: needs systemd and root.',
