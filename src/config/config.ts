@@ -1,4 +1,5 @@
 import { type LogLevel, logLevels } from '../lib/log.ts'
+import { mistakeInPostgresUrl } from '../lib/postgres-url.ts'
 
 /** Everything that a process is told at its start. */
 export interface Config {
@@ -43,7 +44,8 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'CROSSPOINT_DATABASE_URL',
     fallback: undefined,
-    meaning: 'postgres://... instead of the embedded store',
+    meaning:
+      'postgres://... instead of the embedded store; several hosts with commas: the one that takes writes',
   },
   {
     name: 'CROSSPOINT_MASTER_ACCOUNT',
@@ -109,8 +111,7 @@ const dnsServer = /^(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?$/
 const rules: Record<string, (text: string) => string | undefined> = {
   CROSSPOINT_PORT: (text) =>
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
-  CROSSPOINT_DATABASE_URL: (text) =>
-    isUrlOf(text, 'postgres:', 'postgresql:') ? undefined : 'must be a URL that begins with postgres://',
+  CROSSPOINT_DATABASE_URL: mistakeInPostgresUrl,
   CROSSPOINT_SMTP_URL: (text) =>
     isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
   CROSSPOINT_DNS_SERVERS: (text) =>

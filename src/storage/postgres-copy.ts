@@ -2,7 +2,8 @@ import pg from 'pg'
 import { type CsvQuery, guarded } from './csv-lines.ts'
 import type { Value } from './db.ts'
 import { giveBack } from './give-back.ts'
-import { createWatch } from './postgres-link.ts'
+import type { Servers } from './postgres-servers.ts'
+import { createWatch } from './postgres-watch.ts'
 
 // COPY takes no parameters. Nothing in the store can hold NUL: a noncharacter that finds nothing stands for it.
 const literalOf = (value: Value | undefined) => {
@@ -65,27 +66,27 @@ class Lines extends pg.Query {
 }
 
 interface Options {
-  url: string
+  servers: Servers
   prepare(client: pg.Client): Promise<void>
   patienceMilliseconds: number
 }
 
 /** One connection for exports, which comes back by itself: one after the other. */
-export const createCopyLink = ({ url, prepare, patienceMilliseconds }: Options) => {
+export const createCopyLink = ({ servers, prepare, patienceMilliseconds }: Options) => {
   let current: Promise<pg.Client> | undefined
   const watch = createWatch(patienceMilliseconds)
 
   const connect = () => {
-    const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5000 })
-    const ready = client
-      .connect()
-      .then(() => prepare(client))
-      .then(() => client)
     const lose = () => {
-      if (current === ready) current = undefined
+      if (current !== ready) return
+      current = undefined
+      servers.doubt()
     }
-    client.on('error', lose)
-    client.on('end', lose)
+    const ready: Promise<pg.Client> = servers.connect({}, prepare).then((client) => {
+      client.on('error', lose)
+      client.on('end', lose)
+      return client
+    })
     ready.catch(lose)
     return ready
   }

@@ -3,6 +3,7 @@ import type { CsvQuery } from './csv-lines.ts'
 import { inTurn } from './in-turn.ts'
 import { createCopyLink } from './postgres-copy.ts'
 import { isServerError } from './postgres-link.ts'
+import { createServers } from './postgres-servers.ts'
 import { makeExporting } from './postgres-sessions.ts'
 import type { Numbered } from './worker-link.ts'
 
@@ -21,8 +22,11 @@ export type CopyAnswer =
 
 // Runs in a worker thread: the lines of exports, from the connections to PostgreSQL into buffers that are handed over.
 const { url, links, patienceMilliseconds }: ExporterData = workerData
+const servers = createServers(url)
 const nextLink = inTurn(
-  Array.from({ length: links }, () => createCopyLink({ url, patienceMilliseconds, prepare: makeExporting })),
+  Array.from({ length: links }, () =>
+    createCopyLink({ servers, patienceMilliseconds, prepare: makeExporting }),
+  ),
 )
 
 const answer = async (query: CsvQuery): Promise<CopyAnswer> => {

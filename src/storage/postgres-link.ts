@@ -1,7 +1,8 @@
-import type { Socket } from 'node:net'
 import pg from 'pg'
 import { failure } from '../lib/failure.ts'
 import type { Value } from './db.ts'
+import type { Servers } from './postgres-servers.ts'
+import { createWatch, type Excuse, streamOf } from './postgres-watch.ts'
 
 // int8 as a number: every counter and Gregorian second stays far below 2^53.
 const types: pg.CustomTypesConfig = {
@@ -10,12 +11,14 @@ const types: pg.CustomTypesConfig = {
 }
 
 interface LinkOptions {
-  url: string
+  servers: Servers
   /** Runs on every new connection before anybody else uses it. */
   prepare?: (client: pg.Client) => Promise<void>
   onLost?: () => void
   /** When a server owes answers and says nothing for this long, the connection counts as broken. */
   patienceMilliseconds: number
+  /** Whether a server that says nothing for so long is waited for even so. */
+  isExcused?: Excuse
 }
 
 export type Link = ReturnType<typeof createLink>
@@ -29,7 +32,8 @@ const named = (name: string | undefined) => (name === undefined ? {} : { name })
  * One pipelined connection that comes back by itself: statements are sent as they come,
  * without waiting for the answers of those before. A broken connection fails what was in flight.
  */
-export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkOptions) => {
+export const createLink = (options: LinkOptions) => {
+  const { servers, prepare, onLost, patienceMilliseconds, isExcused } = options
   let current: Promise<pg.Client> | undefined
   let currentClient: pg.Client | undefined
   let closed = false
@@ -39,27 +43,19 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
     if (current !== client) return
     current = undefined
     currentClient = undefined
+    servers.doubt()
     // One that was closed on purpose is missed by nobody.
     if (!closed) onLost?.()
   }
 
   const connect = () => {
-    const client = new pg.Client({
-      connectionString: url,
-      types,
-      pipeline: true,
-      keepAlive: true,
-      connectionTimeoutMillis: 5000,
-    } as pg.ClientConfig)
-    const ready = client
-      .connect()
-      .then(() => prepare?.(client))
-      .then(() => {
-        currentClient = client
-        return client
-      })
-    client.on('error', () => lose(ready))
-    client.on('end', () => lose(ready))
+    const made = servers.connect({ types, pipeline: true } as pg.ClientConfig, prepare)
+    const ready: Promise<pg.Client> = made.then((client) => {
+      currentClient = client
+      client.on('error', () => lose(ready))
+      client.on('end', () => lose(ready))
+      return client
+    })
     ready.catch(() => lose(ready))
     return ready
   }
@@ -87,7 +83,13 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
       })
   }
 
-  const watch = createWatch(patienceMilliseconds)
+  const watch = createWatch(patienceMilliseconds, isExcused)
+
+  const leave = (client: pg.Client) => {
+    if (client !== currentClient || !current) return
+    lose(current)
+    streamOf(client).destroy()
+  }
 
   return {
     open,
@@ -97,10 +99,15 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
     /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
     /** Leaves a connection that was lost: the next one is another, also before its end is told. */
-    leave(client: pg.Client) {
-      if (client !== currentClient || !current) return
-      lose(current)
-      streamOf(client).destroy()
+    leave,
+    /** Leaves the connection if the writes have gone to another server: what is under way on it fails. */
+    follow() {
+      if (currentClient && servers.isLeftBehind(currentClient)) leave(currentClient)
+    },
+    /** Without waiting for what is under way. */
+    abandon() {
+      closed = true
+      if (currentClient) leave(currentClient)
     },
     async close() {
       closed = true
@@ -110,46 +117,8 @@ export const createLink = ({ url, prepare, onLost, patienceMilliseconds }: LinkO
   }
 }
 
-/** The socket of a connection, of which pg's types do not tell. */
-export const streamOf = (client: pg.Client) =>
-  (client as unknown as { connection: { stream: Socket } }).connection.stream
-
-interface Patience {
-  owed: number
-  timer: NodeJS.Timeout
-}
-
-/** A network may lose a server without a word: whoever waits in vain breaks the connection, which fails all that is in flight. */
-export const createWatch = (patienceMilliseconds: number) => {
-  const patience = new WeakMap<pg.Client, Patience>()
-
-  const start = (client: pg.Client): Patience => {
-    const giveUp = () => streamOf(client).destroy(new Error('the database server does not answer'))
-    const started = { owed: 0, timer: setTimeout(giveUp, patienceMilliseconds) }
-    patience.set(client, started)
-    return started
-  }
-
-  const answered = (client: pg.Client) => {
-    const state = patience.get(client)
-    if (!state) return
-    state.owed -= 1
-    if (state.owed > 0) return void state.timer.refresh()
-    clearTimeout(state.timer)
-    patience.delete(client)
-  }
-
-  return <T>(client: pg.Client, answer: Promise<T>): Promise<T> => {
-    const state = patience.get(client) ?? start(client)
-    state.owed += 1
-    const settle = () => answered(client)
-    answer.then(settle, settle)
-    return answer
-  }
-}
-
-// Classes 08 and 57P: connection exceptions, and a server that shuts down or has crashed.
-const isGoodbye = (code: string | undefined) => code !== undefined && /^(08|57P)/.test(code)
+// Classes 08 and 57P: connection exceptions, and a server that shuts down or has crashed. 25006: it no longer takes writes.
+const isGoodbye = (code: string | undefined) => code !== undefined && /^(08|57P|25006$)/.test(code)
 
 /** Whether somebody was there, and went while the connection was being made: the next one may well succeed. */
 const wasCutOff = (error: Error & { code?: string }) =>

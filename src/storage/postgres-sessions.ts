@@ -19,8 +19,53 @@ export const makeExporting = async (client: pg.Client) => {
   await client.query("SET work_mem = '32MB'")
 }
 
-/** An acknowledged write is on disk, whatever the server's default says. */
+/**
+ * An acknowledged write is on disk, here and at the synchronous standby if there is one, whatever the server, the role,
+ * the database or the address say; what is stronger than that stays. It is always set: a setting that is changed later
+ * does not reach this session any more.
+ */
 export const makeDurable = async (client: pg.Client) => {
-  const { rows } = await client.query('SHOW synchronous_commit')
-  if (rows[0]?.synchronous_commit === 'off') await client.query('SET synchronous_commit = on')
+  await client.query(`SELECT set_config('synchronous_commit',
+    CASE current_setting('synchronous_commit') WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`)
 }
+
+/** The process of the server behind a session, as the server itself tells. */
+const pidOf = async (client: pg.Client) => {
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  return rows[0]?.pid
+}
+
+const lentOut =
+  'CROSSPOINT_DATABASE_URL leads to a pooler that lends out sessions by transaction or statement, which lose notifications and prepared statements: name the server itself, or let the pooler pool by session'
+
+/**
+ * Refuses a pooler that gives a session to somebody else between two statements. While `other` is within a transaction
+ * no session of its own is free: then `one` is served by another process than before, or they were served by one.
+ */
+export const assertOwnSessions = async (one: pg.Client, other: pg.Client) => {
+  const before = await pidOf(one)
+  // Where single statements are lent out, no transaction may begin.
+  await other.query('BEGIN').catch((error) => {
+    throw new Error(lentOut, { cause: error })
+  })
+  const its = await pidOf(other)
+  if (its === before || (await pidOf(one)) !== before) throw new Error(lentOut)
+  await other.query('ROLLBACK')
+}
+
+/** Listens; the session has to be the same at the next statement, or it would never hear anything. */
+export const listen = async (client: pg.Client, channel: string) => {
+  await client.query(`LISTEN ${channel}`)
+  const { rowCount } = await client.query('SELECT 1 FROM pg_listening_channels() AS name WHERE name = $1', [
+    channel,
+  ])
+  if (rowCount !== 1) throw new Error(lentOut)
+}
+
+/**
+ * Whether a silent session waits for a synchronous standby, or for another one that does: a commit that tells something
+ * holds up those after it. Its server is asked on another session; one second is more than a standby needs.
+ */
+export const waitsForStandbySql = `SELECT 1 AS one FROM pg_stat_activity WHERE pid = $1 AND EXISTS (
+  SELECT 1 FROM pg_stat_activity
+    WHERE wait_event = 'SyncRep' AND state_change < clock_timestamp() - interval '1 second')`

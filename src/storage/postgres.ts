@@ -14,10 +14,17 @@ import {
   isUnstorableText,
   type Link,
   outageOf,
-  streamOf,
   verdictOnWrite,
 } from './postgres-link.ts'
-import { makeDurable, makeReadOnly } from './postgres-sessions.ts'
+import { createServers, type Servers } from './postgres-servers.ts'
+import {
+  assertOwnSessions,
+  listen,
+  makeDurable,
+  makeReadOnly,
+  waitsForStandbySql,
+} from './postgres-sessions.ts'
+import { type Excuse, streamOf } from './postgres-watch.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 
 const channel = 'crosspoint_stale'
@@ -44,8 +51,16 @@ interface PendingWrite {
   reject: (error: unknown) => void
 }
 
+interface PostgresOptions {
+  /** How long a server may say nothing while it owes answers. */
+  patienceMilliseconds?: number | undefined
+}
+
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
-export const openPostgres = (url: string, patienceMilliseconds = 10_000): Database => {
+export const openPostgres = (
+  url: string,
+  { patienceMilliseconds = 10_000 }: PostgresOptions = {},
+): Database => {
   const processId = randomHex(8)
   const listeners: StaleListener[] = []
   const announce = (keys: readonly string[] | 'everything') => {
@@ -56,22 +71,28 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     if (sender === processId) return
     announce(keys[0] === '*' ? 'everything' : keys)
   }
+  const follow = () => {
+    for (const link of [ear, ...readers, ...scanners, ...writer.lanes]) link.follow()
+    // It has connections of its own, and asks for the server anew.
+    void exporter.close()
+  }
+  const servers = createServers(url, follow)
   const ear = createLink({
-    url,
+    servers,
     patienceMilliseconds,
     async prepare(client) {
       client.on('notification', ({ payload }) => hear(payload))
-      await client.query(`LISTEN ${channel}`)
+      await listen(client, channel)
       // Whatever was committed while nobody listened is unknown.
       announce('everything')
     },
     onLost: () => announce('everything'),
   })
   const readers = Array.from({ length: readLinks }, () =>
-    createLink({ url, patienceMilliseconds, prepare: makeReadOnly }),
+    createLink({ servers, patienceMilliseconds, prepare: makeReadOnly }),
   )
   const scanners = Array.from({ length: scanLinks }, () =>
-    createLink({ url, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
+    createLink({ servers, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
   // Lines of exports go through a thread of their own: with them come more bytes than the event loop should have to tidy up.
   const exporter = createWorkerLink<CsvQuery, CopyAnswer>(
@@ -83,7 +104,12 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     } satisfies ExporterData,
     { niceness: longReadNiceness },
   )
-  const writer = createWriter({ url, patienceMilliseconds }, processId, announce)
+  const waitsForStandby: Excuse = async (client) => {
+    const pid = servers.pidOf(client)
+    if (pid === undefined || servers.isLeftBehind(client)) return false
+    return (await query(nextReader(), waitsForStandbySql, [pid])).length > 0
+  }
+  const writer = createWriter({ servers, patienceMilliseconds, waitsForStandby }, processId, announce)
   const fence = createFence(ear)
   const nextReader = inTurn(readers)
   const nextScanner = inTurn(scanners)
@@ -125,7 +151,8 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
     writeLoad: writer.load,
     onBatch: writer.onBatch,
     async exclusively(work) {
-      const link = createLink({ url, patienceMilliseconds })
+      await proveSessions(servers)
+      const link = createLink({ servers, patienceMilliseconds, prepare: makeDurable })
       try {
         const client = await link.open()
         await client.query('BEGIN')
@@ -140,6 +167,19 @@ export const openPostgres = (url: string, patienceMilliseconds = 10_000): Databa
       await writer.close()
       await Promise.all([ear, ...readers, ...scanners, exporter].map((link) => link.close()))
     },
+  }
+}
+
+/** Refuses a pooler that lends out sessions: everything here rests on having them to oneself. */
+const proveSessions = async (servers: Servers) => {
+  const found = await Promise.allSettled([servers.connect({}), servers.connect({})])
+  const clients = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  try {
+    const [one, other] = clients
+    if (one && other) return await assertOwnSessions(one, other)
+    throw failure('datastore_unreachable', {}, found.find((lost) => lost.status === 'rejected')?.reason)
+  } finally {
+    await Promise.allSettled(clients.map((client) => client.end()))
   }
 }
 
@@ -194,18 +234,70 @@ const verdictOf = (entry: PendingWrite, counts: number[]): Failure | undefined =
   return broken < 0 ? undefined : entry.write.statements[broken]?.expect?.orElse()
 }
 
-/** Writes that wait for a lane share its next transaction: two round trips and one fsync for all of them. */
+interface WriterServer {
+  servers: Servers
+  patienceMilliseconds: number
+  waitsForStandby: Excuse
+}
+
+/** What a lane is busy with. */
+interface Run {
+  batch: PendingWrite[]
+  /** Nobody waits for it any more: its server waits for a standby, and says nothing until that is back. */
+  isHeldUp: boolean
+}
+
+const heldUp = () =>
+  failure('datastore_unreachable', {}, new Error('the synchronous standby of the database does not confirm'))
+
+/**
+ * Writes that wait for a lane share its next transaction: two round trips and one fsync for all of them.
+ *
+ * A server that waits for its synchronous standby keeps each commit until that is back, and does not notice that a client
+ * has gone. So such a lane is kept, too, instead of another connection that would be held up as well; whoever waits is
+ * refused, and everybody who comes, until the first commit gets through.
+ */
 const createWriter = (
-  server: { url: string; patienceMilliseconds: number },
+  { servers, patienceMilliseconds, waitsForStandby }: WriterServer,
   processId: string,
   announce: StaleListener,
 ) => {
-  const lanes = Array.from({ length: writeLanes }, () => createLink({ ...server, prepare: makeDurable }))
+  const runs = new Map<Link, Run>()
+  const makeLane = (): Link => {
+    const lane: Link = createLink({
+      servers,
+      patienceMilliseconds,
+      prepare: makeDurable,
+      async isExcused(client) {
+        const isHeldUp = await waitsForStandby(client)
+        if (isHeldUp) holdUp(lane)
+        return isHeldUp
+      },
+    })
+    return lane
+  }
+  const lanes = Array.from({ length: writeLanes }, makeLane)
   const idle = [...lanes]
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let queue: PendingWrite[] = []
   let closing = false
   let onIdle: (() => void) | undefined
+
+  const lanesHeldUp = () => [...runs].flatMap(([lane, run]) => (run.isHeldUp ? [lane] : []))
+
+  const holdUp = (lane: Link) => {
+    const run = runs.get(lane)
+    if (!run) return
+    run.isHeldUp = true
+    for (const entry of [...run.batch, ...queue]) entry.reject(heldUp())
+    queue = []
+    tellIfIdle()
+  }
+
+  /** Lanes that are held up are waited for by nobody. */
+  const tellIfIdle = () => {
+    if (queue.length === 0 && idle.length + lanesHeldUp().length === lanes.length) onIdle?.()
+  }
 
   const takeBatch = () => {
     const loner = queue.findIndex((entry) => entry.alone)
@@ -267,11 +359,14 @@ const createWriter = (
       return
     }
     const began = performance.now()
+    const run: Run = { batch, isHeldUp: false }
+    runs.set(lane, run)
     let isCommitting = false
     try {
       const results = await sendTogether(lane, client, batch, payloadOf(processId, batch))
       const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
-      if (verdicts.some(Boolean)) {
+      if (run.isHeldUp) await lane.say(client, 'ROLLBACK')
+      else if (verdicts.some(Boolean)) {
         await lane.say(client, 'ROLLBACK')
         judge(batch, verdicts)
       } else {
@@ -282,10 +377,13 @@ const createWriter = (
     } catch (error) {
       if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
       else lane.leave(client)
+      if (run.isHeldUp) return
       afterError(batch, error, {
         mayHaveEffect: isCommitting,
         isLate: performance.now() - began > againMilliseconds,
       })
+    } finally {
+      runs.delete(lane)
     }
   }
 
@@ -296,19 +394,22 @@ const createWriter = (
       runBatch(lane, takeBatch()).finally(() => {
         idle.push(lane)
         if (queue.length > 0) pump()
-        else if (idle.length === lanes.length) onIdle?.()
+        else tellIfIdle()
       })
     }
   }
 
   return {
-    write: (write: Write) =>
-      closing
-        ? Promise.reject(failure('datastore_unreachable', {}))
-        : new Promise<void>((resolve, reject) => {
-            if (queue.length === 0) setImmediate(pump)
-            queue.push({ write, attempts: 0, alone: false, resolve, reject })
-          }),
+    lanes,
+    waitsForStandby: () => lanesHeldUp().length > 0,
+    write(write: Write) {
+      if (closing) return Promise.reject(failure('datastore_unreachable', {}))
+      if (lanesHeldUp().length > 0) return Promise.reject(heldUp())
+      return new Promise<void>((resolve, reject) => {
+        if (queue.length === 0) setImmediate(pump)
+        queue.push({ write, attempts: 0, alone: false, resolve, reject })
+      })
+    },
     load: () => ({
       waiting: queue.length,
       lanes: lanes.length,
@@ -321,8 +422,10 @@ const createWriter = (
         await new Promise<void>((resolve) => {
           onIdle = resolve
           pump()
+          tellIfIdle()
         })
       }
+      for (const lane of lanesHeldUp()) lane.abandon()
       await Promise.all(lanes.map((lane) => lane.close()))
     },
   }

@@ -31,7 +31,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
   beforeEach(async () => {
     place = await makePlace('postgres')
     way = await createCuttable(place.databaseUrl as string)
-    db = openPostgres(way.url, 1500)
+    db = openPostgres(way.url, { patienceMilliseconds: 1500 })
     await upgradeStorage(db, clock)
     notes = openNotes(db, clock)
     await db.fence()

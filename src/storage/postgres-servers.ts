@@ -1,0 +1,195 @@
+import pg from 'pg'
+import { eachHostOf, hostIn } from '../lib/postgres-url.ts'
+import { createWatch } from './postgres-watch.ts'
+
+// The one place that decides which server connections lead to: the one that takes writes, found again after a failover.
+
+/** What one session says of its server. */
+interface Standing {
+  /** The process of the server behind this session, also where a pooler stands between. */
+  pid: number
+  takesWrites: boolean
+  /** How often the server's history has forked, which every promotion does; 0 where there is no other host to go to. */
+  timeline: number
+}
+
+interface Found {
+  url: string
+  timeline: number
+}
+
+export type Servers = ReturnType<typeof createServers>
+
+// A host that is gone does not answer at all: what others say is not to wait for it.
+const probeMilliseconds = 1500
+/** How long others may say that they are newer, after one said that it takes writes. */
+const graceMilliseconds = 150
+const connectMilliseconds = 5000
+
+const standingSql = `SELECT pg_backend_pid() AS pid,
+  NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' AS takes_writes`
+const timelineSql = `SELECT CASE WHEN pg_is_in_recovery() THEN NULL
+  ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline`
+
+const standingOf = async (client: pg.Client, hasRivals: boolean): Promise<Standing> => {
+  const { rows } = await client.query<{ pid: number; takes_writes: boolean }>(standingSql)
+  const [row] = rows
+  if (!row) throw new Error('the server does not say what it is')
+  const history = hasRivals ? await client.query<{ timeline: string | null }>(timelineSql) : undefined
+  const timeline = Number.parseInt(history?.rows[0]?.timeline ?? '0', 16)
+  return { pid: row.pid, takesWrites: row.takes_writes, timeline }
+}
+
+const messageOf = (error: unknown) => {
+  if (!(error instanceof Error)) return String(error)
+  return error.message || String((error as NodeJS.ErrnoException).code ?? error.name)
+}
+
+const nothing = () => undefined
+
+/** Ends a connection that nobody uses, without waiting for it. */
+const dismiss = (client: pg.Client) => void client.end().catch(nothing)
+
+/**
+ * The hosts of an address. `onMoved` is called when another one takes the writes than before, or the same one after a
+ * promotion: sessions of before are of no use any more.
+ */
+export const createServers = (url: string, onMoved: () => void = nothing) => {
+  const urls = eachHostOf(url)
+  const hasRivals = urls.length > 1
+  const standings = new WeakMap<pg.Client, Standing & { url: string }>()
+  const watch = createWatch(connectMilliseconds)
+  let last: Found | undefined
+  let searching: Promise<Found> | undefined
+  let isInDoubt = true
+  let isMissing = false
+
+  /** A connection that has said what its server is. */
+  const knock = async (config: pg.ClientConfig, host: string, milliseconds: number) => {
+    const client = new pg.Client({
+      ...config,
+      connectionString: host,
+      keepAlive: true,
+      connectionTimeoutMillis: milliseconds,
+    })
+    // What breaks later is told to whoever uses it as the failure of a query, or by `end`.
+    client.on('error', nothing)
+    try {
+      await client.connect()
+      const standing = await watch(client, standingOf(client, hasRivals))
+      standings.set(client, { ...standing, url: host })
+      return { client, standing }
+    } catch (error) {
+      dismiss(client)
+      throw error
+    }
+  }
+
+  const objectionTo = ({ takesWrites, timeline }: Standing) => {
+    if (!takesWrites) return 'is a standby, or read-only'
+    return timeline < (last?.timeline ?? 0) ? 'is of an older history: another was promoted' : undefined
+  }
+
+  const probe = async (host: string): Promise<Found> => {
+    const { client, standing } = await knock({}, host, probeMilliseconds)
+    dismiss(client)
+    const objection = objectionTo(standing)
+    if (objection) throw new Error(objection)
+    return { url: host, timeline: standing.timeline }
+  }
+
+  /** Asks all hosts at once; of several that take writes the one that was promoted last is right. */
+  const search = async (): Promise<Found> => {
+    const found: Found[] = []
+    const complaints: string[] = []
+    const first = Promise.withResolvers<void>()
+    const asking = urls.map(async (host) => {
+      try {
+        found.push(await probe(host))
+        first.resolve()
+      } catch (error) {
+        complaints.push(`${hostIn(host)}: ${messageOf(error)}`)
+      }
+    })
+    const all = Promise.all(asking)
+    await Promise.race([first.promise, all])
+    const grace = Promise.withResolvers<void>()
+    const timer = setTimeout(grace.resolve, graceMilliseconds)
+    await Promise.race([grace.promise, all])
+    clearTimeout(timer)
+    const [newest] = found.toSorted((one, other) => other.timeline - one.timeline)
+    if (!newest) throw new Error(`no server takes writes (${complaints.join('; ')})`)
+    return newest
+  }
+
+  const settleOn = (found: Found) => {
+    const before = last
+    last = found
+    isInDoubt = false
+    if (before && (before.url !== found.url || before.timeline !== found.timeline)) onMoved()
+  }
+
+  /** Connections that are made at the same time share one search. */
+  const find = async (): Promise<Found> => {
+    const [only] = urls
+    if (!hasRivals && only !== undefined) return { url: only, timeline: 0 }
+    if (last && !isInDoubt) return last
+    searching ??= search().finally(() => {
+      searching = undefined
+    })
+    const found = await searching
+    if (isInDoubt) settleOn(found)
+    return found
+  }
+
+  const connectOnce = async (config: pg.ClientConfig, prepare?: (client: pg.Client) => Promise<void>) => {
+    const { url: host } = await find()
+    const { client, standing } = await knock(config, host, connectMilliseconds)
+    try {
+      const objection = objectionTo(standing)
+      if (objection) throw new Error(`${hostIn(host)} ${objection}`)
+      if (hasRivals) settleOn({ url: host, timeline: standing.timeline })
+      if (prepare) await watch(client, prepare(client))
+      return client
+    } catch (error) {
+      dismiss(client)
+      throw error
+    }
+  }
+
+  return {
+    /** A connection to the server that takes writes, prepared. Fails when there is none. */
+    async connect(config: pg.ClientConfig, prepare?: (client: pg.Client) => Promise<void>) {
+      try {
+        const client = await connectOnce(config, prepare).catch((error) => {
+          if (!hasRivals || isInDoubt) throw error
+          isInDoubt = true
+          return connectOnce(config, prepare)
+        })
+        isMissing = false
+        return client
+      } catch (error) {
+        isInDoubt = true
+        isMissing = true
+        throw error
+      }
+    },
+
+    /** A connection was lost: the next one asks all hosts again. */
+    doubt() {
+      isInDoubt = true
+    },
+
+    /** Whether the writes have gone elsewhere since this connection was made. */
+    isLeftBehind(client: pg.Client) {
+      const made = standings.get(client)
+      return hasRivals && (made?.url !== last?.url || made?.timeline !== last?.timeline)
+    },
+
+    /** The process behind a connection, in the server's own list of them. */
+    pidOf: (client: pg.Client) => standings.get(client)?.pid,
+
+    /** Whether no server that takes writes was found when one was last looked for. */
+    isMissing: () => isMissing,
+  }
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest'
+import { eachHostOf, hostIn, mistakeInPostgresUrl } from '../../src/lib/postgres-url.ts'
+
+describe('an address of PostgreSQL', () => {
+  it.each([
+    'postgres://crosspoint:secret@db.internal/crosspoint',
+    'postgresql://u@127.0.0.1:5432/name?sslmode=verify-full',
+    'postgres://u:p%40w@a:5432,b:5433/name',
+    'postgres://u@a,b,[::1]:5432/name?target_session_attrs=read-write',
+    'postgres://u@/name?host=/var/run/postgresql',
+    'postgres:///name',
+  ])('may be %s', (url) => {
+    expect(mistakeInPostgresUrl(url)).toBeUndefined()
+  })
+
+  it.each([
+    ['mysql://u@a/name', 'must be a URL that begins with postgres://'],
+    ['postgres', 'must be a URL that begins with postgres://'],
+    ['postgres://u:secret@a,,b/name', 'names an empty host: postgres://user@a:5432,b:5432/name'],
+    [
+      'postgres://u:secret@a:,b/name',
+      'names the host "a:", which is none: write host, host:port or [IPv6]:port',
+    ],
+    [
+      'postgres://u:secret@::1,b/name',
+      'names the host "::1", which is none: write host, host:port or [IPv6]:port',
+    ],
+    ['postgres://u:secret@a:70000,b/name', 'names the port 70000 of "a:70000", which is none: 1 to 65535'],
+    ['postgres://u:secret@a:5432,b,a:5432/name', 'names the host "a:5432" twice'],
+    [
+      'postgres://u:secret@/name?host=a,b',
+      'names several hosts in "host": write them before the name, postgres://user@a:5432,b:5432/name',
+    ],
+    [
+      'postgres://u:secret@a,b/name?target_session_attrs=any',
+      'says target_session_attrs=any: the server that takes writes is always the one looked for, leave it out',
+    ],
+  ])('is refused as %s, without its password being told', (url, mistake) => {
+    expect(mistakeInPostgresUrl(url)).toBe(mistake)
+    expect(mistake).not.toContain('secret')
+  })
+
+  it('leads to each of its hosts with the same user, name and options', () => {
+    const each = eachHostOf('postgres://u:p@w@a:5432,[::1]:5433,c/name?sslmode=disable')
+    expect(each).toEqual([
+      'postgres://u:p@w@a:5432/name?sslmode=disable',
+      'postgres://u:p@w@[::1]:5433/name?sslmode=disable',
+      'postgres://u:p@w@c/name?sslmode=disable',
+    ])
+    expect(each.map(hostIn)).toEqual(['a:5432', '[::1]:5433', 'c'])
+  })
+})
