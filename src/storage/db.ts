@@ -61,6 +61,9 @@ export interface CommittedBatch {
   seconds: number
 }
 
+/** A synchronous standby that commits wait for does not confirm; or no server takes writes, as during a failover. */
+export type StoreTrouble = 'standby_missing' | 'primary_missing'
+
 /** The seam between the engines. Only `storage/` sees it whole; areas read through it and write by change sets. */
 export interface Database {
   readonly engine: 'sqlite' | 'postgres'
@@ -88,6 +91,8 @@ export interface Database {
   writeLoad(): WriteLoad
   /** Called behind each commit. */
   onBatch(listener: (batch: CommittedBatch) => void): void
+  /** Why the store takes no writes, as far as this process has met it; undefined when nothing is known to be wrong. */
+  state(): StoreTrouble | undefined
   /** Runs statements in one transaction that no other process runs at the same time: storage upgrades. */
   exclusively(
     work: (run: (sql: string, params?: readonly Value[]) => Promise<Row[]>) => Promise<void>,

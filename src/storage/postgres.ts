@@ -163,6 +163,10 @@ export const openPostgres = (
         await link.close()
       }
     },
+    state() {
+      if (writer.waitsForStandby()) return 'standby_missing'
+      return servers.isMissing() ? 'primary_missing' : undefined
+    },
     async close() {
       await writer.close()
       await Promise.all([ear, ...readers, ...scanners, exporter].map((link) => link.close()))

@@ -106,6 +106,7 @@ export const openSqlite = (file: string): Database => {
     },
     write: writer.write,
     fence,
+    state: () => undefined,
     onStale: (listener) => void listeners.push(listener),
     writeLoad: writer.load,
     onBatch: writer.onBatch,

@@ -24,6 +24,8 @@ export interface Store {
   csvLines: Database['csvLines']
   linesAtOnce: Database['linesAtOnce']
   fence: Database['fence']
+  /** Why it takes no writes, where more is known than that it fails. */
+  state: Database['state']
   /** How the engine says what the engines say differently. */
   words: SqlWords
   /** The table whose rows lie by month. */
@@ -145,6 +147,7 @@ export const createStore = (db: Database, clock: Clock): Store => {
     csvLines: db.csvLines,
     linesAtOnce: db.linesAtOnce,
     fence: db.fence,
+    state: db.state,
     words: sqlWordsOf(db.engine),
     cdrs: createMonthlyTable(db, 'cdrs'),
     async commit(...sets) {

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { StoreTrouble } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Life } from '../exchange.ts'
 
 // Whether load balancers should send requests here.
 
 interface Tools {
-  store: Pick<Store, 'all' | 'outages' | 'writeObstacle'>
+  store: Pick<Store, 'all' | 'outages' | 'state' | 'writeObstacle'>
   life: Life
   /** Bytes that the disk of the embedded store has left; undefined where the store is elsewhere. */
   freeBytes: (() => Promise<number>) | undefined
@@ -22,6 +23,11 @@ const usualPatienceMs = 5000
 // The log of writes may grow by so much before it is written back.
 const leastFreeBytes = 32 * 1024 * 1024
 
+const troubles: Record<StoreTrouble, string> = {
+  standby_missing: 'the store cannot be written: its synchronous standby does not confirm',
+  primary_missing: 'the store does not answer: no server of the database takes writes',
+}
+
 const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))
 
 /** The store is asked at most once a second, and one question at a time. Times are the process's own. */
@@ -29,15 +35,20 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
   let verdict: { obstacle: string | undefined; at: number; outages: number } | undefined
   let asking: { answer: Promise<string | undefined>; since: number } | undefined
 
+  const knownTrouble = () => {
+    const trouble = store.state()
+    return trouble && troubles[trouble]
+  }
+
   const ask = async () => {
     try {
       await store.all('SELECT 1 AS one')
     } catch {
-      // The reason is logged by requests that fail.
-      return 'the store does not answer'
+      // Hosts and errors are told by requests that fail, in the log; here anybody asks.
+      return knownTrouble() ?? 'the store does not answer'
     }
     const obstacle = await store.writeObstacle()
-    if (obstacle !== undefined) return `the store cannot be written: ${obstacle}`
+    if (obstacle !== undefined) return knownTrouble() ?? `the store cannot be written: ${obstacle}`
     const free = await freeBytes?.()
     if (free === undefined || free >= leastFreeBytes) return undefined
     return `the store's disk has ${megabytes(free)} MB left, and needs ${megabytes(leastFreeBytes)}`
@@ -61,7 +72,8 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
     const stuck = sleep(left, true, { signal: giveUp.signal, ref: false }).catch(() => false)
     const isStuck = await Promise.race([stuck, answer.then(() => false)])
     giveUp.abort()
-    return isStuck ? `the store has not answered for ${Math.ceil(patienceMs / 1000)} s` : answer
+    if (!isStuck) return answer
+    return knownTrouble() ?? `the store has not answered for ${Math.ceil(patienceMs / 1000)} s`
   }
 
   const isFresh = () =>
