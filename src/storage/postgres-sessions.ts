@@ -38,19 +38,29 @@ const pidOf = async (client: pg.Client) => {
 const lentOut =
   'CROSSPOINT_DATABASE_URL leads to a pooler that lends out sessions by transaction or statement, which lose notifications and prepared statements: name the server itself, or let the pooler pool by session'
 
+/** The process that the server named when the connection was made, of which pg's types do not tell: a pooler makes one up. */
+const announcedPid = (client: pg.Client): unknown => Reflect.get(client, 'processID')
+
+// A pool that others use as well may serve somebody twice with the same session by chance.
+const proofRounds = 5
+const asksPerRound = 10
+
 /**
  * Refuses a pooler that gives a session to somebody else between two statements. While `other` is within a transaction
  * no session of its own is free: then `one` is served by another process than before, or they were served by one.
  */
 export const assertOwnSessions = async (one: pg.Client, other: pg.Client) => {
-  const before = await pidOf(one)
-  // Where single statements are lent out, no transaction may begin.
-  await other.query('BEGIN').catch((error) => {
-    throw new Error(lentOut, { cause: error })
-  })
-  const its = await pidOf(other)
-  if (its === before || (await pidOf(one)) !== before) throw new Error(lentOut)
-  await other.query('ROLLBACK')
+  const own = await pidOf(one)
+  if (own === announcedPid(one)) return
+  for (let round = 0; round < proofRounds; round += 1) {
+    // Where single statements are lent out, no transaction may begin.
+    await other.query('BEGIN').catch((error) => {
+      throw new Error(lentOut, { cause: error })
+    })
+    if ((await pidOf(other)) === own) throw new Error(lentOut)
+    for (let ask = 0; ask < asksPerRound; ask += 1) if ((await pidOf(one)) !== own) throw new Error(lentOut)
+    await other.query('ROLLBACK')
+  }
 }
 
 /** Listens; the session has to be the same at the next statement, or it would never hear anything. */
