@@ -81,6 +81,13 @@ const signInLink = ({ host, port, firstAdmin }: RunningServer) => {
   return resetId && recoveryLink(`${urlOf('http', reachableHosts[host] ?? host, port)}/`, resetId)
 }
 
+/** The words of a failure alone say little: what it was made of says which host, and why. */
+const reasonOf = (error: unknown) => {
+  if (!(error instanceof Error)) return String(error)
+  const { message, cause } = error
+  return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
+}
+
 const run = async (args: readonly string[]): Promise<number> => {
   if (args.includes('--help')) {
     process.stdout.write(help())
@@ -118,7 +125,7 @@ const run = async (args: readonly string[]): Promise<number> => {
     await server.stop()
   } catch (error) {
     log.write('error', 'the server could not start', { error: describeError(error) })
-    process.stderr.write(`crosspoint: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.stderr.write(`crosspoint: ${reasonOf(error)}\n`)
     return 1
   } finally {
     if (process.connected) process.disconnect()

@@ -215,4 +215,29 @@ describe.runIf(engines.includes('postgres'))('two servers on a primary and its s
     }
     expect(Math.max(...backAfter)).toBeLessThan(backMs)
   })
+
+  const readiness = async ({ url }: ServerProcess) => {
+    const answer = await fetch(`${url}/readyz`)
+    return `${answer.status} ${(await answer.text()).trim()}`
+  }
+
+  it('say why they are not ready while the standby is gone, read on, and go on when it is back', {
+    timeout: 120_000,
+  }, async () => {
+    const [server] = servers as [ServerProcess]
+    const [{ admin }] = sessions as [Session]
+    await cluster.killStandby()
+    const refused = await admin.put(`${accountPath}/devices`, { name: 'held up' })
+    expect(refused.status).toBe(503)
+    expect(await readiness(server)).toBe(
+      '503 the store cannot be written: its synchronous standby does not confirm',
+    )
+    expect((await admin.get(accountPath)).status).toBe(200)
+    await cluster.addStandby()
+    await eventually(
+      () => readiness(server),
+      (said) => said === '200 ready',
+    )
+    expect((await admin.put(`${accountPath}/devices`, { name: 'after' })).status).toBe(201)
+  })
 })
