@@ -178,9 +178,11 @@ const builtSite = fileURLToPath(new URL('../console/dist', import.meta.url))
 const ignoredPassword =
   'CROSSPOINT_ADMIN_PASSWORD is ignored: it is not the one of the first start, which made the admin. `crosspoint account admin --reset USERNAME` gives a new one'
 
-export const openDatabase = ({ databaseUrl, dataDir }: Config): Database => {
+export const openDatabase = ({ databaseUrl, databaseConnections, dataDir }: Config): Database => {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  return databaseUrl ? openPostgres(databaseUrl) : openSqlite(join(dataDir, 'crosspoint.db'))
+  return databaseUrl
+    ? openPostgres(databaseUrl, { connections: databaseConnections })
+    : openSqlite(join(dataDir, 'crosspoint.db'))
 }
 
 /** Configuration in, running server out. Nothing stays open when the start fails. */

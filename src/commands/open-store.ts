@@ -17,7 +17,7 @@ interface OpenStore {
 export const openStore = async (config: Config, clock: Clock): Promise<OpenStore> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const db = config.databaseUrl
-    ? openPostgres(config.databaseUrl)
+    ? openPostgres(config.databaseUrl, { connections: config.databaseConnections })
     : openSqlite(join(config.dataDir, 'crosspoint.db'))
   try {
     await upgradeStorage(db, clock)

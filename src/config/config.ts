@@ -7,6 +7,8 @@ export interface Config {
   port: number
   dataDir: string
   databaseUrl: string | undefined
+  /** How many connections to PostgreSQL a process opens at most. */
+  databaseConnections: number
   masterAccount: string
   masterRealm: string
   adminUsername: string
@@ -46,6 +48,11 @@ export const settingsTable: readonly Setting[] = [
     fallback: undefined,
     meaning:
       'postgres://... instead of the embedded store; several hosts with commas: the one that takes writes',
+  },
+  {
+    name: 'CROSSPOINT_DATABASE_CONNECTIONS',
+    fallback: '10',
+    meaning: 'to PostgreSQL, of this process at most: 5 to 10',
   },
   {
     name: 'CROSSPOINT_MASTER_ACCOUNT',
@@ -112,6 +119,7 @@ const rules: Record<string, (text: string) => string | undefined> = {
   CROSSPOINT_PORT: (text) =>
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
   CROSSPOINT_DATABASE_URL: mistakeInPostgresUrl,
+  CROSSPOINT_DATABASE_CONNECTIONS: (text) => (/^([5-9]|10)$/.test(text) ? undefined : 'must be 5 to 10'),
   CROSSPOINT_SMTP_URL: (text) =>
     isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
   CROSSPOINT_DNS_SERVERS: (text) =>
@@ -176,6 +184,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     port: Number(text('CROSSPOINT_PORT')),
     dataDir: text('CROSSPOINT_DATA_DIR'),
     databaseUrl: values.get('CROSSPOINT_DATABASE_URL'),
+    databaseConnections: Number(text('CROSSPOINT_DATABASE_CONNECTIONS')),
     masterAccount: text('CROSSPOINT_MASTER_ACCOUNT'),
     masterRealm: text('CROSSPOINT_MASTER_REALM'),
     adminUsername: text('CROSSPOINT_ADMIN_USERNAME'),

@@ -28,10 +28,11 @@ import { type Excuse, streamOf } from './postgres-watch.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
 
 const channel = 'crosspoint_stale'
-const readLinks = 2
-const scanLinks = 2
-const exportLinks = 2
-const writeLanes = 3
+/** Of each kind of use, with the fewest connections: one for each, and one that listens. */
+const fewest = { reads: 1, scans: 1, exports: 1, writes: 1 }
+/** What each further connection is for, in this order. */
+const furtherUses = ['writes', 'reads', 'writes', 'scans', 'exports'] as const
+const mostConnections = Object.keys(fewest).length + 1 + furtherUses.length
 // A long read may keep the server busy this much longer than a short one before its first row.
 const scanFactor = 30
 const writesPerBatch = 64
@@ -51,7 +52,15 @@ interface PendingWrite {
   reject: (error: unknown) => void
 }
 
+const usesOf = (connections: number) => {
+  const uses = { ...fewest }
+  for (const use of furtherUses.slice(0, connections - (mostConnections - furtherUses.length))) uses[use] += 1
+  return uses
+}
+
 interface PostgresOptions {
+  /** 5 to 10: no more are ever open at once. */
+  connections?: number
   /** How long a server may say nothing while it owes answers. */
   patienceMilliseconds?: number | undefined
 }
@@ -59,9 +68,10 @@ interface PostgresOptions {
 /** Several processes may share this store: each hears of the others' commits by NOTIFY, and `fence` waits for them. */
 export const openPostgres = (
   url: string,
-  { patienceMilliseconds = 10_000 }: PostgresOptions = {},
+  { connections = mostConnections, patienceMilliseconds = 10_000 }: PostgresOptions = {},
 ): Database => {
   const processId = randomHex(8)
+  const uses = usesOf(connections)
   const listeners: StaleListener[] = []
   const announce = (keys: readonly string[] | 'everything') => {
     for (const listener of listeners) listener(keys)
@@ -88,10 +98,10 @@ export const openPostgres = (
     },
     onLost: () => announce('everything'),
   })
-  const readers = Array.from({ length: readLinks }, () =>
+  const readers = Array.from({ length: uses.reads }, () =>
     createLink({ servers, patienceMilliseconds, prepare: makeReadOnly }),
   )
-  const scanners = Array.from({ length: scanLinks }, () =>
+  const scanners = Array.from({ length: uses.scans }, () =>
     createLink({ servers, patienceMilliseconds: patienceMilliseconds * scanFactor, prepare: makeReadOnly }),
   )
   // Lines of exports go through a thread of their own: with them come more bytes than the event loop should have to tidy up.
@@ -99,7 +109,7 @@ export const openPostgres = (
     new URL('./postgres-exporter.ts', import.meta.url),
     {
       url,
-      links: exportLinks,
+      links: uses.exports,
       patienceMilliseconds: patienceMilliseconds * scanFactor,
     } satisfies ExporterData,
     { niceness: longReadNiceness },
@@ -109,7 +119,11 @@ export const openPostgres = (
     if (pid === undefined || servers.isLeftBehind(client)) return false
     return (await query(nextReader(), waitsForStandbySql, [pid])).length > 0
   }
-  const writer = createWriter({ servers, patienceMilliseconds, waitsForStandby }, processId, announce)
+  const writer = createWriter(
+    { servers, patienceMilliseconds, waitsForStandby, lanesAtOnce: uses.writes },
+    processId,
+    announce,
+  )
   const fence = createFence(ear)
   const nextReader = inTurn(readers)
   const nextScanner = inTurn(scanners)
@@ -242,6 +256,7 @@ interface WriterServer {
   servers: Servers
   patienceMilliseconds: number
   waitsForStandby: Excuse
+  lanesAtOnce: number
 }
 
 /** What a lane is busy with. */
@@ -262,7 +277,7 @@ const heldUp = () =>
  * refused, and everybody who comes, until the first commit gets through.
  */
 const createWriter = (
-  { servers, patienceMilliseconds, waitsForStandby }: WriterServer,
+  { servers, patienceMilliseconds, waitsForStandby, lanesAtOnce }: WriterServer,
   processId: string,
   announce: StaleListener,
 ) => {
@@ -280,7 +295,7 @@ const createWriter = (
     })
     return lane
   }
-  const lanes = Array.from({ length: writeLanes }, makeLane)
+  const lanes = Array.from({ length: lanesAtOnce }, makeLane)
   const idle = [...lanes]
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let queue: PendingWrite[] = []

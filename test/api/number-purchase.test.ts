@@ -141,6 +141,7 @@ describeEngines('a number that a search has found', (engine) => {
         port: 0,
         dataDir,
         databaseUrl,
+        databaseConnections: 10,
         masterAccount: 'master',
         masterRealm: 'master.localhost',
         adminUsername: 'operator',

@@ -280,6 +280,7 @@ describeEngines('TLS', (engine) => {
         port: 0,
         dataDir,
         databaseUrl,
+        databaseConnections: 10,
         masterAccount: 'master',
         masterRealm: 'master.localhost',
         adminUsername: 'operator',

@@ -144,6 +144,34 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     expect(Buffer.from(await db.csvLines(lineOf('1'))).toString()).toBe('1\r\n')
   })
 
+  it.each([5, 7, 10])('are never more than the %d that a process may have', async (connections) => {
+    const bounded = openPostgres(place.databaseUrl as string, { connections })
+    const client = await administrator()
+    const others = async () => {
+      const { rows } = await client.query<{ count: string }>(
+        'SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
+      return Number(rows[0]?.count)
+    }
+    const before = await others()
+    const theirs = openNotes(bounded, clock)
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => [
+        bounded.fence() ?? nothing,
+        bounded.all('SELECT pg_sleep(0.02)'),
+        bounded.scan('SELECT pg_sleep(0.02)'),
+        bounded.csvLines(lineOf('pg_sleep(0.02)')),
+        theirs.add('g', { title: String(index) }),
+      ]).flat(),
+    )
+    // All kinds of work together opened what there is, but for lanes that nobody needed.
+    const opened = (await others()) - before
+    expect(opened).toBeGreaterThanOrEqual(5)
+    expect(opened).toBeLessThanOrEqual(connections)
+    await bounded.close()
+    await client.end()
+  })
+
   it('hand on what the server says to an export that it refuses', async () => {
     await expect(db.csvLines({ ...lineOf('1'), tail: 'FROM nowhere' })).rejects.toMatchObject({
       message: 'relation "nowhere" does not exist',

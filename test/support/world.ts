@@ -72,6 +72,7 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   port: 0,
   dataDir,
   databaseUrl,
+  databaseConnections: 10,
   masterAccount: 'master',
   masterRealm: 'master.localhost',
   adminUsername: 'operator',
