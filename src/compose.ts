@@ -56,6 +56,7 @@ import { cacheKey, type Database } from './storage/db.ts'
 import { workIn } from './storage/errand.ts'
 import { openPostgres } from './storage/postgres.ts'
 import { sealOlder } from './storage/seal-older.ts'
+import { createSignInBuckets } from './storage/sign-in-buckets.ts'
 import { openSqlite } from './storage/sqlite.ts'
 import { createStore, type Store } from './storage/store.ts'
 import { measureStore } from './storage/store-metrics.ts'
@@ -219,7 +220,9 @@ const putTogether = async (
   store.sealing.use(keyring)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
-  const deriver = createDeriver({ settings, clock, metrics })
+  // The embedded store has one server, whose memory is enough.
+  const shared = db.engine === 'postgres' ? createSignInBuckets(store) : undefined
+  const deriver = createDeriver({ settings, clock, metrics, shared })
   const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts })
   const outgoing = createOutgoing({ log, metrics, recorder, allowedPrivateHosts })
@@ -308,7 +311,7 @@ const putTogether = async (
     resellerOf: areas.accounts.resellerOf,
     departedAccount: areas.audit.departed,
     settleServices: areas.services.settle,
-    throttle: createThrottle({ settings, clock, metrics }),
+    throttle: createThrottle({ settings, clock, metrics, shared }),
     turns: createReadTurns(),
     inFlight: createInFlight(),
     refusals,
@@ -345,7 +348,7 @@ const putTogether = async (
     metrics,
   })
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
-  for (const round of retentionRounds(store, settings)) rounds.add(round)
+  for (const round of retentionRounds(store, settings, shared)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   if (!timeOfDay) {
     rounds.start()

@@ -52,7 +52,7 @@ const basicText = /^([0-9a-f]{32}):([0-9a-fA-F]{32}|[0-9a-fA-F]{40})$/
 interface Visitor {
   clientAddress: string
   /** Asks a price before a slow check, or refuses it; what it answers with gives the price back. */
-  pledge(): Promise<() => void>
+  pledge(): Promise<() => Promise<void>>
 }
 
 /** The reason is for the log alone. */
@@ -141,7 +141,7 @@ export const createAuthenticate = (tools: Tools) => {
       const giveBack = await pledge()
       entry = await check(method, text, clientAddress)
       if (!entry) throw refused('wrong Basic credentials', namedIn(text))
-      giveBack()
+      await giveBack()
       deriver.acquaintances.note(entry.account.id, clientAddress)
       known.set(hash, entry)
       forgetOldest(known, mostBasic)

@@ -4,7 +4,9 @@ import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
 import { networkOf } from '../lib/network.ts'
 import type { Settings } from '../settings/settings.ts'
+import type { SignInBucket, SignInBuckets } from '../storage/sign-in-buckets.ts'
 import type { Acquaintances } from './deriving/acquaintances.ts'
+import { sha256Hex } from './keyring.ts'
 
 interface Bucket {
   /** Below zero when many wrong passwords were looked at side by side: that is paid off first. */
@@ -16,6 +18,8 @@ interface Tools {
   settings: Settings
   clock: Clock
   acquaintances: Acquaintances
+  /** What other processes have counted, too. */
+  shared: SignInBuckets | undefined
 }
 
 const mostRemembered = 20_000
@@ -28,7 +32,7 @@ export type Guesses = ReturnType<typeof createGuesses>
  * One network alone cannot use up what is there for all, and one from which somebody signed in to the account before has
  * only its own measure: whoever guesses does not lock the owner out.
  */
-export const createGuesses = ({ settings, clock, acquaintances }: Tools) => {
+export const createGuesses = ({ settings, clock, acquaintances, shared }: Tools) => {
   const buckets = new Map<string, Bucket>()
 
   const bucketOf = (key: string, most: number, perMinute: number): Bucket => {
@@ -53,11 +57,33 @@ export const createGuesses = ({ settings, clock, acquaintances }: Tools) => {
     return { own, all, perMinute }
   }
 
+  /** The same two, where all processes count in them. */
+  const sharedFor = async (account: string, address = '') => {
+    const rules = await settings.of('crossbar.auth')
+    const bucket = (key: string, size: number): SignInBucket => ({
+      key: `guesses ${sha256Hex(key)}`,
+      size,
+      millisecondsPerToken: minuteMs / rules.guesses_per_minute,
+    })
+    return {
+      own: bucket(`${account} ${networkOf(address)}`, rules.guesses_of_network),
+      all: acquaintances.isKnown(account, address) ? undefined : bucket(account, rules.guesses_at_once),
+    }
+  }
+
+  /** What is left where less is left. */
+  const leftOfShared = async (account: string, address: string | undefined) => {
+    if (!shared) return Number.POSITIVE_INFINITY
+    const { own, all } = await sharedFor(account, address)
+    const each = await Promise.all([own, ...(all ? [all] : [])].map((bucket) => shared.left(bucket)))
+    return Math.min(...each)
+  }
+
   return {
     /** 429 when too many wrong passwords came before. The account is one that there is, or what somebody calls one. */
     async assertFew(account: string, address: string | undefined) {
       const { own, all, perMinute } = await bucketsFor(account, address)
-      const left = Math.min(own.left, all?.left ?? own.left)
+      const left = Math.min(own.left, all?.left ?? own.left, await leftOfShared(account, address))
       if (left >= 1) return
       const seconds = Math.ceil(((1 - left) * minuteMs) / perMinute / 1000)
       const refusal = new SignInRefusal('too many wrong passwords', isId(account) ? account : undefined)
@@ -68,6 +94,9 @@ export const createGuesses = ({ settings, clock, acquaintances }: Tools) => {
       const { own, all } = await bucketsFor(account, address)
       if (all && own.left >= 1) all.left -= 1
       own.left -= 1
+      if (!shared) return
+      const counted = await sharedFor(account, address)
+      await shared.spend(counted.own, counted.all)
     },
   }
 }

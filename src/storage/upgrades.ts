@@ -30,6 +30,7 @@ import { feed } from './upgrades/0027-feed.ts'
 import { webhooks } from './upgrades/0028-webhooks.ts'
 import { auditReading } from './upgrades/0029-audit-reading.ts'
 import { websockets } from './upgrades/0030-websockets.ts'
+import { signInBuckets } from './upgrades/0031-sign-in-buckets.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -91,6 +92,7 @@ export const upgrades: readonly Upgrade[] = [
   webhooks,
   auditReading,
   websockets,
+  signInBuckets,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -15,6 +15,7 @@ const logTables = new Set([
   'balance_watch',
   'idempotency_keys',
   'api_key_uses',
+  'sign_in_buckets',
   'feed_below',
   'feed_marks',
   'webhook_deliveries',

@@ -5,6 +5,7 @@ import { type Metrics, secondsBounds } from '../../lib/metrics.ts'
 import { networkOf } from '../../lib/network.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Author } from '../../storage/change-set.ts'
+import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import { createWorkerLink } from '../../storage/worker-link.ts'
 import { type Derivation, type DigestMethod, digestDerivation, digestOf, renewal } from '../credentials.ts'
 import { createGuesses } from '../guesses.ts'
@@ -47,18 +48,17 @@ const secondsEach = 0.1
 
 const threadsByCores = () => Math.min(mostThreads, availableParallelism())
 
-export type Deriver = ReturnType<typeof createDeriver>
-
-/** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
-export const createDeriver = ({
-  settings,
-  clock,
-  metrics,
-}: {
+interface DeriverTools {
   settings: Settings
   clock: Clock
   metrics: Metrics
-}) => {
+  shared?: SignInBuckets | undefined
+}
+
+export type Deriver = ReturnType<typeof createDeriver>
+
+/** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
+export const createDeriver = ({ settings, clock, metrics, shared }: DeriverTools) => {
   const turns = createDerivationTurns<Job>(clock)
   const durations = metrics.histogram({
     name: 'crosspoint_sign_in_derivation_duration_seconds',
@@ -138,7 +138,7 @@ export const createDeriver = ({
 
   return {
     acquaintances,
-    guesses: createGuesses({ settings, clock, acquaintances }),
+    guesses: createGuesses({ settings, clock, acquaintances, shared }),
 
     /** Who wants to sign in to an account. */
     visitor: (accountId: string, clientAddress: string | undefined): Asker => ({

@@ -5,6 +5,7 @@ import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
+import type { SignInBucket, SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import type { Price } from './price.ts'
 import {
   type BucketSettings,
@@ -80,16 +81,25 @@ const siteSizeOf = (size: BucketSettings) => {
 
 export type Throttle = ReturnType<typeof createThrottle>
 
-/** Request throttling: one bucket for each client network and account, in this process's memory. */
-export const createThrottle = ({
-  settings,
-  clock,
-  metrics,
-}: {
+const sharedBucket = (place: string, size: BucketSettings): SignInBucket => ({
+  key: `sign-in ${place}`,
+  size: size.maxTokens,
+  millisecondsPerToken: size.fillMilliseconds / size.fillTokens,
+  inactivityMilliseconds: size.inactivityMilliseconds,
+})
+
+interface ThrottleTools {
   settings: Settings
   clock: Clock
   metrics: Metrics
-}) => {
+  shared: SignInBuckets | undefined
+}
+
+/**
+ * Request throttling: one bucket for each client network and account, in this process's memory. Sign-ins have to find
+ * their price in a bucket of all processes as well, where there may be several.
+ */
+export const createThrottle = ({ settings, clock, metrics, shared }: ThrottleTools) => {
   const refused = metrics
     .counter({
       name: 'crosspoint_requests_throttled_total',
@@ -111,11 +121,13 @@ export const createThrottle = ({
     return known
   }
 
+  const refusal = (retryAfterSeconds: number) => {
+    refused.add()
+    return failure('too_many_requests', { retryAfterSeconds })
+  }
+
   const assertPaid = (charge: Charge) => {
-    if (!charge.allowed) {
-      refused.add()
-      throw failure('too_many_requests', { retryAfterSeconds: charge.retryAfterSeconds })
-    }
+    if (!charge.allowed) throw refusal(charge.retryAfterSeconds)
     return { consumed: charge.consumed, remaining: charge.remaining }
   }
 
@@ -134,10 +146,23 @@ export const createThrottle = ({
     const size = await bucketSettings()
     const key = bucketKey(networkOf(address), accountId)
     const paid = assertPaid(buckets.consume(key, tokens, size))
-    const refusal = fromSite(address, accountId, tokens, size)
-    if (!refusal) return paid
+    const unpaid = fromSite(address, accountId, tokens, size)
+    if (!unpaid) return paid
     buckets.giveBack(key, tokens, size)
-    return assertPaid(refusal)
+    return assertPaid(unpaid)
+  }
+
+  /** What all processes together let a network and its site sign in. */
+  const sharedBuckets = (address: string, size: BucketSettings) => {
+    const own = sharedBucket(networkOf(address), size)
+    const site = siteOf(address)
+    return site === undefined ? [own] : [own, sharedBucket(site, siteSizeOf(size))]
+  }
+
+  const payShared = async (address: string, cost: number, size: BucketSettings) => {
+    if (!shared || cost <= 0) return
+    const seconds = Math.ceil((cost * size.fillMilliseconds) / size.fillTokens / 1000)
+    await shared.take(sharedBuckets(address, size), cost, () => refusal(Math.max(1, seconds)))
   }
 
   const chargeSignIn = async (
@@ -150,8 +175,10 @@ export const createThrottle = ({
     const size = await bucketSettings()
     const key = bucketKey(networkOf(clientAddress), undefined)
     const paid = assertPaid(buckets.consumeUntil(key, cost, size))
-    const refusal = fromSite(clientAddress, undefined, cost, size)
-    return refusal ? assertPaid(refusal) : paid
+    const unpaid = fromSite(clientAddress, undefined, cost, size)
+    if (unpaid) assertPaid(unpaid)
+    await payShared(clientAddress, cost, size)
+    return paid
   }
 
   return {
@@ -205,10 +232,11 @@ export const createThrottle = ({
     async pledgeSignIn(clientAddress: string, crossbar: SettingsOf<'crossbar'>) {
       const { consumed } = await chargeSignIn(clientAddress, 'user_auth', crossbar.user_auth_tokens, crossbar)
       const size = await bucketSettings()
-      return () => {
+      return async () => {
         buckets.giveBack(bucketKey(networkOf(clientAddress), undefined), consumed, size)
         const site = siteOf(clientAddress)
         if (site !== undefined) buckets.giveBack(bucketKey(site, undefined), consumed, siteSizeOf(size))
+        await shared?.giveBack(sharedBuckets(clientAddress, size), consumed)
       }
     },
   }

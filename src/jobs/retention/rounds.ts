@@ -1,6 +1,7 @@
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { timeKey } from '../../lib/time-key.ts'
 import type { Settings } from '../../settings/settings.ts'
+import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Round } from '../rounds.ts'
 import { createRetentionStore } from './store.ts'
@@ -11,7 +12,11 @@ const daySeconds = 86_400
 const dayMs = daySeconds * 1000
 const hourSeconds = 3600
 
-export const retentionRounds = (store: Store, settings: Settings): Round[] => {
+export const retentionRounds = (
+  store: Store,
+  settings: Settings,
+  signInBuckets: SignInBuckets | undefined,
+): Round[] => {
   const rows = createRetentionStore(store)
   const { clock } = store
 
@@ -30,6 +35,11 @@ export const retentionRounds = (store: Store, settings: Settings): Round[] => {
       // Their order is that of the Unix seconds at which they would have ended by themselves.
       run: (signal) =>
         rows.forgetRecords('revoked_token', String(Math.floor(clock.now() / 1000)).padStart(16, '0'), signal),
+    },
+    {
+      name: 'sign-in buckets',
+      everySeconds: hourSeconds,
+      run: async (signal) => signInBuckets?.forgetFull(signal),
     },
     {
       name: 'events',

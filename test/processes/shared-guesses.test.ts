@@ -1,0 +1,84 @@
+// Several processes do not allow more guesses than one. This machine is a trusted proxy, so X-Forwarded-For is believed.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type Answer, basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
+import { makePlace, type Place } from '../support/databases.ts'
+import { engines } from '../support/postgres.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { openSession, type Session } from '../support/session.ts'
+import { credentialsOf } from '../support/world.ts'
+
+const wrong = (number: number) => number.toString(16).padStart(32, '0')
+
+describe.runIf(engines.includes('postgres'))('two processes on one store', () => {
+  let place: Place
+  let servers: ServerProcess[]
+  let transports: Transport[]
+  let session: Session
+
+  beforeAll(async () => {
+    place = await makePlace('postgres')
+    const environment = { CROSSPOINT_DATABASE_URL: place.databaseUrl, CROSSPOINT_DATABASE_CONNECTIONS: '5' }
+    const first = await startServerProcess(environment)
+    servers = [first, await startServerProcess(environment)]
+    transports = servers.map(({ port }) => createTransport(port))
+    session = await openSession(first)
+  })
+
+  afterAll(async () => {
+    session.close()
+    for (const transport of transports) transport.close()
+    await Promise.all(servers.map((server) => server.end()))
+    for (const server of servers) removeDataDir(server)
+    await place.remove()
+  })
+
+  const configure = async (name: string, values: object) => {
+    const answer = await session.admin.put(`/v2/system_configs/${name}`, { default: values })
+    expect(answer.status, answer.text).toBe(201)
+  }
+
+  /** A client of the one server and the other in turn. */
+  const client = (turn: number, address: string, headers: Record<string, string> = {}) => {
+    const transport = transports[turn % 2] as Transport
+    return new Client(transport.send, { 'x-forwarded-for': address, ...headers })
+  }
+
+  const signIn = (turn: number, address: string, credentials: string) =>
+    client(turn, address).put('/v2/user_auth', { credentials, account_name: 'master' })
+
+  const statuses = async (times: number, ask: (turn: number) => Promise<Answer>) => {
+    const seen: number[] = []
+    for (let turn = 0; turn < times; turn += 1) seen.push((await ask(turn)).status)
+    return seen
+  }
+
+  it('sell sign-ins out of one bucket for each network, and give back what good Basic credentials paid', async () => {
+    await configure('token_buckets', { tokens_fill_rate: 1, tokens_fill_time: 'hour' })
+    const guess = (address: string) => (turn: number) =>
+      client(turn, address).put('/v2/user_auth', { credentials: wrong(turn), account_name: 'nobody' })
+    const basic = basicHeader(session.masterId, credentialsOf('admin', 'secret'))
+    const good = await client(0, '192.0.2.7', basic).get('/v2/about')
+    expect(good.status, good.text).toBe(200)
+    expect(await statuses(4, guess('192.0.2.7'))).toEqual([401, 401, 429, 429])
+    expect(await statuses(4, guess('192.0.2.8'))).toEqual([401, 401, 429, 429])
+    expect(await statuses(1, guess('192.0.2.9'))).toEqual([401])
+  })
+
+  it('look at as many wrong passwords as one of them would, and say when to come back', async () => {
+    const free = { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 }
+    await configure('crossbar', free)
+    const rules = { guesses_of_network: 4, guesses_at_once: 6, guesses_per_minute: 1 }
+    await configure('crossbar.auth', rules)
+    expect(await statuses(7, (turn) => signIn(turn, '203.0.113.1', wrong(turn)))).toEqual([
+      401, 401, 401, 401, 429, 429, 429,
+    ])
+    const refused = await signIn(1, '203.0.113.1', credentialsOf('admin', 'secret'))
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(30)
+    // Of all strangers together two are left.
+    expect(await statuses(4, (turn) => signIn(turn, `198.51.${turn}.1`, wrong(turn)))).toEqual([
+      401, 401, 429, 429,
+    ])
+    expect((await signIn(0, '127.0.0.1', credentialsOf('admin', 'secret'))).status).toBe(201)
+  })
+})
