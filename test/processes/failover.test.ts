@@ -18,8 +18,8 @@ const clients = 6
 const legsPerBody = 10
 const wishesBefore = 30
 const wishesAfter = 30
-// On a machine that does nothing else; this one may run other tests meanwhile.
-const backMs = 2000
+// The goal is for a machine that does nothing else, as when it is measured.
+const backMs = failovers > 1 ? 2000 : 10_000
 
 interface Wish {
   kind: 'device' | 'legs' | 'topup'
