@@ -53,6 +53,8 @@ export const assertOwnSessions = async (one: pg.Client, other: pg.Client) => {
   const own = await pidOf(one)
   if (own === announcedPid(one)) return
   for (let round = 0; round < proofRounds; round += 1) {
+    // A pooler lends out first what was given back last: so it is given back just now.
+    if ((await pidOf(one)) !== own) throw new Error(lentOut)
     // Where single statements are lent out, no transaction may begin.
     await other.query('BEGIN').catch((error) => {
       throw new Error(lentOut, { cause: error })

@@ -20,10 +20,19 @@ describe.runIf(engines.includes('postgres') && pgbouncer)(
       place = await makePlace('postgres')
     })
 
-    afterEach(() => place.remove())
+    const poolers: { close(): Promise<void> }[] = []
 
-    const startPooler = (mode: 'session' | 'transaction' | 'statement', size: number) =>
-      startPgbouncer(pgbouncer as string, place.databaseUrl as string, { mode, size })
+    // Also those of a test that failed.
+    afterEach(async () => {
+      await Promise.all(poolers.splice(0).map((pooler) => pooler.close()))
+      await place.remove()
+    })
+
+    const startPooler = async (mode: 'session' | 'transaction' | 'statement', size: number) => {
+      const pooler = await startPgbouncer(pgbouncer as string, place.databaseUrl as string, { mode, size })
+      poolers.push(pooler)
+      return pooler
+    }
 
     it.each([
       ['transaction', 1],
@@ -37,7 +46,6 @@ describe.runIf(engines.includes('postgres') && pgbouncer)(
         /^CROSSPOINT_DATABASE_URL leads to a pooler that lends out sessions by transaction or statement/,
       )
       await db.close()
-      await pooler.close()
     })
 
     it('is refused in transaction mode also while other programs use the pool', async () => {
@@ -56,7 +64,6 @@ describe.runIf(engines.includes('postgres') && pgbouncer)(
       isOver = true
       await Promise.all(busy)
       await Promise.all(others.map((other) => other.end()))
-      await pooler.close()
     })
 
     it('works, and hears of what others commit, when the pooler pools by session', async () => {
@@ -77,7 +84,6 @@ describe.runIf(engines.includes('postgres') && pgbouncer)(
         () => openNotesCount(pooler.url),
         (count) => count === 51,
       )
-      await pooler.close()
     })
 
     /** What a third process finds, with sessions that others had before. */

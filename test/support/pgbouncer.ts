@@ -62,7 +62,7 @@ export const startPgbouncer = async (program: string, databaseUrl: string, { mod
   return {
     url: url.href,
     async close() {
-      if (pooler.exitCode === null) {
+      if (pooler.exitCode === null && pooler.signalCode === null) {
         pooler.kill('SIGKILL')
         await once(pooler, 'exit')
       }
