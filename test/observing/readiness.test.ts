@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { createReadiness } from '../../src/http/wire/readiness.ts'
+import type { StoreTrouble } from '../../src/storage/db.ts'
 import { eventually } from '../support/eventually.ts'
 import { buildWorld, describeEngines, type World } from '../support/world.ts'
 
@@ -115,13 +116,28 @@ describeEngines('readiness', (engine) => {
   )
 })
 
+interface Counted {
+  asked: number
+  outages: number
+  obstacle: string | undefined
+  trouble: StoreTrouble | undefined
+  gate: Promise<void>
+}
+
 /** A store that counts how often it is asked, and answers when it is told to. */
 const countedStore = () => {
-  const state = { asked: 0, outages: 0, obstacle: undefined as string | undefined, gate: Promise.resolve() }
+  const state: Counted = {
+    asked: 0,
+    outages: 0,
+    obstacle: undefined,
+    trouble: undefined,
+    gate: Promise.resolve(),
+  }
   return {
     state,
     store: {
       all: async () => [],
+      state: () => state.trouble,
       outages: () => state.outages,
       async writeObstacle() {
         state.asked += 1
@@ -132,7 +148,7 @@ const countedStore = () => {
   }
 }
 
-const life = () => ({ isEnding: false, live: new Set<() => void>() })
+const life = () => ({ isEnding: false, isOver: false, live: new Set<() => void>() })
 
 describe('whether a server is ready', () => {
   it('is one question to the store, however many ask', async () => {
@@ -150,6 +166,14 @@ describe('whether a server is ready', () => {
     state.outages = 1
     state.obstacle = 'it has no room left'
     expect(await obstacle()).toBe('the store cannot be written: it has no room left')
+  })
+
+  it('tells what the store knows of its trouble', async () => {
+    const { state, store } = countedStore()
+    const { obstacle } = createReadiness({ store, life: life(), freeBytes: undefined })
+    state.obstacle = 'it has no room left'
+    state.trouble = 'standby_missing'
+    expect(await obstacle()).toBe('the store cannot be written: its synchronous standby does not confirm')
   })
 
   it('is not waited for longer than its patience, and not asked twice meanwhile', async () => {

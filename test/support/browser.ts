@@ -231,10 +231,14 @@ export const choose = async (page: Page, field: Locator, name: string | RegExp, 
   const option = page.getByRole('option', { name, exact: true })
   await option.waitFor()
   for (let stop = 0; stop < mostOptions; stop += 1) {
-    if ((await option.getAttribute('data-combobox-selected')) === 'true') break
+    if ((await option.getAttribute('data-combobox-selected')) === 'true') {
+      await page.keyboard.press('Enter')
+      // A list that was drawn anew meanwhile has forgotten where one was.
+      if ((await field.getAttribute('aria-expanded')) !== 'true') return
+    }
     await page.keyboard.press('ArrowDown')
   }
-  await page.keyboard.press('Enter')
+  throw new Error(`${name} cannot be chosen in ${field}`)
 }
 
 /** Goes on by an arrow key to an element of what has the focus: a tab, an entry of a menu or of a tree. */
