@@ -130,9 +130,8 @@ export const isServerError = (error: unknown): error is pg.DatabaseError =>
 
 const diskFull = '53100'
 
-// Classes 53 and 58: the server is out of memory or connections, or its disk fails. 25006: it takes no writes, being a
-// standby, or because somebody has told it so.
-const isInTrouble = (code: string | undefined) => code !== undefined && /^(53|58|25006$)/.test(code)
+// Classes 53 and 58: the server is out of memory or connections, or its disk fails.
+const isInTrouble = (code: string | undefined) => code !== undefined && /^5[38]/.test(code)
 
 /** What an error is to whoever asked: one that another try may not meet, or a fault of the statement. */
 export const outageOf = (error: unknown): unknown => {

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { failure } from '../lib/failure.ts'
 import { eachHostOf, hostIn } from '../lib/postgres-url.ts'
 import { createWatch } from './postgres-watch.ts'
 
@@ -47,6 +48,8 @@ const messageOf = (error: unknown) => {
 
 const nothing = () => undefined
 
+const readOnly = 'is a standby, or read-only'
+
 /** Ends a connection that nobody uses, without waiting for it. */
 const dismiss = (client: pg.Client) => void client.end().catch(nothing)
 
@@ -86,7 +89,8 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
   }
 
   const objectionTo = ({ takesWrites, timeline }: Standing) => {
-    if (!takesWrites) return 'is a standby, or read-only'
+    // Where there is no other host, what can be read is served even so.
+    if (!takesWrites && hasRivals) return readOnly
     return timeline < (last?.timeline ?? 0) ? 'is of an older history: another was promoted' : undefined
   }
 
@@ -173,6 +177,13 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
         isMissing = true
         throw error
       }
+    },
+
+    /** Fails where nothing can be written: a server does not start on such a store. */
+    assertTakesWrites(client: pg.Client) {
+      const made = standings.get(client)
+      if (made && !made.takesWrites)
+        throw failure('datastore_unreachable', {}, new Error(`${hostIn(made.url)} ${readOnly}`))
     },
 
     /** A connection was lost: the next one asks all hosts again. */

@@ -194,7 +194,10 @@ const proveSessions = async (servers: Servers) => {
   const clients = found.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
   try {
     const [one, other] = clients
-    if (one && other) return await assertOwnSessions(one, other)
+    if (one && other) {
+      servers.assertTakesWrites(one)
+      return await assertOwnSessions(one, other)
+    }
     throw failure('datastore_unreachable', {}, found.find((lost) => lost.status === 'rejected')?.reason)
   } finally {
     await Promise.allSettled(clients.map((client) => client.end()))

@@ -25,7 +25,7 @@ const leastFreeBytes = 32 * 1024 * 1024
 
 const troubles: Record<StoreTrouble, string> = {
   standby_missing: 'the store cannot be written: its synchronous standby does not confirm',
-  primary_missing: 'the store does not answer: no server of the database takes writes',
+  primary_missing: 'the store cannot be written: no server of the database takes writes',
 }
 
 const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))
