@@ -279,6 +279,15 @@ describeEngines('services', (engine) => {
     expect(await admin.get(path)).toFailWith(403, 'forbidden')
   })
 
+  it('keep each count of those that are set by hand side by side', async () => {
+    const { account } = await customer()
+    const path = `${account.path}/services/manual`
+    // Whoever is slower tries again, up to five times.
+    const items = ['one', 'two', 'three', 'four']
+    await Promise.all(items.map((item) => world.ross.patch(path, { a: { [item]: 1 } })))
+    expect(Object.keys((await world.ross.get(path)).data.a).toSorted()).toEqual(items.toSorted())
+  })
+
   it('take overrides, of which null takes a key away', async () => {
     const { account } = await customer(perDevice(5))
     const path = `${account.path}/services/overrides`

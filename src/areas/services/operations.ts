@@ -62,6 +62,11 @@ const requireSize = (before: readonly Invoice[], after: readonly Invoice[], pref
   if (hasProblems(problems)) throw invalid(problems)
 }
 
+/** What a change was merged into: whoever has changed it since is not written over. */
+interface Read {
+  before: ServicesRecord | undefined
+}
+
 export type Services = ReturnType<typeof createServices>
 
 /** What accounts are sold, what they have of it, and what it costs them. */
@@ -266,15 +271,21 @@ export const createServices = (tools: Tools) => {
     },
 
     /** Counts set by hand in place of the account's own. */
-    async setManual(author: Author, account: AccountRecord, manual: Quantities, manner: Manner) {
-      const before = await services.find(account.id)
+    async setManual(author: Author, account: AccountRecord, manual: Quantities, manner: Manner, read?: Read) {
+      const { before } = read ?? { before: await services.find(account.id) }
       const after = { ...before?.doc, manual: combined(before?.doc.manual, manual, manner) }
       return (await save(author, account, before, after, { type: 'manual' })).manual
     },
 
-    async setOverrides(author: Author, account: AccountRecord, overrides: PlanDoc, manner: Manner) {
+    async setOverrides(
+      author: Author,
+      account: AccountRecord,
+      overrides: PlanDoc,
+      manner: Manner,
+      read?: Read,
+    ) {
       await vendors.assertMaySell(account, overrides)
-      const before = await services.find(account.id)
+      const { before } = read ?? { before: await services.find(account.id) }
       const after = { ...before?.doc, overrides: combined(before?.doc.overrides, overrides, manner) }
       return (await save(author, account, before, after)).overrides
     },

@@ -201,10 +201,13 @@ export const servicesRoutes = (services: Services): Route[] => {
     patch(`${base}/manual`, {
       summary: 'Set some counts by hand; null takes one away',
       allow: ownReseller,
-      subject: async ({ account }) => ({ doc: (await services.find(account))?.doc.manual ?? {} }),
+      subject: async ({ account }) => {
+        const before = await services.find(account)
+        return { doc: before?.doc.manual ?? {}, before }
+      },
       body: Quantities,
       answers: Quantities,
-      run: (call) => services.setManual(call.author, call.account, call.data, 'replace'),
+      run: (call) => services.setManual(call.author, call.account, call.data, 'replace', call.subject),
     }),
     get(`${base}/overrides`, {
       summary: 'Read what holds for this account in place of what its plans say',
@@ -225,12 +228,15 @@ export const servicesRoutes = (services: Services): Route[] => {
     patch(`${base}/overrides`, {
       summary: 'Change some of what holds for this account; null takes away',
       allow: ownReseller,
-      subject: async ({ account }) => ({ doc: (await services.find(account))?.doc.overrides ?? {} }),
+      subject: async ({ account }) => {
+        const before = await services.find(account)
+        return { doc: before?.doc.overrides ?? {}, before }
+      },
       body: PlanOverrides,
       answers: PlanOverrides,
       run: (call) => {
         assertMoney(call.data)
-        return services.setOverrides(call.author, call.account, call.data, 'replace')
+        return services.setOverrides(call.author, call.account, call.data, 'replace', call.subject)
       },
     }),
     post(`${base}/{plan_id}`, {
