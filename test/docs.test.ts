@@ -19,6 +19,14 @@ describe('the pages', () => {
     expect(dead).toEqual([])
   })
 
+  it('are numbered as their files where they are decisions', () => {
+    for (const path of pagePaths.filter((one) => one.startsWith('docs/decisions/'))) {
+      const [, number] = /\/0*(\d+)-/.exec(path) ?? []
+      const first = pageText(path).split('\n', 1)[0]
+      expect(first, path).toMatch(new RegExp(`^# ${number}\\. `))
+    }
+  })
+
   it('are all in the index, decisions as one', () => {
     const listed = new Set(linksIn('docs/README.md').map((target) => join('docs', target)))
     const pages = pagePaths.filter((path) => path.startsWith('docs/') && !path.startsWith('docs/decisions/'))

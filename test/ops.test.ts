@@ -34,6 +34,10 @@ describe('what supervisors are told', () => {
     expect(named.filter((name) => !known.has(name) && !ofCompose.includes(name))).toEqual([])
   })
 
+  it('keeps the address of a service out of the environment, where the port would be taken from', () => {
+    expect(read('ops/kubernetes/server.yaml')).toMatch(/^ {6}enableServiceLinks: false$/m)
+  })
+
   it('leaves time for the wait, and for what is in flight after it', () => {
     const drain = Number(settingsTable.find(({ name }) => name === 'CROSSPOINT_DRAIN_SECONDS')?.fallback)
     const inFlight = secondsIn(read('src/http/wire/server.ts'), /drainMilliseconds = (\d+)_000/)
@@ -86,7 +90,7 @@ it.skipIf(!compose)('the file for Compose is understood (needs docker compose)',
   }
   const { stdout } = await run(program, asked, { env: { ...env, ...filled } })
   expect(stdout).toContain('postgres://crosspoint:unknown@postgres/crosspoint')
-  expect(stdout.match(/read_only: true/g)).toHaveLength(2)
+  expect(stdout.match(/^ {4}read_only: true$/gm)).toHaveLength(2)
   // Nothing starts on a password that everybody knows.
   await expect(run(program, asked, { env: { ...env, CROSSPOINT_NAME: 'crosspoint.test' } })).rejects.toThrow()
 })
