@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../lib/clock.ts'
 import type { Metrics, Reading } from '../lib/metrics.ts'
 import type { WorkStore } from './store.ts'
@@ -13,6 +14,8 @@ interface Tools {
 const mostCounted = 1000
 /** What was counted is told again for so long. */
 const heldMs = 5000
+/** A store that does not answer must not keep the other figures away. */
+const patienceMs = 2000
 
 interface Backlog {
   kind: string
@@ -41,7 +44,10 @@ export const measureQueue = ({ metrics, rows, clock, kinds }: Tools) => {
   }
 
   const each = (figure: (backlog: Backlog) => number) => async (): Promise<Reading[]> =>
-    (await backlogs()).map((backlog) => ({ labels: [backlog.kind], value: figure(backlog) }))
+    (await Promise.race([backlogs(), sleep<Backlog[]>(patienceMs, [], { ref: false })])).map((backlog) => ({
+      labels: [backlog.kind],
+      value: figure(backlog),
+    }))
 
   const help = `counted to ${mostCounted}`
   metrics.gauge(

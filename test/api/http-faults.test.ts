@@ -43,8 +43,9 @@ describeEngines('faults', (engine) => {
         message: 'a request failed',
         fields: {
           request_id: 'broken',
+          trace_id: expect.stringMatching(/^[0-9a-f]{32}$/),
           method: 'PATCH',
-          path: user.path,
+          route: '/v2/accounts/{account_id}/users/{user_id}',
           error: expect.objectContaining({ name: 'SyntaxError', stack: expect.any(String) }),
         },
       },

@@ -142,7 +142,8 @@ export const respondFailure = (exchange: Exchange, error: unknown) => {
       request_id: id,
       trace_id: exchange.trace.traceId,
       method: exchange.method,
-      path: exchange.path,
+      // Not the path, in which a token or a secret may stand.
+      route: exchange.route?.path,
       error: describeError(error),
     })
   }

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isInCidr, parseAddress, parseNetwork } from '../../lib/cidr.ts'
 import type { PlainPage } from '../exchange.ts'
 import { canonicalPeer } from './client-address.ts'
@@ -11,7 +12,17 @@ interface Tools {
 }
 
 // What a proxy adds speaks for somebody else, whose address nobody can be sure of here.
-const proxyHeaders = ['x-forwarded-for', 'forwarded', 'x-real-ip']
+const proxyHeaders = [
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'forwarded',
+  'x-real-ip',
+  'via',
+]
+
+// Whoever scrapes gives up after ten seconds.
+const patienceMs = 2000
 
 const isDirect = ({ headers }: IncomingMessage) => proxyHeaders.every((name) => headers[name] === undefined)
 
@@ -23,7 +34,7 @@ export const metricsPage = ({ text, networks }: Tools): PlainPage => {
 
   const isAllowed = async (request: IncomingMessage) => {
     // Figures matter most when the store is away: then the networks known last are let in.
-    known = await networks().catch(() => known)
+    known = await Promise.race([networks().catch(() => known), sleep(patienceMs, known, { ref: false })])
     const peer = parseAddress(canonicalPeer(request.socket.remoteAddress ?? ''))
     if (!peer || !isDirect(request)) return false
     return known.some((network) => {

@@ -79,8 +79,8 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
   const isFresh = () =>
     verdict !== undefined &&
     performance.now() - verdict.at < heldMs &&
-    // A write has failed since.
-    verdict.outages === store.outages()
+    // A write has failed since it was found well.
+    (verdict.obstacle !== undefined || verdict.outages === store.outages())
 
   return {
     /** What keeps the server from serving, in words; undefined when nothing does. */

@@ -98,10 +98,10 @@ const createGathering = () => {
 const lastAnswer = new WeakMap<Duplex, ServerResponse>()
 
 /** The connections of a listener on which nothing has been asked yet. */
-const silentOn = new WeakMap<Server, Set<Duplex>>()
+const silentOn = new WeakMap<Server, Set<Socket>>()
 
 const noteSilence = (server: Server) => {
-  const silent = new Set<Duplex>()
+  const silent = new Set<Socket>()
   silentOn.set(server, silent)
   const note = (socket: Socket) => {
     silent.add(socket)
@@ -119,7 +119,7 @@ const createHandler = (server: Server, frame: Frame): Handler => {
     // It stands behind a request whose answer has ended the connection.
     if (!socket.writable) return
     lastAnswer.set(socket, response)
-    silent.delete(socket)
+    silent.delete(request.socket)
     if (frame.life.isEnding || !server.listening) response.shouldKeepAlive = false
     gather(socket)
     void answer(frame, request, response)
@@ -287,7 +287,8 @@ export const drain = async (server: Server) => {
   server.close()
   const force = setTimeout(() => server.closeAllConnections(), drainMilliseconds)
   const hangUp = setTimeout(() => {
-    for (const socket of silentOn.get(server) ?? []) socket.destroy()
+    // Whoever has begun to ask is waited for; so are WebSockets, which say goodbye.
+    for (const socket of silentOn.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()
   }, silenceMilliseconds)
   await closed
   clearTimeout(force)
