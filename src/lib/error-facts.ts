@@ -1,6 +1,8 @@
 // Anything can be thrown: what is thrown says something about itself only if it is an error.
 
-export const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+/** Never empty: an error of several hosts has no message, only a code. */
+export const messageOf = (error: unknown) =>
+  error instanceof Error ? error.message || String(codeOf(error) ?? error.name) : String(error)
 
 /** The code of a system's or a database's error: ENOENT, 42P01. */
 export const codeOf = (error: unknown): unknown =>

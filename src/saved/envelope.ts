@@ -23,15 +23,23 @@ const webStreamOf = (content: AsyncIterable<Uint8Array>) => {
       if (done) controller.close()
       else controller.enqueue(value)
     },
+    async cancel() {
+      await pieces.return?.()
+    },
   })
 }
 
 async function* piecesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done) return
-    yield value
+  try {
+    for (;;) {
+      const { value, done } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    // Whoever stops reading wants no more; of what broke by itself, reading has told.
+    await reader.cancel().catch(() => undefined)
   }
 }
 

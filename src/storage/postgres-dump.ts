@@ -1,5 +1,7 @@
-import pg from 'pg'
+import type pg from 'pg'
+import { codeOf, messageOf } from '../lib/error-facts.ts'
 import type { Row } from './db.ts'
+import { createServers } from './postgres-servers.ts'
 import { checkTool, type PostgresPlace, startTool } from './postgres-tools.ts'
 import { evenPieces, Refusal, type StoreCopy } from './saved-store.ts'
 import { countsOf, standingOf } from './standing.ts'
@@ -10,12 +12,27 @@ const tableNames = `SELECT c.relname AS name, current_schema() AS schema FROM pg
     AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')
   ORDER BY c.relname COLLATE "C"`
 
+interface Connection {
+  client: pg.Client
+  /** Of the host that it leads to, the one of several that takes writes: PostgreSQL's programs are to go there, too. */
+  url: string
+}
+
+const reach = async (url: string): Promise<Connection> => {
+  const servers = createServers(url)
+  const client = await servers.connect({})
+  return { client, url: servers.urlOf(client) }
+}
+
 /** A connection of its own, without the patience of a server: what is asked here takes as long as the store is large. */
-export const connectTo = async (url: string): Promise<pg.Client> => {
-  const client = new pg.Client({ connectionString: url, keepAlive: true, connectionTimeoutMillis: 5000 })
-  client.on('error', () => undefined)
-  await client.connect()
-  return client
+export const connectTo = async (url: string): Promise<pg.Client> => (await reach(url)).client
+
+const reachForCopy = async (url: string) => {
+  try {
+    return await reach(url)
+  } catch (error) {
+    throw codeOf(error) === undefined ? new Refusal(messageOf(error)) : error
+  }
 }
 
 export const runnerOn =
@@ -57,7 +74,7 @@ async function* piecesOf({ output, ended }: ReturnType<typeof startTool>): Async
 
 /** A dump in the custom format of `pg_dump`, of the moment at which the rows were counted. */
 export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => {
-  const client = await connectTo(place.url)
+  const { client, url } = await reachForCopy(place.url)
   try {
     const run = runnerOn(client)
     await checkTool('pg_dump', await majorVersionOf(run))
@@ -65,7 +82,7 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
     const { schema, names, ...found } = await lookInto(run)
     const upgrade = requireStore(found.upgrade)
     const counts = await countsOf(run, names)
-    const dump = startTool('pg_dump', place, [
+    const dump = startTool('pg_dump', { ...place, url }, [
       '--format=custom',
       // All of the backup is compressed together.
       '--compress=0',
@@ -76,8 +93,16 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
       `--table="${schema}".*`,
       `--snapshot=${snapshot}`,
     ])
-    // Until the end: it is this transaction that keeps the moment.
-    return { upgrade, counts, pieces: piecesOf(dump), close: () => client.end() }
+    return {
+      upgrade,
+      counts,
+      pieces: piecesOf(dump),
+      // Until then: it is this transaction that keeps the moment. Whoever has not read all wants no more.
+      close() {
+        dump.stop()
+        return client.end()
+      },
+    }
   } catch (error) {
     await client.end()
     throw error
@@ -96,7 +121,7 @@ export const upgradeOfPostgres = async (url: string): Promise<number> => {
 
 /** Refuses a database that holds tables, or whose server is newer than this machine's `pg_restore`. */
 export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> => {
-  const client = await connectTo(url)
+  const { client } = await reachForCopy(url)
   try {
     const run = runnerOn(client)
     const { names } = await lookInto(run)
@@ -112,7 +137,9 @@ export const checkEmptyPostgres = async ({ url }: PostgresPlace): Promise<void> 
 
 /** Fills an empty database from a dump in a file, in one transaction: all of it is there, or nothing. */
 export const restorePostgres = async (place: PostgresPlace, file: string): Promise<void> => {
-  const { output, ended } = startTool('pg_restore', place, [
+  const { client, url } = await reachForCopy(place.url)
+  await client.end()
+  const { output, ended } = startTool('pg_restore', { ...place, url }, [
     '--single-transaction',
     '--exit-on-error',
     '--no-owner',

@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { messageOf } from '../lib/error-facts.ts'
 import { failure } from '../lib/failure.ts'
 import { eachHostOf, hostIn } from '../lib/postgres-url.ts'
 import { createWatch } from './postgres-watch.ts'
@@ -39,11 +40,6 @@ const standingOf = async (client: pg.Client, hasRivals: boolean): Promise<Standi
   const history = hasRivals ? await client.query<{ timeline: string | null }>(timelineSql) : undefined
   const timeline = Number.parseInt(history?.rows[0]?.timeline ?? '0', 16)
   return { pid: row.pid, takesWrites: row.takes_writes, timeline }
-}
-
-const messageOf = (error: unknown) => {
-  if (!(error instanceof Error)) return String(error)
-  return error.message || String((error as NodeJS.ErrnoException).code ?? error.name)
 }
 
 const nothing = () => undefined
@@ -196,6 +192,9 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
       const made = standings.get(client)
       return hasRivals && (made?.url !== last?.url || made?.timeline !== last?.timeline)
     },
+
+    /** The address of the one host that a connection leads to. */
+    urlOf: (client: pg.Client) => standings.get(client)?.url ?? url,
 
     /** The process behind a connection, in the server's own list of them. */
     pidOf: (client: pg.Client) => standings.get(client)?.pid,

@@ -2,6 +2,7 @@
 import { execFile, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { promisify } from 'node:util'
+import pg from 'pg'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
 import { Refusal } from './saved-store.ts'
 
@@ -15,8 +16,14 @@ export interface PostgresPlace {
   environment: NodeJS.ProcessEnv
 }
 
-const wordsOf = (version: number) =>
-  `install the client programs of PostgreSQL ${version} or newer, and have them in PATH`
+// From this version on they set `transaction_timeout` where they restore, which older servers do not know; and what they
+// dump, older ones do not read.
+const parting = 17
+
+const wordsOf = (server: number) => {
+  const fitting = server < parting ? `${server} (none newer than ${parting - 1})` : `${server} or newer`
+  return `install the client programs of PostgreSQL ${fitting}, and have them first in PATH`
+}
 
 const versionOf = async (tool: Tool, server: number) => {
   try {
@@ -30,21 +37,28 @@ const versionOf = async (tool: Tool, server: number) => {
   }
 }
 
-/** Refuses a tool that is missing, or older than the server, whose major version is given. */
+/**
+ * Refuses a tool that is missing, older than the server, whose major version is given, or too new for anything to be
+ * restored into it.
+ */
 export const checkTool = async (tool: Tool, server: number): Promise<void> => {
   const version = await versionOf(tool, server)
-  if (version < server)
+  if (version < server || (version >= parting && server < parting))
     throw new Refusal(`${tool} is of PostgreSQL ${version}, the server of ${server}: ${wordsOf(server)}`)
 }
 
-const inUrl = /^(postgres(?:ql)?:\/\/[^:@/]*):([^@/]*)@/
+const credentials = /^(postgres(?:ql)?:\/\/)[^/?#]*@/
 
-/** A process list shows what a program is called with: the password goes another way. */
+/**
+ * A process list shows what a program is called with: the password goes another way. User and password are what pg
+ * takes them for, which reads an @ and a % otherwise than PostgreSQL's programs do.
+ */
 const secretly = (url: string) => {
-  const password = inUrl.exec(url)?.[2]
+  if (!credentials.test(url)) return { address: url, password: {} }
+  const { user = '', password } = new pg.Client({ connectionString: url })
   return {
-    address: url.replace(inUrl, '$1@'),
-    password: password === undefined ? {} : { PGPASSWORD: decodeURIComponent(password) },
+    address: url.replace(credentials, `$1${encodeURIComponent(user)}@`),
+    password: password ? { PGPASSWORD: password } : {},
   }
 }
 
@@ -52,6 +66,8 @@ interface RunningTool {
   output: Readable
   /** Throws what the program said when it failed. */
   ended: Promise<void>
+  /** Ends it, if it still runs. */
+  stop(): void
 }
 
 /** Starts a tool on a database. What it writes on standard output is the caller's to read. */
@@ -77,5 +93,5 @@ export const startTool = (
   })
   // It is awaited when its output has been read; until then nobody hears of it.
   ended.catch(() => undefined)
-  return { output: child.stdout, ended }
+  return { output: child.stdout, ended, stop: () => void child.kill() }
 }

@@ -1,6 +1,6 @@
 // Backups beside a running server, what is restored of them, and what is refused.
 import { execFileSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   copyFileSync,
   existsSync,
@@ -237,7 +237,9 @@ describeSavable('a backup', (engine) => {
     const interrupted = join(places.folder, 'interrupted')
     const command = origin.commands.start('backup', interrupted)
     await eventually(
-      () => readdirSync(origin.dataDir).some((name) => name.startsWith('staging-')),
+      () =>
+        readdirSync(origin.dataDir).some((name) => name.startsWith('staging-')) ||
+        command.process.exitCode !== null,
       (isThere) => isThere,
     )
     command.process.kill('SIGTERM')
@@ -249,6 +251,22 @@ describeSavable('a backup', (engine) => {
     writeFileSync(`${interrupted}.partial`, '')
     const { errors } = await origin.commands.run('backup', interrupted)
     expect(errors).toContain(`${interrupted}.partial is there`)
+  })
+
+  it('ends when its file cannot be written, also of a store that is larger than what waits in between', async () => {
+    const place = await places.make()
+    expect(await place.commands.run('restore', file)).toMatchObject({ status: 0 })
+    const db = place.open()
+    const sql = 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, 0)'
+    const large = randomBytes(12_000_000).toString('hex')
+    await db.write({ statements: [{ sql, params: ['large', '', large] }], stale: [] })
+    await db.close()
+    const recipient = await identityToRecipient(await generateIdentity())
+    for (const more of [[], ['--recipient', recipient]])
+      expect(
+        await place.commands.run('backup', join(places.folder, 'missing', 'backup'), ...more),
+      ).toMatchObject({ status: 1, errors: expect.stringMatching(/^crosspoint: ENOENT[^\n]*\n$/) })
+    expect(readdirSync(place.dataDir).filter((name) => name.startsWith('staging-'))).toEqual([])
   })
 
   it.skipIf(!hasTools)('is taken apart by the tools of any machine', () => {

@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { eventually } from './eventually.ts'
 import {
+  binariesIn,
   freePort,
   giveToServer,
   initialize,
@@ -50,12 +51,13 @@ const asking = async <T>(url: string, work: (client: Client) => Promise<T>) => {
 const startNode = async (
   port: number,
   password: string,
+  programs: string | undefined,
   fill: (directory: string, initdb: string) => Promise<void>,
 ): Promise<Node> => {
   const directory = await mkdtemp(join(tmpdir(), 'crosspoint-node-'))
   await giveToServer(directory)
   const watchdog = startWatchdog(directory)
-  const { initdb, postgres } = await reachableBinaries(directory)
+  const { initdb, postgres } = programs ? binariesIn(programs) : await reachableBinaries(directory)
   await fill(directory, initdb)
   const server = await launch(postgres, directory, port, { further })
   watchdog.stdin?.write(`${server.pid}\n`)
@@ -85,11 +87,11 @@ const startNode = async (
   throw new Error('a server of the cluster did not start')
 }
 
-const startPrimary = (port: number, password: string) =>
-  startNode(port, password, (directory, initdb) => initialize(initdb, directory, password))
+const startPrimary = (port: number, password: string, programs: string | undefined) =>
+  startNode(port, password, programs, (directory, initdb) => initialize(initdb, directory, password))
 
-const startStandby = (port: number, password: string, primary: Node) =>
-  startNode(port, password, async (directory) => {
+const startStandby = (port: number, password: string, primary: Node, programs: string | undefined) =>
+  startNode(port, password, programs, async (directory) => {
     const data = join(directory, 'data')
     const label = await asking(primary.url, async (client) => {
       await client.query("SELECT pg_backup_start('standby', true)")
@@ -133,17 +135,18 @@ const untilSynchronous = async (primary: Node) => {
 
 export type PostgresCluster = Awaited<ReturnType<typeof startCluster>>
 
-export const startCluster = async () => {
+/** Of the npm package's programs, or of those in a folder. */
+export const startCluster = async ({ programs }: { programs?: string | undefined } = {}) => {
   const password = randomBytes(16).toString('hex')
   const ports = [await freePort(), await freePort()] as const
-  let primary = await startPrimary(ports[0], password)
+  let primary = await startPrimary(ports[0], password, programs)
   let standby: Node | undefined
   const name = 'crosspoint'
   await asking(primary.url, (client) => client.query(`CREATE DATABASE ${name} TEMPLATE template0`))
 
   const addStandby = async () => {
     const port = ports.find((one) => one !== primary.port) ?? ports[0]
-    standby = await startStandby(port, password, primary)
+    standby = await startStandby(port, password, primary, programs)
     await untilSynchronous(primary)
   }
 

@@ -98,7 +98,7 @@ export const startWatchdog = (directory: string) => {
   return watchdog
 }
 
-const binariesIn = (programs: string): Binaries => ({
+export const binariesIn = (programs: string): Binaries => ({
   initdb: join(programs, 'initdb'),
   postgres: join(programs, 'postgres'),
 })

@@ -1,7 +1,8 @@
 // Backups as an operator makes them: the program in a process of its own, on places of every kind of store.
+import { execFileSync } from 'node:child_process'
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { Readable } from 'node:stream'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { describe } from 'vitest'
@@ -12,15 +13,25 @@ import { type CommandLine, openCommandLine } from './command-line.ts'
 import type { Place } from './databases.ts'
 import { createDatabase, type Engine, engines, type PostgresServer, startPostgres } from './postgres.ts'
 
-const foldersOfTools = [
-  ...(process.env.PATH ?? '').split(':'),
-  ...globSync('/usr/lib/postgresql/*/bin').sort().reverse(),
-]
+// The oldest server that Crosspoint takes.
+const oldest = 15
+
+/** The major version of the tools in a folder, NaN where they are not all there. */
+const versionIn = (folder: string) => {
+  const names = ['pg_dump', 'pg_restore', 'initdb', 'postgres']
+  if (!names.every((name) => existsSync(join(folder, name)))) return Number.NaN
+  const said = execFileSync(join(folder, 'pg_dump'), ['--version'], { encoding: 'utf8' })
+  return Number(/ (\d+)/.exec(said)?.[1])
+}
 
 /** Where this machine has what dumps a database, with a server of the same version: PostgreSQL's own tools refuse newer ones. */
-const tools = foldersOfTools.find((folder) =>
-  ['pg_dump', 'pg_restore', 'initdb', 'postgres'].every((name) => existsSync(join(folder, name))),
-)
+export const tools = [...(process.env.PATH ?? '').split(delimiter), ...globSync('/usr/lib/postgresql/*/bin')]
+  .map((folder) => ({ folder, version: versionIn(folder) }))
+  .filter(({ version }) => version >= oldest)
+  .toSorted((one, other) => other.version - one.version)[0]?.folder
+
+/** `PATH` of the program, with the tools first. */
+export const pathOfTools = [...(tools ? [tools] : []), process.env.PATH].join(delimiter)
 
 /** Repeats a suite for each engine that can be saved here; PostgreSQL needs its tools, which are no part of the npm package. */
 export const describeSavable = (title: string, suite: (engine: Engine) => void) => {
@@ -50,8 +61,7 @@ export const openSavedPlaces = async (engine: Engine) => {
     const database = server && (await createDatabase(server.url))
     const databaseUrl = database?.url
     const environment = databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}
-    const path = [...(tools ? [tools] : []), process.env.PATH].join(':')
-    const commands = openCommandLine({ ...environment, CROSSPOINT_DATA_DIR: dataDir, PATH: path })
+    const commands = openCommandLine({ ...environment, CROSSPOINT_DATA_DIR: dataDir, PATH: pathOfTools })
     const place: SavedPlace = {
       dataDir,
       databaseUrl,

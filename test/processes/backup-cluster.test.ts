@@ -1,0 +1,68 @@
+// Backups by an address that names a primary and its standby.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { engines } from '../support/postgres.ts'
+import { type PostgresCluster, startCluster } from '../support/postgres-cluster.ts'
+import { pathOfTools, tools } from '../support/saved.ts'
+import { startServerProcess } from '../support/server-process.ts'
+import { openSession } from '../support/session.ts'
+
+describe.runIf(engines.includes('postgres') && tools)('a store of several hosts', () => {
+  let cluster: PostgresCluster
+  let folder: string
+  const opened: CommandLine[] = []
+
+  beforeAll(async () => {
+    cluster = await startCluster({ programs: tools })
+    folder = mkdtempSync(join(tmpdir(), 'crosspoint-saved-'))
+  }, 120_000)
+
+  afterAll(async () => {
+    for (const commands of opened) commands.remove()
+    rmSync(folder, { recursive: true, force: true })
+    await cluster.close()
+  })
+
+  const commandsOn = (url: string, dataDir: string) => {
+    const environment = { CROSSPOINT_DATABASE_URL: url, CROSSPOINT_DATA_DIR: dataDir, PATH: pathOfTools }
+    const commands = openCommandLine(environment)
+    opened.push(commands)
+    return commands
+  }
+
+  /** Both hosts, the standby first. */
+  const urlOf = (database: string) => {
+    const url = new URL(cluster.urlOf('primary'))
+    const hosts = [cluster.urlOf('standby'), cluster.urlOf('primary')].map((one) => new URL(one).host)
+    return `postgres://${url.username}:${url.password}@${hosts.join(',')}/${database}`
+  }
+
+  it('is saved, verified and restored by the address of all of them', { timeout: 120_000 }, async () => {
+    const origin = join(folder, 'origin')
+    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: urlOf('crosspoint') }, origin)
+    const session = await openSession(server)
+    session.close()
+    await server.end()
+    const commands = commandsOn(urlOf('crosspoint'), origin)
+    const file = join(folder, 'backup')
+    expect(await commands.run('backup', file)).toMatchObject({ status: 0, errors: '' })
+    expect(await commands.run('verify')).toMatchObject({ status: 0, errors: '' })
+
+    await cluster.ask((client) => client.query('CREATE DATABASE restored TEMPLATE template0'))
+    const there = commandsOn(urlOf('restored'), join(folder, 'restored'))
+    expect(await there.run('restore', file)).toMatchObject({ status: 0, errors: '' })
+    expect(await there.run('verify')).toMatchObject({ status: 0, errors: '' })
+  })
+
+  it('says that no host takes writes when that is so', { timeout: 60_000 }, async () => {
+    const commands = commandsOn('postgres://u@127.0.0.1:1,127.0.0.1:2/name', join(folder, 'origin'))
+    const { status, errors } = await commands.run('backup', join(folder, 'none'))
+    expect(status).toBe(1)
+    expect(errors).toMatch(
+      /^crosspoint: no server takes writes \(127\.0\.0\.1:[12]: [^\n]*ECONNREFUSED[^\n]*\)\n$/,
+    )
+  })
+})
