@@ -34,6 +34,8 @@ const mistakeInHost = (name: string): string | undefined => {
 }
 
 const mistakeInQuery = (query: URLSearchParams, isList: boolean): string | undefined => {
+  if (query.has('password'))
+    return 'holds a password in its options: write it behind the user, user:password@host'
   const named = query.get('host')
   if (named !== null && (isList || named.includes(','))) {
     return 'names several hosts in "host": write them before the name, postgres://user@a:5432,b:5432/name'
@@ -50,6 +52,9 @@ export const mistakeInPostgresUrl = (url: string): string | undefined => {
   const parts = partsOf(url)
   if (!parts) return 'must be a URL that begins with postgres://'
   const { hosts, before, after } = parts
+  // What stands before such an @ is no host, but a piece of a password: nothing of it is told.
+  if (after.includes('@'))
+    return 'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40'
   const isList = hosts.length > 1
   // One host may be left out: a local socket.
   const names = isList ? hosts : hosts.filter((name) => name !== '')

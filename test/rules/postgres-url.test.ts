@@ -35,6 +35,22 @@ describe('an address of PostgreSQL', () => {
       'postgres://u:secret@a,b/name?target_session_attrs=any',
       'says target_session_attrs=any: the server that takes writes is always the one looked for, leave it out',
     ],
+    [
+      'postgres://crosspoint:sec/secret@db/name',
+      'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
+    ],
+    [
+      'postgres://crosspoint:sec?secret@db/name',
+      'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
+    ],
+    [
+      'postgres://me@srv:sec#secret@db/name',
+      'holds an @ behind its hosts: write / ? # @ in user, password and options as %2F %3F %23 %40',
+    ],
+    [
+      'postgres://u@db/name?password=secret',
+      'holds a password in its options: write it behind the user, user:password@host',
+    ],
   ])('is refused as %s, without its password being told', (url, mistake) => {
     expect(mistakeInPostgresUrl(url)).toBe(mistake)
     expect(mistake).not.toContain('secret')
