@@ -36,6 +36,11 @@ export interface Write {
   statements: readonly Statement[]
   appends?: readonly Append[]
   stale: readonly string[]
+  /**
+   * In a transaction of its own: writes of rows that everybody writes, which would make whatever shared a transaction
+   * with them wait for each other's locks.
+   */
+  isAlone?: boolean
 }
 
 export const appendSql = ({ name, columns }: AppendTable) => {

@@ -46,7 +46,7 @@ const notifyBytes = 7000
 interface PendingWrite {
   write: Write
   attempts: number
-  /** After a failure in company, a write is judged alone, so that no verdict depends on its neighbours. */
+  /** Also after a failure in company: it is judged alone then, so that no verdict depends on its neighbours. */
   alone: boolean
   resolve: () => void
   reject: (error: unknown) => void
@@ -429,7 +429,7 @@ const createWriter = (
       if (lanesHeldUp().length > 0) return Promise.reject(heldUp())
       return new Promise<void>((resolve, reject) => {
         if (queue.length === 0) setImmediate(pump)
-        queue.push({ write, attempts: 0, alone: false, resolve, reject })
+        queue.push({ write, attempts: 0, alone: write.isAlone ?? false, resolve, reject })
       })
     },
     load: () => ({

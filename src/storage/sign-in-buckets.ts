@@ -32,7 +32,7 @@ export type SignInBuckets = ReturnType<typeof createSignInBuckets>
  * Buckets that all processes of a store draw from, by the clock of each: for sign-ins and wrong passwords, of which
  * several processes must not allow more than one. While the store takes no writes, each process counts by itself alone.
  */
-export const createSignInBuckets = ({ all, writeUnrecorded, clock }: Store) => {
+export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }: Store) => {
   const costOf = ({ millisecondsPerToken }: SignInBucket, tokens: number) =>
     Math.ceil(tokens * millisecondsPerToken)
 
@@ -56,13 +56,15 @@ export const createSignInBuckets = ({ all, writeUnrecorded, clock }: Store) => {
   })
 
   const givingBack = (bucket: SignInBucket, tokens: number): Statement => ({
-    sql: 'UPDATE sign_in_buckets SET full_at = full_at - $2 WHERE bucket = $1',
-    params: [bucket.key, costOf(bucket, tokens)],
+    // Nobody gets more than a full bucket.
+    sql: `UPDATE sign_in_buckets SET full_at = CASE WHEN full_at - $2 < $3 THEN $3 ELSE full_at - $2 END
+      WHERE bucket = $1`,
+    params: [bucket.key, costOf(bucket, tokens), clock.now()],
   })
 
   const unlessAway = async (statements: readonly Statement[]) => {
     try {
-      await writeUnrecorded(statements)
+      await writeAlone(statements)
     } catch (error) {
       if (!isOutage(error)) throw error
     }

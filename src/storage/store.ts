@@ -37,6 +37,8 @@ export interface Store {
   commit(...sets: ChangeSet[]): Promise<void>
   /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
   writeUnrecorded(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
+  /** The same in a transaction of its own, for rows that everybody writes: nobody else is to wait for their locks. */
+  writeAlone(statements: readonly Statement[]): Promise<void>
   /**
    * What keeps the store from taking writes, in words for operators; undefined when nothing does. It asks for the right
    * to write and changes nothing; after a write that found no room or no disk it writes something of some size. A server
@@ -157,6 +159,7 @@ export const createStore = (db: Database, clock: Clock): Store => {
       for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
     },
     writeUnrecorded: (statements, stale = []) => noticing({ statements, stale }),
+    writeAlone: (statements) => noticing({ statements, stale: [], isAlone: true }),
     async writeObstacle() {
       try {
         await probe()
