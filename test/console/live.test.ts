@@ -39,6 +39,18 @@ describeEngines('an open page of the console', (engine) => {
     await page.getByRole('link', { name: /Meanwhile/ }).waitFor()
   })
 
+  it('does not take for new what was read before the events began, and came after', async () => {
+    way.holdStreams()
+    const list = way.holdAnswer(`${world.acme.path}/users`)
+    const page = await openByWay(world.ada, 'users')
+    await list.arrived
+    await world.user(world.acme, { first_name: 'Between', last_name: 'Both' })
+    way.letStreamsGo()
+    await state(page, 'Live').waitFor()
+    list.letGo()
+    await page.getByRole('link', { name: /Between/ }).waitFor()
+  })
+
   it('shows after a broken line also what no event tells of', async () => {
     const page = await openByWay(world.ada, 'calls')
     await page.getByText('No calls in these days', { exact: false }).waitFor()

@@ -2,7 +2,7 @@ import { Alert } from '@mantine/core'
 import { WifiOff } from 'lucide-react'
 import { useEffect } from 'react'
 import { useTranslation } from 'react-i18next'
-import { queries } from '../lib/answers.ts'
+import { readAgain } from '../lib/answers.ts'
 import { waiting } from '../lib/waiting.ts'
 
 /** Says at once that the server does not answer, or makes us wait; when it is there again, everything is read anew. */
@@ -11,7 +11,7 @@ export const ConnectionNote = () => {
   const why = waiting.use()
   useEffect(() => {
     if (why !== 'unreachable') return
-    return () => void queries.invalidateQueries()
+    return () => void readAgain()
   }, [why])
   if (why === undefined || why === 'under_way') return null
   return (

@@ -1,4 +1,4 @@
-import { QueryClient, useMutation, useQuery } from '@tanstack/react-query'
+import { type Query, QueryClient, useMutation, useQuery } from '@tanstack/react-query'
 import { NotAgreed, withConsent } from './consent.ts'
 import { tellFailure } from './failures.tsx'
 
@@ -31,9 +31,20 @@ export const useAnswer = <Answer>(
     refetchInterval: typeof every === 'function' ? ({ state }) => every(state.data) : every,
   })
 
+/**
+ * Reads again what is shown, all or some of it. A first reading that is still under way may have been answered already from
+ * what is out of date, and would count as new: it is begun anew.
+ */
+export const readAgain = async (isMeant: (query: Query) => boolean = () => true) => {
+  await queries.cancelQueries({
+    predicate: (query) => query.state.data === undefined && isMeant(query),
+  })
+  await queries.invalidateQueries({ predicate: isMeant })
+}
+
 /** Everything read of these kinds is out of date. */
 export const forget = (...kinds: readonly string[]) =>
-  queries.invalidateQueries({ predicate: ({ queryKey }) => kinds.includes(String(queryKey[0])) })
+  readAgain(({ queryKey }) => kinds.includes(String(queryKey[0])))
 
 interface Change<Given, Answer> {
   run: (given: Given) => Promise<Answer>

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'react'
-import { forget, queries } from './answers.ts'
+import { forget, readAgain } from './answers.ts'
 import { crosspoint } from './api.ts'
 import { createSignal } from './signal.ts'
 
@@ -15,22 +15,16 @@ const gatherMilliseconds = 150
 
 const createGathering = () => {
   const kinds = new Set<string>()
-  const readAgain = () => {
+  const readTold = () => {
     const told = [...kinds]
     kinds.clear()
     void forget(...told)
   }
   return (kind: string) => {
-    if (kinds.size === 0) setTimeout(readAgain, gatherMilliseconds)
+    if (kinds.size === 0) setTimeout(readTold, gatherMilliseconds)
     kinds.add(kind)
   }
 }
-
-/**
- * A stream begins with what comes: what was read before may be out of date since. One that goes on after a broken line
- * tells what was missed of records, and nothing of calls, registrations and figures.
- */
-const readAllAgain = () => void queries.invalidateQueries()
 
 /**
  * Follows the events of an account while a screen of it is open: what was read of the kinds that change is read again.
@@ -47,7 +41,9 @@ export const useAccountFeed = (accountId: string) => {
         signal: ending.signal,
         onState: (state) => {
           liveness.set(state === 'live' ? 'live' : 'waiting')
-          if (state === 'live') readAllAgain()
+          // A stream begins with what comes: what was read before may be out of date since. One that goes on after a
+          // broken line tells what was missed of records, and nothing of calls, registrations and figures.
+          if (state === 'live') void readAgain()
         },
       })
       for await (const event of events) {
