@@ -37,18 +37,24 @@ const putInPlace = (made, folder, digest) => {
   }
 }
 
-/** What a PATCH may hold: every field of the record, none of them needed, and null where one is to go. */
-const changesOf = ({ required: _none, title: _name, properties = {}, ...rest }) => ({
-  ...rest,
-  properties: Object.fromEntries(
-    Object.entries(properties).map(([name, { description, ...schema }]) => [
-      name,
-      { ...(description ? { description } : {}), anyOf: [schema, { type: 'null' }] },
-    ]),
-  ),
+const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
+
+const orNull = ({ description, ...schema }) => ({
+  ...(description ? { description } : {}),
+  anyOf: [changedMap(schema), { type: 'null' }],
 })
 
-const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value)
+/** Of what is kept by names of one's own each entry may go. */
+const changedMap = ({ additionalProperties: entry, ...schema }) => {
+  if (entry === undefined) return schema
+  return { ...schema, additionalProperties: isObject(entry) ? orNull(entry) : entry }
+}
+
+/** What a PATCH may hold: every field of the record, none of them needed, and null where one is to go. */
+const changesOf = ({ required: _none, title: _name, properties = {}, ...rest }) => ({
+  ...changedMap(rest),
+  properties: Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, orNull(schema)])),
+})
 
 /** Every object of a document, changed from the inside out. */
 const mapObjects = (value, change) => {

@@ -76,6 +76,34 @@ describeEngines('own prices in the console', (engine) => {
     expect(await overridesOf(account, id)).toEqual({})
   })
 
+  it('of others, set while one types, are in the form as soon as one’s own are saved', async () => {
+    const { account, id } = await sold('Shared')
+    const path = `${account.path}/services`
+    const page = await openAssigned(account, 'Shared')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await typeInto(page, seats(page).getByRole('textbox', { name: 'Each, a month' }), '2.5')
+    const read = page.waitForResponse((one) => one.url().endsWith(path) && one.request().method() === 'GET')
+    const ofOthers = { plan: { users: { admin: { rate: 3 } } } }
+    expect(await world.ross.post(`${path}/${id}`, { overrides: ofOthers })).toSucceed()
+    await (await read).finished()
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of Shared' })
+    // What is read after it is saved comes late.
+    const late = Promise.withResolvers<void>()
+    await page.route(`**${path}`, async (route) => {
+      await late.promise
+      await route.continue()
+    })
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await dialog.waitFor({ state: 'detached' })
+    const admins = page.getByRole('group', { name: 'users / admin' })
+    expect(await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()).toBe('$3')
+    late.resolve()
+    expect(await overridesOf(account, id)).toEqual({
+      plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
+    })
+  })
+
   it('that cannot be are refused by the quote, and nothing is changed', async () => {
     const { account } = await sold('Boxes')
     const page = await openAssigned(account, 'Boxes')
@@ -135,9 +163,18 @@ describeEngines('own prices in the console', (engine) => {
       invoices: [{ summary: { recurring: 22 } }],
     })
     await pressOn(page, page.getByRole('button', { name: 'Take away: devices / sip_device' }))
+    // And so does what the page has not read yet.
+    await page.route(
+      '**/services/manual',
+      async (route) => {
+        await world.ross.patch(`${account.path}/services/manual`, { devices: { softphone: 3 } })
+        await route.continue()
+      },
+      { times: 1 },
+    )
     await pressOn(page, page.getByRole('button', { name: 'Save' }))
     await page.getByRole('row', { name: /Set by hand 5/ }).waitFor({ state: 'detached' })
-    expect(await manualOf(account)).toEqual({ users: { admin: 2 } })
+    expect(await manualOf(account)).toEqual({ devices: { softphone: 3 }, users: { admin: 2 } })
   })
 
   it('are not reckoned with counts beyond all bounds, which are refused at their field', async () => {

@@ -1,4 +1,4 @@
-import { replaceServiceManual } from '@crosspoint/client'
+import { updateServiceManual } from '@crosspoint/client'
 import { Button, Group, NumberInput, Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
@@ -27,21 +27,28 @@ const countsIn = (counts: JsonObject): readonly Count[] =>
     })),
   )
 
-/** By category and item, as the API takes them. */
-const wholeOf = (counts: readonly Count[]) => {
-  const whole: Record<string, Record<string, number>> = {}
-  for (const { category, item, count } of counts)
-    if (typeof count === 'number') whole[category] = { ...whole[category], [item]: count }
-  return whole
+/** Counts by category and item; null takes one away. */
+type Changes = Record<string, Record<string, number | null>>
+
+/** What the API is told: what others have set since the last reading is not spoken of, and stays. */
+const changesIn = (changed: JsonObject): Changes => {
+  const changes: Changes = {}
+  for (const [category, items] of Object.entries(changed))
+    for (const [item, count] of Object.entries(isObject(items) ? items : {}))
+      if (typeof count === 'number' || count === null)
+        changes[category] = { ...changes[category], [item]: count }
+  return changes
 }
 
 /** What was changed and not saved yet, shown over what holds by now: so what others set meanwhile stays. */
 const useEdits = (manual: JsonObject) => {
   const [edits, setEdits] = useState<JsonObject>({})
   const shown = withChanges(manual, edits)
+  const changed = changesBetween(manual, shown)
   return {
     counts: countsIn(shown),
-    isChanged: Object.keys(changesBetween(manual, shown)).length > 0,
+    changed,
+    isChanged: Object.keys(changed).length > 0,
     put: (category: string, item: string, count: Json) => {
       const items = edits[category]
       setEdits({ ...edits, [category]: { ...(isObject(items) ? items : {}), [item]: count } })
@@ -54,12 +61,11 @@ const useEdits = (manual: JsonObject) => {
 export const ManualCounts = ({ manual }: { manual: JsonObject }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const { counts, isChanged, put, forget } = useEdits(manual)
+  const { counts, changed, isChanged, put, forget } = useEdits(manual)
   const [problems, setProblems] = useState<Readonly<Record<string, string>>>({})
   const saving = useChange({
     touches: ['services'],
-    run: (data: Record<string, Record<string, number>>) =>
-      replaceServiceManual({ ...api, path: { account_id: accountId }, body: { data } }),
+    run: (data: Changes) => updateServiceManual({ ...api, path: { account_id: accountId }, body: { data } }),
     done: () => {
       forget()
       tellDone(t('saved'))
@@ -83,7 +89,7 @@ export const ManualCounts = ({ manual }: { manual: JsonObject }) => {
         onSubmit={(event) => {
           event.preventDefault()
           setProblems({})
-          saving.mutate(wholeOf(counts))
+          saving.mutate(changesIn(changed))
         }}
         noValidate
       >

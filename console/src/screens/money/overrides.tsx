@@ -77,23 +77,22 @@ const useOverrides = (current: JsonObject) => {
   const [base, setBase] = useState(current)
   const [seen, setSeen] = useState(current)
   const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(current, groups) })
+  const fill = (overrides: JsonObject) => {
+    setBase(overrides)
+    form.setInitialValues(valuesFor(overrides, groups))
+    form.reset()
+  }
   useEffect(() => {
     if (JSON.stringify(current) === JSON.stringify(seen)) return
     setSeen(current)
-    if (form.isDirty()) return
-    setBase(current)
-    form.setInitialValues(valuesFor(current, groups))
-    form.reset()
+    if (!form.isDirty()) fill(current)
   })
   return {
     form,
     changed: (values: JsonObject) =>
       withoutIdle(withChanges(current, changesBetween(recordOf(base), recordOf(values)))),
-    /** What was saved is what changes are reckoned from, before it is read again. */
-    saved: (overrides: JsonObject) => {
-      setBase(overrides)
-      form.resetDirty()
-    },
+    /** What was saved, with what others have set meanwhile, is what changes are reckoned from, before it is read again. */
+    saved: fill,
   }
 }
 
