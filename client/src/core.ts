@@ -17,7 +17,7 @@ export {
 } from './errors.ts'
 export type { CrosspointEvent, FollowOptions, FollowState } from './events.ts'
 export { type Answer, ifMatch, type Query, type RequestOptions } from './request.ts'
-export type { Waiting } from './sending.ts'
+export { freshKey, type Waiting } from './sending.ts'
 export {
   type KeyValueStorage,
   type Login,

@@ -69,10 +69,24 @@ describeEngines('money in the console', (engine) => {
     await add('8')
     await page.getByText('$8.00 were charged and credited.').waitFor()
     await balanceOn(page).getByText('$8.00').waitFor()
+    // Carried out, and what stands in front of the server tells of a mistake instead.
+    await page.route(
+      '**/services/topup',
+      async (route) => {
+        await route.fetch()
+        await route.fulfill({ status: 500, body: '' })
+      },
+      { times: 1 },
+    )
+    await add('9')
+    await page.getByRole('alert').filter({ hasText: 'The server made a mistake' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText('$9.00 were charged and credited.').waitFor()
+    expect(await total(world.acme)).toBe(17)
     await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
     await page.getByRole('row', { name: /Failed/ }).waitFor()
     await page.getByRole('row', { name: /On its way/ }).waitFor()
-    await page.getByRole('row', { name: /Done/ }).waitFor()
+    await page.getByRole('row', { name: /Done/ }).first().waitFor()
     await expectForEverybody(page)
     await world.ross.post(`${world.acme.path}/services`, { bookkeeper: { type: 'default' } })
   })

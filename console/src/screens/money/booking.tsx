@@ -6,6 +6,7 @@ import { usePlace } from '../../frame/place.tsx'
 import { numberIn } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { useOnce } from '../../lib/once.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 import { LineForm, Titled } from '../../parts/titled.tsx'
 import { AmountField } from './amount-field.tsx'
@@ -23,6 +24,7 @@ interface Booking {
 const usePosting = (onDone: () => void) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
+  const once = useOnce()
   return useChange({
     touches: ['ledger', 'services', 'invoice'],
     run: ({ direction, amount, reference, description }: Booking) => {
@@ -33,7 +35,9 @@ const usePosting = (onDone: () => void) => {
         ...(description === '' ? {} : { description }),
       }
       const given = { ...api, path: { account_id: accountId }, body: { data } }
-      return direction === 'credit' ? creditLedger(given) : debitLedger(given)
+      return once({ accountId, direction, data }, (headers) =>
+        direction === 'credit' ? creditLedger({ ...given, headers }) : debitLedger({ ...given, headers }),
+      )
     },
     done: () => {
       tellDone(t('money.booked'))

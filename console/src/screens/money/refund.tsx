@@ -7,6 +7,7 @@ import { usePlace } from '../../frame/place.tsx'
 import { numberIn, showMoney } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { type Once, useOnce } from '../../lib/once.ts'
 import { problemsOf } from '../../lib/problems.ts'
 import { tellDone } from '../../lib/toasts.tsx'
 
@@ -37,7 +38,13 @@ const useRefusal = () => {
   }
 }
 
-const RefundDialog = ({ sale, onClose }: { sale: TransactionsAnswer; onClose: () => void }) => {
+interface RefundDialogProps {
+  sale: TransactionsAnswer
+  once: Once
+  onClose: () => void
+}
+
+const RefundDialog = ({ sale, once, onClose }: RefundDialogProps) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
   const left = leftOf(sale)
@@ -48,7 +55,8 @@ const RefundDialog = ({ sale, onClose }: { sale: TransactionsAnswer; onClose: ()
     touches: ['transaction', 'ledger', 'services', 'invoice'],
     run: ({ amount, description }: Wish) => {
       const data = { amount, transaction_id: sale.id, ...(description === '' ? {} : { description }) }
-      return createRefund({ ...api, path: { account_id: accountId }, body: { data } })
+      const given = { ...api, path: { account_id: accountId }, body: { data } }
+      return once(data, (headers) => createRefund({ ...given, headers }))
     },
     done: ({ data }) => {
       tellDone(t(data.status === 'pending' ? 'money.refund.underWay' : 'money.refund.done'))
@@ -115,12 +123,14 @@ const RefundDialog = ({ sale, onClose }: { sale: TransactionsAnswer; onClose: ()
 export const Refund = ({ sale }: { sale: TransactionsAnswer }) => {
   const { t } = useTranslation()
   const [opened, { open, close }] = useDisclosure(false)
+  // Outlives the dialog: it may be closed and opened again between two tries.
+  const once = useOnce()
   return (
     <>
       <Button variant="default" onClick={open}>
         {t('money.refund.do')}
       </Button>
-      {opened && <RefundDialog sale={sale} onClose={close} />}
+      {opened && <RefundDialog sale={sale} once={once} onClose={close} />}
     </>
   )
 }

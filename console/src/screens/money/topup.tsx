@@ -6,6 +6,7 @@ import { usePlace, useTo } from '../../frame/place.tsx'
 import { numberIn, showMoney } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
+import { useOnce } from '../../lib/once.ts'
 import { ToScreen } from '../../parts/link.tsx'
 import { LineForm, Titled } from '../../parts/titled.tsx'
 import { AmountField } from './amount-field.tsx'
@@ -55,10 +56,13 @@ export const TopUp = () => {
   const to = useTo()
   const [amount, setAmount] = useState<number | string>('')
   const { told, hasMoved, hasFailed } = useTold()
+  const once = useOnce()
   const adding = useChange({
     touches: ['ledger', 'transaction', 'services', 'invoice'],
-    run: (dollars: number) =>
-      topUp({ ...api, path: { account_id: accountId }, body: { data: { amount: dollars } } }),
+    run: (dollars: number) => {
+      const given = { ...api, path: { account_id: accountId }, body: { data: { amount: dollars } } }
+      return once({ accountId, dollars }, (headers) => topUp({ ...given, headers }))
+    },
     done: ({ data }, dollars) => {
       hasMoved(data, dollars)
       setAmount('')
