@@ -36,6 +36,21 @@ describeEngines('bad days in the console', (engine) => {
     expect((await world.ross.get(device.path)).data.name).toBe('Typed before the end')
   })
 
+  it('a session is opened again although its account has another name by then', async () => {
+    const account = await world.account(world.acme, { name: 'Named before' })
+    const admin = await world.admin(account, { username: 'ren', password: 'ren-secret' })
+    const device = await world.device(account, { name: 'Kept' })
+    const { page } = await open(admin, `devices/${device.id}`)
+    await typeInto(page, nameIn(page), 'Kept and saved')
+    expect(await world.ross.patch(account.path, { name: 'Named after' })).toSucceed()
+    expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
+    await page.getByRole('button', { name: 'Save' }).dispatchEvent('click')
+    const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
+    await dialog.getByText('The session of ren in Named before has ended').waitFor()
+    await signInAgain(page, 'ren-secret')
+    await page.getByRole('heading', { level: 1, name: 'Kept and saved' }).waitFor()
+  })
+
   it('a session that has ended is gone on with by nobody else, and left instead by whoever wants to', async () => {
     const device = await world.device(world.acme, { name: 'Of ada alone' })
     await world.admin(world.acme, { username: 'aki', password: 'aki-secret' })

@@ -9,7 +9,8 @@ import { type FixedUser, SignInForm } from './sign-in.tsx'
 /** Undefined for sessions of API keys, which have no user. */
 const userOf = ({ accountId, login }: Session): FixedUser | undefined => {
   const username = login.user_info?.username
-  return typeof username === 'string' ? { username, account: login.account_name ?? accountId } : undefined
+  if (typeof username !== 'string') return undefined
+  return { username, accountId, account: login.account_name ?? accountId }
 }
 
 const leave = async () => {
@@ -36,7 +37,9 @@ export const SignInAgain = () => {
     >
       <Stack>
         <Text size="sm" dir="auto">
-          {fixed ? t('signIn.againAs', { ...fixed }) : t('signIn.againText')}
+          {fixed
+            ? t('signIn.againAs', { username: fixed.username, account: fixed.account })
+            : t('signIn.againText')}
         </Text>
         <SignInForm fixed={fixed} onDone={goOn} />
         <Button variant="subtle" size="compact-sm" onClick={() => void leave()}>

@@ -15,7 +15,9 @@ const lastAccountKey = 'crosspoint.account'
 /** Whose session is to be gone on with: nobody else's. */
 export interface FixedUser {
   username: string
+  /** The name that the account had when the session was opened: to be shown. */
   account: string
+  accountId: string
 }
 
 const RequestRecovery = lazy(async () => ({ default: (await import('./recovery.tsx')).RequestRecovery }))
@@ -38,9 +40,10 @@ const PasswordForm = ({ fixed, onDone, onSecondFactor }: PasswordFormProps) => {
   })
   const signingIn = useChange({
     touches: [],
-    run: (proof: { username: string; password: string; account: string }) => crosspoint.signIn(proof),
+    run: (proof: { username: string; password: string; account: string }) =>
+      crosspoint.signIn(fixed ? { ...proof, account: fixed.accountId } : proof),
     done: (outcome, { account: named }) => {
-      localStorage.setItem(lastAccountKey, named)
+      if (!fixed) localStorage.setItem(lastAccountKey, named)
       if (outcome.state === 'signed_in') onDone(outcome)
       else onSecondFactor(outcome)
     },
