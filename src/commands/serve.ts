@@ -6,7 +6,7 @@ import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../con
 import { systemClock } from '../lib/clock.ts'
 import { createLineWriter } from '../lib/line-writer.ts'
 import { createLog, describeError } from '../lib/log.ts'
-import { openSignIn } from './sign-in-page.ts'
+import { openSignIn, removeSignIn } from './sign-in-page.ts'
 
 const help = () =>
   [
@@ -104,6 +104,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   const { first, again } = hearEnding()
   try {
     const server = await startServer(config, { clock: systemClock, log })
+    removeSignIn(config.dataDir)
     const link = signInLink(server)
     const { firstAdmin } = server
     if (firstAdmin?.generated) {
@@ -117,9 +118,9 @@ const run = async (args: readonly string[]): Promise<number> => {
       process.stdout.write(`HTTPS is served at ${urlOf('https', config.host, server.tlsPort)}\n`)
     }
     const isSeen = process.stdout.isTTY && isAtDesktop()
-    const removePage = link && isSeen ? await openSignIn(link, config.dataDir) : undefined
+    if (link && isSeen) await openSignIn(link, config.dataDir)
     const ending = await first
-    removePage?.()
+    if (link) removeSignIn(config.dataDir)
     server.retire()
     await drainTime(ending, config.drainSeconds, again)
     await server.stop()

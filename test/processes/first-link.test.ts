@@ -1,6 +1,6 @@
 // The link of the very first start: once, for half an hour, and nowhere but on the terminal.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { hasDesktop } from '../../src/config/config.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
@@ -116,6 +116,15 @@ describeEngines('the link of the first start', (engine) => {
     expect(await redeem(resetId)).toBreak({ user: ['not_found'] })
   })
 
+  it('does not stay in a page that a killed process has left', async () => {
+    const place = await newPlace()
+    mkdirSync(place.dataDir, { recursive: true })
+    const page = join(place.dataDir, 'sign-in.html')
+    writeFileSync(page, 'the page of a process that was killed')
+    await start(place)
+    expect(existsSync(page)).toBe(false)
+  })
+
   it('is neither made nor printed where a password was given', async () => {
     const place = await newPlace()
     const server = await start(place, { CROSSPOINT_ADMIN_PASSWORD: 'secret' })
@@ -145,29 +154,52 @@ describeEngines('the link of the first start', (engine) => {
   })
 })
 
-it.skipIf(!hasTerminal)('opens the browser without telling the machine the link', async () => {
+// What says which desktop this is, and whether anybody is far away.
+const surroundings = [
+  ...['SSH_CONNECTION', 'SSH_CLIENT', 'SSH_TTY', 'WAYLAND_DISPLAY', 'XDG_CURRENT_DESKTOP', 'DESKTOP_SESSION'],
+  ...['KDE_FULL_SESSION', 'GNOME_DESKTOP_SESSION_ID', 'MATE_DESKTOP_SESSION_ID', 'LXQT_SESSION_CONFIG'],
+]
+
+// As the programs of a person: a busy machine starts one after the other.
+const opensWithinMs = 60_000
+
+// What a desktop is asked before the browser that is named.
+const openers = ['xdg-mime', 'run-mailcap', 'mimeopen', 'dbus-send', 'xprop']
+
+/** Somebody at a desktop that knows no browser but the one that is named. */
+const atDesktop = () => {
   const person = openCommandLine({
     CROSSPOINT_PORT: '0',
     CROSSPOINT_DRAIN_SECONDS: '0',
     DISPLAY: ':99',
-    SSH_CONNECTION: '',
-    SSH_CLIENT: '',
-    SSH_TTY: '',
+    ...Object.fromEntries(surroundings.map((name) => [name, ''])),
   })
   leaving.push(() => person.remove())
+  const nothing = join(person.folder, 'nothing')
+  mkdirSync(nothing)
+  for (const name of openers) writeFileSync(join(nothing, name), '#!/bin/sh\nexit 1\n', { mode: 0o755 })
+  const dataDir = join(person.folder, 'data')
+  const path = [nothing, process.env.PATH].join(delimiter)
+  const serve = (browser: string) =>
+    person.inShell(
+      `env PATH='${path}' BROWSER=${browser} CROSSPOINT_DATA_DIR=${dataDir} ${process.execPath} ${program} serve`,
+    )
+  return { person, dataDir, serve }
+}
+
+it.skipIf(!hasTerminal)('opens the browser without telling the machine the link', async () => {
+  const { person, dataDir, serve } = atDesktop()
   const [browser, seen] = [join(person.folder, 'browser'), join(person.folder, 'seen')]
   const look = `for page; do stat -c %a "\${page#file://}"; cat "\${page#file://}"; done`
   writeFileSync(browser, `#!/bin/sh\n{ echo "$@"; ${look}; } > ${seen}.part\nmv ${seen}.part ${seen}\n`, {
     mode: 0o755,
   })
-  const dataDir = join(person.folder, 'data')
-  const shell = person.inShell(
-    `env BROWSER=${browser} CROSSPOINT_DATA_DIR=${dataDir} ${process.execPath} ${program} serve`,
-  )
+  const shell = serve(browser)
   await shell.shows('is ready at')
   await eventually(
     () => existsSync(seen),
     (isSeen) => isSeen,
+    opensWithinMs,
   )
   const [given, mode, ...page] = readFileSync(seen, 'utf8').split('\n')
   const link = /http:\S+recovery=[0-9a-f]{42}/.exec(shell.output())?.[0]
@@ -177,6 +209,19 @@ it.skipIf(!hasTerminal)('opens the browser without telling the machine the link'
   shell.type('\u0003')
   await shell.ended
   expect(existsSync(join(dataDir, 'sign-in.html'))).toBe(false)
+})
+
+it.skipIf(!hasTerminal)('serves on where the page for the browser cannot be written', async () => {
+  const { dataDir, serve } = atDesktop()
+  // In its place, and not to be removed as a file.
+  mkdirSync(join(dataDir, 'sign-in.html'), { recursive: true })
+  const shell = serve('/bin/true')
+  await shell.shows('is ready at')
+  const url = /is ready at (http:\S+)/.exec(shell.output())?.[1]
+  expect((await fetch(`${url}/readyz`)).status).toBe(200)
+  shell.type('\u0003')
+  expect((await shell.ended).status).toBe(0)
+  expect(shell.output()).not.toContain('could not start')
 })
 
 it('opens the browser where somebody sits at a desktop', () => {
