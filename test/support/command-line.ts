@@ -115,11 +115,12 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
       return file
     },
 
-    /** A shell at a terminal. */
+    /** A shell at a terminal, with nothing of the history and the keys of whoever runs the tests. */
     inShell(shell: string) {
       const path = [programs, process.env.PATH].join(delimiter)
+      const own = { PATH: path, HISTFILE: '/dev/null', INPUTRC: '/dev/null' }
       const command = follow(
-        spawn(terminalProgram, ['-qec', shell, '/dev/null'], { env: { ...env, PATH: path } }),
+        spawn(terminalProgram, ['-qec', shell, '/dev/null'], { env: { ...env, ...own } }),
       )
       return {
         type: (keys: string) => command.process.stdin?.write(keys),
