@@ -10,7 +10,7 @@ import type { Config } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import type { Check, Fault } from '../lib/check.ts'
 import { systemClock } from '../lib/clock.ts'
-import { messageOf } from '../lib/error-facts.ts'
+import { messageOfReading } from '../lib/error-facts.ts'
 import { createSettings } from '../settings/settings.ts'
 import { upgradeOfPostgres } from '../storage/postgres-dump.ts'
 import { Refusal } from '../storage/saved-store.ts'
@@ -125,7 +125,7 @@ const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
       else found.untold += 1
     }
     const lookedAt = await check.run(tell).catch((error: unknown) => {
-      tell({ place: 'the store', reason: `it cannot be read: ${messageOf(error)}` })
+      tell({ place: 'the store', reason: `it cannot be read: ${messageOfReading(error)}` })
       return 0
     })
     found.checks.push({ name: check.name, lookedAt, sound: faults === 0 })
@@ -136,7 +136,7 @@ const perform = async ({ checks, leftOut }: Plan): Promise<Found> => {
 /** A store that does not even open is the worst of faults. */
 const unopened = (error: unknown): Found => ({
   checks: [],
-  faults: [{ check: 'store', place: 'the store', reason: `it cannot be opened: ${messageOf(error)}` }],
+  faults: [{ check: 'store', place: 'the store', reason: `it cannot be opened: ${messageOfReading(error)}` }],
   untold: 0,
   leftOut: [],
 })

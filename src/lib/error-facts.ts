@@ -4,6 +4,10 @@
 export const messageOf = (error: unknown) =>
   error instanceof Error ? error.message || String(codeOf(error) ?? error.name) : String(error)
 
+/** The same for whoever reads what is stored: what a parser says quotes the text, and there may be a secret in it. */
+export const messageOfReading = (error: unknown) =>
+  error instanceof SyntaxError ? 'it is no JSON' : messageOf(error)
+
 /** The code of a system's or a database's error: ENOENT, 42P01. */
 export const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined

@@ -1,5 +1,5 @@
 import type { Check, Fault } from '../../lib/check.ts'
-import { messageOf } from '../../lib/error-facts.ts'
+import { messageOfReading } from '../../lib/error-facts.ts'
 import type { Row } from '../db.ts'
 import type { Store } from '../store.ts'
 
@@ -38,7 +38,7 @@ const whyUnreadable = (text: unknown) => {
     JSON.parse(String(text))
     return undefined
   } catch (error) {
-    return messageOf(error)
+    return messageOfReading(error)
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Check } from '../../../lib/check.ts'
-import { messageOf } from '../../../lib/error-facts.ts'
+import { messageOfReading } from '../../../lib/error-facts.ts'
 import { Failure } from '../../../lib/failure.ts'
 import type { Store } from '../../../storage/store.ts'
 
@@ -54,7 +54,7 @@ const wrongCounts = async (found: ReturnType<Differences>): Promise<string[]> =>
     )
   } catch (error) {
     if (error instanceof Failure && error.is('datastore_conflict')) return []
-    return [`what it has cannot be counted: ${messageOf(error)}`]
+    return [`what it has cannot be counted: ${messageOfReading(error)}`]
   }
 }
 
