@@ -1,6 +1,6 @@
 import { messageOf } from '../lib/error-facts.ts'
 import { isObject } from '../lib/json.ts'
-import type { Database } from '../storage/db.ts'
+import type { Engine } from '../storage/db.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { damaged } from './damage.ts'
 
@@ -12,7 +12,7 @@ export interface Manifest {
   format: number
   /** The version that made it. */
   crosspoint: string
-  engine: Database['engine']
+  engine: Engine
   /** The last upgrade of the store. */
   upgrade: number
   /** ISO 8601: what was acknowledged before this moment is in it. */

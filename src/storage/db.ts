@@ -69,9 +69,11 @@ export interface CommittedBatch {
 /** A synchronous standby that commits wait for does not confirm; or no server takes writes, as during a failover. */
 export type StoreTrouble = 'standby_missing' | 'primary_missing'
 
+export type Engine = 'sqlite' | 'postgres'
+
 /** The seam between the engines. Only `storage/` sees it whole; areas read through it and write by change sets. */
 export interface Database {
-  readonly engine: 'sqlite' | 'postgres'
+  readonly engine: Engine
   /** Whether rows have their place in the order of all when they are committed; else somebody gives it to them later. */
   readonly placesAppends: boolean
   /** A short read: indexed, a bounded number of rows. */

@@ -1,4 +1,4 @@
-import type { Database, Statement } from './db.ts'
+import type { Engine, Statement } from './db.ts'
 import { postgresForEachRow, type RowStatement, sqliteForEachRow } from './for-each-row.ts'
 
 /** What the engines say differently, for areas that compute texts and sums in the store. Arguments are SQL expressions. */
@@ -102,4 +102,4 @@ const postgres: SqlWords = {
   takeTurn: (name) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext($1))', params: [`crosspoint ${name}`] }),
 }
 
-export const sqlWordsOf = (engine: Database['engine']): SqlWords => (engine === 'sqlite' ? sqlite : postgres)
+export const sqlWordsOf = (engine: Engine): SqlWords => (engine === 'sqlite' ? sqlite : postgres)

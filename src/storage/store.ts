@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import { Failure, isOutage } from '../lib/failure.ts'
 import { inSpan } from '../lib/trace.ts'
 import { type ChangeSet, type Standing, writeOf } from './change-set.ts'
-import type { Database, Statement, Write } from './db.ts'
+import type { Database, Engine, Statement, Write } from './db.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { outageInWords } from './outages.ts'
 import { createRecords, type Records } from './records.ts'
@@ -76,7 +76,7 @@ const probeName = 'probe'
 const giveRoomBack: Statement[] = [{ sql: 'DELETE FROM leases WHERE name = $1', params: [probeName] }]
 
 // The embedded store takes the lock for nothing at all; PostgreSQL would let nothing at all pass in a standby, too.
-const rightToWrite: Record<Database['engine'], readonly Statement[]> = { sqlite: [], postgres: giveRoomBack }
+const rightToWrite: Record<Engine, readonly Statement[]> = { sqlite: [], postgres: giveRoomBack }
 
 const takeRoom: Statement[] = [
   ...giveRoomBack,

@@ -1,5 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
-import type { Database, Row, Value } from './db.ts'
+import type { Database, Engine, Row, Value } from './db.ts'
 import { records } from './upgrades/0001-records.ts'
 import { accountSearch } from './upgrades/0002-account-search.ts'
 import { cdrs } from './upgrades/0003-cdrs.ts'
@@ -100,7 +100,7 @@ const pairsOf = (parts: Readonly<Record<string, string>>) =>
     .map(([key, value]) => `'${key}', ${value}`)
     .join(', ')
 
-const dialects: Record<Database['engine'], Dialect> = {
+const dialects: Record<Engine, Dialect> = {
   sqlite: {
     key: 'TEXT',
     compact: 'WITHOUT ROWID',
