@@ -93,5 +93,10 @@ export const startTool = (
   })
   // It is awaited when its output has been read; until then nobody hears of it.
   ended.catch(() => undefined)
-  return { output: child.stdout, ended, stop: () => void child.kill() }
+  const stop = () => {
+    child.kill()
+    // What is in it already is nobody's any more.
+    child.stdout.destroy()
+  }
+  return { output: child.stdout, ended, stop }
 }

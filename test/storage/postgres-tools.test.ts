@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,6 +38,19 @@ describe("PostgreSQL's programs", () => {
       await expect(checkTool('pg_dump', server)).rejects.toThrow(
         `the server of ${server}: install the client programs of PostgreSQL ${server}`,
       )
+  })
+
+  it('end when they are stopped, however much of what they write was never read', async () => {
+    havePgDump('exec yes')
+    const { output, ended, stop } = startTool(
+      'pg_dump',
+      { url: 'postgres:///db', environment: process.env },
+      [],
+    )
+    await once(output, 'readable')
+    stop()
+    await expect(ended).rejects.toThrow('pg_dump failed')
+    stop()
   })
 
   it.each([
