@@ -18,6 +18,7 @@ const env = {
   CROSSPOINT_DATA_DIR: dataDir,
   CROSSPOINT_PORT: '0',
   CROSSPOINT_ADMIN_PASSWORD: password,
+  CROSSPOINT_ACCESS_LOG: 'off',
 }
 
 const run = (args) =>
