@@ -66,7 +66,7 @@ describeEngines('the figures of a server', (engine) => {
     expect(figureOf(now, 'crosspoint_store_lanes')).toBeGreaterThanOrEqual(1)
     expect(figureOf(now, 'crosspoint_connections_open')).toBeGreaterThanOrEqual(1)
     expect(figureOf(now, 'process_resident_memory_bytes')).toBeGreaterThan(1e6)
-    expect(figureOf(now, 'nodejs_eventloop_lag_p99_seconds')).toBeDefined()
+    expect(figureOf(now, 'nodejs_eventloop_lag_p99_seconds')).toBeGreaterThanOrEqual(0)
   })
 
   it('count call records by what became of them', async () => {
