@@ -182,7 +182,7 @@ const atDesktop = () => {
   const path = [nothing, process.env.PATH].join(delimiter)
   const serve = (browser: string) =>
     person.inShell(
-      `env PATH='${path}' BROWSER=${browser} CROSSPOINT_DATA_DIR=${dataDir} ${process.execPath} ${program} serve`,
+      `exec env PATH='${path}' BROWSER=${browser} CROSSPOINT_DATA_DIR=${dataDir} ${process.execPath} ${program} serve`,
     )
   return { person, dataDir, serve }
 }
