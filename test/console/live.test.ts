@@ -1,6 +1,6 @@
 // What an open page shows of what happens while its line is slow, or broken.
 import type { Page } from 'playwright-core'
-import { afterEach, beforeEach, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { openStreamWay } from '../support/stream-way.ts'
@@ -61,5 +61,62 @@ describeEngines('an open page of the console', (engine) => {
     await sendLegs(world, [legOf(world.acme, nowOf(world) - 60, { callee_id_number: '2047' })])
     way.letStreamsGo()
     await page.getByRole('cell', { name: '2047' }).waitFor()
+  })
+
+  const openUntold = async (screen: string) => {
+    way.holdStreams()
+    const page = await openByWay(world.ada, screen)
+    await state(page, 'Connecting').waitFor()
+    return page
+  }
+
+  const twoVersions = (page: Page) => page.getByRole('dialog', { name: 'Two versions' })
+  const choose = async (page: Page, name: string) => {
+    await page.getByRole('button', { name: 'Save', exact: true }).first().click()
+    await twoVersions(page).getByRole('button', { name }).click()
+    await twoVersions(page).waitFor({ state: 'detached' })
+  }
+
+  it('keeps what somebody else wrote and was taken, before any event tells of it', async () => {
+    const device = await world.device(world.acme, { name: 'Before' })
+    const page = await openUntold(`devices/${device.id}`)
+    const name = page.getByRole('textbox', { name: /^Name/ }).first()
+    await name.fill('Mine')
+    expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
+    await choose(page, 'Take theirs')
+    expect(await name.inputValue()).toBe('Theirs')
+    await name.fill('Mine, then')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved', { exact: true }).waitFor()
+    expect(await name.inputValue()).toBe('Mine, then')
+    expect((await world.ada.get(device.path)).data.name).toBe('Mine, then')
+  })
+
+  it('keeps in the JSON what somebody else wrote and was taken, before any event tells of it', async () => {
+    const device = await world.device(world.acme, { name: 'Before' })
+    const page = await openUntold(`devices/${device.id}`)
+    await page.getByRole('tab', { name: 'JSON' }).click()
+    const text = page.getByRole('textbox', { name: 'The record as JSON' })
+    const record = async () => JSON.parse(await text.inputValue())
+    const write = async (name: string) => text.fill(JSON.stringify({ ...(await record()), name }))
+    await write('Mine')
+    expect(await world.ross.patch(device.path, { name: 'Theirs' })).toSucceed()
+    await choose(page, 'Take theirs')
+    expect(await record()).toMatchObject({ name: 'Theirs' })
+    await write('Discarded')
+    await page.getByRole('button', { name: 'Discard' }).click()
+    expect(await record()).toMatchObject({ name: 'Theirs' })
+  })
+
+  it('keeps an access list that somebody else wrote and was taken, before any event tells of it', async () => {
+    const allow = (network: string) =>
+      world.ross.post(`${world.acme.path}/access_lists`, { order: 'allow,deny', cidrs: [network] })
+    expect(await allow('192.0.2.0/24')).toSucceed()
+    const page = await openUntold('edge')
+    const networks = page.getByRole('textbox', { name: 'Networks' })
+    await networks.fill('192.0.2.0/26')
+    expect(await allow('203.0.113.0/24')).toSucceed()
+    await choose(page, 'Take theirs')
+    expect(await networks.inputValue()).toBe('203.0.113.0/24')
   })
 })

@@ -15,6 +15,7 @@ import {
 } from '../lib/json.ts'
 import { type Schema, useSchema } from '../lib/schemas.ts'
 import { tellDone } from '../lib/toasts.tsx'
+import { useVersions } from '../lib/versions.ts'
 import { ApiTab } from './api-tab.tsx'
 import {
   type FieldGroup,
@@ -83,14 +84,20 @@ const useTheirs = () => {
 }
 
 /** Saving that notices when somebody else was faster: then `theirs` is what stands there now. */
-const useSaving = (props: RecordFormProps, form: RecordForm, schema: Schema, base: Base) => {
+const useSaving = (
+  props: RecordFormProps,
+  form: RecordForm,
+  schema: Schema,
+  { base, leave }: { base: Base; leave: (revision: string) => void },
+) => {
   const { t } = useTranslation()
   const { theirs, forgetTheirs, readTheirs } = useTheirs()
   const saving = useChange({
     touches: [props.kind],
     run: ({ changes, revision, record }: Sent) => props.save(changes, matching(revision), record),
-    done: (_answer, { values }) => {
+    done: (_answer, { values, revision }) => {
       forgetTheirs()
+      leave(revision)
       // What was typed meanwhile is not saved yet.
       form.resetDirty(values)
       tellDone(t('saved'))
@@ -111,23 +118,29 @@ const useSaving = (props: RecordFormProps, form: RecordForm, schema: Schema, bas
 /** What the form was filled with: a newer version is taken over only where nothing was typed. */
 const useBase = (props: RecordFormProps, form: RecordForm) => {
   const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
+  const { isNewerThan, leave, takeOver } = useVersions(props.revision)
   const fill = (next: Base) => {
     setBase(next)
     form.setInitialValues(valuesFor(next.record, props.groups))
     form.reset()
   }
   useEffect(() => {
-    if (props.revision !== base.revision && !form.isDirty())
-      fill({ record: props.record, revision: props.revision })
+    if (!isNewerThan(base.revision) || form.isDirty()) return
+    takeOver()
+    fill({ record: props.record, revision: props.revision })
   })
-  return { base, fill }
+  const takeTheirs = (theirs: Base) => {
+    leave(base.revision)
+    fill(theirs)
+  }
+  return { base, leave: (revision: string) => leave(base.revision, revision), takeTheirs }
 }
 
 const FormTab = ({ schema, props }: { schema: Schema; props: RecordFormProps }) => {
   const { t } = useTranslation()
   const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(props.record, props.groups) })
-  const { base, fill } = useBase(props, form)
-  const { send, changes, busy, theirs, forgetTheirs } = useSaving(props, form, schema, base)
+  const { base, leave, takeTheirs } = useBase(props, form)
+  const { send, changes, busy, theirs, forgetTheirs } = useSaving(props, form, schema, { base, leave })
   return (
     <form onSubmit={form.onSubmit(() => send(base))} noValidate>
       <Stack gap="lg">
@@ -148,7 +161,7 @@ const FormTab = ({ schema, props }: { schema: Schema; props: RecordFormProps }) 
           busy={busy}
           onKeepMine={() => send(theirs)}
           onTakeTheirs={() => {
-            fill(theirs)
+            takeTheirs(theirs)
             forgetTheirs()
           }}
           onClose={forgetTheirs}
@@ -180,6 +193,7 @@ const useJson = (props: RecordFormProps) => {
   const { t } = useTranslation()
   const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
   const [text, setText] = useState(() => textOf(props.record))
+  const { isNewerThan, leave, takeOver } = useVersions(props.revision)
   const { theirs, forgetTheirs, readTheirs } = useTheirs()
   const isEdited = text !== textOf(base.record)
   const take = (next: Base) => {
@@ -187,8 +201,15 @@ const useJson = (props: RecordFormProps) => {
     setBase(next)
     setText(textOf(next.record))
   }
+  const takeTheirs = (found: Base) => {
+    leave(base.revision)
+    take(found)
+  }
   // A newer version is taken over only where nothing was typed.
-  if (props.revision !== base.revision && !isEdited) take({ record: props.record, revision: props.revision })
+  if (isNewerThan(base.revision) && !isEdited) {
+    takeOver()
+    take({ record: props.record, revision: props.revision })
+  }
   const saving = useChange({
     touches: [props.kind],
     run: ({ changes, base: { record, revision } }: SentText) =>
@@ -196,6 +217,7 @@ const useJson = (props: RecordFormProps) => {
     done: (_answer, sent) => {
       const record = withChanges(sent.base.record, sent.changes)
       forgetTheirs()
+      leave(base.revision, sent.base.revision)
       setBase({ ...sent.base, record })
       // What was typed meanwhile is not saved yet.
       setText((now) => (now === sent.text ? textOf(record) : now))
@@ -217,7 +239,8 @@ const useJson = (props: RecordFormProps) => {
     isEdited,
     changes,
     base,
-    take,
+    discard: () => setText(textOf(base.record)),
+    takeTheirs,
     send,
     busy: saving.isPending,
     theirs,
@@ -227,8 +250,20 @@ const useJson = (props: RecordFormProps) => {
 
 const JsonTab = ({ props }: { props: RecordFormProps }) => {
   const { t } = useTranslation()
-  const { text, setText, record, isEdited, changes, base, take, send, busy, theirs, forgetTheirs } =
-    useJson(props)
+  const {
+    text,
+    setText,
+    record,
+    isEdited,
+    changes,
+    base,
+    discard,
+    takeTheirs,
+    send,
+    busy,
+    theirs,
+    forgetTheirs,
+  } = useJson(props)
   return (
     <Stack>
       <JsonInput
@@ -245,11 +280,7 @@ const JsonTab = ({ props }: { props: RecordFormProps }) => {
         <Button disabled={!record || !isEdited} loading={busy} onClick={() => send(base)}>
           {t('save')}
         </Button>
-        <Button
-          variant="default"
-          disabled={!isEdited}
-          onClick={() => take({ record: props.record, revision: props.revision })}
-        >
+        <Button variant="default" disabled={!isEdited} onClick={discard}>
           {t('discard')}
         </Button>
       </Group>
@@ -259,7 +290,7 @@ const JsonTab = ({ props }: { props: RecordFormProps }) => {
           theirs={theirs.record}
           busy={busy}
           onKeepMine={() => send(theirs)}
-          onTakeTheirs={() => take(theirs)}
+          onTakeTheirs={() => takeTheirs(theirs)}
           onClose={forgetTheirs}
         />
       )}

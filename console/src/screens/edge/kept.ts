@@ -7,6 +7,7 @@ import { crosspoint } from '../../lib/api.ts'
 import { tellFailure } from '../../lib/failures.tsx'
 import { isObject, type Json, type JsonObject } from '../../lib/json.ts'
 import { tellDone } from '../../lib/toasts.tsx'
+import { useVersions } from '../../lib/versions.ts'
 import type { RecordForm } from '../../parts/fields.tsx'
 import { kindOf, pathOf, type Subject } from './subject.ts'
 
@@ -47,18 +48,36 @@ const isSame = (one: Json, other: Json) => JSON.stringify(one) === JSON.stringif
 /** What the form was filled with. A newer version is taken over only where nothing was typed. */
 const useBase = ({ kept, valuesOf }: Editing, form: RecordForm) => {
   const [base, setBase] = useState(kept)
+  const revisionOf = ({ revision = '' }: Kept) => revision
+  const { isNewerThan, leave, takeOver } = useVersions(revisionOf(kept))
   const fill = (next: Kept) => {
     setBase(next)
     form.setInitialValues(valuesOf(next.record))
     form.reset()
   }
   useEffect(() => {
-    if (kept.revision === base.revision && isSame(kept.record, base.record)) return
+    if (!isNewerThan(revisionOf(base))) return
     // The record changed in another part: what is kept here did not.
-    if (isSame(kept.record, base.record)) setBase(kept)
-    else if (!form.isDirty()) fill(kept)
+    const isElsewhere = isSame(kept.record, base.record)
+    if (!isElsewhere && form.isDirty()) return
+    takeOver()
+    if (isElsewhere) setBase(kept)
+    else fill(kept)
   })
-  return { base, fill, setBase }
+  const leaveBase = () => leave(revisionOf(base))
+  return {
+    base,
+    /** What was sent at this revision is stored: there is a newer one. */
+    saved: (revision = '') => leave(revisionOf(base), revision),
+    takeTheirs: (theirs: Kept) => {
+      leaveBase()
+      fill(theirs)
+    },
+    goOnFrom: (found: Kept) => {
+      leaveBase()
+      setBase(found)
+    },
+  }
 }
 
 /** Replaces and removes what is kept, unless somebody else was faster: then `theirs` is what stands there now. */
@@ -67,20 +86,21 @@ export const useEditing = (editing: Editing) => {
   const { subject, part, valuesOf, recordOf, setProblems } = editing
   const path = `${pathOf(subject)}/${part}`
   const form: RecordForm = useForm<JsonObject>({ initialValues: valuesOf(editing.kept.record) })
-  const { base, fill, setBase } = useBase(editing, form)
+  const { base, saved, takeTheirs, goOnFrom } = useBase(editing, form)
   const [theirs, setTheirs] = useState<Kept>()
   const mine = () => recordOf(form.getValues())
   const compare = (found: Kept) => {
     if (!isSame(found.record, base.record)) return setTheirs(found)
-    setBase(found)
+    goOnFrom(found)
     saving.mutate(found.revision)
   }
   const saving = useChange({
     touches: [kindOf(subject)],
     run: (revision: string | undefined) =>
       crosspoint.request({ method: 'POST', path, data: mine(), headers: ifMatch({ revision }) }),
-    done: () => {
+    done: (_answer, revision) => {
       setTheirs(undefined)
+      saved(revision)
       form.resetDirty()
       tellDone(t('saved'))
     },
@@ -111,7 +131,7 @@ export const useEditing = (editing: Editing) => {
       busy: saving.isPending,
       onKeepMine: () => saving.mutate(theirs.revision),
       onTakeTheirs: () => {
-        fill(theirs)
+        takeTheirs(theirs)
         setTheirs(undefined)
       },
       onClose: () => setTheirs(undefined),
