@@ -1,7 +1,7 @@
 // Calls in the console.
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { choose, pressOn, typeInto } from '../support/browser.ts'
+import { choose, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { describeEngines, type World } from '../support/world.ts'
@@ -65,28 +65,27 @@ describeEngines('calls in the console', (engine) => {
     await page.getByRole('cell', { name: '2046' }).waitFor()
     await page.getByText('1 row', { exact: true }).waitFor()
     await page.goto(page.url().replace(/\?.*/, '?range=month'))
-    await page.getByRole('combobox', { name: 'Hangup cause' }).click()
-    await page.getByRole('option', { name: 'USER_BUSY' }).click()
+    await choose(page, page.getByRole('combobox', { name: 'Hangup cause' }), 'USER_BUSY')
     await page.getByText('1 row', { exact: true }).waitFor()
     // A range that is too long is refused in words.
     await page.goto(page.url().replace(/\?.*/, '?range=own&from=2025-01-01&to=2025-12-20'))
     await page.getByRole('alert').first().waitFor()
   })
 
-  it('open as a record with the legs of its interaction, each with its place in time', async () => {
+  it('open as a record with the legs of its interaction, each with its place in time, by keyboard alone', async () => {
     const { page } = await open(world.ada, 'calls?range=today')
-    await page.getByRole('row', { name: /2041/ }).getByRole('link').click()
+    await pressOn(page, page.getByRole('row', { name: /2041/ }).getByRole('link'))
     await page.getByRole('heading', { level: 1, name: `${fromCarol} to 2041` }).waitFor()
     const legs = page.getByRole('table', { name: 'Legs of the interaction' })
     await legs.getByRole('row', { name: /2042.*NO_ANSWER/ }).waitFor()
     expect(await legs.getByRole('row').count()).toBe(3)
     await expectForEverybody(page)
-    await page.getByRole('tab', { name: 'All fields' }).click()
+    await openTab(page, 'All fields')
     await page.getByRole('rowheader', { name: 'custom_channel_vars.account_id' }).waitFor()
-    await page.getByRole('tab', { name: 'API' }).click()
+    await openTab(page, 'API')
     await page.getByText(/curl .*cdrs\/202601-first-leg/).waitFor()
-    await page.getByRole('tab', { name: 'Call', exact: true }).click()
-    await legs.getByRole('row', { name: /2042/ }).getByRole('link').click()
+    await openTab(page, 'Call')
+    await pressOn(page, legs.getByRole('row', { name: /2042/ }).getByRole('link'))
     await page.getByRole('heading', { level: 1, name: `${fromCarol} to 2042` }).waitFor()
   })
 
@@ -122,8 +121,8 @@ describeEngines('calls in the console', (engine) => {
 
   it('are written by a task where there are many', async () => {
     const { page } = await open(world.ada, 'calls?range=month')
-    await page.getByRole('button', { name: 'Export' }).click()
-    await page.getByRole('button', { name: 'Let a task write it' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Export' }))
+    await pressOn(page, page.getByRole('button', { name: 'Let a task write it' }))
     await page.getByRole('heading', { level: 1, name: 'Export call detail records of any range' }).waitFor()
     await page.getByText('Done', { exact: true }).waitFor()
     const { data: tasks } = await world.ada.get(`${world.acme.path}/tasks`)

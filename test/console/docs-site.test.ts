@@ -12,12 +12,12 @@ const operation = (page: Page, id: string) => {
   return {
     whole,
     async open() {
-      await whole.locator('summary').click()
+      await pressOn(page, whole.locator('summary'))
       await whole.getByText('Responses', { exact: true }).waitFor()
     },
     async execute() {
-      await whole.getByRole('button', { name: 'Try it out' }).click()
-      await whole.getByRole('button', { name: 'Execute' }).click()
+      await pressOn(page, whole.getByRole('button', { name: 'Try it out' }))
+      await pressOn(page, whole.getByRole('button', { name: 'Execute' }))
       await whole.getByText('Server response').waitFor()
       return whole.locator('.live-responses-table').innerText()
     },
@@ -37,17 +37,17 @@ describeOnce('the documentation at /docs', (engine) => {
     await page.reload()
   }
 
-  it('opens where guides and reference are found', ofLongPages, async () => {
+  it('opens where guides and reference are found, by keyboard alone', ofLongPages, async () => {
     const { page } = await visit('/docs')
     await page.getByRole('heading', { level: 1, name: 'Documentation' }).waitFor()
-    await page.getByRole('link', { name: 'All operations of the API' }).click()
+    await pressOn(page, page.getByRole('link', { name: 'All operations of the API' }))
     await page.getByRole('heading', { level: 1, name: 'API' }).waitFor()
     await expectForEverybody(page)
-    await page.getByRole('link', { name: 'Read what this server is', exact: true }).first().click()
+    await pressOn(page, page.getByRole('link', { name: 'Read what this server is', exact: true }).first())
     await page.locator('#getAbout[open]').getByText('"used_memory": 150000000').first().waitFor()
   })
 
-  it('tries operations as whoever is signed in', ofLongPages, async () => {
+  it('tries operations as whoever is signed in, by keyboard alone', ofLongPages, async () => {
     const { page } = await visit('/docs/api/about.html')
     await signedIn(page, world.ada)
     const about = operation(page, 'getAboutOfAccount')
@@ -67,20 +67,22 @@ describeOnce('the documentation at /docs', (engine) => {
     expect(await about.execute()).toContain('invalid_credentials')
   })
 
-  it('tries an operation with a token that is typed in, before any session', async () => {
+  it('tries an operation with a token that is typed in, before any session, by keyboard alone', async () => {
     const { page } = await visit('/docs/api/about.html')
     await signedIn(page, world.ada)
-    await page.getByLabel('Another token').fill(world.operator.token)
+    await typeInto(page, page.getByLabel('Another token'), world.operator.token)
     const about = operation(page, 'getAbout')
     await about.open()
     expect(await about.execute()).toContain(`"version": "${version}"`)
   })
 
-  it('shows a body to be edited, and every field with its name', ofLongPages, async () => {
+  it('shows a body to be edited by keyboard alone, and every field with its name', ofLongPages, async () => {
     const { page } = await visit('/docs/api/devices.html#createDevice')
     const device = operation(page, 'createDevice')
-    await device.whole.getByRole('button', { name: 'Try it out' }).click()
-    await device.whole.getByRole('textbox', { name: 'Body of the request' }).waitFor()
+    await pressOn(page, device.whole.getByRole('button', { name: 'Try it out' }))
+    const body = device.whole.getByRole('textbox', { name: 'Body of the request' })
+    await typeInto(page, body, '{"data":{}}')
+    expect(await body.inputValue()).toBe('{"data":{}}')
     await expectForEverybody(page)
   })
 
@@ -99,18 +101,21 @@ describeOnce('the documentation at /docs', (engine) => {
     await page.locator('#createDevice[open]').waitFor()
   })
 
-  it('has guides with anchors, code to copy, and a dark side that is remembered', ofLongPages, async () => {
-    const { page } = await visit('/docs/guides/tasks.html#dry-runs')
-    await expectForEverybody(page)
-    await page.locator('.code').first().hover()
-    await page.getByRole('button', { name: 'Copy' }).first().click()
-    await page.getByRole('button', { name: 'Copied' }).waitFor()
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
-    await pressOn(page, page.getByRole('button', { name: 'Dark' }))
-    await page.reload()
-    await page.getByRole('button', { name: 'Light' }).waitFor()
-    expect(await page.evaluate(() => document.documentElement.classList.contains('dark-mode'))).toBe(true)
-  })
+  it(
+    'has guides with anchors, code to copy by keyboard alone, and a dark side that is remembered',
+    ofLongPages,
+    async () => {
+      const { page } = await visit('/docs/guides/tasks.html#dry-runs')
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('button', { name: 'Copy' }).first())
+      await page.getByRole('button', { name: 'Copied' }).waitFor()
+      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
+      await pressOn(page, page.getByRole('button', { name: 'Dark' }))
+      await page.reload()
+      await page.getByRole('button', { name: 'Light' }).waitFor()
+      expect(await page.evaluate(() => document.documentElement.classList.contains('dark-mode'))).toBe(true)
+    },
+  )
 
   it('has a menu on a phone', async () => {
     const { page } = await visit('/docs/guides/tasks.html', { width: 360 })
@@ -126,18 +131,24 @@ describe('the documentation below a path of another web server', () => {
   const { world, visit } = useConsole('sqlite')
   const site = useWebServer(useBuiltDocs(), '/manuals/crosspoint/')
 
-  it('searches, and tries operations on the server that is named', ofLongPages, async () => {
-    const { page } = await visit('/healthz')
-    await page.goto(site.url('api/about.html'))
-    await page.getByText('To try operations, name a server.').waitFor()
-    await typeInto(page, page.getByLabel('Address of the server'), `http://127.0.0.1:${world.server.port}`)
-    await typeInto(page, page.getByLabel('Token'), world.operator.token)
-    const about = operation(page, 'getAbout')
-    await about.open()
-    expect(await about.execute()).toContain(`"version": "${version}"`)
-    await pressOn(page, page.getByRole('button', { name: 'Search' }))
-    await page.getByRole('combobox', { name: 'Search the documentation' }).fill('message bus')
-    await page.getByRole('option', { name: 'Message bus' }).first().click()
-    await page.waitForURL(site.url('guides/message-bus.html*'))
-  })
+  it(
+    'searches, and tries operations on the server that is named, by keyboard alone',
+    ofLongPages,
+    async () => {
+      const { page } = await visit('/healthz')
+      await page.goto(site.url('api/about.html'))
+      await page.getByText('To try operations, name a server.').waitFor()
+      await typeInto(page, page.getByLabel('Address of the server'), `http://127.0.0.1:${world.server.port}`)
+      await typeInto(page, page.getByLabel('Token'), world.operator.token)
+      const about = operation(page, 'getAbout')
+      await about.open()
+      expect(await about.execute()).toContain(`"version": "${version}"`)
+      await pressOn(page, page.getByRole('button', { name: 'Search' }))
+      await page.getByRole('combobox', { name: 'Search the documentation' }).waitFor()
+      await page.keyboard.type('message bus')
+      await page.getByRole('option', { name: 'Message bus' }).first().waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL(site.url('guides/message-bus.html*'))
+    },
+  )
 })

@@ -1,6 +1,6 @@
 // Who changed what, what happens, and who is told of it, in the console.
 import { expect, it } from 'vitest'
-import { pressOn, typeInto } from '../support/browser.ts'
+import { choose, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { startHookReceiver } from '../support/hook-receiver.ts'
 import { describeEngines } from '../support/world.ts'
@@ -19,14 +19,13 @@ describeEngines('events in the console', (engine) => {
     await expectForEverybody(page)
   })
 
-  it('are found by what was done', async () => {
+  it('are found by what was done, by keyboard alone', async () => {
     const device = await world.device(world.acme, { name: 'Gone soon' })
     await world.ada.delete(device.path)
     const { page } = await open(world.ada, 'events')
-    await page.getByRole('combobox', { name: 'What was done' }).click()
-    await page.getByRole('option', { name: 'Deleted' }).click()
+    await choose(page, page.getByRole('combobox', { name: 'What was done' }), 'Deleted')
     await page.getByRole('link', { name: 'Ada Admin deleted phone Gone soon' }).waitFor()
-    expect(await page.getByRole('link', { name: /made|changed/ }).count()).toBe(0)
+    await expect.poll(() => page.getByRole('link', { name: /made|changed/ }).count()).toBe(0)
   })
 
   it('are shown as they happen', async () => {
@@ -50,7 +49,7 @@ describeEngines('events in the console', (engine) => {
     await page.getByRole('heading', { level: 1, name: 'Billing' }).waitFor()
     await pressOn(page, page.getByRole('button', { name: 'Send a sample' }))
     await page.getByText(/The receiver answered 200 after/).waitFor()
-    await page.getByRole('tab', { name: 'What was sent' }).click()
+    await openTab(page, 'What was sent')
     await page.getByRole('cell', { name: '200' }).waitFor()
     await expectForEverybody(page)
     await receiver.close()

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
-import { pressOn, typeInto, type Visit } from '../support/browser.ts'
+import { pressOn, tabTo, typeInto, type Visit } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
 import { credentialsOf, describeEngines, type Person, type World } from '../support/world.ts'
@@ -33,6 +33,14 @@ const signIn = async (page: Page, { username, password, account }: Proof) => {
   await fields.password.fill(password)
   await fields.account.fill(account)
   await fields.submit.click()
+}
+
+const signInByKeyboard = async (page: Page, { username, password, account }: Proof) => {
+  const fields = fieldsOf(page)
+  await typeInto(page, fields.username, username)
+  await typeInto(page, fields.password, password)
+  await typeInto(page, fields.account, account)
+  await page.keyboard.press('Enter')
 }
 
 /** A device with passkeys, plugged into the browser: it is asked by the page itself. */
@@ -119,7 +127,7 @@ describeEngines('signing in to the console', (engine) => {
     expect(await tokenIn(page)).toBeUndefined()
   })
 
-  it('sets up a second factor by QR code, and tells the recovery codes once', {
+  it('sets up a second factor by QR code, and tells the recovery codes once, by keyboard alone', {
     timeout: 180_000,
   }, async () => {
     const account = await world.account()
@@ -127,30 +135,33 @@ describeEngines('signing in to the console', (engine) => {
     expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
     const proof = { username: 'ann', password: 'ann-secret', account: account.name }
     const first = await visit('/')
-    await signIn(first.page, proof)
+    await signInByKeyboard(first.page, proof)
     await first.page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
     await expectForEverybody(first.page)
     const link = first.page.getByRole('link', { name: 'Open in the app on this device' })
+    await tabTo(first.page, link)
     const address = new URL((await link.getAttribute('href')) ?? '')
     const secret = base32Decode(address.searchParams.get('secret') ?? '') ?? new Uint8Array()
     const codeNow = () => hotp(secret, totpStep(world.clock.now() / 1000))
     const code = first.page.getByRole('textbox', { name: 'Code' })
-    await code.fill(String((Number(codeNow()) + 1) % 1_000_000).padStart(6, '0'))
-    await first.page.getByRole('button', { name: 'Sign in' }).click()
+    const submit = first.page.getByRole('button', { name: 'Sign in' })
+    await typeInto(first.page, code, String((Number(codeNow()) + 1) % 1_000_000).padStart(6, '0'))
+    await pressOn(first.page, submit)
     await first.page.getByRole('alert').waitFor()
-    await code.fill(codeNow())
-    await first.page.getByRole('button', { name: 'Sign in' }).click()
-    await first.page.getByRole('button', { name: 'I have kept them' }).waitFor()
+    await typeInto(first.page, code, codeNow())
+    await pressOn(first.page, submit)
+    const kept = first.page.getByRole('button', { name: 'I have kept them' })
+    await kept.waitFor()
     const recoveryCodes = await first.page.getByRole('listitem').allInnerTexts()
     expect(recoveryCodes).toHaveLength(10)
-    await first.page.getByRole('button', { name: 'I have kept them' }).click()
+    await pressOn(first.page, kept)
     await isInside(first.page)
 
     const second = await visit('/')
-    await signIn(second.page, proof)
-    await second.page.getByRole('textbox', { name: 'Code' }).fill(recoveryCodes[0] ?? '')
+    await signInByKeyboard(second.page, proof)
+    await typeInto(second.page, second.page.getByRole('textbox', { name: 'Code' }), recoveryCodes[0] ?? '')
     expect(await second.page.getByRole('img', { name: 'QR code for the authenticator app' }).count()).toBe(0)
-    await second.page.getByRole('button', { name: 'Sign in' }).click()
+    await second.page.keyboard.press('Enter')
     await isInside(second.page)
     expect(await second.page.getByRole('button', { name: 'I have kept them' }).count()).toBe(0)
   })
@@ -196,7 +207,9 @@ describeEngines('signing in to the console', (engine) => {
     expect(await elsewhere.page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
   })
 
-  it('leads back in by mail after a password was forgotten, once', { timeout: 180_000 }, async () => {
+  it('leads back in by mail after a password was forgotten, once, by keyboard alone', {
+    timeout: 180_000,
+  }, async () => {
     const account = await world.account()
     const email = 'eve@mail.test'
     await world.admin(account, {
@@ -206,10 +219,10 @@ describeEngines('signing in to the console', (engine) => {
       send_email_on_creation: false,
     })
     const { page } = await visit('/')
-    await page.getByRole('button', { name: 'Forgotten your password?' }).click()
-    await page.getByRole('textbox', { name: 'User name' }).fill('eve')
-    await page.getByRole('textbox', { name: 'Account' }).fill(account.name)
-    await page.getByRole('button', { name: 'Send the link' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Forgotten your password?' }))
+    await typeInto(page, page.getByRole('textbox', { name: 'User name' }), 'eve')
+    await typeInto(page, page.getByRole('textbox', { name: 'Account' }), account.name)
+    await pressOn(page, page.getByRole('button', { name: 'Send the link' }))
     await page.getByText('a link is on its way').waitFor()
     await expectForEverybody(page)
     await world.deliverMail()
@@ -217,14 +230,14 @@ describeEngines('signing in to the console', (engine) => {
     const link = /http:\/\/127\.0\.0\.1:\d+\/\?recovery=[\w-]+/.exec(textOf(mail))?.[0] ?? ''
     await page.goto(link)
     const chosen = page.getByRole('textbox', { name: 'New password' })
-    await chosen.fill('eve-secret-2')
+    await typeInto(page, chosen, 'eve-secret-2')
     const repeated = page.getByRole('textbox', { name: 'The same once more' })
-    await repeated.fill('something else')
-    await page.getByRole('button', { name: 'Keep this password' }).click()
+    await typeInto(page, repeated, 'something else')
+    await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
     await page.getByText('The two passwords differ').waitFor()
     await expectForEverybody(page)
-    await repeated.fill('eve-secret-2')
-    await page.getByRole('button', { name: 'Keep this password' }).click()
+    await typeInto(page, repeated, 'eve-secret-2')
+    await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
     await isInside(page)
     expect(
       await world.anonymous.put('/v2/user_auth', {
@@ -233,11 +246,15 @@ describeEngines('signing in to the console', (engine) => {
       }),
     ).toSucceed()
     const again = await visit(new URL(link).pathname + new URL(link).search)
-    await again.page.getByRole('textbox', { name: 'New password' }).fill('eve-secret-3')
-    await again.page.getByRole('textbox', { name: 'The same once more' }).fill('eve-secret-3')
-    await again.page.getByRole('button', { name: 'Keep this password' }).click()
+    await typeInto(again.page, again.page.getByRole('textbox', { name: 'New password' }), 'eve-secret-3')
+    await typeInto(
+      again.page,
+      again.page.getByRole('textbox', { name: 'The same once more' }),
+      'eve-secret-3',
+    )
+    await again.page.keyboard.press('Enter')
     await again.page.getByRole('alert').waitFor()
-    await again.page.getByRole('link', { name: 'To the sign-in' }).click()
+    await pressOn(again.page, again.page.getByRole('link', { name: 'To the sign-in' }))
     await again.page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { choose, pressOn } from '../support/browser.ts'
+import { choose, openTab, pressOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeEngines } from '../support/world.ts'
 
@@ -98,7 +98,7 @@ describeEngines('bulk work in the console', (engine) => {
     ])
   }, 180_000)
 
-  it('a task that runs shows how far it is, and can be stopped, continued and deleted', async () => {
+  it('a task that runs shows how far it is, and is stopped, continued and deleted by keyboard alone', async () => {
     await world.configure('tasks', { wait_after_row_ms: 30_000 })
     const csv = Buffer.from('e164\n+14155550201\n+14155550202\n+14155550203\n')
     const made = await world.ada.put(tasks(), undefined, {
@@ -111,27 +111,24 @@ describeEngines('bulk work in the console', (engine) => {
     expect(await world.ada.patch(`${tasks()}/${made.body.metadata.id}`)).toSucceed()
     // Somebody else has started it: the list follows, row by row, and says how long the rest takes.
     await page.getByRole('row', { name: /Find numbers Running 1 of 3 rows · .* left/ }).waitFor()
-    await page
-      .getByRole('row', { name: /Running/ })
-      .getByRole('link')
-      .click()
+    await pressOn(page, page.getByRole('row', { name: /Running/ }).getByRole('link'))
     await page.getByRole('progressbar', { name: 'Progress' }).waitFor()
     await expectForEverybody(page)
-    await page.getByRole('button', { name: 'Stop' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Stop' }))
     await page.getByText('Stopped', { exact: true }).waitFor()
     await world.configure('tasks', { wait_after_row_ms: 0 })
-    await page.getByRole('button', { name: 'Continue with the rest' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Continue with the rest' }))
     await page.getByText('0 of 2 rows').waitFor()
-    await page.getByRole('button', { name: 'Start' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Start' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Start' }))
+    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Start' }))
     await page.getByText('2 of 2 rows').waitFor()
-    await page.getByRole('tab', { name: 'API' }).click()
+    await openTab(page, 'API')
     await page
       .getByText(/curl .*\/tasks\//)
       .first()
       .waitFor()
-    await page.getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+    await pressOn(page, page.getByRole('button', { name: 'Delete' }))
+    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Delete' }))
     await page.getByRole('row', { name: /Find numbers Stopped/ }).waitFor()
     expect((await world.ada.get(tasks())).data.map(({ status }: Json) => status)).not.toContain('executing')
   }, 180_000)
