@@ -2,7 +2,7 @@ import type { Actor } from '../auth/identity.ts'
 import { Failure } from '../lib/failure.ts'
 import type { Log } from '../lib/log.ts'
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
-import { timeSpan } from '../lib/trace.ts'
+import { type SpanFacts, timeSpan } from '../lib/trace.ts'
 import type { Exchange } from './exchange.ts'
 import { canonicalPeer } from './wire/client-address.ts'
 
@@ -81,13 +81,14 @@ export const createWitness = ({ metrics, log, logsAccess }: Tools) => {
       seriesOf(method, route, status).observe(ms / 1000)
       if (logsAccess && log.enabled('info')) tell(exchange, { method, route, status, ms })
       if (!trace.recorder) return
-      const facts = {
+      const facts: SpanFacts = {
         'http.request.method': method,
         'http.route': route,
         'http.response.status_code': status,
         'crosspoint.request_id': exchange.id,
       }
-      endSpan(`${method} ${route}`, facts, status >= 500)
+      if (status >= 500) facts['error.type'] = String(status)
+      endSpan(`${method} ${route}`, facts)
     }
   }
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Failure } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
-import { inOwnTrace, type Recorder } from '../lib/trace.ts'
+import { faultOf, inLaterSpan, type Recorder, tellOfSpan } from '../lib/trace.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
 import { errandStatement, type Errand as NextErrand, workKey } from '../storage/errand.ts'
@@ -109,6 +109,16 @@ const inTurns = <T>(lists: readonly (readonly T[])[]): T[] => {
   ).flat()
 }
 
+/** As messages are told of in traces. */
+const factsOf = ({ kind, id, attempts }: Work) => ({
+  'messaging.system': 'crosspoint',
+  'messaging.operation.name': 'errand',
+  'messaging.operation.type': 'process',
+  'messaging.destination.name': kind,
+  'messaging.message.id': id,
+  'crosspoint.errand_attempts': attempts + 1,
+})
+
 /** Resolves a while after `signal` was aborted. */
 const afterAbort = (signal: AbortSignal, milliseconds: number) =>
   new Promise<void>((resolve) => {
@@ -201,6 +211,8 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
           : rows.tried(errand, triedAs(errand, conclusion, pauseMs))
       await commit([end, ...(conclusion.statements ?? [])], conclusion)
       measures.tried(kind.kind, conclusion.state)
+      tellOfSpan({ 'crosspoint.errand_state': conclusion.state })
+      if (conclusion.state === 'failed') tellOfSpan({ 'error.type': 'failed' })
     }
 
     /**
@@ -233,6 +245,7 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
       const state = errand.attempts + 1 < mostAttempts ? 'waiting' : 'failed'
       try {
         await settle(errand, { state, outcome })
+        tellOfSpan({ 'error.type': faultOf(error) })
       } catch (late) {
         if (!isConflict(late)) throw late
       }
@@ -333,9 +346,9 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
   const performerFor = (kind: string) => {
     const performer = performers.get(kind)
     if (!performer) throw new Error(`nobody carries out errands of the kind ${kind}`)
-    const span = { name: `errand ${kind}`, kind: 'internal' } as const
+    const span = { name: `errand ${kind}`, kind: 'consumer' } as const
     return (work: Work, patience: Patience) =>
-      inOwnTrace(recorder, { ...span, facts: { 'crosspoint.errand_id': work.id } }, () =>
+      inLaterSpan(recorder, { ...span, facts: factsOf(work), causes: work.trace ? [work.trace] : [] }, () =>
         performer(work, patience),
       )
   }

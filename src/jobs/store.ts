@@ -3,7 +3,7 @@ import { conflict } from '../storage/change-set.ts'
 import type { Statement } from '../storage/db.ts'
 import { forgetRows } from '../storage/forgetting.ts'
 import type { Store } from '../storage/store.ts'
-import { integer, oneOf, type RowOf, table, text } from '../storage/table.ts'
+import { integer, oneOf, optional, type RowOf, table, text } from '../storage/table.ts'
 
 /** `waiting` is to be carried out; the others have ended, and are kept for a while. */
 export const workStates = ['waiting', 'done', 'failed'] as const
@@ -29,6 +29,8 @@ const work = table('work', {
   outcome: text(),
   /** 0 while it waits. */
   finishedAt: integer(),
+  /** What has asked for it last: a `traceparent`. */
+  trace: optional(text()),
 })
 
 /** An errand as it stands. Times in Unix milliseconds. */

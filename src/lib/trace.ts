@@ -1,17 +1,27 @@
 // Which trace (W3C Trace Context) the work at hand belongs to, and the spans that are recorded of it.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { codeOf } from './error-facts.ts'
+import { Failure } from './failure.ts'
 import { randomHex } from './ids.ts'
 
-type SpanKind = 'server' | 'client' | 'internal'
+type SpanKind = 'server' | 'client' | 'internal' | 'producer' | 'consumer'
 
-/** What is told of a span; its values are for operators, and never secrets. */
-type SpanFacts = Record<string, string | number>
+/** What is told of a span; its values are for operators, and never secrets. Those with `error.type` have failed. */
+export type SpanFacts = Record<string, string | number>
 
 /** What is begun. */
 interface Span {
   name: string
   kind: SpanKind
   facts?: SpanFacts
+  /** What has asked for it, where that is not the work at hand: each a `traceparent`. */
+  causes?: readonly string[]
+}
+
+/** Where a span is. */
+export interface SpanPlace {
+  traceId: string
+  spanId: string
 }
 
 /** A piece of work that has ended. Times in Unix milliseconds, with fractions. */
@@ -24,7 +34,8 @@ export interface EndedSpan {
   startedAt: number
   endedAt: number
   facts: SpanFacts
-  hasFailed: boolean
+  /** What has asked for it, its parent among them or not. */
+  links: readonly SpanPlace[]
 }
 
 /** Takes spans to where they are looked at. */
@@ -43,6 +54,8 @@ export interface Trace {
   isSampled: boolean
   /** Undefined: nothing is recorded here. */
   recorder: Recorder | undefined
+  /** What will be told of its span. */
+  facts?: SpanFacts
 }
 
 const current = new AsyncLocalStorage<Trace | undefined>()
@@ -73,6 +86,18 @@ export const beginTrace = (header: unknown, recorder: Recorder | undefined): Tra
 export const traceparentOf = ({ traceId, spanId, isSampled }: Trace) =>
   `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`
 
+/** What is kept of the work at hand, for what it leaves to be done later; undefined: it is a part of no trace. */
+export const currentTraceparent = () => {
+  const trace = current.getStore()
+  return trace && traceparentOf(trace)
+}
+
+const placesIn = (headers: readonly string[]): SpanPlace[] =>
+  headers.flatMap((header) => {
+    const [, traceId, spanId] = form.exec(header) ?? []
+    return traceId === undefined || spanId === undefined ? [] : [{ traceId, spanId }]
+  })
+
 /** What the work at hand belongs to. */
 export const currentTrace = () => current.getStore()
 
@@ -83,11 +108,11 @@ export const inTrace = <T>(trace: Trace | undefined, work: () => T): T => curren
 const exactNow = () => performance.timeOrigin + performance.now()
 
 /** Begins to time what `trace` is the place of; to be called when it has ended. */
-export const timeSpan = (trace: Trace, kind: SpanKind) => {
+export const timeSpan = (trace: Trace, kind: SpanKind, links: readonly SpanPlace[] = []) => {
   const { recorder, traceId, spanId, parentSpanId } = trace
   if (!recorder) return () => undefined
   const startedAt = exactNow()
-  return (name: string, facts: SpanFacts, hasFailed: boolean) =>
+  return (name: string, facts: SpanFacts) =>
     recorder.record({
       name,
       kind,
@@ -97,41 +122,65 @@ export const timeSpan = (trace: Trace, kind: SpanKind) => {
       startedAt,
       endedAt: exactNow(),
       facts,
-      hasFailed,
+      links,
     })
 }
 
-/** Does work in a span of its own, below the trace that it is a part of; what `work` adds to the facts is told as well. */
-const inSpanOf = async <T>(
+/** What went wrong, in a word of few, as `error.type`: never a message, which may hold anything. */
+export const faultOf = (error: unknown): string => {
+  if (error instanceof Failure) return error.kind
+  const code = codeOf(error)
+  if (typeof code === 'string') return code
+  return error instanceof Error ? error.name : 'unknown'
+}
+
+type Work<T> = () => Promise<T>
+
+/** Has something told of the span at hand. */
+export const tellOfSpan = (facts: SpanFacts) => {
+  const told = currentTrace()?.facts
+  if (told) Object.assign(told, facts)
+}
+
+/** Does work in a span of its own, at its place. */
+const inSpanAt = async <T>(
   trace: Trace,
-  { name, kind, facts = {} }: Span,
-  work: (facts: SpanFacts) => Promise<T>,
+  { name, kind, facts, causes = [] }: Span,
+  work: Work<T>,
 ): Promise<T> => {
-  const told = { ...facts }
-  const end = timeSpan(trace, kind)
+  if (!trace.recorder) return inTrace(trace, work)
+  const told: SpanFacts = { ...facts }
+  const end = timeSpan(trace, kind, placesIn(causes))
   try {
-    const result = await inTrace(trace, () => work(told))
-    end(name, told, false)
-    return result
+    return await inTrace({ ...trace, facts: told }, work)
   } catch (error) {
-    end(name, told, true)
+    told['error.type'] ??= faultOf(error)
     throw error
+  } finally {
+    end(name, told)
   }
 }
 
+const below = (trace: Trace): Trace => ({ ...trace, spanId: randomHex(8), parentSpanId: trace.spanId })
+
 /** Does work in a span below the trace at hand; where nothing is recorded it is just done. */
-export const inSpan = <T>(span: Span, work: (facts: SpanFacts) => Promise<T>): Promise<T> => {
+export const inSpan = <T>(span: Span, work: Work<T>): Promise<T> => {
   const trace = currentTrace()
-  if (!trace?.recorder) return work({})
-  return inSpanOf({ ...trace, spanId: randomHex(8), parentSpanId: trace.spanId }, span, work)
+  return trace?.recorder ? inSpanAt(below(trace), span, work) : work()
 }
 
-/** Does what no request waits for in a trace of its own. */
-export const inOwnTrace = <T>(
-  recorder: Recorder | undefined,
-  span: Span,
-  work: (facts: SpanFacts) => Promise<T>,
-): Promise<T> => {
-  const trace = beginTrace(undefined, recorder)
-  return trace.recorder ? inSpanOf(trace, span, work) : inTrace(trace, () => work({}))
+/** What all of them belong to; undefined: they are of several traces, or none. */
+const sharedBy = (causes: readonly string[]) => {
+  const places = placesIn(causes)
+  return new Set(places.map(({ traceId }) => traceId)).size === 1 ? causes[0] : undefined
+}
+
+/**
+ * Does work that no request may wait for in a span of its own: below what has asked for it, if that is of one trace;
+ * else below the trace at hand, or in a new one.
+ */
+export const inLaterSpan = <T>(recorder: Recorder | undefined, span: Span, work: Work<T>): Promise<T> => {
+  const { causes = [] } = span
+  if (causes.length === 0 && currentTrace()) return inSpan(span, work)
+  return inSpanAt(beginTrace(sharedBy(causes), recorder), span, work)
 }

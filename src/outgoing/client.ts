@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip, createInflate } from 'node:zlib'
 import type { Log } from '../lib/log.ts'
 import { type Metrics, secondsBounds } from '../lib/metrics.ts'
-import { currentTrace, inOwnTrace, inSpan, type Recorder, traceparentOf } from '../lib/trace.ts'
+import { currentTraceparent, inLaterSpan, type Recorder, tellOfSpan } from '../lib/trace.ts'
 import {
   type AllowedHosts,
   createJudgedLookup,
@@ -110,8 +110,8 @@ const bodyOf = ({ body, json }: OutgoingCall) =>
 
 /** What the call is a part of, so that whoever is called can say so too. */
 const ownTrace = () => {
-  const trace = currentTrace()
-  return trace && { traceparent: traceparentOf(trace) }
+  const traceparent = currentTraceparent()
+  return traceparent && { traceparent }
 }
 
 const headersOf = (call: OutgoingCall, target: Target, body: string | undefined) => ({
@@ -265,9 +265,6 @@ export const createOutgoing = ({
     }
   }
 
-  const traced: typeof inSpan = (span, work) =>
-    currentTrace() ? inSpan(span, work) : inOwnTrace(recorder, span, work)
-
   return {
     async send(call) {
       const target = targetOf(call.url)
@@ -275,9 +272,9 @@ export const createOutgoing = ({
       const count = (outcome: string) =>
         durations.of(call.purpose, outcome).observe((performance.now() - began) / 1000)
       try {
-        const answer = await traced(spanOf(call, target), async (facts) => {
+        const answer = await inLaterSpan(recorder, spanOf(call, target), async () => {
           const given = await attempt(call, target)
-          facts['http.response.status_code'] = given.status
+          tellOfSpan({ 'http.response.status_code': given.status })
           return given
         })
         count(`${Math.floor(answer.status / 100)}xx`)

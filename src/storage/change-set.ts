@@ -5,6 +5,7 @@ import { type Failure, failure } from '../lib/failure.ts'
 import type { HappeningType } from '../lib/happening-types.ts'
 import { newId, randomHex } from '../lib/ids.ts'
 import type { Json } from '../lib/json.ts'
+import { currentTraceparent } from '../lib/trace.ts'
 import { actorOf } from './actor.ts'
 import { auditLog, happened } from './audit-log.ts'
 import { type Append, cacheKey, type Statement, type Value, type Write } from './db.ts'
@@ -229,7 +230,8 @@ export class ChangeSet {
 
   /** Has something done after the commit, and only if there is one. */
   errand<Payload>(errand: Errand<Payload>) {
-    this.errands.push(errand)
+    // Change sets of several requests may be written together.
+    this.errands.push({ trace: currentTraceparent(), ...errand })
     if (errand.dueAt === undefined) this.stale.push(workKey(errand.kind))
     return this
   }

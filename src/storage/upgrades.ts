@@ -31,6 +31,7 @@ import { webhooks } from './upgrades/0028-webhooks.ts'
 import { auditReading } from './upgrades/0029-audit-reading.ts'
 import { websockets } from './upgrades/0030-websockets.ts'
 import { signInBuckets } from './upgrades/0031-sign-in-buckets.ts'
+import { tracesOfWork } from './upgrades/0032-traces-of-work.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -93,6 +94,7 @@ export const upgrades: readonly Upgrade[] = [
   auditReading,
   websockets,
   signInBuckets,
+  tracesOfWork,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

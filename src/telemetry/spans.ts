@@ -3,7 +3,7 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace'
 import { describeError, type Log } from '../lib/log.ts'
-import type { EndedSpan, Recorder } from '../lib/trace.ts'
+import type { EndedSpan, Recorder, SpanPlace } from '../lib/trace.ts'
 
 // Only loaded where spans are wanted: its libraries take some megabytes.
 
@@ -21,7 +21,13 @@ interface SpanExport extends Recorder {
   stop(): Promise<void>
 }
 
-const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
+const kinds = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  internal: SpanKind.INTERNAL,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+}
 
 // A collector that is away is told of so often.
 const complaintMs = 60_000
@@ -73,7 +79,7 @@ export const openSpanExport = ({ endpoint, serviceName, version, node, log }: To
     exportTimeoutMillis: exportTimeoutMs,
   })
 
-  const contextOf = (traceId: string, spanId: string) => ({
+  const contextOf = ({ traceId, spanId }: SpanPlace) => ({
     traceId,
     spanId,
     traceFlags: TraceFlags.SAMPLED,
@@ -82,14 +88,16 @@ export const openSpanExport = ({ endpoint, serviceName, version, node, log }: To
   const readable = ({ traceId, spanId, parentSpanId, ...span }: EndedSpan): ReadableSpan => ({
     name: span.name,
     kind: kinds[span.kind],
-    spanContext: () => contextOf(traceId, spanId),
-    ...(parentSpanId === undefined ? {} : { parentSpanContext: contextOf(traceId, parentSpanId) }),
+    spanContext: () => contextOf({ traceId, spanId }),
+    ...(parentSpanId === undefined
+      ? {}
+      : { parentSpanContext: contextOf({ traceId, spanId: parentSpanId }) }),
     startTime: hrTime(span.startedAt),
     endTime: hrTime(span.endedAt),
     duration: hrTime(span.endedAt - span.startedAt),
-    status: { code: span.hasFailed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
+    status: { code: 'error.type' in span.facts ? SpanStatusCode.ERROR : SpanStatusCode.UNSET },
     attributes: span.facts,
-    links: [],
+    links: span.links.map((place) => ({ context: contextOf(place) })),
     events: [],
     ended: true,
     resource,

@@ -8,7 +8,7 @@ import { describeEngines, useWorld } from '../support/world.ts'
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parentId = '00f067aa0ba902b7'
 const callers = [`00-${traceId}-${parentId}-01`, `00-${traceId}-${parentId}-00`]
-const kinds = { internal: 1, server: 2, client: 3 }
+const kinds = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 }
 
 const collector = await startSpanCollector()
 afterAll(() => collector.close())
@@ -116,23 +116,38 @@ describeEngines('a server that exports', (engine) => {
     await receiver.close()
   })
 
-  it('gives each errand a trace of its own', async () => {
+  it('carries out what a request has left as a part of its trace, and says how that ended', async () => {
     await world.deliverMail()
-    const before = collector.spans.length
-    await world.operator.put(`${world.acme.path}/users`, {
+    const trace = `${engine === 'sqlite' ? 'c' : 'd'}${traceId.slice(1)}`
+    const headers = { 'x-auth-token': world.operator.token, traceparent: `00-${trace}-${parentId}-01` }
+    const made = await world.client(headers).put(`${world.acme.path}/users`, {
       first_name: 'Traced',
       last_name: 'Letter',
       username: `letter-${engine}@acme.test`,
       email: `letter-${engine}@acme.test`,
       send_email_on_creation: true,
     })
+    expect(made.status).toBe(201)
     await world.deliverMail()
-    const errand = await eventually(
-      () => collector.spans.slice(before).find(({ name }) => name === 'errand mail'),
-      Boolean,
-    )
-    expect(errand).toMatchObject({ kind: kinds.internal })
-    expect(errand?.parentSpanId ?? '').toBe('')
+    const called = (name: string) =>
+      eventually(() => collector.spans.find((span) => span.traceId === trace && span.name === name), Boolean)
+    const [welcome, letter] = [await called('errand new_user'), await called('errand mail')]
+    expect(welcome?.parentSpanId).toBe(String(made.headers.traceparent).split('-')[2])
+    expect(letter).toMatchObject({
+      kind: kinds.consumer,
+      parentSpanId: welcome?.spanId,
+      links: [{ traceId: trace, spanId: welcome?.spanId }],
+      attributes: {
+        'messaging.system': 'crosspoint',
+        'messaging.operation.name': 'errand',
+        'messaging.operation.type': 'process',
+        'messaging.destination.name': 'mail',
+        'messaging.message.id': expect.stringMatching(/^[0-9a-f]{32}$/),
+        'crosspoint.errand_attempts': 1,
+        'crosspoint.errand_state': 'done',
+      },
+    })
+    expect(JSON.stringify(letter)).not.toContain('acme.test')
   })
 })
 

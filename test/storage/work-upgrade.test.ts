@@ -19,6 +19,7 @@ const waiting = {
   marks: 1,
   outcome: '',
   finished_at: 0,
+  trace: null,
 }
 
 describeEngines('what waits in an older store', (engine) => {

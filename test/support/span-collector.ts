@@ -15,6 +15,8 @@ export interface CollectedSpan {
   startTimeUnixNano: string
   endTimeUnixNano: string
   attributes: Record<string, unknown>
+  /** What else it follows from. */
+  links: { traceId: string; spanId: string }[]
   service: unknown
 }
 
@@ -26,7 +28,12 @@ interface Attribute {
 interface Sent {
   resourceSpans: {
     resource: { attributes: Attribute[] }
-    scopeSpans: { spans: (Omit<CollectedSpan, 'attributes' | 'service'> & { attributes: Attribute[] })[] }[]
+    scopeSpans: {
+      spans: (Omit<CollectedSpan, 'attributes' | 'links' | 'service'> & {
+        attributes: Attribute[]
+        links?: { traceId: string; spanId: string }[]
+      })[]
+    }[]
   }[]
 }
 
@@ -46,6 +53,7 @@ export const startSpanCollector = async () => {
         spans.push({
           ...span,
           attributes: valuesOf(span.attributes),
+          links: (span.links ?? []).map((link) => ({ traceId: link.traceId, spanId: link.spanId })),
           service: valuesOf(resource.attributes)['service.name'],
         })
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
