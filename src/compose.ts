@@ -49,6 +49,7 @@ import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
 import { createMail } from './mail/mail.ts'
 import { createNotices } from './mail/notices.ts'
 import { createPost, postRounds } from './mail/post.ts'
+import { createCalls } from './outgoing/calls.ts'
 import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
 import { systemScope } from './storage/change-set.ts'
@@ -224,8 +225,9 @@ const putTogether = async (
   const shared = db.engine === 'postgres' ? createSignInBuckets(store) : undefined
   const deriver = createDeriver({ settings, clock, metrics, shared })
   const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
-  const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts })
-  const outgoing = createOutgoing({ log, metrics, recorder, allowedPrivateHosts })
+  const calls = createCalls({ metrics, recorder })
+  const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts, calls })
+  const outgoing = createOutgoing({ log, calls, allowedPrivateHosts })
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, timeOfDay ?? clock, log)
   const rounds = createRounds({ leases, store, clock, log })
@@ -252,6 +254,7 @@ const putTogether = async (
     mail,
     dns,
     outgoing,
+    calls,
     afterwards,
     leases,
     rounds,
@@ -332,7 +335,7 @@ const putTogether = async (
   if (!timeOfDay) await followListeners(db, tls, places, log)
   const { smtpUrl, dataDir } = config
   const courier = smtpUrl
-    ? courierBySmtp(smtpUrl)
+    ? courierBySmtp(smtpUrl, calls)
     : courierToFolder(join(dataDir, 'outbox'), {
         clock,
         daysKept: async () => (await settings.of('crossbar')).mail_outbox_days,

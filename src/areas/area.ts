@@ -19,6 +19,7 @@ import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Definitions } from '../mail/notices.ts'
+import type { Calls } from '../outgoing/calls.ts'
 import type { Outgoing } from '../outgoing/client.ts'
 import type { Documents } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -66,6 +67,7 @@ export interface AreaTools {
   mail: Mail
   dns: Dns
   outgoing: Outgoing
+  calls: Calls
   afterwards: Afterwards
   leases: Leases
   rounds: Rounds

@@ -29,6 +29,7 @@ const nothing: AreaTools = {
   log: unused,
   metrics: unused,
   outgoing: unused,
+  calls: unused,
   mediaSwitch: unused,
 }
 

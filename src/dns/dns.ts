@@ -1,3 +1,4 @@
+import type { Calls } from '../outgoing/calls.ts'
 import { DnsFault } from './exchange.ts'
 import { isPrivateAddress, namesHost } from './private-address.ts'
 import { createResolver, type LookUp, type Manner, type Patience, type Resolver } from './resolver.ts'
@@ -12,6 +13,7 @@ export interface Dns extends Resolver {
 interface Tools {
   /** `host:port` texts. Whoever sets them wants these asked and no others; empty: those of the machine. */
   servers: readonly string[]
+  calls: Calls
   /** Hosts inside of private networks that may be asked all the same. */
   allowedPrivateHosts(): Promise<readonly string[]>
   machineServers?: () => readonly ServerAddress[]
@@ -28,11 +30,31 @@ const climb = (domain: string): string[] => {
   return labels.slice(0, Math.max(labels.length - 1, 0)).map((_, at) => labels.slice(at).join('.'))
 }
 
+/** The same, and each look-up is a call. What is looked up is a customer's, and not told. */
+const watched = (resolver: Resolver, calls: Calls): Resolver => ({
+  lookUp: (question, manner) =>
+    calls.watch(
+      {
+        purpose: 'dns',
+        name: `look up ${question.type}`,
+        kind: 'client',
+        facts: {
+          'network.protocol.name': 'dns',
+          'network.transport': manner.tcp ? 'tcp' : 'udp',
+          'crosspoint.dns_record_type': question.type,
+        },
+        outcomeOf: () => 'done',
+        faultOf: (error) => (error instanceof DnsFault ? error.kind : 'unreachable'),
+      },
+      () => resolver.lookUp(question, manner),
+    ),
+})
+
 export const createDns = (tools: Tools): Dns => {
   const configured = tools.servers.map(parseServer)
   const { authorityPort = dnsPort, machineServers = systemServers } = tools
   const servers = configured.length > 0 ? () => configured : machineServers
-  const resolver = createResolver(servers, tools.patience)
+  const resolver = watched(createResolver(servers, tools.patience), tools.calls)
 
   /** Nothing found and nothing answered are the same here: others are asked then. */
   const recordsOf = async (question: LookUp, manner: Manner): Promise<string[]> => {

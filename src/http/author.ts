@@ -1,3 +1,4 @@
+import { traceparentOf } from '../lib/trace.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -9,6 +10,7 @@ export const authorOf = (exchange: Exchange): Author => {
     clientAddress: exchange.clientAddress,
     request: { method: exchange.method, path: exchange.path },
   }
+  if (exchange.trace.recorder) author.trace = traceparentOf(exchange.trace)
   if (exchange.isTrue('accept_charges')) author.acceptsCharges = true
   if (exchange.claim) author.idempotency = exchange.claim
   if (!actor) return author

@@ -4,6 +4,8 @@ import type { Transporter } from 'nodemailer'
 import { type Clock, isoTime } from '../lib/clock.ts'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
 import { memberOf } from '../lib/member.ts'
+import { tellOfSpan } from '../lib/trace.ts'
+import { type Calls, serverIn } from '../outgoing/calls.ts'
 import type { LetterErrand } from './letter.ts'
 import { nodemailer } from './message.ts'
 
@@ -40,16 +42,41 @@ const refuseNowhere = (recipient: string) => {
   })
 }
 
+/** What a mail server answers with, as it begins: 250, 550. */
+const replyFacts = (code: number) => (code > 0 ? { 'crosspoint.smtp_reply_code': code } : {})
+
+const replyCodeOf = (error: unknown) => {
+  const sent = memberOf(error, 'responseCode')
+  return typeof sent === 'number' ? sent : 0
+}
+
 /** Over SMTP; credentials and TLS as the URL says. */
-export const courierBySmtp = (url: string): Courier => {
+export const courierBySmtp = (url: string, calls: Calls): Courier => {
   let transport: Transporter | undefined
+  const call = {
+    purpose: 'mail',
+    name: 'SEND mail',
+    kind: 'client',
+    facts: { 'network.protocol.name': 'smtp', ...serverIn(url) },
+    outcomeOf(reply: string) {
+      tellOfSpan(replyFacts(Number.parseInt(reply, 10)))
+      return 'done'
+    },
+    faultOf(error: unknown) {
+      tellOfSpan(replyFacts(replyCodeOf(error)))
+      return refusalOf(error).isServerDown ? 'unreachable' : 'refused'
+    },
+  } as const
   return {
     async carry(message, from, { payload: { recipient } }) {
       refuseNowhere(recipient)
       const { createTransport } = await nodemailer()
       transport ??= createTransport({ url, pool: true, maxConnections: mostAtOnce, ...timeouts })
-      const { response } = await transport.sendMail({ envelope: { from, to: recipient }, raw: message })
-      return String(response)
+      const sending = transport
+      return calls.watch(call, async () => {
+        const { response } = await sending.sendMail({ envelope: { from, to: recipient }, raw: message })
+        return String(response)
+      })
     },
     close: () => transport?.close(),
   }
@@ -123,8 +150,7 @@ const aboutTheLetter = new Set<unknown>(['EENVELOPE', 'EMESSAGE'])
 
 export const refusalOf = (error: unknown): Refusal => {
   const code = codeOf(error)
-  const sent = memberOf(error, 'responseCode')
-  const responseCode = typeof sent === 'number' ? sent : 0
+  const responseCode = replyCodeOf(error)
   const isAboutLetter = aboutTheLetter.has(code)
   return {
     // An address that the library itself cannot send to has no reply code.

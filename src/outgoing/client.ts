@@ -6,8 +6,7 @@ import { pipeline, type Readable, type Transform } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createGunzip, createInflate } from 'node:zlib'
 import type { Log } from '../lib/log.ts'
-import { type Metrics, secondsBounds } from '../lib/metrics.ts'
-import { currentTraceparent, inLaterSpan, type Recorder, tellOfSpan } from '../lib/trace.ts'
+import { type Calls, httpOutcome, type Purpose, serverIn, traceHeaders } from './calls.ts'
 import {
   type AllowedHosts,
   createJudgedLookup,
@@ -32,8 +31,8 @@ export class OutgoingError extends Error {
 }
 
 export interface OutgoingCall {
-  /** What for: so calls are counted. */
-  purpose: 'bookkeeper' | 'carrier' | 'provisioner' | 'webhook'
+  /** What for. */
+  purpose: Exclude<Purpose, 'dns' | 'mail' | 'message_bus' | 'stripe'>
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** A user and password in it are sent as Basic credentials. */
   url: string
@@ -48,6 +47,8 @@ export interface OutgoingCall {
   maxBytes: number
   /** Nobody needs what is beyond: the answer ends there, instead of failing. */
   cutsOff?: true
+  /** What has asked for it, where that is not the work at hand: each a `traceparent`. */
+  causes?: readonly string[]
   /** Gives the call up. */
   signal?: AbortSignal
   /** The operator itself has configured where this leads: it may lead into private networks. */
@@ -108,12 +109,6 @@ const lowerCased = (headers: Readonly<Record<string, string>> = {}) =>
 const bodyOf = ({ body, json }: OutgoingCall) =>
   body ?? (json === undefined ? undefined : JSON.stringify(json))
 
-/** What the call is a part of, so that whoever is called can say so too. */
-const ownTrace = () => {
-  const traceparent = currentTraceparent()
-  return traceparent && { traceparent }
-}
-
 const headersOf = (call: OutgoingCall, target: Target, body: string | undefined) => ({
   accept: 'application/json',
   'accept-encoding': 'gzip, deflate',
@@ -121,7 +116,7 @@ const headersOf = (call: OutgoingCall, target: Target, body: string | undefined)
   ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
   ...target.headers,
   ...lowerCased(call.headers),
-  ...ownTrace(),
+  ...traceHeaders(),
 })
 
 const decompressors: Readonly<Record<string, () => Transform>> = {
@@ -164,10 +159,14 @@ const parse = (text: string, host: string): unknown => {
   }
 }
 
-const spanOf = ({ method, purpose }: OutgoingCall, { host }: Target) => ({
+const watchedCall = ({ method, purpose, causes = [] }: OutgoingCall, { address }: Target) => ({
+  purpose,
   name: `${method} ${purpose}`,
   kind: 'client' as const,
-  facts: { 'http.request.method': method, 'server.address': host },
+  facts: { 'http.request.method': method, ...serverIn(address.href) },
+  causes,
+  outcomeOf: ({ status }: OutgoingAnswer) => httpOutcome(status),
+  faultOf: (error: unknown) => (error instanceof OutgoingError ? error.fault : 'unreachable'),
 })
 
 // A server that was called is likely to be called again soon.
@@ -176,9 +175,7 @@ const mostLookingMs = 2000
 
 interface Tools {
   log: Log
-  metrics: Metrics
-  /** Takes the spans of calls that no request waits for. */
-  recorder?: Recorder | undefined
+  calls: Calls
   /** Hosts of private networks that may be called for customers. */
   allowedPrivateHosts: AllowedHosts
   lookUpAll?: LookUpAll
@@ -186,19 +183,7 @@ interface Tools {
 
 const isPrivate = (error: unknown) => error instanceof PrivateHost
 
-export const createOutgoing = ({
-  log,
-  metrics,
-  recorder,
-  allowedPrivateHosts,
-  lookUpAll = lookup,
-}: Tools): Outgoing => {
-  const durations = metrics.histogram({
-    name: 'crosspoint_outgoing_call_duration_seconds',
-    help: 'Seconds that calls to the servers of others took, by what came of them.',
-    labels: ['purpose', 'outcome'],
-    bounds: secondsBounds,
-  })
+export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lookup }: Tools): Outgoing => {
   const agents = { http: new http.Agent(kept), https: new https.Agent(kept) }
   const judged = createJudgedLookup(lookUpAll, allowedPrivateHosts)
 
@@ -268,19 +253,9 @@ export const createOutgoing = ({
   return {
     async send(call) {
       const target = targetOf(call.url)
-      const began = performance.now()
-      const count = (outcome: string) =>
-        durations.of(call.purpose, outcome).observe((performance.now() - began) / 1000)
       try {
-        const answer = await inLaterSpan(recorder, spanOf(call, target), async () => {
-          const given = await attempt(call, target)
-          tellOfSpan({ 'http.response.status_code': given.status })
-          return given
-        })
-        count(`${Math.floor(answer.status / 100)}xx`)
-        return answer
+        return await calls.watch(watchedCall(call, target), () => attempt(call, target))
       } catch (error) {
-        count(error instanceof OutgoingError ? error.fault : 'unreachable')
         if (error instanceof OutgoingError && error.fault !== 'aborted') {
           log.write('warn', 'a call to another server failed', { host: target.host, fault: error.fault })
         }

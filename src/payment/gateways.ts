@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import type { Calls } from '../outgoing/calls.ts'
 import type { Outgoing } from '../outgoing/client.ts'
 import type { Settings } from '../settings/settings.ts'
 import { creditGateway } from './credit-gateway.ts'
@@ -8,6 +9,7 @@ import { createStripeGateway } from './stripe-gateway.ts'
 
 interface Tools {
   outgoing: Outgoing
+  calls: Calls
   settings: Settings
   clock: Clock
 }

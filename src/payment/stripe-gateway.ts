@@ -2,6 +2,7 @@ import type Stripe from 'stripe'
 import type { Clock } from '../lib/clock.ts'
 import { failure } from '../lib/failure.ts'
 import { gregorianOfUnix } from '../lib/gregorian.ts'
+import type { Calls } from '../outgoing/calls.ts'
 import type { Settings } from '../settings/settings.ts'
 import {
   type Absent,
@@ -17,6 +18,7 @@ import {
 } from './gateway.ts'
 import { smallestUnits, stripeAmount } from './stripe-amounts.ts'
 import { createStripeEvents } from './stripe-events.ts'
+import { watchedStripeHttp } from './stripe-http.ts'
 import { stripeLibrary } from './stripe-library.ts'
 import { outcomeOfError, outcomeOfIntent, outcomeOfRefund } from './stripe-outcomes.ts'
 
@@ -36,7 +38,7 @@ interface Access {
   timeout_ms?: number
 }
 
-const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Access) => {
+const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Access, calls: Calls) => {
   const { protocol, hostname, port } = new URL(url ?? 'https://api.stripe.com')
   const Client = stripeLibrary()
   return new Client(key, {
@@ -46,6 +48,7 @@ const clientOf = ({ api_key: key = '', api_url: url, timeout_ms: timeout }: Acce
     ...(timeout === undefined ? {} : { timeout }),
     maxNetworkRetries: retries,
     telemetry: false,
+    httpClient: watchedStripeHttp(calls),
   })
 }
 
@@ -88,7 +91,13 @@ const marked = async <T extends { metadata: Stripe.Metadata | null }>(
   return undefined
 }
 
-export const createStripeGateway = ({ settings, clock }: { settings: Settings; clock: Clock }): Gateway => {
+interface Tools {
+  settings: Settings
+  clock: Clock
+  calls: Calls
+}
+
+export const createStripeGateway = ({ settings, clock, calls }: Tools): Gateway => {
   const clients = new Map<string, Stripe>()
 
   const accessFor = async (vendorId: string): Promise<Access> => {
@@ -101,7 +110,7 @@ export const createStripeGateway = ({ settings, clock }: { settings: Settings; c
     const key = JSON.stringify(access)
     const known = clients.get(key)
     if (known) return known
-    const client = clientOf(access)
+    const client = clientOf(access, calls)
     // Keys change rarely: what is left of the old ones is not worth keeping.
     if (clients.size > 100) clients.clear()
     clients.set(key, client)

@@ -29,6 +29,8 @@ export interface Author {
   originalAuthAccountId?: string
   originalAuthUserId?: string
   request?: { method: string; path: string }
+  /** The `traceparent` of the request, where its trace is recorded: what its events cause is a part of it. */
+  trace?: string
   /** Whoever asks for the change agrees to what it costs. */
   acceptsCharges?: boolean
   /** The key under which a request is carried out once. */

@@ -3,6 +3,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDns } from '../../src/dns/dns.ts'
 import { isPrivateAddress, namesHost } from '../../src/dns/private-address.ts'
 import { systemServers } from '../../src/dns/servers.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
+import { createCalls } from '../../src/outgoing/calls.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 
 const patience = { nextServerMs: 40, lookUpMs: 1000 }
@@ -22,6 +24,7 @@ afterEach(async () => {
 
 const dnsWith = (allowed: string[], servers: string[] = []) =>
   createDns({
+    calls: createCalls({ metrics: createMetrics() }),
     servers,
     allowedPrivateHosts: async () => allowed,
     machineServers: () => [recursive],

@@ -1,7 +1,9 @@
 // Mail to people who were made up, at a real mail server.
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createMetrics } from '../../src/lib/metrics.ts'
 import { type Courier, courierBySmtp, refusalOf } from '../../src/mail/couriers.ts'
 import type { LetterErrand } from '../../src/mail/letter.ts'
+import { createCalls } from '../../src/outgoing/calls.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
 
 let smtp: SmtpServer
@@ -9,7 +11,7 @@ let courier: Courier
 
 beforeAll(async () => {
   smtp = await startSmtpServer()
-  courier = courierBySmtp(smtp.url)
+  courier = courierBySmtp(smtp.url, createCalls({ metrics: createMetrics() }))
 })
 
 afterAll(async () => {

@@ -5,6 +5,7 @@ import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createMetrics } from '../../src/lib/metrics.ts'
+import { createCalls } from '../../src/outgoing/calls.ts'
 import { createOutgoing, type Outgoing, type OutgoingCall } from '../../src/outgoing/client.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { createTestLog } from '../support/log.ts'
@@ -53,7 +54,7 @@ const outgoingWith = (allowedHosts: readonly string[]): Outgoing => {
   resolver.setServers([`${dns.host}:${dns.port}`])
   return createOutgoing({
     log,
-    metrics: createMetrics(),
+    calls: createCalls({ metrics: createMetrics() }),
     allowedPrivateHosts: async () => allowedHosts,
     lookUpAll: async (host) => (await resolver.resolve4(host)).map((address) => ({ address, family: 4 })),
   })

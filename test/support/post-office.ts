@@ -13,6 +13,7 @@ import { createMail, type Order } from '../../src/mail/mail.ts'
 import { createNotices, type NoticeId } from '../../src/mail/notices.ts'
 import { createPost, postRounds } from '../../src/mail/post.ts'
 import { noSenders, type Senders } from '../../src/mail/senders.ts'
+import { createCalls } from '../../src/outgoing/calls.ts'
 import { frameSettings } from '../../src/settings/documents.ts'
 import { createSettings } from '../../src/settings/settings.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
@@ -63,7 +64,9 @@ export const openPostOffice = async (engine: Engine, { smtpUrl, senders }: Setti
   })
 
   const courierTo = (url: string | undefined) =>
-    url ? courierBySmtp(url) : courierToFolder(join(folder, 'outbox'), { clock, daysKept: async () => 31 })
+    url
+      ? courierBySmtp(url, createCalls({ metrics: createMetrics() }))
+      : courierToFolder(join(folder, 'outbox'), { clock, daysKept: async () => 31 })
 
   const postOn = (on: typeof store, url = smtpUrl) => {
     const queue = createQueue({ store: on, log, metrics: createMetrics() })

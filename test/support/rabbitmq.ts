@@ -51,6 +51,7 @@ export interface ReceivedMessage {
   routingKey: string
   messageId: string | undefined
   durable: boolean
+  headers: Readonly<Record<string, unknown>>
   // biome-ignore lint/suspicious/noExplicitAny: whatever was published
   body: any
 }
@@ -138,8 +139,8 @@ export const startRabbitmq = async () => {
           queueOptions: { durable: true },
           queueBindings: [{ exchange, routingKey }],
         },
-        async ({ routingKey: key, messageId, durable, body }) => {
-          received.push({ routingKey: key, messageId, durable: durable === true, body })
+        async ({ routingKey: key, messageId, durable, headers = {}, body }) => {
+          received.push({ routingKey: key, messageId, durable: durable === true, headers, body })
         },
       )
       consumer.on('error', () => undefined)

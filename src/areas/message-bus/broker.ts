@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module'
 import type { Connection } from 'rabbitmq-client'
 import type { FeedEvent } from '../../events/events.ts'
-import { messageOf, type Target } from './rules.ts'
+import { type Calls, serverIn } from '../../outgoing/calls.ts'
+import { messageOf, type Target, tracesOf } from './rules.ts'
 
 const load = createRequire(import.meta.url)
 
@@ -27,8 +28,14 @@ export interface Broker {
   close(): void
 }
 
+class NotConfirmed extends Error {
+  constructor() {
+    super('nothing was confirmed in time')
+  }
+}
+
 /** Connects at once. Whether that went well is met by whoever publishes. */
-export const createBroker = (target: Target): Broker => {
+export const createBroker = (target: Target, calls: Calls): Broker => {
   const { url, exchange } = target
   const connection = new (library())({
     url,
@@ -46,19 +53,38 @@ export const createBroker = (target: Target): Broker => {
     exchanges: [{ exchange, type: 'topic', durable: true }],
   })
 
-  return {
-    async publish(events) {
-      const sent = events.map((event) => {
-        const { envelope, body } = messageOf(event, exchange)
-        return publisher.send(envelope, body)
-      })
-      const timer = setTimeout(() => failure.reject(new Error('nothing was confirmed in time')), confirmMs)
-      try {
-        await Promise.race([Promise.all(sent), failure.promise])
-      } finally {
-        clearTimeout(timer)
-      }
+  const send = async (events: readonly FeedEvent[]) => {
+    const sent = events.map((event) => {
+      const { envelope, body } = messageOf(event, exchange)
+      return publisher.send(envelope, body)
+    })
+    const timer = setTimeout(() => failure.reject(new NotConfirmed()), confirmMs)
+    try {
+      await Promise.race([Promise.all(sent), failure.promise])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  const callOf = (events: readonly FeedEvent[]) => ({
+    purpose: 'message_bus' as const,
+    name: `publish ${exchange}`,
+    kind: 'producer' as const,
+    facts: {
+      'messaging.system': 'rabbitmq',
+      'messaging.operation.name': 'publish',
+      'messaging.operation.type': 'send',
+      'messaging.destination.name': exchange,
+      'messaging.batch.message_count': events.length,
+      ...serverIn(url),
     },
+    causes: tracesOf(events),
+    outcomeOf: () => 'done',
+    faultOf: (error: unknown) => (error instanceof NotConfirmed ? 'timeout' : 'unreachable'),
+  })
+
+  return {
+    publish: (events) => calls.watch(callOf(events), () => send(events)),
 
     close() {
       failure.reject(new Error('the connection was ended'))

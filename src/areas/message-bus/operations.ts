@@ -5,6 +5,8 @@ import { masterClaim } from '../../first-start.ts'
 import type { Lease, Leases } from '../../jobs/leases.ts'
 import { inOneLine } from '../../jobs/queue.ts'
 import type { Log } from '../../lib/log.ts'
+import { inTrace } from '../../lib/trace.ts'
+import type { Calls } from '../../outgoing/calls.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { ChangeSet } from '../../storage/change-set.ts'
 import { retrying, type Store } from '../../storage/store.ts'
@@ -19,6 +21,7 @@ interface Tools {
   leases: Leases
   feed: Feed
   log: Log
+  calls: Calls
   alerts: Pick<Alerts, 'raise' | 'withdraw'>
 }
 
@@ -56,7 +59,7 @@ export type MessageBus = ReturnType<typeof createMessageBus>
  * has confirmed it last. What was on its way when a process or a broker died is published again.
  */
 export const createMessageBus = (tools: Tools) => {
-  const { store, settings, leases, feed, log, alerts } = tools
+  const { store, settings, leases, feed, log, alerts, calls } = tools
   const { clock } = store
   const cursor = createCursorStore(store)
   let shift: Shift | undefined
@@ -136,7 +139,7 @@ export const createMessageBus = (tools: Tools) => {
     const lease = await leases.take(cause)
     if (!lease) return undefined
     const position = await cursor.read()
-    shift = { lease, target, broker: createBroker(target), position, saved: position }
+    shift = { lease, target, broker: createBroker(target, calls), position, saved: position }
     unfollow = feed.onMore(wake)
     // The one who met an outage may be gone.
     await withdraw()
@@ -151,7 +154,7 @@ export const createMessageBus = (tools: Tools) => {
   /** Connects anew, and goes on where the broker has confirmed it last. */
   const renew = (held: Shift) => {
     held.broker.close()
-    held.broker = createBroker(held.target)
+    held.broker = createBroker(held.target, calls)
   }
 
   const publishNext = async (held: Shift): Promise<readonly FeedEvent[]> => {
@@ -197,7 +200,8 @@ export const createMessageBus = (tools: Tools) => {
   function wake() {
     isWoken = true
     if (isStopped || running) return
-    running = run()
+    // Whoever has woken it is not the one it works for.
+    running = inTrace(undefined, run)
       .catch((error) => {
         // The store is not there: the next look tries again.
         log.write('warn', 'events could not be published', { reason: inOneLine(String(error)) })

@@ -21,9 +21,17 @@ export const messageOf = (event: FeedEvent, exchange: string) => ({
     timestamp: Math.floor(event.at / 1000),
     appId: 'crosspoint',
     contentType: 'application/json',
+    ...(event.author.trace === undefined ? {} : { headers: { traceparent: event.author.trace } }),
   },
   body: Buffer.from(JSON.stringify(eventJson(event))),
 })
+
+// What a span of many messages links to is bounded, as by OpenTelemetry's own libraries.
+const mostLinks = 128
+
+/** Which requests events come from, as far as somebody records their traces. */
+export const tracesOf = (events: readonly FeedEvent[]) =>
+  [...new Set(events.flatMap(({ author }) => author.trace ?? []))].slice(0, mostLinks)
 
 /** The broker's host, for people: the whole address has a password in it. */
 export const hostOf = ({ url }: Target) => {

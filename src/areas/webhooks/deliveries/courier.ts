@@ -20,6 +20,8 @@ interface Tools {
 export interface Errand {
   eventId: string
   event: ToldEvent
+  /** The `traceparent` of the request that it comes from, where its trace is recorded. */
+  trace?: string | undefined
   /** How often it was tried before. */
   attempts: number
   /** Unix milliseconds: its three days begin there. */
@@ -89,8 +91,11 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
   const call = async (
     { doc }: WebhookRecord,
     parcel: Parcel,
-    headers: Record<string, string>,
-    signal: AbortSignal,
+    {
+      headers,
+      trace,
+      signal,
+    }: { headers: Record<string, string>; trace: string | undefined; signal: AbortSignal },
   ): Promise<Outcome> => {
     const { request_timeout_ms: timeoutMs } = await settings.of('webhooks')
     try {
@@ -103,6 +108,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
         timeoutMs,
         maxBytes: mostKeptBytes,
         cutsOff: true,
+        causes: trace === undefined ? [] : [trace],
         signal,
       })
       return outcomeOf(answer, doc)
@@ -126,7 +132,7 @@ export const createCourier = ({ store: { clock }, settings, outgoing }: Tools) =
       const headers = headersOf(hook, parcel, eventId)
       const timestamp = gregorianNow(clock)
       const begun = performance.now()
-      const { verdict, ...outcome } = await call(hook, parcel, headers, signal)
+      const { verdict, ...outcome } = await call(hook, parcel, { headers, trace: errand.trace, signal })
       if (outcome.client_error === 'aborted') return undefined
       const now = clock.now()
       const made = { attempts: attempts + 1, since, now }

@@ -100,7 +100,12 @@ export const createSender = (tools: Tools) => {
     const event = found && toldOf(found)
     // What is kept no longer can be told no more.
     if (!event || isLeftOut(hook.doc, event)) return 'nothing'
-    return courier.send(hook, { eventId: sequenceText(sequence), event, attempts: tries, since }, turn.signal)
+    const { trace } = found.author
+    return courier.send(
+      hook,
+      { eventId: sequenceText(sequence), event, trace, attempts: tries, since },
+      turn.signal,
+    )
   }
 
   /** Whether what is about the same record can be told now. */
