@@ -1,13 +1,22 @@
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { openEventStream } from '../support/event-stream.ts'
+import { eventually } from '../support/eventually.ts'
 import { familiesIn, figureOf, figuresIn } from '../support/figures.ts'
+import { runTask } from '../support/task-runs.ts'
+import { addresses, passing } from '../support/throttled.ts'
+import { useWebSockets } from '../support/web-sockets.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/observing.md'), 'utf8')
 
+const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+
 describeEngines('the figures of a server', (engine) => {
   const world = useWorld(engine)
+  const sockets = useWebSockets(() => world.server.port)
   const read = async () => {
     const answer = await world.anonymous.get('/metrics')
     expect(answer.status).toBe(200)
@@ -82,6 +91,70 @@ describeEngines('the figures of a server', (engine) => {
     expect((await send()).data).toMatchObject({ duplicates: 1 })
     expect([await count('accepted'), await count('duplicate')]).toEqual([1, 1])
   })
+
+  const becomes = (name: string, value: number) =>
+    eventually(
+      async () => figureOf(await read(), name),
+      (found) => found === value,
+    )
+
+  it('count what is open as long as it is', async () => {
+    const names = ['crosspoint_event_streams_open', 'crosspoint_websockets_open'] as const
+    const text = await read()
+    const [streams = 0, webSockets = 0] = names.map((name) => figureOf(text, name))
+    const stream = await openEventStream(world.server.port, `${world.acme.path}/events`, {
+      'x-auth-token': world.ada.token,
+    })
+    const talk = await sockets.connect()
+    await becomes(names[0], streams + 1)
+    await becomes(names[1], webSockets + 1)
+    stream.close()
+    talk.socket.close()
+    await becomes(names[0], streams)
+    await becomes(names[1], webSockets)
+  })
+
+  it('count requests that come too fast, and no others', async () => {
+    const throttled = async () => figureOf(await read(), 'crosspoint_requests_throttled_total') ?? 0
+    const before = await throttled()
+    await world.configure('crossbar', { token_costs: 1 })
+    const somebody = world.ada.with(addresses()())
+    const ask = () => somebody.get(world.acme.path)
+    expect(await passing(ask)).toBeGreaterThan(1)
+    expect(await throttled()).toBe(before + 1)
+    for (let more = 0; more < 3; more += 1) expect((await ask()).status).toBe(429)
+    expect(await throttled()).toBe(before + 4)
+    await world.configure('crossbar', { token_costs: 0 })
+  })
+
+  it('count tasks by how they ended', async () => {
+    const finished = async (status: string) =>
+      figureOf(await read(), 'crosspoint_tasks_finished_total', { status }) ?? 0
+    const before = await finished('success')
+    const { task } = await runTask({
+      by: world.ada,
+      path: world.acme.path,
+      category: 'number_management',
+      action: 'dump',
+    })
+    expect(task.status).toBe('success')
+    await eventually(
+      () => finished('success'),
+      (count) => count === before + 1,
+    )
+    await becomes('crosspoint_tasks_running', 0)
+    expect(figureOf(await read(), 'crosspoint_task_turns_total', { outcome: 'done' })).toBeGreaterThanOrEqual(
+      1,
+    )
+  })
+
+  it.skipIf(!hasPromtool)(
+    'are taken by promtool without a complaint (skipped where it is not installed)',
+    async () => {
+      const told = spawnSync('promtool', ['check', 'metrics'], { input: await read(), encoding: 'utf8' })
+      expect([told.status, told.stdout, told.stderr]).toEqual([0, '', ''])
+    },
+  )
 
   it('are told to direct clients of the networks that the settings name, and to nobody behind a proxy', async () => {
     const forwarded = await world.client({ 'x-forwarded-for': '127.0.0.1' }).get('/metrics')
