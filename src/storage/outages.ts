@@ -2,6 +2,9 @@ import { Failure } from '../lib/failure.ts'
 
 // Why a store takes no writes, in words that may be told to anybody: those of a database name hosts and files.
 
+/** No more is known. */
+export const noAnswer = 'it does not answer'
+
 const words: readonly [pattern: RegExp, says: string][] = [
   [/^25006 |readonly database|read-only/, 'it is read-only, or a standby'],
   [/^57P0|starting up|shutting down|recovery/, 'it starts, ends or recovers'],
@@ -17,8 +20,8 @@ const textOf = ({ cause }: Failure) => {
 }
 
 export const outageInWords = (error: unknown) => {
-  if (!(error instanceof Failure)) return 'it does not answer'
+  if (!(error instanceof Failure)) return noAnswer
   if (error.kind === 'datastore_full') return 'it has no room left'
   const text = textOf(error)
-  return words.find(([pattern]) => pattern.test(text))?.[1] ?? 'it does not answer'
+  return words.find(([pattern]) => pattern.test(text))?.[1] ?? noAnswer
 }

@@ -3,6 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { createReadiness } from '../../src/http/wire/readiness.ts'
+import { type Failure, failure } from '../../src/lib/failure.ts'
 import type { StoreTrouble } from '../../src/storage/db.ts'
 import { eventually } from '../support/eventually.ts'
 import { buildWorld, describeEngines, type World } from '../support/world.ts'
@@ -117,6 +118,8 @@ describeEngines('readiness', (engine) => {
 interface Counted {
   asked: number
   outages: number
+  /** Why it cannot be read. */
+  fault: Failure | undefined
   obstacle: string | undefined
   trouble: StoreTrouble | undefined
   gate: Promise<void>
@@ -127,6 +130,7 @@ const countedStore = () => {
   const state: Counted = {
     asked: 0,
     outages: 0,
+    fault: undefined,
     obstacle: undefined,
     trouble: undefined,
     gate: Promise.resolve(),
@@ -134,7 +138,10 @@ const countedStore = () => {
   return {
     state,
     store: {
-      all: async () => [],
+      async all() {
+        if (state.fault) throw state.fault
+        return []
+      },
       state: () => state.trouble,
       outages: () => state.outages,
       async writeObstacle() {
@@ -164,6 +171,32 @@ describe('whether a server is ready', () => {
     state.outages = 1
     state.obstacle = 'it has no room left'
     expect(await obstacle()).toBe('the store cannot be written: it has no room left')
+  })
+
+  it.each([
+    ['57P03', 'the database system is starting up', 'the store cannot be read: it starts, ends or recovers'],
+    [
+      '57P03',
+      'the database system is in recovery mode',
+      'the store cannot be read: it starts, ends or recovers',
+    ],
+    [
+      '',
+      'no server takes writes (a:5432: the database system is shutting down)',
+      'the store cannot be read: it starts, ends or recovers',
+    ],
+    [
+      '53300',
+      'sorry, too many clients already',
+      'the store cannot be read: it has no memory or no connections left',
+    ],
+    ['58030', 'could not read file "base/1/2": I/O error', 'the store cannot be read: its disk fails'],
+    ['ECONNREFUSED', 'connect ECONNREFUSED 192.0.2.7:5432', 'the store does not answer'],
+  ])('tells why a store cannot be read (%s %s), and no more', async (code, message, says) => {
+    const { state, store } = countedStore()
+    state.fault = failure('datastore_unreachable', {}, Object.assign(new Error(message), { code }))
+    const readiness = createReadiness({ store, life: life(), freeBytes: undefined })
+    expect(await readiness.obstacle()).toBe(says)
   })
 
   it('tells what the store knows of its trouble', async () => {

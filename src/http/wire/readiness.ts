@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { StoreTrouble } from '../../storage/db.ts'
+import { noAnswer, outageInWords } from '../../storage/outages.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Life } from '../exchange.ts'
 
@@ -28,6 +29,12 @@ const troubles: Record<StoreTrouble, string> = {
   primary_missing: 'the store cannot be written: no server of the database takes writes',
 }
 
+/** Hosts and errors are told by requests that fail, in the log; here anybody asks. */
+const unreadable = (error: unknown) => {
+  const why = outageInWords(error)
+  return why === noAnswer ? 'the store does not answer' : `the store cannot be read: ${why}`
+}
+
 const megabytes = (bytes: number) => Math.floor(bytes / (1024 * 1024))
 
 /** The store is asked at most once a second, and one question at a time. Times are the process's own. */
@@ -43,9 +50,8 @@ export const createReadiness = ({ store, life, freeBytes, patienceMs = usualPati
   const ask = async () => {
     try {
       await store.all('SELECT 1 AS one')
-    } catch {
-      // Hosts and errors are told by requests that fail, in the log; here anybody asks.
-      return knownTrouble() ?? 'the store does not answer'
+    } catch (error) {
+      return knownTrouble() ?? unreadable(error)
     }
     const obstacle = await store.writeObstacle()
     if (obstacle !== undefined) return knownTrouble() ?? `the store cannot be written: ${obstacle}`
