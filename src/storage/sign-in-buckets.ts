@@ -17,7 +17,9 @@ export interface SignInBucket {
 const held = shape({ fullAt: integer(), voidAt: integer() })
 
 // A row says when its bucket is full again: so nothing has to be refilled, and rows of the past are none.
-const baseSql = 'CASE WHEN sign_in_buckets.void_at > $3 THEN sign_in_buckets.full_at ELSE $3 END'
+// It may be full before it is void: when something was given back.
+const baseSql = `CASE WHEN sign_in_buckets.void_at > $3 AND sign_in_buckets.full_at > $3
+  THEN sign_in_buckets.full_at ELSE $3 END`
 const setSql = `full_at = ${baseSql} + $4,
   void_at = CASE WHEN ${baseSql} + $4 < $5 THEN ${baseSql} + $4 ELSE $5 END`
 const insertSql = (values: string) =>
@@ -76,7 +78,8 @@ export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }:
       const now = clock.now()
       const rows = await all(`SELECT ${held.columns} FROM sign_in_buckets WHERE bucket = $1`, [key])
       const found = held.first(rows)
-      return found && found.voidAt > now ? size - (found.fullAt - now) / millisecondsPerToken : size
+      if (!found || found.voidAt <= now) return size
+      return size - Math.max(0, found.fullAt - now) / millisecondsPerToken
     },
 
     /** Takes so many tokens out of each of these, or fails and takes none. */

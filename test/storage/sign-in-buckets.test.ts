@@ -31,6 +31,16 @@ describeEngines('a bucket of all processes', (engine) => {
     await expect(buckets.take([bucket], 1, refusal)).rejects.toMatchObject({ kind: 'too_many_requests' })
   })
 
+  it('holds no more than its size some time after all of it was given back', async () => {
+    const bucket = bucketOf('given back at once')
+    await buckets.take([bucket], 9, refusal)
+    await buckets.giveBack([bucket], 9)
+    clock.advance({ seconds: 5 })
+    expect(await buckets.left(bucket)).toBe(10)
+    await buckets.take([bucket], 10, refusal)
+    await expect(buckets.take([bucket], 1, refusal)).rejects.toMatchObject({ kind: 'too_many_requests' })
+  })
+
   it.runIf(engine === 'postgres')(
     'shares no transaction with other writes, which it would hold up',
     async () => {
