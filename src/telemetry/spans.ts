@@ -2,7 +2,8 @@ import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { defaultResource, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace'
-import { describeError, type Log } from '../lib/log.ts'
+import { messageOf } from '../lib/error-facts.ts'
+import type { Log } from '../lib/log.ts'
 import type { EndedSpan, Recorder, SpanPlace } from '../lib/trace.ts'
 
 // Only loaded where spans are wanted: its libraries take some megabytes.
@@ -53,8 +54,8 @@ const complaining = (exporter: SpanExporter, log: Log): SpanExporter => {
         const now = performance.now()
         if (result.error && now - complainedAt > complaintMs) {
           complainedAt = now
-          const { name, message } = result.error
-          log.write('warn', 'spans could not be sent', { error: describeError({ name, message }) })
+          // Nothing else of it: it may hold what the collector has answered.
+          log.write('warn', 'spans could not be sent', { reason: messageOf(result.error) })
         }
         tell(result)
       })
