@@ -1,10 +1,11 @@
 // A list of any length, scrolled: the page keeps what is in sight. CROSSPOINT_CONSOLE_ROWS=1000000 and
 // CROSSPOINT_CONSOLE_SECONDS=60 measure the whole of it.
 /// <reference lib="dom" />
-import type { CDPSession, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { fillCdrs } from '../../bench/cdr-records.ts'
 import { useConsole } from '../support/console.ts'
+import { openMemory, rowsSeen, scrollOn } from '../support/page-memory.ts'
 import { describeOnce } from '../support/world.ts'
 
 const rowCount = Number(process.env.CROSSPOINT_CONSOLE_ROWS ?? 20_000)
@@ -16,29 +17,6 @@ const mostMebibytes = 150
 const flatMebibytes = 20
 // What the list remembers of the place of each row that is there at once, of which there are 400,000 at most.
 const bytesOfPlace = 300
-
-/** What the page holds when all is collected that nobody needs. */
-const memoryOf = async (cdp: CDPSession) => {
-  await cdp.send('HeapProfiler.collectGarbage')
-  const { metrics } = await cdp.send('Performance.getMetrics')
-  const { nodes } = await cdp.send('Memory.getDOMCounters')
-  const heap = metrics.find(({ name }) => name === 'JSHeapUsedSize')?.value ?? Number.NaN
-  return { mebibytes: heap / mebibyte, nodes }
-}
-
-/** Goes to the end of what is known of the list, again and again; answers with how many rows are known then. */
-const scroll = (page: Page, milliseconds: number) =>
-  page.evaluate(async (duration) => {
-    const frame = document.querySelector('.row-list')
-    const end = performance.now() + duration
-    while (frame && performance.now() < end) {
-      frame.scrollTop = frame.scrollHeight
-      await new Promise(requestAnimationFrame)
-    }
-  }, milliseconds)
-
-const rowsSeen = async (page: Page) =>
-  Number((await page.getByText(/[\d,.]+ rows/).innerText()).replaceAll(/\D/g, ''))
 
 /** The longest time for which the page did not hear its user while something happened, in milliseconds. */
 const longestBlockOf = async (page: Page, act: () => Promise<void>) => {
@@ -63,14 +41,13 @@ describeOnce('a long list in the console', (engine) => {
   it(
     'keeps the memory of the page flat while it is scrolled',
     async () => {
-      const { page, context } = await open(world.ada, 'calls?range=own&from=2025-12-01&to=2025-12-31')
+      const { page } = await open(world.ada, 'calls?range=own&from=2025-12-01&to=2025-12-31')
       await page.getByText(/[\d,.]+ rows/).waitFor()
-      const cdp = await context.newCDPSession(page)
-      await cdp.send('Performance.enable')
-      const samples = [await memoryOf(cdp)]
+      const memory = await openMemory(page)
+      const samples = [await memory.sample()]
       for (let second = 0; second < seconds; second += 1) {
-        await scroll(page, 1000)
-        samples.push(await memoryOf(cdp))
+        await scrollOn(page, 1000)
+        samples.push(await memory.sample())
       }
       const seen = await rowsSeen(page)
       const all = samples.map(({ mebibytes }) => mebibytes)
