@@ -76,6 +76,41 @@ describeEngines('own prices in the console', (engine) => {
     expect(await overridesOf(account, id)).toEqual({})
   })
 
+  it('are typed over those of all plans, quoted, and let hold with those of others, by keyboard alone', async () => {
+    const { account } = await sold('All')
+    const path = `${account.path}/services/overrides`
+    const { page } = await open(world.ross, 'money/plans', { account })
+    await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
+    await pressOn(page, page.getByRole('link', { name: 'Own prices of the account' }))
+    await page.getByRole('heading', { level: 1, name: 'Own prices of the account' }).waitFor()
+    const rate = seats(page).getByRole('textbox', { name: 'Each, a month' })
+    expect(await rate.getAttribute('placeholder')).toBe('$4.00')
+    await expectForEverybody(page)
+    await typeInto(page, rate, '2.5')
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    const dialog = page.getByRole('dialog', { name: 'Change what holds in place of all plans' })
+    await dialog.getByText('Now $4.00 each month, then $2.50.').waitFor()
+    await expectForEverybody(page)
+    expect((await world.ross.get(path)).data).toEqual({})
+    expect(await world.ross.patch(path, { plan: { users: { admin: { rate: 3 } } } })).toSucceed()
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await page.getByText('This holds now in place of all plans').waitFor()
+    expect((await world.ross.get(path)).data).toEqual({
+      plan: { devices: { sip_device: { rate: 2.5 } }, users: { admin: { rate: 3 } } },
+    })
+
+    const admins = page.getByRole('group', { name: 'users / admin' })
+    const isRead = async () =>
+      (await admins.getByRole('textbox', { name: 'Each, a month' }).inputValue()) === '$3'
+    await expect.poll(isRead, { timeout: 30_000 }).toBe(true)
+    await pressOn(page, page.getByRole('button', { name: 'As in the plan: devices / sip_device' }))
+    await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
+    await dialog.getByText('Now $2.50 each month, then $4.00.').waitFor()
+    await pressOn(page, dialog.getByRole('button', { name: 'Let it hold' }))
+    await dialog.waitFor({ state: 'detached' })
+    expect((await world.ross.get(path)).data).toEqual({ plan: { users: { admin: { rate: 3 } } } })
+  })
+
   it('of others, set while one types, are in the form as soon as one’s own are saved', async () => {
     const { account, id } = await sold('Shared')
     const path = `${account.path}/services`
@@ -122,6 +157,9 @@ describeEngines('own prices in the console', (engine) => {
     const { account, id } = await sold('Desks')
     const admin = await world.admin(account)
     const { page } = await open(admin, `money/plans/${id}`)
+    await page.getByText('What an account is sold is decided by its reseller.').waitFor()
+    expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
+    await page.goto(page.url().replace(/plans\/.*/, 'overrides'))
     await page.getByText('What an account is sold is decided by its reseller.').waitFor()
     expect(await page.getByRole('button', { name: 'Show what it would cost' }).count()).toBe(0)
   })

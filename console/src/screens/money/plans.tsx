@@ -139,6 +139,7 @@ const useWanted = (assigned: readonly AssignedPlan[], nameOf: (id: string) => st
 /** What an account is sold: its plans, what they come to together, and why. */
 export const AssignedPlans = () => {
   const { t } = useTranslation()
+  const to = useTo()
   const { accountId } = usePlace()
   const sells = useSells()
   const services = useServices()
@@ -179,6 +180,13 @@ export const AssignedPlans = () => {
         <Tabs.Panel value="assigned">
           <Stack>
             <AssignedTable assigned={assigned} nameOf={nameOf} {...(sells ? { onRemove: remove } : {})} />
+            {sells && (
+              <Group>
+                <ButtonToScreen variant="default" to={to('money/overrides')}>
+                  {t('money.accountOverrides.title')}
+                </ButtonToScreen>
+              </Group>
+            )}
             {sells ? (
               <AssignForm
                 choices={available

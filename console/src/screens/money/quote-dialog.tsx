@@ -1,4 +1,4 @@
-import { assignPlan, quoteServices, unassignPlan } from '@crosspoint/client'
+import { assignPlan, quoteServices, unassignPlan, updateServiceOverrides } from '@crosspoint/client'
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
@@ -10,19 +10,25 @@ import { tellDone } from '../../lib/toasts.tsx'
 import { Loading } from '../../parts/screen.tsx'
 import { type AssignedPlan, monthlyOf } from './assigned.ts'
 import { InvoiceTable } from './invoice-table.tsx'
+import type { TypedOverrides } from './overrides-form.tsx'
 
-/** What is about to be done with a plan, and what the account would have then. */
-export interface Wanted {
-  doing: 'assign' | 'unassign' | 'override'
-  plan: AssignedPlan
-  name: string
+/** What is about to be done with a plan or with all of them, and what the account would have then. */
+export type Wanted = {
   after: readonly AssignedPlan[]
-}
+} & (
+  | { doing: 'assign' | 'unassign' | 'override'; plan: AssignedPlan; name: string }
+  | { doing: 'overrideAll'; typed: TypedOverrides }
+)
 
 const words = {
   assign: { title: 'money.assignTitle', action: 'money.assign', done: 'money.assigned' },
   unassign: { title: 'money.unassignTitle', action: 'money.unassign', done: 'money.unassigned' },
   override: { title: 'money.overrideTitle', action: 'money.override', done: 'money.overridden' },
+  overrideAll: {
+    title: 'money.accountOverrides.change',
+    action: 'money.override',
+    done: 'money.accountOverrides.done',
+  },
 } as const
 
 const useDoing = (onDone: () => void) => {
@@ -30,9 +36,14 @@ const useDoing = (onDone: () => void) => {
   const { accountId } = usePlace()
   return useChange({
     touches: ['services', 'ledger'],
-    run: ({ plan: { id, overrides = {} }, doing }: Wanted): Promise<unknown> => {
+    run: (wanted: Wanted): Promise<unknown> => {
+      if (wanted.doing === 'overrideAll') {
+        const path = { account_id: accountId }
+        return updateServiceOverrides({ ...api, path, body: { data: wanted.typed.changes } })
+      }
+      const { id, overrides = {} } = wanted.plan
       const path = { account_id: accountId, plan_id: id }
-      if (doing === 'unassign') return unassignPlan({ ...api, path })
+      if (wanted.doing === 'unassign') return unassignPlan({ ...api, path })
       return assignPlan({ ...api, path, body: { data: { overrides } } })
     },
     done: (_, { doing }) => {
@@ -57,13 +68,12 @@ export const QuoteDialog = ({
 }) => {
   const { t } = useTranslation()
   const { accountId } = usePlace()
-  const quote = useAnswer(['services', accountId, 'quote', wanted.after], (signal) =>
-    quoteServices({
-      ...api,
-      path: { account_id: accountId },
-      body: { data: { add: wanted.after.map((plan) => ({ ...plan })) } },
-      signal,
-    }),
+  const data = {
+    add: wanted.after.map((plan) => ({ ...plan })),
+    ...(wanted.doing === 'overrideAll' ? { overrides: wanted.typed.whole } : {}),
+  }
+  const quote = useAnswer(['services', accountId, 'quote', data], (signal) =>
+    quoteServices({ ...api, path: { account_id: accountId }, body: { data }, signal }),
   )
   const doing = useDoing(onDone)
   const invoices = quote.data?.data.invoices ?? []
@@ -73,7 +83,7 @@ export const QuoteDialog = ({
       opened
       onClose={onClose}
       size="xl"
-      title={t(title, { name: wanted.name })}
+      title={t(title, wanted.doing === 'overrideAll' ? {} : { name: wanted.name })}
       closeButtonProps={{ 'aria-label': t('close') }}
     >
       <Stack>

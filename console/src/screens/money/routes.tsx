@@ -1,5 +1,6 @@
 import { Route, Switch } from 'wouter'
 import { at } from '../../lib/addresses.ts'
+import { AccountOverrides } from './account-overrides.tsx'
 import { CardList } from './cards.tsx'
 import { InvoiceRecord } from './invoice.tsx'
 import { InvoiceList } from './invoices.tsx'
@@ -35,6 +36,9 @@ export const Routes = () => (
     </Route>
     <Route path={at('money/plans')}>
       <AssignedPlans />
+    </Route>
+    <Route path={at('money/overrides')}>
+      <AccountOverrides />
     </Route>
     <Route path={at('money/plans/:planId')}>
       <PlanOverrides />
