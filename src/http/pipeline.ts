@@ -17,7 +17,7 @@ import { answerAgain } from './judge/answer-again.ts'
 import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
-import type { Call, Method } from './route.ts'
+import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
 import { hasBody, readSmallBody } from './wire/body-bytes.ts'
 import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-address.ts'
@@ -348,12 +348,25 @@ const revisionOf = (subject: unknown) => {
 }
 
 /** If-Match names the revision that the client read; an ETag may carry more behind it. */
-const checkPrecondition = (exchange: Exchange, subject: unknown) => {
+const checkRevision = (exchange: Exchange, subject: unknown) => {
   const header = exchange.header('if-match')
   const revision = revisionOf(subject)
-  if (header === undefined || revision === undefined || exchange.method === 'GET') return
+  if (header === undefined || revision === undefined) return
   const fits = tagsOf(header).some((tag) => tag === '*' || tag === revision || tag.startsWith(`${revision}-`))
   if (!fits) throw failure('precondition_failed', {})
+}
+
+/** If-None-Match: * says that the client found nothing. What PUT makes stands at a path that is not there yet. */
+const checkAbsence = (exchange: Exchange, { spec }: Route, subject: unknown) => {
+  if (exchange.header('if-none-match')?.trim() !== '*' || exchange.method === 'PUT') return
+  const isKept = spec.isKept ? spec.isKept(subject) : revisionOf(subject) !== undefined
+  if (isKept) throw failure('precondition_failed', {})
+}
+
+const checkPreconditions = (exchange: Exchange, route: Route, subject: unknown) => {
+  if (exchange.method === 'GET') return
+  checkRevision(exchange, subject)
+  checkAbsence(exchange, route, subject)
 }
 
 /** After a lost race: the account as the winner left it, whichever process that was. */
@@ -406,7 +419,7 @@ const execute: Step = async (exchange) => {
     const call = callOf(exchange)
     call.subject = await route.subject?.(call)
     call.data = await judgeData(exchange, route, call)
-    checkPrecondition(exchange, call.subject)
+    checkPreconditions(exchange, route, call.subject)
     return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
   }
   const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))

@@ -115,6 +115,11 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   resource?: WordsOf<Path>
   /** Finds the record in the path before the body is judged. Its revision feeds If-Match, its doc a PATCH. */
   subject?(call: Omit<Call<Path>, 'subject' | 'data'>): Promise<Found>
+  /**
+   * Whether something is kept at the path, where that is only a part of the subject. `If-None-Match: *` refuses a change
+   * then. Without it: when the subject has a revision.
+   */
+  isKept?(subject: NoInfer<Found>): boolean
   record?: AuditedRecord<Path>
   /** It also answers for accounts that are gone, to those who stood above them. */
   outlivesAccount?: true

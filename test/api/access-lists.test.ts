@@ -172,6 +172,21 @@ describeEngines('access lists', (engine) => {
     }
   })
 
+  it('are written by whoever is first, where nothing is to be there: If-None-Match is *', async () => {
+    const { operator } = world
+    const headers = { 'if-none-match': '*' }
+    for (const path of await places()) {
+      expect(await operator.post(path, list, { headers })).toSucceedWith(list)
+      await world.unchanged(async () => {
+        const other = { ...list, cidrs: [] }
+        expect(await operator.post(path, other, { headers })).toFailWith(412, 'precondition failed')
+        expect(await operator.delete(path, undefined, { headers })).toFailWith(412, 'precondition failed')
+      })
+      await operator.delete(path)
+      expect(await operator.post(path, list, { headers })).toSucceedWith(list)
+    }
+  })
+
   it('go with their device, recorded', async () => {
     const { ada, acme, server } = world
     const device = await world.device(acme)

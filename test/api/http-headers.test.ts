@@ -222,6 +222,22 @@ describeEngines('entity tags', (engine) => {
     expect(await world.ada.delete(user.path, undefined, { headers: { 'if-match': '*' } })).toSucceed()
   })
 
+  it('hold a write back that is meant for an empty place', async () => {
+    const user = await world.user(world.acme)
+    const headers = { 'if-none-match': '*' }
+    const writes = [
+      () => world.ada.patch(user.path, { note: 'two' }, { headers }),
+      () => world.ada.post(user.path, { first_name: 'A', last_name: 'B' }, { headers }),
+      () => world.ada.delete(user.path, undefined, { headers }),
+    ]
+    for (const write of writes)
+      expect(await world.unchanged(write)).toFailWith(412, 'precondition failed', {
+        message: 'the record has changed since it was read',
+      })
+    const created = { first_name: 'Put', last_name: 'There' }
+    expect(await world.ada.put(`${world.acme.path}/users`, created, { headers })).toSucceed()
+  })
+
   it('of an account hold a write back too', async () => {
     const account = await world.account(world.acme)
     const { etag } = (await world.ada.get(account.path)).headers

@@ -109,6 +109,20 @@ describeEngines('rate limits', (engine) => {
     }
   })
 
+  it('are written by whoever is first, where nothing is to be there: If-None-Match is *', async () => {
+    const { operator } = world
+    const headers = { 'if-none-match': '*' }
+    for (const { path, limits, other } of await places()) {
+      expect(await operator.post(path, limits, { headers })).toSucceedWith(limits)
+      await world.unchanged(async () => {
+        expect(await operator.post(path, other, { headers })).toFailWith(412, 'precondition failed')
+        expect(await operator.delete(path, undefined, { headers })).toFailWith(412, 'precondition failed')
+      })
+      await operator.delete(path)
+      expect(await operator.post(path, other, { headers })).toSucceedWith(other)
+    }
+  })
+
   it('are judged in the record as they are at their own path, and nothing is stored', async () => {
     const { operator } = world
     const [ofAccount, ofDevice] = (await places()).map(({ path }) => path.replace('/rate_limits', ''))

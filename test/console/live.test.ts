@@ -20,10 +20,10 @@ describeEngines('an open page of the console', (engine) => {
     await way.close()
   })
 
-  const openByWay = async (person: Person, screen: string) => {
-    const { page } = await open(person, screen)
+  const openByWay = async (person: Person, screen: string, account = person.account) => {
+    const { page } = await open(person, screen, { account })
     pages.push(page)
-    await page.goto(`${way.url}/a/${person.account.id}/${screen}`)
+    await page.goto(`${way.url}/a/${account.id}/${screen}`)
     return page
   }
 
@@ -63,9 +63,9 @@ describeEngines('an open page of the console', (engine) => {
     await page.getByRole('cell', { name: '2047' }).waitFor()
   })
 
-  const openUntold = async (screen: string) => {
+  const openUntold = async (screen: string, person = world.ada, account = person.account) => {
     way.holdStreams()
-    const page = await openByWay(world.ada, screen)
+    const page = await openByWay(person, screen, account)
     await state(page, 'Connecting').waitFor()
     return page
   }
@@ -118,5 +118,41 @@ describeEngines('an open page of the console', (engine) => {
     expect(await allow('203.0.113.0/24')).toSucceed()
     await choose(page, 'Take theirs')
     expect(await networks.inputValue()).toBe('203.0.113.0/24')
+  })
+
+  it('shows both versions of an access list that somebody else was the first to write', async () => {
+    const account = await world.account(world.reseller)
+    const path = `${account.path}/access_lists`
+    const page = await openUntold('edge', world.ross, account)
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    await page.getByRole('textbox', { name: 'Networks' }).fill('192.0.2.0/26')
+    expect(await world.operator.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })).toSucceed()
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Save', exact: true }).first().click()
+      await twoVersions(page).getByText('203.0.113.0/24').waitFor()
+    })
+    await twoVersions(page).getByRole('button', { name: 'Save mine over it' }).click()
+    await twoVersions(page).waitFor({ state: 'detached' })
+    expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
+  })
+
+  it('shows both versions of packet limits that somebody else was the first to write', async () => {
+    const account = await world.account(world.reseller)
+    const device = await world.device(account, { name: 'Limited' })
+    const path = `${device.path}/rate_limits`
+    const page = await openUntold('edge', world.ross, account)
+    await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
+    await page.getByRole('option', { name: 'Limited' }).click()
+    await page.getByRole('tab', { name: 'Packet limits' }).click()
+    const invites = page.getByRole('textbox', { name: 'Invites, Per minute' })
+    await invites.fill('7')
+    expect(await world.operator.post(path, { per_minute: { invites: 9 } })).toSucceed()
+    await world.unchanged(async () => {
+      await page.getByRole('button', { name: 'Save', exact: true }).last().click()
+      await twoVersions(page).getByRole('cell', { name: '9', exact: true }).waitFor()
+    })
+    await twoVersions(page).getByRole('button', { name: 'Take theirs' }).click()
+    await twoVersions(page).waitFor({ state: 'detached' })
+    expect(await invites.inputValue()).toBe('9')
   })
 })

@@ -59,8 +59,9 @@ export const accessListRoutes = (lists: AccessLists, devices: Devices): Route[] 
   }
 
   const reading = { allow: accountMember, answers: AccessListOrNone }
-  const writing = { allow: accountMember, body: AccessList, answers: AccessList }
-  const removing = { allow: accountMember, answers: open({}) }
+  const isKept = ({ record }: ListSubject) => record.doc.access_lists !== undefined
+  const writing = { allow: accountMember, body: AccessList, answers: AccessList, isKept }
+  const removing = { allow: accountMember, answers: open({}), isKept }
   const refusing = { allow: accountMember, subject: refuse, answers: open({}), run: refuse }
 
   return [

@@ -31,6 +31,8 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
   const ofDevice = ({ path }: { path: { account_id: string; device_id: string } }) =>
     devices.get(path.account_id, path.device_id)
 
+  const isKept = ({ doc }: Owner) => doc.rate_limits !== undefined
+
   // Whoever keeps no limits of their own is bound by those of the next level all the same.
   const view = (owner: Owner, effective: object) =>
     owner.doc.rate_limits ? shown(owner, { effective }) : answer({ data: {}, metadata: { effective } })
@@ -47,6 +49,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       summary: 'Replace the SIP packet limits of an account',
       allow: accountMember,
       subject: ofAccount,
+      isKept,
       body: AccountRateLimits,
       answers: AccountRateLimits,
       judge: async ({ data }) => accountLimitProblems(data),
@@ -59,6 +62,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       summary: 'Remove the SIP packet limits of an account',
       allow: accountMember,
       subject: ofAccount,
+      isKept,
       answers: AccountRateLimits,
       run: async ({ author, subject }) => {
         if (!subject.doc.rate_limits) return {}
@@ -77,6 +81,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       summary: 'Replace the SIP packet limits of a device',
       allow: accountMember,
       subject: ofDevice,
+      isKept,
       body: DeviceRateLimits,
       answers: DeviceRateLimits,
       judge: async ({ data }) => deviceLimitProblems(data),
@@ -90,6 +95,7 @@ export const rateLimitRoutes = (rateLimits: RateLimits, devices: Devices): Route
       summary: 'Remove the SIP packet limits of a device',
       allow: accountMember,
       subject: ofDevice,
+      isKept,
       answers: DeviceRateLimits,
       run: async ({ author, account, subject }) => {
         if (!subject.doc.rate_limits) return {}

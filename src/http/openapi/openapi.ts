@@ -255,7 +255,7 @@ const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   // Whatever moves what is counted may cost something.
   if (method !== 'GET' && path.includes('{account_id}'))
     kinds.push('charges_not_accepted', 'billing_issue', 'not_enough_credit')
-  if (method !== 'GET' && path.endsWith('}')) kinds.push('precondition_failed')
+  if (method !== 'GET' && (path.endsWith('}') || spec.isKept)) kinds.push('precondition_failed')
   return [...kinds, ...(spec.fails ?? [])]
 }
 

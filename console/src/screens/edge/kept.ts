@@ -43,6 +43,10 @@ interface Editing {
   setProblems: (form: RecordForm, error: unknown) => boolean
 }
 
+/** Refuses a change of what is no longer as it was read; what was not there may not be there yet. */
+const unlessChanged = (revision: string | undefined) =>
+  revision === undefined ? { 'if-none-match': '*' } : ifMatch({ revision })
+
 const isSame = (one: Json, other: Json) => JSON.stringify(one) === JSON.stringify(other)
 
 /** What the form was filled with. A newer version is taken over only where nothing was typed. */
@@ -97,7 +101,7 @@ export const useEditing = (editing: Editing) => {
   const saving = useChange({
     touches: [kindOf(subject)],
     run: (revision: string | undefined) =>
-      crosspoint.request({ method: 'POST', path, data: mine(), headers: ifMatch({ revision }) }),
+      crosspoint.request({ method: 'POST', path, data: mine(), headers: unlessChanged(revision) }),
     done: (_answer, revision) => {
       setTheirs(undefined)
       saved(revision)
