@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { environment, nodeOptions } from '../scripts/server-process.mjs'
 import { settingsTable } from '../src/config/config.ts'
-import { findProgram } from './support/proxies.ts'
+import { findProgram, lacks } from './support/installed.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')
@@ -52,7 +52,9 @@ describe('what supervisors are told', () => {
 
 const analyze = findProgram('systemd-analyze')
 
-describe.skipIf(!analyze)('the unit for systemd (needs systemd-analyze)', () => {
+const lacksAnalyze = lacks('systemd-analyze')
+
+describe.skipIf(lacksAnalyze)(`the unit for systemd${lacksAnalyze}`, () => {
   it('is understood, but for the program that is not installed here', async () => {
     const complaints = await run(analyze ?? '', ['verify', join(root, unitFile)]).then(
       ({ stderr }) => stderr,
@@ -79,7 +81,9 @@ const composed = async () => {
 }
 const compose = await composed()
 
-it.skipIf(!compose)('the file for Compose is understood (needs docker compose)', async () => {
+const lacksCompose = lacks('docker compose', compose)
+
+it.skipIf(lacksCompose)(`the file for Compose is understood${lacksCompose}`, async () => {
   const [program = '', ...args] = compose ?? []
   const asked = [...args, '-f', join(root, 'ops/compose/compose.yaml'), 'config']
   const env = { PATH: process.env.PATH, HOME: process.env.HOME }
@@ -97,7 +101,9 @@ it.skipIf(!compose)('the file for Compose is understood (needs docker compose)',
 
 const kubectl = findProgram('kubectl')
 
-it.skipIf(!kubectl)('the files for Kubernetes make one set of objects (needs kubectl)', async () => {
+const lacksKubectl = lacks('kubectl')
+
+it.skipIf(lacksKubectl)(`the files for Kubernetes make one set of objects${lacksKubectl}`, async () => {
   const { stdout } = await run(kubectl ?? '', ['kustomize', join(root, 'ops/kubernetes')])
   const kinds = [...stdout.matchAll(/^kind: (\w+)$/gm)].map(([, kind]) => kind)
   expect(kinds.toSorted()).toEqual(['Namespace', 'PodDisruptionBudget', 'Service', 'Service', 'StatefulSet'])
@@ -107,7 +113,9 @@ it.skipIf(!kubectl)('the files for Kubernetes make one set of objects (needs kub
 
 const caddy = findProgram('caddy')
 
-it.skipIf(!caddy)('the proxy of Compose is set up as the one that is tested (needs caddy)', async () => {
+const lacksCaddy = lacks('caddy')
+
+it.skipIf(lacksCaddy)(`the proxy of Compose is set up as the one that is tested${lacksCaddy}`, async () => {
   const adapted = async (path: string) => {
     const asked = ['adapt', '--adapter', 'caddyfile', '--config', join(root, path)]
     const env = { PATH: process.env.PATH, CROSSPOINT_NAME: 'crosspoint.example.com' }

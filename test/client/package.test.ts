@@ -2,12 +2,13 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { buildClient } from '../../scripts/generate-client.mjs'
+import { lacks } from '../support/installed.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
@@ -128,9 +129,9 @@ it('does by functions what the API can do', async () => {
   ])
 })
 
-const deno = (process.env.PATH ?? '').split(delimiter).find((folder) => existsSync(join(folder, 'deno')))
+const lacksDeno = lacks('deno')
 
-it.skipIf(deno === undefined)('runs in Deno', async () => {
+it.skipIf(lacksDeno)(`runs in Deno${lacksDeno}`, async () => {
   const args = ['run', '--allow-all', 'out/readme.js']
   const { stdout } = await run('deno', args, { cwd: place, env: environment() })
   expect(stdout).toMatch(/^made Desk/)

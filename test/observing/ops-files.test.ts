@@ -1,9 +1,10 @@
 // What operators are given for Prometheus and Grafana names figures that a server shows.
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { familiesIn } from '../support/figures.ts'
+import { lacks } from '../support/installed.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const folder = join(import.meta.dirname, '../../ops')
@@ -73,11 +74,8 @@ it('has panels that are one each', () => {
   expect(dashboard.panels.every(({ title, targets }) => title && targets.length > 0)).toBe(true)
 })
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+const lacking = lacks('promtool')
 
-it.skipIf(!hasPromtool)(
-  'has alert rules that promtool takes (skipped where promtool is not installed)',
-  () => {
-    expect(execFileSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' })).toContain('SUCCESS')
-  },
-)
+it.skipIf(lacking)(`has alert rules that promtool takes${lacking}`, () => {
+  expect(execFileSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' })).toContain('SUCCESS')
+})

@@ -6,11 +6,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { engines } from '../support/postgres.ts'
 import { type PostgresCluster, startCluster } from '../support/postgres-cluster.ts'
-import { pathOfTools, tools } from '../support/saved.ts'
+import { lacksTools, pathOfTools, tools } from '../support/saved.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { openSession } from '../support/session.ts'
 
-describe.runIf(engines.includes('postgres') && tools)('a store of several hosts', () => {
+describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several hosts${lacksTools}`, () => {
   let cluster: PostgresCluster
   let folder: string
   const opened: CommandLine[] = []

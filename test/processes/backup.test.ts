@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { lacks } from '../support/installed.ts'
 import {
   describeSavable,
   openSavedPlaces,
@@ -25,7 +26,7 @@ import {
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { openSession, type Session } from '../support/session.ts'
 
-const hasTools = ['tar', 'zstd'].every((tool) => existsSync(`/usr/bin/${tool}`) || existsSync(`/bin/${tool}`))
+const lacksZstd = lacks('zstd')
 
 describeSavable('a backup', (engine) => {
   let places: SavedPlaces
@@ -269,7 +270,7 @@ describeSavable('a backup', (engine) => {
     expect(readdirSync(place.dataDir).filter((name) => name.startsWith('staging-'))).toEqual([])
   })
 
-  it.skipIf(!hasTools)('is taken apart by the tools of any machine', () => {
+  it.skipIf(lacksZstd)(`is taken apart by the tools of any machine${lacksZstd}`, () => {
     const apart = join(places.folder, 'apart')
     mkdirSync(apart)
     execFileSync('sh', ['-c', 'zstd -dcq "$0" | tar -C "$1" -xf -', file, apart])

@@ -7,18 +7,15 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { eventually } from '../support/eventually.ts'
+import { findProgram, lacks } from '../support/installed.ts'
 import { openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { openSession } from '../support/session.ts'
 
-const inPath = (process.env.PATH ?? '').split(':').map((folder) => join(folder, 'litestream'))
-const litestream = [process.env.CROSSPOINT_TEST_LITESTREAM ?? '', ...inPath].find(
-  (path) => path !== '' && existsSync(path),
-)
+const litestream = process.env.CROSSPOINT_TEST_LITESTREAM || findProgram('litestream')
+const lacking = lacks('litestream', litestream)
 
-const reason = litestream ? '' : ' (left out: this machine has no litestream)'
-
-describe.skipIf(!litestream)(`a continuous copy${reason}`, () => {
+describe.skipIf(lacking)(`a continuous copy${lacking}`, () => {
   let places: SavedPlaces
   let origin: SavedPlace
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { lacks } from '../support/installed.ts'
 import { type RabbitMq, type ReceivedMessage, rabbitmqProgram, startRabbitmq } from '../support/rabbitmq.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -21,7 +22,9 @@ const idsOf = (received: readonly ReceivedMessage[]) => [
 const namesOf = (received: readonly ReceivedMessage[]) =>
   new Set(received.flatMap(({ body }) => (body.type === 'device.created' ? [body.after.name] : [])))
 
-describe.skipIf(!rabbitmqProgram)('with RabbitMQ, skipped where rabbitmq-server is not installed,', () => {
+const lacking = lacks('rabbitmq-server', rabbitmqProgram)
+
+describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
   beforeAll(async () => {
     rabbit = await startRabbitmq()
   }, 120_000)

@@ -1,18 +1,16 @@
 // The pooler that most installations have, where this machine has it (Debian: apt-get install pgbouncer).
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { eventually } from './eventually.ts'
+import { findProgram } from './installed.ts'
 import { freePort, giveToServer, serverUser } from './postgres.ts'
 
-const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin']
-
 /** Undefined: it is not installed. */
-export const pgbouncer = folders.map((folder) => join(folder, 'pgbouncer')).find(existsSync)
+export const pgbouncer = findProgram('pgbouncer')
 
 interface Pooling {
   mode: 'session' | 'transaction' | 'statement'

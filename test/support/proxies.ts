@@ -1,22 +1,17 @@
 // The proxies whose configurations are shipped in ops/proxy, as Debian packages them.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { eventually } from './eventually.ts'
+import { findProgram } from './installed.ts'
 import { getSecurely, shipped } from './tls.ts'
 
 const configurations = new URL('../../ops/proxy/', import.meta.url)
 
 export type ProxyName = 'haproxy' | 'nginx' | 'caddy'
-
-/** Where a program lies, if this machine has it. */
-export const findProgram = (name: string) =>
-  [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
-    .map((folder) => join(folder, name))
-    .find((path) => existsSync(path))
 
 const freePort = async () => {
   const server = createServer().listen(0, '127.0.0.1')

@@ -11,6 +11,7 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { type CommandLine, openCommandLine } from './command-line.ts'
 import type { Place } from './databases.ts'
+import { lacks } from './installed.ts'
 import { createDatabase, type Engine, engines, type PostgresServer, startPostgres } from './postgres.ts'
 
 // The oldest server that Crosspoint takes.
@@ -30,15 +31,16 @@ export const tools = [...(process.env.PATH ?? '').split(delimiter), ...globSync(
   .filter(({ version }) => version >= oldest)
   .toSorted((one, other) => other.version - one.version)[0]?.folder
 
+export const lacksTools = lacks('pg_dump with a server of its version', tools)
+
 /** `PATH` of the program, with the tools first. */
 export const pathOfTools = [...(tools ? [tools] : []), process.env.PATH].join(delimiter)
 
 /** Repeats a suite for each engine that can be saved here; PostgreSQL needs its tools, which are no part of the npm package. */
 export const describeSavable = (title: string, suite: (engine: Engine) => void) => {
   for (const engine of engines) {
-    const isLeftOut = engine === 'postgres' && tools === undefined
-    const reason = isLeftOut ? ' (left out: this machine has no pg_dump with a server of its version)' : ''
-    describe.skipIf(isLeftOut)(`${title} on ${engine}${reason}`, () => suite(engine))
+    const lacking = engine === 'postgres' ? lacksTools : ''
+    describe.skipIf(lacking)(`${title} on ${engine}${lacking}`, () => suite(engine))
   }
 }
 
