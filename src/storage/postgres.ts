@@ -2,7 +2,18 @@ import type pg from 'pg'
 import { type Failure, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { CsvQuery } from './csv-lines.ts'
-import type { Append, AppendTable, CommittedBatch, Database, Row, StaleListener, Value, Write } from './db.ts'
+import type {
+  Append,
+  AppendTable,
+  CommittedBatch,
+  Database,
+  Row,
+  StaleListener,
+  Statement,
+  Value,
+  Write,
+} from './db.ts'
+import { commitInTwoPhases, countable, isDistributed } from './distribution/commits.ts'
 import { inTurn } from './in-turn.ts'
 import type { CopyAnswer, ExporterData } from './postgres-exporter.ts'
 import {
@@ -285,11 +296,16 @@ const createWriter = (
   announce: StaleListener,
 ) => {
   const runs = new Map<Link, Run>()
+  /** Of the store: whatever server takes its writes. */
+  let liesOnSeveral = false
   const makeLane = (): Link => {
     const lane: Link = createLink({
       servers,
       patienceMilliseconds,
-      prepare: makeDurable,
+      async prepare(client) {
+        await makeDurable(client)
+        liesOnSeveral = await isDistributed(client)
+      },
       async isExcused(client) {
         const isHeldUp = await waitsForStandby(client)
         if (isHeldUp) holdUp(lane)
@@ -385,7 +401,10 @@ const createWriter = (
     runs.set(lane, run)
     let isCommitting = false
     try {
-      const results = await sendTogether(lane, client, batch, payloadOf(processId, batch))
+      const results = await sendTogether(lane, client, batch, {
+        payload: payloadOf(processId, batch),
+        liesOnSeveral,
+      })
       const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
       if (run.isHeldUp) await lane.say(client, 'ROLLBACK')
       else if (verdicts.some(Boolean)) {
@@ -478,13 +497,17 @@ const sendTogether = async (
   lane: Link,
   client: pg.Client,
   batch: PendingWrite[],
-  payload: string | undefined,
+  { payload, liesOnSeveral }: { payload: string | undefined; liesOnSeveral: boolean },
 ) => {
   const stream = streamOf(client)
+  const textOf = liesOnSeveral ? countable : ({ sql }: Statement) => sql
   stream.cork()
-  const begun = lane.say(client, 'BEGIN')
+  const begun = [
+    lane.say(client, 'BEGIN'),
+    ...(liesOnSeveral ? [lane.send(client, commitInTwoPhases, [])] : []),
+  ]
   const sent = batch.map((entry) =>
-    entry.write.statements.map((statement) => lane.send(client, statement.sql, statement.params)),
+    entry.write.statements.map((statement) => lane.send(client, textOf(statement), statement.params)),
   )
   const appended = appendStatements(batch.flatMap(({ write }) => write.appends ?? [])).map(
     ({ sql, params }) => lane.send(client, sql, params),
@@ -493,7 +516,7 @@ const sendTogether = async (
   stream.uncork()
   // All are awaited before any verdict: a rejection left behind would be an unhandled one.
   const settled = await Promise.allSettled([
-    begun,
+    ...begun,
     ...sent.flat(),
     ...appended,
     ...(notified ? [notified] : []),

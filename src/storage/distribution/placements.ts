@@ -1,0 +1,75 @@
+/** How the rows of a table lie where the store is distributed. */
+type Placement =
+  /** On the workers, by `account_id`: those of one account lie on one worker, whatever table they are in. */
+  | 'by_account'
+  /** On the coordinator: what is asked for across accounts, and what stands in one order for all. */
+  | 'at_coordinator'
+
+/**
+ * Each table of the store. What grows with every call, file and message lies by account; what grows with the accounts,
+ * and all money, stays (decision 30).
+ */
+export const placements: Readonly<Record<string, Placement>> = {
+  account_tree: 'at_coordinator',
+  allotment_uses: 'by_account',
+  api_key_uses: 'at_coordinator',
+  audit_heads: 'at_coordinator',
+  audit_index: 'at_coordinator',
+  audit_log: 'at_coordinator',
+  balance_watch: 'at_coordinator',
+  billing_progress: 'at_coordinator',
+  cdr_interactions: 'by_account',
+  cdr_tallies: 'by_account',
+  cdrs: 'by_account',
+  charged_items: 'at_coordinator',
+  claims: 'at_coordinator',
+  credit_notes: 'at_coordinator',
+  feed_below: 'at_coordinator',
+  feed_marks: 'at_coordinator',
+  idempotency_keys: 'at_coordinator',
+  invoice_entries: 'at_coordinator',
+  invoice_events: 'at_coordinator',
+  invoice_numbers: 'at_coordinator',
+  invoice_states: 'at_coordinator',
+  invoice_usage: 'at_coordinator',
+  invoices: 'at_coordinator',
+  leases: 'at_coordinator',
+  ledger_balances: 'at_coordinator',
+  ledger_entries: 'at_coordinator',
+  ledger_months: 'at_coordinator',
+  ledger_postings: 'at_coordinator',
+  localities: 'at_coordinator',
+  long_parts: 'by_account',
+  long_runs: 'at_coordinator',
+  mail_attempts: 'by_account',
+  migrations_performed: 'at_coordinator',
+  monthly_tables: 'at_coordinator',
+  number_pools: 'at_coordinator',
+  number_searches: 'at_coordinator',
+  numbers: 'at_coordinator',
+  passkey_challenges: 'at_coordinator',
+  payer_turns: 'at_coordinator',
+  payment_disputes: 'at_coordinator',
+  payment_events: 'at_coordinator',
+  quantities: 'at_coordinator',
+  quantity_days: 'at_coordinator',
+  quantity_moves: 'at_coordinator',
+  records: 'at_coordinator',
+  rounds: 'at_coordinator',
+  sealing_walk: 'at_coordinator',
+  service_audit: 'at_coordinator',
+  service_bills: 'at_coordinator',
+  sign_in_buckets: 'at_coordinator',
+  storage_upgrades: 'at_coordinator',
+  topups: 'at_coordinator',
+  transactions: 'at_coordinator',
+  webhook_attempts: 'by_account',
+  webhook_deliveries: 'at_coordinator',
+  webhook_failures: 'at_coordinator',
+  webhook_replays: 'at_coordinator',
+  websockets: 'at_coordinator',
+  work: 'at_coordinator',
+}
+
+export const tablesThatLie = (placement: Placement): string[] =>
+  Object.keys(placements).filter((name) => placements[name] === placement)
