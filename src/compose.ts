@@ -49,6 +49,7 @@ import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
 import { createMail } from './mail/mail.ts'
 import { createNotices } from './mail/notices.ts'
 import { createPost, postRounds } from './mail/post.ts'
+import { openObjectStore } from './object-store/open.ts'
 import { createCalls } from './outgoing/calls.ts'
 import { createOutgoing } from './outgoing/client.ts'
 import { createSettings, settingsKind } from './settings/settings.ts'
@@ -255,6 +256,7 @@ const putTogether = async (
     dns,
     outgoing,
     calls,
+    callArchive: openObjectStore(config.callArchive),
     afterwards,
     leases,
     rounds,

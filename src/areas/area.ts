@@ -19,6 +19,7 @@ import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Mail } from '../mail/mail.ts'
 import type { Definitions } from '../mail/notices.ts'
+import type { ObjectStore } from '../object-store/object-store.ts'
 import type { Calls } from '../outgoing/calls.ts'
 import type { Outgoing } from '../outgoing/client.ts'
 import type { Documents } from '../settings/documents.ts'
@@ -68,6 +69,8 @@ export interface AreaTools {
   dns: Dns
   outgoing: Outgoing
   calls: Calls
+  /** Where older call records go; undefined: nowhere. */
+  callArchive: ObjectStore | undefined
   afterwards: Afterwards
   leases: Leases
   rounds: Rounds

@@ -30,6 +30,7 @@ const nothing: AreaTools = {
   metrics: unused,
   outgoing: unused,
   calls: unused,
+  callArchive: undefined,
   mediaSwitch: unused,
 }
 

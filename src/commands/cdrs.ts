@@ -6,13 +6,14 @@ import { declarationsOf } from '../areas/assemble.ts'
 import { entriesOf } from '../areas/cdrs/intake/ndjson.ts'
 import type { IntakeReport } from '../areas/cdrs/intake/schema.ts'
 import { areas } from '../areas/index.ts'
-import { ConfigError } from '../config/config.ts'
+import { type Config, ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { createValidate } from '../http/judge/judge-data.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
 import { createLog } from '../lib/log.ts'
+import { openObjectStore } from '../object-store/open.ts'
 import { createSettings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
 import { bareAreas } from './bare-areas.ts'
@@ -29,13 +30,14 @@ class Mistake extends Error {}
 
 type Tools = ReturnType<typeof toolsOf>
 
-const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store']) => {
+const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store'], { callArchive }: Config) => {
   const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
   const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
   const { offers } = bareAreas({
     store,
     settings,
     log,
+    callArchive: openObjectStore(callArchive),
     validate: createValidate(settings),
   })
   const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }
@@ -151,7 +153,7 @@ const withTools = async (work: (tools: Tools) => Promise<number>) => {
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)
   try {
-    return await work(toolsOf(store))
+    return await work(toolsOf(store, config))
   } finally {
     await close()
   }

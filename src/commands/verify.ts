@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import { checkAccounts, checkNames } from '../areas/accounts/verification/store.ts'
 import { declarationsOf } from '../areas/assemble.ts'
 import { createVerification } from '../areas/audit/verification/operations.ts'
+import { createArchiveRegister } from '../areas/cdrs/archive/store.ts'
+import { checkCallArchive } from '../areas/cdrs/archive/verification.ts'
 import { areas } from '../areas/index.ts'
 import { checkLedgers } from '../areas/ledgers/verification/store.ts'
 import { isKeyOf } from '../auth/key-handover.ts'
@@ -11,6 +13,7 @@ import { configFromEnvironment } from '../config/env.ts'
 import type { Check, Fault } from '../lib/check.ts'
 import { systemClock } from '../lib/clock.ts'
 import { messageOfReading } from '../lib/error-facts.ts'
+import { openObjectStore } from '../object-store/open.ts'
 import { createSettings } from '../settings/settings.ts'
 import { upgradeOfPostgres } from '../storage/postgres-dump.ts'
 import { Refusal } from '../storage/saved-store.ts'
@@ -89,6 +92,14 @@ const keyCheck = (store: Store, key: Buffer | undefined, { dataDir }: Config): P
     ? { checks: [checkKey(store, key)], leftOut: [] }
     : { checks: [], leftOut: [`secrets: keys/server.key is not in ${dataDir}`] }
 
+const archiveCheck = async (store: Store, { callArchive }: Config): Promise<Plan> => {
+  const objects = openObjectStore(callArchive)
+  if (objects) return { checks: [checkCallArchive(store, objects)], leftOut: [] }
+  const files = await createArchiveRegister(store).live()
+  const leftOut = ['call archive: CROSSPOINT_CALL_ARCHIVE is not set']
+  return { checks: [], leftOut: files.length > 0 ? leftOut : [] }
+}
+
 const countsCheck = (store: Store) => {
   const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
   const { reconciliation } = bareAreas({ store, settings }).offers
@@ -100,6 +111,7 @@ const planOf = async (store: Store, config: Config): Promise<Plan> => {
   const counts = countsCheck(store)
   const ofKey = keyCheck(store, key, config)
   const ofEngine = await engineCheck(store, config)
+  const ofArchive = await archiveCheck(store, config)
   const opensSecrets = key !== undefined && !(await isSealingUnderWay(store))
   return {
     checks: [
@@ -110,8 +122,9 @@ const planOf = async (store: Store, config: Config): Promise<Plan> => {
       checkLedgers(store),
       counts,
       checkNames(store),
+      ...ofArchive.checks,
     ],
-    leftOut: [...ofEngine.leftOut, ...ofKey.leftOut],
+    leftOut: [...ofEngine.leftOut, ...ofKey.leftOut, ...ofArchive.leftOut],
   }
 }
 

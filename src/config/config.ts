@@ -1,5 +1,6 @@
 import { type LogLevel, logLevels } from '../lib/log.ts'
 import { mistakeInPostgresUrl } from '../lib/postgres-url.ts'
+import type { ObjectStorePlace } from '../object-store/object-store.ts'
 
 /** Everything that a process is told at its start. */
 export interface Config {
@@ -9,6 +10,8 @@ export interface Config {
   databaseUrl: string | undefined
   /** How many connections to PostgreSQL a process opens at most. */
   databaseConnections: number
+  /** Where call records of older months go; undefined: they stay in the store. */
+  callArchive: ObjectStorePlace | undefined
   masterAccount: string
   masterRealm: string
   adminUsername: string
@@ -53,6 +56,11 @@ export const settingsTable: readonly Setting[] = [
     name: 'CROSSPOINT_DATABASE_CONNECTIONS',
     fallback: '10',
     meaning: 'to PostgreSQL, of this process at most: 5 to 10',
+  },
+  {
+    name: 'CROSSPOINT_CALL_ARCHIVE',
+    fallback: undefined,
+    meaning: 'a directory for call records of older months; unset: they stay in the store',
   },
   {
     name: 'CROSSPOINT_MASTER_ACCOUNT',
@@ -142,6 +150,11 @@ const rules: Record<string, (text: string) => string | undefined> = {
     /^[+@.\w-]{1,256}$/.test(text) ? undefined : 'must be letters, digits and any of + @ . _ -',
 }
 
+const callArchiveOf = (values: ReadonlyMap<string, string>): ObjectStorePlace | undefined => {
+  const place = values.get('CROSSPOINT_CALL_ARCHIVE')
+  return place === undefined ? undefined : { kind: 'directory', path: place }
+}
+
 /** Names that look like settings and are none: most likely misspelt. */
 export const unknownSettings = (environment: Readonly<Record<string, string | undefined>>): string[] =>
   Object.keys(environment).filter(
@@ -185,6 +198,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     dataDir: text('CROSSPOINT_DATA_DIR'),
     databaseUrl: values.get('CROSSPOINT_DATABASE_URL'),
     databaseConnections: Number(text('CROSSPOINT_DATABASE_CONNECTIONS')),
+    callArchive: callArchiveOf(values),
     masterAccount: text('CROSSPOINT_MASTER_ACCOUNT'),
     masterRealm: text('CROSSPOINT_MASTER_REALM'),
     adminUsername: text('CROSSPOINT_ADMIN_USERNAME'),

@@ -1,6 +1,6 @@
 import { codeOf } from '../lib/error-facts.ts'
 import { type ChangeSet, systemScope } from './change-set.ts'
-import { cacheKey, type Database, type Value } from './db.ts'
+import { cacheKey, type Database, type Statement, type Value } from './db.ts'
 import { integer, shape, text } from './table.ts'
 
 /** A month as a number, `202611`. */
@@ -24,6 +24,8 @@ export interface MonthlyTable {
   months(): Promise<readonly Month[]>
   /** The months that were ever dropped, whether or not they have a table again. */
   droppedMonths(): Promise<readonly Month[]>
+  /** The months whose rows were moved out of the store; one has a table again when more of its rows came in. */
+  archivedMonths(): Promise<readonly Month[]>
   /**
    * What stands behind FROM to read these months: `FROM ${table.from(months)}`. A condition on an index and an order
    * along it are carried into each month and merged, so that LIMIT reads only what it returns. SQLite does so only when
@@ -32,14 +34,19 @@ export interface MonthlyTable {
   from(months: readonly Month[]): string
   /**
    * Reads months of a range. `query` is run with the text behind FROM, and once more when a month was dropped by
-   * another process at that moment.
+   * another process at that moment. Fails with MonthMoved when it was not dropped, but moved to the archive.
    */
   read<T>(range: MonthRange, query: (from: string) => Promise<T>): Promise<T>
-  /** Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new. */
+  /**
+   * Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new, and when
+   * the month was archived meanwhile: nobody has looked there for them.
+   */
   insert(set: ChangeSet, month: Month, rows: readonly MonthlyRow[], orElse: InsertFailure): Promise<void>
+  /** Stands behind every other change of a month's rows: what is just being archived has to be read anew. */
+  noteChange(month: Month): Statement
   /** The table that holds a month's rows alone. */
   tableOf(month: Month): string
-  /** Fails the set unless these months have a table, those have none, and none of them was ever dropped. */
+  /** Fails the set unless these months have a table, those have none, and none of them was dropped or archived. */
   requireMonths(
     set: ChangeSet,
     months: { present: readonly Month[]; absent: readonly Month[] },
@@ -47,6 +54,22 @@ export interface MonthlyTable {
   ): void
   /** Removes a month with all its rows. Queries that are under way finish first, or fail it: see `isInUse`. */
   drop(set: ChangeSet, month: Month): void
+  /** From the set's commit on, changes of the month's rows are counted, those under way then among them. */
+  beginArchiving(set: ChangeSet, month: Month): void
+  /** Removes the month's table, whose rows lie elsewhere now; fails the set when any has changed since the beginning. */
+  endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure): void
+  /** Gives it up. */
+  abandonArchiving(set: ChangeSet, month: Month): void
+  /** Nothing of the month lies elsewhere any more, for it is gone there as well. */
+  forgetArchived(set: ChangeSet, month: Month): void
+}
+
+/** A month went to the archive while it was read: what was read is not all of it. */
+export class MonthMoved extends Error {
+  constructor(month: Month) {
+    super(`${month} was archived while it was read`)
+    this.name = 'MonthMoved'
+  }
 }
 
 type InsertFailure = NonNullable<Parameters<ChangeSet['run']>[2]>['orElse']
@@ -69,9 +92,14 @@ const register = 'INSERT INTO monthly_tables (name, month, state) VALUES ($1, $2
 const keep = 'UPDATE monthly_tables SET state = state WHERE name = $1 AND month = $2 AND state = $3'
 const forget = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3'
 
+// The register has a row for each state that a month is in: it may be archived, and have a table again.
+const note = 'UPDATE monthly_tables SET changes = changes + 1 WHERE name = $1 AND month = $2 AND state = $3'
+const unchanged = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3 AND changes = 0'
+
 interface Known {
   present: readonly Month[]
   dropped: readonly Month[]
+  archived: readonly Month[]
 }
 
 /** What differs between the engines. */
@@ -81,6 +109,10 @@ interface Layout {
   create(month: Month): Promise<readonly string[]>
   /** The insertion of these rows: statements with the number of rows each must add. */
   insertions(month: Month, rows: readonly MonthlyRow[]): { sql: string; params: Value[]; rows: number }[]
+  /** Statements that wait until nobody writes the month, and keep writers out until the end. */
+  still(month: Month): readonly string[]
+  /** The same for readers as well. */
+  alone(month: Month): readonly string[]
   drop(month: Month): readonly string[]
 }
 
@@ -130,12 +162,20 @@ const sqliteLayout = (db: Database, name: string): Layout => {
       const sql = insertOf(tableOf(month), keys)
       return rows.map((row) => ({ sql, params: keys.map((key) => row[key] ?? null), rows: 1 }))
     },
+    still: () => [],
+    alone: () => [],
     drop: (month) => [`DROP TABLE IF EXISTS ${tableOf(month)}`],
   }
 }
 
 const postgresLayout = (name: string): Layout => {
   const tableOf = (month: Month) => tableNameOf(name, month)
+  // Whoever wants to read waits behind a lock that waits: so it waits shortly, and is tried again.
+  const waitingShortly = (...statements: readonly string[]) => [
+    "SET LOCAL lock_timeout = '500ms'",
+    ...statements,
+    'SET LOCAL lock_timeout = DEFAULT',
+  ]
   return {
     // The partitions by name: asked for by month, each row would be read to look at that.
     from: (months) =>
@@ -163,12 +203,9 @@ const postgresLayout = (name: string): Layout => {
         rows: rows.length,
       },
     ],
-    // Whoever wants to read waits behind a drop that waits: so it waits shortly, and is tried again.
-    drop: (month) => [
-      "SET LOCAL lock_timeout = '500ms'",
-      `DROP TABLE IF EXISTS ${tableOf(month)}`,
-      'SET LOCAL lock_timeout = DEFAULT',
-    ],
+    still: (month) => waitingShortly(`LOCK TABLE ${tableOf(month)} IN SHARE MODE`),
+    alone: (month) => waitingShortly(`LOCK TABLE ${tableOf(month)} IN ACCESS EXCLUSIVE MODE`),
+    drop: (month) => waitingShortly(`DROP TABLE IF EXISTS ${tableOf(month)}`),
   }
 }
 
@@ -192,7 +229,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     )
     const monthsOf = (wanted: string) =>
       rows.filter(({ state }) => state === wanted).map(({ month }) => month)
-    return { present: monthsOf('present'), dropped: monthsOf('dropped') }
+    return { present: monthsOf('present'), dropped: monthsOf('dropped'), archived: monthsOf('archived') }
   }
 
   const learn = () => {
@@ -208,39 +245,75 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
   const within = async ({ first, last }: MonthRange) =>
     (await learn()).present.filter((month) => month >= first && month <= last)
 
+  const runAll = (set: ChangeSet, statements: readonly string[]) => {
+    for (const sql of statements) set.run(sql, [])
+  }
+
+  const noteChange = (month: Month): Statement => ({ sql: note, params: [name, month, 'archiving'] })
+
   return {
     months: async () => (await learn()).present,
     droppedMonths: async () => (await learn()).dropped,
+    archivedMonths: async () => (await learn()).archived,
     from: layout.from,
     async read(range, query) {
+      const before = await within(range)
       try {
-        return await query(layout.from(await within(range)))
+        return await query(layout.from(before))
       } catch (error) {
         if (!isMissing(error)) throw error
         known = undefined
+        const { present, archived } = await learn()
+        const moved = before.find((month) => !present.includes(month) && archived.includes(month))
+        if (moved !== undefined) throw new MonthMoved(moved)
         return query(layout.from(await within(range)))
       }
     },
     async insert(set, month, rows, orElse) {
+      const isArchived = (await learn()).archived.includes(month)
       // Said every time, not only when the month is unknown: another process may be dropping it.
-      for (const sql of await layout.create(month)) set.run(sql, [])
+      runAll(set, await layout.create(month))
       set.run(register, [name, month, 'present'])
       for (const { sql, params, rows: expected } of layout.insertions(month, rows))
         set.run(sql, params, { rows: expected, orElse })
+      // Behind the rows, whose locks `beginArchiving` and `endArchiving` wait for.
+      set.add(noteChange(month))
+      set.run(keep, [name, month, 'archived'], { rows: isArchived ? 1 : 0, orElse })
       set.outdate(scope, kind, name)
     },
+    noteChange,
     tableOf: (month) => tableNameOf(name, month),
     requireMonths(set, { present, absent }, orElse) {
       const none = { rows: 0, orElse }
-      for (const month of present)
-        set.run(keep, [name, month, 'present'], { rows: 1, orElse }).run(keep, [name, month, 'dropped'], none)
-      for (const month of absent)
-        set.run(keep, [name, month, 'present'], none).run(keep, [name, month, 'dropped'], none)
+      for (const month of present) set.run(keep, [name, month, 'present'], { rows: 1, orElse })
+      for (const month of absent) set.run(keep, [name, month, 'present'], none)
+      for (const month of [...present, ...absent])
+        set.run(keep, [name, month, 'dropped'], none).run(keep, [name, month, 'archived'], none)
     },
     drop(set, month) {
-      for (const sql of layout.drop(month)) set.run(sql, [])
+      runAll(set, layout.drop(month))
       set.run(forget, [name, month, 'present'])
       set.run(register, [name, month, 'dropped'])
+      set.outdate(scope, kind, name)
+    },
+    beginArchiving(set, month) {
+      runAll(set, layout.still(month))
+      set.run(forget, [name, month, 'archiving'])
+      set.run(register, [name, month, 'archiving'])
+    },
+    endArchiving(set, month, orElse) {
+      runAll(set, layout.alone(month))
+      set.run(unchanged, [name, month, 'archiving'], { rows: 1, orElse })
+      runAll(set, layout.drop(month))
+      set.run(forget, [name, month, 'present'])
+      set.run(register, [name, month, 'archived'])
+      set.outdate(scope, kind, name)
+    },
+    abandonArchiving(set, month) {
+      set.run(forget, [name, month, 'archiving'])
+    },
+    forgetArchived(set, month) {
+      set.run(forget, [name, month, 'archived'])
       set.outdate(scope, kind, name)
     },
   }

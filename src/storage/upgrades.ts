@@ -32,6 +32,7 @@ import { auditReading } from './upgrades/0029-audit-reading.ts'
 import { websockets } from './upgrades/0030-websockets.ts'
 import { signInBuckets } from './upgrades/0031-sign-in-buckets.ts'
 import { tracesOfWork } from './upgrades/0032-traces-of-work.ts'
+import { callArchive } from './upgrades/0033-call-archive.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -95,6 +96,7 @@ export const upgrades: readonly Upgrade[] = [
   websockets,
   signInBuckets,
   tracesOfWork,
+  callArchive,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -142,6 +142,7 @@ describeEngines('a number that a search has found', (engine) => {
         dataDir,
         databaseUrl,
         databaseConnections: 10,
+        callArchive: undefined,
         masterAccount: 'master',
         masterRealm: 'master.localhost',
         adminUsername: 'operator',

@@ -215,7 +215,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
   it('statistics are read from tallies along their key', async () => {
     const span = spanOf({ from: newYear - 86_400, to: newYear + 86_399 })
     const plans = await plansOf(async (store) => {
-      const stats = createCallStats({ store })
+      const stats = createCallStats({ store, legs: createCdrStore(store) })
       for (const interval of ['hour', 'month'] as const)
         for (const groupBy of [undefined, 'owner_id'] as const) {
           await stats.chart({ accountId }, { span, interval, groupBy, utcOffset: 0 })

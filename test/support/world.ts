@@ -73,6 +73,7 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   dataDir,
   databaseUrl,
   databaseConnections: 10,
+  callArchive: undefined,
   masterAccount: 'master',
   masterRealm: 'master.localhost',
   adminUsername: 'operator',

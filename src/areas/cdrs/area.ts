@@ -6,8 +6,14 @@ import { ledgersArea } from '../ledgers/area.ts'
 import { limitsArea } from '../limits/area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { ratesArea } from '../rates/area.ts'
+import { createArchiveFiles } from './archive/files.ts'
+import { createArchiveMetrics } from './archive/metrics.ts'
+import { createCallArchive } from './archive/operations.ts'
+import { createArchiveReading } from './archive/reading.ts'
+import { createArchiveRegister } from './archive/store.ts'
 import { createCallBilling } from './billing/operations.ts'
 import { createDepartures } from './departures/operations.ts'
+import { cdrFailures } from './failures.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
 import { freeswitchPage } from './freeswitch/routes.ts'
 import { countVerdicts } from './intake/metrics.ts'
@@ -32,27 +38,39 @@ export const cdrsArea = area({
     rates: ratesArea,
   },
   settings: cdrSettings,
+  failures: cdrFailures,
   create(tools, { accounts, phoneNumbers, limits, ledgers, rates }) {
-    const { feed, store } = tools
+    const { callArchive: objects, feed, log, store } = tools
     const { resellerOf } = accounts
     const { classOf } = phoneNumbers.planning
-    const cdrs = createCdrs(tools)
+    const register = createArchiveRegister(store)
+    const metrics = createArchiveMetrics(tools.metrics)
+    const files = createArchiveFiles({ objects, metrics, log })
+    const archive = createArchiveReading(register, files)
+    const cdrs = createCdrs({ ...tools, archive })
     feed.unfolds('cdr.created', cdrs.texts)
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
     const count = countVerdicts(tools.metrics)
-    const intake = createIntake({ ...tools, billing, count: count('api') })
-    const months = createCdrMonths({ ...tools, intake })
-    const departures = createDepartures(tools)
+    const intake = createIntake({ ...tools, archive, billing, count: count('api') })
+    const months = createCdrMonths({
+      ...tools,
+      intake,
+      register,
+      archive,
+      hasArchive: objects !== undefined,
+    })
+    const departures = createDepartures({ ...tools, register })
+    const archiving = objects && createCallArchive({ ...tools, objects, register, files, metrics })
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake, count: count('freeswitch') })
     return {
       offers: { intake, months },
       routes: [
         ...cdrIntakeRoutes(intake),
-        ...cdrRoutes({ cdrs, stats: createCallStats(tools), store, resellerOf }),
+        ...cdrRoutes({ cdrs, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
       ],
       posted: [freeswitchPage(freeswitch)],
       prepare: freeswitch.prepare,
-      rounds: [months.retention],
+      rounds: [months.retention, ...(archiving ? [archiving.round] : [])],
       errands: [departures.kind, intake.unions],
       hears: [on(accountLeaving, departures.begin)],
       taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),

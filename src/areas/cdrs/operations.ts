@@ -2,6 +2,7 @@ import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
+import type { ArchiveReading } from './archive/reading.ts'
 import { createInteractionStore } from './interactions/store.ts'
 import type { Place } from './reading/rules.ts'
 import { byChannelTime, interactionOf, isCdrId, shownDocumentOf } from './rules.ts'
@@ -20,10 +21,16 @@ const legsAtOnce = 100
 
 const notFound = (message: string) => failure('missing_parameter', { message })
 
+interface Tools {
+  store: Store
+  settings: Settings
+  archive: ArchiveReading
+}
+
 /** Call detail records, as they are looked at. Nothing here writes. */
-export const createCdrs = ({ store, settings }: { store: Store; settings: Settings }) => {
-  const legs = createCdrStore(store)
-  const interactions = createInteractionStore(store)
+export const createCdrs = ({ store, settings, archive }: Tools) => {
+  const legs = createCdrStore(store, archive)
+  const interactions = createInteractionStore(store, archive)
   const summaries = createSummaryStore(store, legs)
 
   const placeNamed = async (accountId: string, id: string): Promise<Place> => {

@@ -29,6 +29,9 @@ const onAccount = '/v2/accounts/{account_id}/cdrs'
 const onUser = '/v2/accounts/{account_id}/users/{user_id}/cdrs'
 const onDevice = '/v2/accounts/{account_id}/devices/{device_id}/cdrs'
 
+// Of records that lie in files.
+const unreadArchive = 'call_archive_unreachable'
+
 const windowQuery = {
   created_from: 'Gregorian seconds; the longest range before created_to unless given',
   created_to: 'Gregorian seconds; now unless given',
@@ -144,14 +147,14 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
     answers: CdrListRow,
     list: true,
     module: 'cb_cdrs',
-    fails: ['missing_parameter'],
+    fails: ['missing_parameter', unreadArchive],
   } as const
   const charting = {
     allow: accountMember,
     query: statsQuery,
     answers: list(CallStat),
     isLong: true,
-    fails: ['missing_parameter'],
+    fails: ['missing_parameter', unreadArchive],
   } as const
 
   return [
@@ -195,13 +198,14 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
       query: windowQuery,
       answers: open({ inbound: anyObject(), outbound: anyObject() }),
       isLong: true,
+      fails: [unreadArchive],
       run: async (call) => cdrs.summary(await scopeOf(call)),
     }),
     get(`${onAccount}/legs/{interaction_id}`, {
       summary: 'Read all legs of an interaction, named by its id or by the id of a leg',
       allow: accountMember,
       answers: list(Cdr),
-      fails: ['missing_parameter'],
+      fails: ['missing_parameter', unreadArchive],
       run: async (call) =>
         new RowsAnswer(
           cdrs.legDocuments(call.account.id, call.path.interaction_id, {
@@ -214,7 +218,7 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
       summary: 'Read a call detail record',
       allow: accountMember,
       answers: Cdr,
-      fails: ['missing_parameter'],
+      fails: ['missing_parameter', unreadArchive],
       run: async (call) => cdrs.document(call.account.id, call.path.cdr_id, await costViewOf(call)),
     }),
     get(onDevice, {

@@ -26,6 +26,14 @@ const cdr = section('Which call records are stored, and for how long', {
     description:
       'Days that the call records and call statistics of a deleted account stay, then they go for good',
   }),
+  archive_after_months: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1200,
+      description:
+        'Whole months that stay in the store beside the current one; older ones are moved to the archive; absent: all stay',
+    }),
+  ),
   retention_months: Type.Optional(
     Type.Integer({
       minimum: 1,

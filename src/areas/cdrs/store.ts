@@ -1,7 +1,10 @@
 import type { Question } from '../../lib/question.ts'
+import { MonthMoved } from '../../storage/monthly.ts'
 import { isStorable } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { workAhead } from './ahead.ts'
+import type { ArchiveReading } from './archive/reading.ts'
+import { type ArchivedPart, joinPieces, type ListPiece } from './archive/rules.ts'
 import { type CdrRow, monthOfId, storedColumns } from './columns.ts'
 import { createConditions } from './filters/store.ts'
 import {
@@ -25,6 +28,8 @@ import {
   type Params,
   rangeOf,
 } from './reading/store.ts'
+import { csvLineOf } from './rules.ts'
+import type { RowView } from './sheet/columns.ts'
 import { sheetOf } from './sheet/store.ts'
 
 /** Whose legs, of which time, and which of them. */
@@ -33,11 +38,7 @@ export interface Scope extends Holder, TimeWindow {
   questions: readonly Question[]
 }
 
-export interface LegBatch {
-  items: CdrRow[]
-  /** Behind what it goes on; undefined at the end. */
-  next: Place | undefined
-}
+export type LegBatch = ListPiece
 
 export interface Reading {
   after: Place | undefined
@@ -83,10 +84,68 @@ interface Part {
 /** To this place, which belongs to it, or to the end. */
 type Bounded<P> = P & { until: Place | undefined }
 
+/** What a scope is about at the moment. */
+interface Sight {
+  /** In the order of reading. */
+  stretches: Stretch[]
+  /** What lies in files. */
+  parts: readonly ArchivedPart[]
+}
+
+/** How parts of a window become what is wanted of them: by the store itself, or of records at hand. */
+interface Summing<T> {
+  bySql(part: { months: readonly number[] } & Bounded<Part>): Promise<T>
+  ofLegs(legs: readonly CdrRow[]): T
+}
+
+// Of what lies in files so many records are worked on at once.
+export const legsAtOnce = 2000
+
 const placeOf = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
 
-/** Call detail records, leg by leg. */
-export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
+const lineView = ({ utcOffset, forReseller }: LineView): RowView => ({
+  utcOffset,
+  forReseller,
+  omitsEmpty: false,
+})
+
+/** Lines of records at hand: the same ones as the store makes. */
+export const csvTextOf = (legs: readonly CdrRow[], view: LineView): Uint8Array =>
+  Buffer.from(legs.map((leg) => csvLineOf(leg, lineView(view))).join(''))
+
+/** Has it read once more when a month went to the archive meanwhile. */
+export const readingAgain = async <T>(read: () => Promise<T>): Promise<T> => {
+  for (;;) {
+    try {
+      return await read()
+    } catch (error) {
+      // A month moves once: there is an end to this.
+      if (!(error instanceof MonthMoved)) throw error
+    }
+  }
+}
+
+/** Goes on from the last place when a month went to the archive meanwhile. */
+export async function* goingOn<T>(
+  start: Place | undefined,
+  from: (after: Place | undefined) => AsyncGenerator<{ result: T; place: Place }>,
+): AsyncGenerator<T> {
+  let after = start
+  for (;;) {
+    try {
+      for await (const { result, place } of from(after)) {
+        after = place
+        yield result
+      }
+      return
+    } catch (error) {
+      if (!(error instanceof MonthMoved)) throw error
+    }
+  }
+}
+
+/** Call detail records, leg by leg: those of the store, and those that lie in files. */
+export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
   const conditions = createConditions(words)
 
@@ -111,8 +170,21 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     })
   }
 
-  const stretchesFrom = async (scope: Scope, after: Place | undefined, descending: boolean) =>
-    stretchesBehind(stretchesOf(await boundsOf(scope)), after, descending)
+  const sightOf = async (scope: Scope, after: Place | undefined, descending: boolean): Promise<Sight> => {
+    // Files first: a month that is archived behind this is missed in the store, and all is read again.
+    const found = (await archive?.partsOf(scope.accountId, monthsOfLegs(scope))) ?? []
+    const parts = found.filter(({ first, last }) => first <= scope.to && last >= scope.from)
+    const inFiles = parts.map(({ month, first, last }) => ({
+      month,
+      first: Math.max(first, scope.from),
+      last: Math.min(last, scope.to),
+    }))
+    const stretches = stretchesOf([...(await boundsOf(scope)), ...inFiles])
+    return { stretches: stretchesBehind(stretches, after, descending), parts }
+  }
+
+  const liesInFiles = ({ from, to }: Stretch, parts: readonly ArchivedPart[]) =>
+    parts.some(({ first, last }) => first <= to && last >= from)
 
   /** The place of the record that so many others precede; undefined: the stretch ends before it. */
   const placeAfter = async (
@@ -177,29 +249,74 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
     } while (after)
   }
 
-  /** With filters a batch is what one trial keeps: maybe nothing, and still not the end. */
-  const filteredBatch = async (scope: Scope, reading: Reading): Promise<LegBatch> => {
-    const { after, limit, descending } = reading
-    const [stretch, further] = await stretchesFrom(scope, after, descending)
-    if (!stretch) return { items: [], next: undefined }
-    const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
-    const until = await placeAfter(part, triedAtOnce)
-    const items = await readPart({ ...part, until }, limit, true)
+  /** With filters a piece is what one trial keeps: maybe nothing, and still not the end. */
+  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+    const isFiltered = part.scope.questions.length > 0
+    const until = isFiltered ? await placeAfter(part, triedAtOnce) : undefined
+    const items = await readPart({ ...part, until }, limit, long || isFiltered)
     const final = items.at(-1)
-    if (final && items.length === limit) return { items, next: placeOf(final) }
-    return { items, next: until ?? (further && endOf(stretch, descending)) }
+    return { items, next: final && items.length === limit ? placeOf(final) : until }
   }
 
-  const plainBatch = async (scope: Scope, reading: Reading): Promise<LegBatch> => {
-    const { after, limit, descending, long } = reading
+  const archivedPiece = (
+    { scope, stretch, after, descending }: Part,
+    parts: Sight['parts'],
+    limit: number,
+  ) => {
+    const { questions } = scope
+    const asked = { holder: scope, window: stretch, after, descending, questions, limit }
+    const most = questions.length > 0 ? triedAtOnce : Number.POSITIVE_INFINITY
+    return archive?.legs(parts, { ...asked, most }) ?? { items: [], next: undefined }
+  }
+
+  const pieceOf = async (part: Part, parts: Sight['parts'], limit: number, long: boolean) => {
+    if (!liesInFiles(part.stretch, parts)) return storedPiece(part, limit, long)
+    const pieces = await Promise.all([storedPiece(part, limit, long), archivedPiece(part, parts, limit)])
+    return joinPieces(pieces, { limit, descending: part.descending, placeOf })
+  }
+
+  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> => {
+    const { stretches, parts } = await sightOf(scope, after, descending)
     const items: CdrRow[] = []
-    for (const stretch of await stretchesFrom(scope, after, descending)) {
+    for (const [at, stretch] of stretches.entries()) {
       const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
-      items.push(...(await readPart({ ...part, until: undefined }, limit - items.length, long)))
-      const final = items.at(-1)
-      if (final && items.length === limit) return { items, next: placeOf(final) }
+      const piece = await pieceOf(part, parts, limit - items.length, long)
+      items.push(...piece.items)
+      if (piece.next) return { items, next: piece.next }
+      const isMore = at < stretches.length - 1
+      if (scope.questions.length > 0 && isMore) return { items, next: endOf(stretch, descending) }
     }
     return { items, next: undefined }
+  }
+
+  /** Pieces of records at hand, to the end of a stretch of which some lie in files. */
+  async function* piecesFrom(part: Part, parts: Sight['parts']) {
+    const { stretch, descending } = part
+    let { after } = part
+    do {
+      const { items, next } = await pieceOf({ ...part, after }, parts, legsAtOnce, true)
+      yield { items, place: next ?? endOf(stretch, descending) }
+      after = next
+    } while (after)
+  }
+
+  /** A window part by part, each made into what is wanted of it, with the place to which one is. */
+  async function* made<T>(
+    { scope, after, descending, records }: Omit<Part, 'stretch'> & { records: number },
+    { bySql, ofLegs }: Summing<T>,
+  ): AsyncGenerator<{ result: T; place: Place }> {
+    const { stretches, parts } = await sightOf(scope, after, descending)
+    for (const stretch of stretches) {
+      const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
+      if (liesInFiles(stretch, parts)) {
+        for await (const { items, place } of piecesFrom(part, parts)) yield { result: ofLegs(items), place }
+        continue
+      }
+      yield* workAhead(cut(part, records), textsAhead, async (piece) => ({
+        result: await bySql({ ...piece, months: stretch.months }),
+        place: piece.until ?? endOf(stretch, descending),
+      }))
+    }
   }
 
   return {
@@ -208,59 +325,68 @@ export const createCdrStore = (store: Store, triedAtOnce = usualTrial) => {
 
     async find(accountId: string, id: string): Promise<CdrRow | undefined> {
       if (!isStorable(id)) return undefined
-      const [leg] = await inMonths([monthOfId(id)], (from) =>
-        store.all<CdrRow>(`SELECT ${selectedColumns} FROM ${from} WHERE account_id = $1 AND id = $2`, [
-          accountId,
-          id,
-        ]),
-      )
-      return leg
+      return readingAgain(async () => {
+        const [leg] = await inMonths([monthOfId(id)], (from) =>
+          store.all<CdrRow>(`SELECT ${selectedColumns} FROM ${from} WHERE account_id = $1 AND id = $2`, [
+            accountId,
+            id,
+          ]),
+        )
+        return leg ?? archive?.find(accountId, id)
+      })
     },
 
     /** What the legs of an interaction are ordered by, in no order. */
     async legPlaces(accountId: string, { time, mark }: Place): Promise<LegPlace[]> {
       if (!isStorable(mark)) return []
-      return inMonths([monthAt(time)], (from) =>
-        store.scan<LegPlace>(
-          `SELECT ${legPlaceColumns.join(', ')} FROM ${from}
-            WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
-          [accountId, time, mark],
-        ),
-      )
+      return readingAgain(async () => {
+        const stored = await inMonths([monthAt(time)], (from) =>
+          store.scan<LegPlace>(
+            `SELECT ${legPlaceColumns.join(', ')} FROM ${from}
+              WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
+            [accountId, time, mark],
+          ),
+        )
+        return [...stored, ...((await archive?.legsOf(accountId, { time, mark })) ?? [])]
+      })
     },
 
     /** Some legs of an interaction, in no order. */
     legs: (accountId: string, { time, mark }: Place, ids: readonly string[]): Promise<CdrRow[]> =>
-      inMonths([monthAt(time)], (from) =>
-        store.scan<CdrRow>(
-          `SELECT ${selectedColumns} FROM ${from}
-            WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3
-              AND id IN (${ids.map((_, index) => `$${index + 4}`).join(', ')})`,
-          [accountId, time, mark, ...ids],
-        ),
-      ),
+      readingAgain(async () => {
+        const stored = await inMonths([monthAt(time)], (from) =>
+          store.scan<CdrRow>(
+            `SELECT ${selectedColumns} FROM ${from}
+              WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3
+                AND id IN (${ids.map((_, index) => `$${index + 4}`).join(', ')})`,
+            [accountId, time, mark, ...ids],
+          ),
+        )
+        if (stored.length === ids.length) return stored
+        const archived = (await archive?.legsOf(accountId, { time, mark })) ?? []
+        return [...stored, ...archived.filter(({ id }) => ids.includes(id))]
+      }),
 
-    batch: (scope: Scope, reading: Reading) =>
-      scope.questions.length > 0 ? filteredBatch(scope, reading) : plainBatch(scope, reading),
+    batch: (scope: Scope, reading: Reading) => readingAgain(() => readBatch(scope, reading)),
 
     /** The lines of CSV, many at a time, in the order of the list. */
     async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
       const records = scope.questions.length > 0 ? triedForLines : store.linesAtOnce
-      for (const stretch of await stretchesFrom(scope, after, descending)) {
-        const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
-        const texts = workAhead(cut(part, records), textsAhead, (piece) => linesSql(piece, view))
-        for await (const text of texts) if (text.length > 0) yield text
-      }
+      const texts = goingOn(after, (place) =>
+        made(
+          { scope, after: place, descending, records },
+          {
+            bySql: (part) => linesSql(part, view),
+            ofLegs: (legs) => csvTextOf(legs, view),
+          },
+        ),
+      )
+      for await (const text of texts) if (text.length > 0) yield text
     },
 
-    /** The parts of a window that can each be summed up in one read. */
-    async *parts(scope: Scope) {
-      for (const stretch of await stretchesFrom(scope, undefined, true)) {
-        const part: Part = { scope, stretch, after: undefined, descending: true }
-        for await (const { after, until } of cut(part, triedAtOnce))
-          yield { months: stretch.months, window: stretch, after, until }
-      }
-    },
+    /** The parts of a window, each summed up in one read, newest first. */
+    sums: <T>(scope: Scope, summing: Summing<T>): AsyncGenerator<T> =>
+      goingOn(undefined, (after) => made({ scope, after, descending: true, records: triedAtOnce }, summing)),
   }
 }
 

@@ -96,4 +96,5 @@ const statuses: Partial<Record<FailureKind, number>> = {
   datastore_unreachable: 503,
   datastore_full: 507,
   datastore_conflict: 503,
+  call_archive_unreachable: 503,
 }

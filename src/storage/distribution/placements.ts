@@ -18,6 +18,8 @@ export const placements: Readonly<Record<string, Placement>> = {
   audit_log: 'at_coordinator',
   balance_watch: 'at_coordinator',
   billing_progress: 'at_coordinator',
+  cdr_file_accounts: 'at_coordinator',
+  cdr_files: 'at_coordinator',
   cdr_interactions: 'by_account',
   cdr_tallies: 'by_account',
   cdrs: 'by_account',

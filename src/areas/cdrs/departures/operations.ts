@@ -3,6 +3,7 @@ import { asksNobody, type ErrandKind } from '../../../jobs/queue.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { ArchiveRegister } from '../archive/store.ts'
 import { createDepartureStore } from './store.ts'
 
 // The call records of an account outlive it for a while, and then go some at a time: each part in one commit with how many
@@ -21,9 +22,15 @@ const dayMs = 86_400_000
 // Others write in between: a million records take some 90 minutes.
 const pauseMs = 1000
 
-export const createDepartures = ({ store, settings }: { store: Store; settings: Settings }) => {
+interface Tools {
+  store: Store
+  settings: Settings
+  register: ArchiveRegister
+}
+
+export const createDepartures = ({ store, settings, register }: Tools) => {
   const { clock } = store
-  const rows = createDepartureStore(store)
+  const rows = createDepartureStore(store, register)
 
   const untilGone = async (left: number) => {
     const { departed_account_days: days } = await settings.of('cdr')

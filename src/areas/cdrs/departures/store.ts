@@ -1,6 +1,7 @@
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, shape } from '../../../storage/table.ts'
+import type { ArchiveRegister } from '../archive/store.ts'
 import { tallyTurn } from '../stats/store.ts'
 
 const counted = shape({ legs: integer() })
@@ -15,7 +16,7 @@ interface Erasure {
 const rowsAtOnce = 1000
 
 /** What an account has left behind in call records and their statistics, to be removed some at a time. */
-export const createDepartureStore = (store: Store) => {
+export const createDepartureStore = (store: Store, register: ArchiveRegister) => {
   const { cdrs, words } = store
 
   const countOf = async (from: string, accountId: string) => {
@@ -36,9 +37,19 @@ export const createDepartureStore = (store: Store) => {
     for (const month of await cdrs.months()) {
       const records = await cdrs.read({ first: month, last: month }, (from) => countOf(from, accountId))
       if (records > 0)
-        return { records, statements: [removalOf(cdrs.tableOf(month), 'account_id, id', accountId)] }
+        return {
+          records,
+          statements: [removalOf(cdrs.tableOf(month), 'account_id, id', accountId), cdrs.noteChange(month)],
+        }
     }
     return undefined
+  }
+
+  const nextArchived = async (accountId: string): Promise<Erasure | undefined> => {
+    const month = await register.monthOf(accountId)
+    if (month === undefined) return undefined
+    const records = await register.countOf(accountId, month)
+    return { records, statements: register.leave(accountId, month) }
   }
 
   const nextTallies = async (accountId: string): Promise<Erasure | undefined> => {
@@ -52,6 +63,6 @@ export const createDepartureStore = (store: Store) => {
   return {
     /** Undefined: nothing is left. */
     next: async (accountId: string): Promise<Erasure | undefined> =>
-      (await nextRecords(accountId)) ?? nextTallies(accountId),
+      (await nextRecords(accountId)) ?? (await nextArchived(accountId)) ?? nextTallies(accountId),
   }
 }

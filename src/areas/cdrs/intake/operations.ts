@@ -7,6 +7,7 @@ import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
 import type { CdrRow } from '../columns.ts'
 import { Cdr } from '../schema.ts'
@@ -37,6 +38,7 @@ interface Tools {
   /** Holds a record against its schema: texts are cast where that is allowed. */
   validate(schema: typeof Cdr, data: unknown): Promise<{ value: Cdr; problems: Problems }>
   billing: CallBilling
+  archive?: Pick<ArchiveReading, 'find'>
   /** Hears what became of each record that `take` is given. */
   count(verdict: LegVerdict): void
 }
@@ -71,8 +73,8 @@ const isVerdict = (judged: Leg | LegVerdict): judged is LegVerdict =>
 export type Intake = ReturnType<typeof createIntake>
 
 /** The way in for call detail records, wherever they come from. A record counts as accepted when it is on disk. */
-export const createIntake = ({ store, settings, validate, billing, count: tally }: Tools) => {
-  const legs = createIntakeStore(store)
+export const createIntake = ({ store, settings, validate, billing, archive, count: tally }: Tools) => {
+  const legs = createIntakeStore(store, archive)
   const now = () => gregorianNow(store.clock)
 
   const accountOf = (accountId: string) => store.records.find(accountId, accountKind, accountId)
@@ -167,7 +169,8 @@ export const createIntake = ({ store, settings, validate, billing, count: tally 
     const set = new ChangeSet(author)
     const { rows, legsByKey, results } = rowsOf(batch, await join(batch, set))
     const all = [...rows.values()]
-    const stored = looks ? await legs.stored(all) : new Set<string>()
+    const isUnsure = looks || (await legs.mayLieInFiles(all))
+    const stored = isUnsure ? await legs.stored(all) : new Set<string>()
     const added = all.filter((row) => !stored.has(keyOf(row)))
     if (added.length > 0) {
       await legs.insert(set, added)

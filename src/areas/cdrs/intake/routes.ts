@@ -29,6 +29,7 @@ export const cdrIntakeRoutes = (intake: Intake): Route[] => [
     judgesItself: true,
     streams: [ndjson],
     answers: IntakeReport,
+    fails: ['call_archive_unreachable'],
     run: (call) => intake.take(call.author, recordsOf(call)),
   }),
 ]

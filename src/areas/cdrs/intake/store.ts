@@ -2,6 +2,7 @@ import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, table, text } from '../../../storage/table.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
 import { type Interaction, monthOfGregorian } from './rules.ts'
 
@@ -36,7 +37,7 @@ const replacement = (table: string, accountId: string, from: Interaction, into: 
 
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
-export const createIntakeStore = (store: Store) => {
+export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
   const storedIn = (month: number, rows: readonly CdrRow[]) =>
     store.cdrs.read({ first: month, last: month }, (from) =>
       store.scan<Pick<CdrRow, 'account_id' | 'id'>>(
@@ -46,13 +47,23 @@ export const createIntakeStore = (store: Store) => {
       ),
     )
 
+  const archivedAmong = async (rows: readonly CdrRow[]) => {
+    const months = await store.cdrs.archivedMonths()
+    return months.length === 0 ? [] : rows.filter(({ id }) => months.includes(monthOfId(id)))
+  }
+
   return {
-    /** Which of these rows are stored already, as keys. */
+    /** Which of these rows are stored already, in the store or in files, as keys. */
     async stored(rows: readonly CdrRow[]): Promise<ReadonlySet<string>> {
       const found: string[] = []
       for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)).map(keyOf))
+      for (const row of await archivedAmong(rows))
+        if (await archive?.find(row.account_id, row.id)) found.push(keyOf(row))
       return new Set(found)
     },
+
+    /** Whether the store alone cannot tell that all of these are new. */
+    mayLieInFiles: async (rows: readonly CdrRow[]) => (await archivedAmong(rows)).length > 0,
 
     /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
     async uncounted(rows: readonly CdrRow[]) {
@@ -92,7 +103,8 @@ export const createIntakeStore = (store: Store) => {
     async replacing(accountId: string, from: Interaction, into: Interaction): Promise<Statement[]> {
       const month = monthOfGregorian(from.time)
       const isThere = (await store.cdrs.months()).includes(month)
-      return isThere ? [replacement(store.cdrs.tableOf(month), accountId, from, into)] : []
+      if (!isThere) return []
+      return [replacement(store.cdrs.tableOf(month), accountId, from, into), store.cdrs.noteChange(month)]
     },
 
     /** Forgets interactions that began before a moment. */

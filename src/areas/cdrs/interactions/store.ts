@@ -1,14 +1,21 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import type { Store } from '../../../storage/store.ts'
 import { workAhead } from '../ahead.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
+import { type ArchivedPart, joinPieces, type ListPiece } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
-import { monthAt, monthsOfInteractions, type Place, placeWithin } from '../reading/rules.ts'
+import { endOf, monthAt, monthsOfInteractions, type Place, placeWithin, windowOf } from '../reading/rules.ts'
 import { createParams, heldBy, interactionOrder, orderBy, type Params, rangeOf } from '../reading/store.ts'
+import { byChannelTime } from '../rules.ts'
 import { sheetOf } from '../sheet/store.ts'
 import {
+  csvTextOf,
+  goingOn,
   type LegBatch,
   type LineView,
+  legsAtOnce,
   type Reading,
+  readingAgain,
   type Scope,
   selectedColumns,
   textsAhead,
@@ -32,7 +39,7 @@ interface Part {
 }
 
 /** Interactions: each is shown by the leg whose channel was first. */
-export const createInteractionStore = (store: Store) => {
+export const createInteractionStore = (store: Store, archive?: ArchiveReading) => {
   const { cdrs, words } = store
 
   /** The interactions of a part, found along their index. */
@@ -60,13 +67,21 @@ export const createInteractionStore = (store: Store) => {
       ${orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)}`
   }
 
-  /** An interaction lies in the month of its time: month after month is in order. */
+  /**
+   * The months of a scope, and what lies in files of each. An interaction lies in the month of its time: month after
+   * month is in order.
+   */
   const monthsOf = async (scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>) => {
-    const { first, last } = monthsOfInteractions(scope)
+    const range = monthsOfInteractions(scope)
+    // Files first: see `sightOf` in ../store.ts.
+    const parts = (await archive?.partsOf(scope.accountId, range)) ?? []
     const begin = after && monthAt(after.time)
     const isOpen = (month: number) => begin === undefined || (descending ? month <= begin : month >= begin)
-    const months = (await cdrs.months()).filter((month) => month >= first && month <= last && isOpen(month))
-    return descending ? months.reverse() : months
+    const stored = (await cdrs.months()).filter((month) => month >= range.first && month <= range.last)
+    const months = [...new Set([...stored, ...parts.map(({ month }) => month)])].filter(isOpen)
+    return months
+      .sort((a, b) => (descending ? b - a : a - b))
+      .map((month) => ({ month, parts: parts.filter((part) => part.month === month) }))
   }
 
   const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
@@ -113,24 +128,77 @@ export const createInteractionStore = (store: Store) => {
     } while (after)
   }
 
-  return {
-    async batch(scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> {
-      const items: CdrRow[] = []
-      for (const month of await monthsOf(scope, { after, descending })) {
-        items.push(...(await readPart({ month, scope, after, descending }, limit - items.length, long)))
-        const final = items.at(-1)
-        if (final && items.length === limit) return { items, next: placeOf(final) }
+  const storedPiece = async (part: Part, limit: number, long: boolean): Promise<ListPiece> => {
+    const items = await readPart(part, limit, long)
+    const final = items.at(-1)
+    return { items, next: final && items.length === limit ? placeOf(final) : undefined }
+  }
+
+  /** Of an interaction some legs may lie in files and others, that came late, in the store. */
+  const pieceOf = async (
+    part: Part,
+    parts: readonly ArchivedPart[],
+    limit: number,
+    long: boolean,
+  ): Promise<ListPiece> => {
+    const stored = storedPiece(part, limit, long)
+    if (!archive || parts.length === 0) return stored
+    const { scope, after, descending } = part
+    const archived = archive.interactions(parts, { holder: scope, window: scope, after, descending, limit })
+    const choose = (a: CdrRow, b: CdrRow) => (byChannelTime(a, b) <= 0 ? a : b)
+    return joinPieces(await Promise.all([stored, archived]), { limit, descending, placeOf, choose })
+  }
+
+  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> => {
+    const items: CdrRow[] = []
+    for (const { month, parts } of await monthsOf(scope, { after, descending })) {
+      const part = { month, scope, after, descending }
+      const piece = await pieceOf(part, parts, limit - items.length, long)
+      items.push(...piece.items)
+      if (piece.next) return { items, next: piece.next }
+    }
+    return { items, next: undefined }
+  }
+
+  /** Interactions at hand, to the end of a month of which some lie in files. */
+  async function* piecesFrom(part: Part, parts: readonly ArchivedPart[]) {
+    let { after } = part
+    do {
+      const { items, next } = await pieceOf({ ...part, after }, parts, legsAtOnce, true)
+      yield { items, next }
+      after = next
+    } while (after)
+  }
+
+  /** The lines month by month, with the place to which one is. */
+  async function* linesFrom(
+    scope: Scope,
+    { after, descending }: Pick<Reading, 'after' | 'descending'>,
+    view: LineView,
+  ): AsyncGenerator<{ result: Uint8Array; place: Place }> {
+    for (const { month, parts } of await monthsOf(scope, { after, descending })) {
+      const part = { month, scope, after, descending }
+      const end = endOf(windowOf(month), descending)
+      if (parts.length > 0) {
+        for await (const { items, next } of piecesFrom(part, parts))
+          yield { result: csvTextOf(items, view), place: next ?? end }
+        continue
       }
-      return { items, next: undefined }
-    },
+      yield* workAhead(cut(part), textsAhead, async (piece) => ({
+        result: await linesSql(piece, view),
+        place: piece.until ?? end,
+      }))
+    }
+  }
+
+  return {
+    batch: (scope: Scope, reading: Reading): Promise<LegBatch> =>
+      readingAgain(() => readBatch(scope, reading)),
 
     /** The lines of CSV, many at a time, in the order of the list. */
     async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {
-      for (const month of await monthsOf(scope, { after, descending })) {
-        const part = { month, scope, after, descending }
-        const texts = workAhead(cut(part), textsAhead, (piece) => linesSql(piece, view))
-        for await (const text of texts) if (text.length > 0) yield text
-      }
+      const texts = goingOn(after, (place) => linesFrom(scope, { after: place, descending }, view))
+      for await (const text of texts) if (text.length > 0) yield text
     },
   }
 }

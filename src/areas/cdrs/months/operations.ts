@@ -8,6 +8,8 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import { isInUse } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { ArchiveReading } from '../archive/reading.ts'
+import type { ArchiveRegister } from '../archive/store.ts'
 import type { Intake } from '../intake/operations.ts'
 import { documentOf } from '../rules.ts'
 import { outdated } from './rules.ts'
@@ -17,6 +19,10 @@ interface Tools {
   store: Store
   settings: Settings
   intake: Intake
+  register: ArchiveRegister
+  archive: Pick<ArchiveReading, 'month'>
+  /** Whether this process knows where files of older months go. */
+  hasArchive: boolean
   log: Log
 }
 
@@ -24,19 +30,40 @@ const daySeconds = 86_400
 // No call lasts longer: after this long no leg comes that belongs to a remembered one.
 const interactionSeconds = 3 * daySeconds
 
-const dropAttempts = 20
-const dropPauseMs = 1000
+const lockAttempts = 20
+const lockPauseMs = 1000
+
+/** Does what needs a month for itself, again and again while somebody reads it. */
+export const waitingForReaders = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isInUse(error)) throw error
+      if (attempt === lockAttempts)
+        throw failure('datastore_conflict', { message: 'the month is being read' })
+      await sleep(lockPauseMs)
+    }
+  }
+}
 
 const roundAuthor: Author = { requestId: 'cdr-retention' }
 
 /** Call detail records by month: how long they are kept, and how they are taken out. */
-export const createCdrMonths = ({ store, settings, intake, log }: Tools) => {
+export const createCdrMonths = ({ store, settings, intake, register, archive, hasArchive, log }: Tools) => {
   const cdrs = createCdrMonthStore(store)
 
+  const count = async (month: number) => (await cdrs.count(month)) + (await register.count(month))
+
+  const months = async () =>
+    [...new Set([...(await cdrs.months()), ...(await store.cdrs.archivedMonths())])].sort((a, b) => a - b)
+
   const dropOnce = async (author: Author, month: number) => {
-    const records = await cdrs.count(month)
+    const records = await count(month)
     const set = new ChangeSet(author)
     cdrs.drop(set, month)
+    for (const file of await register.liveOf(month)) register.retire(set, file)
+    store.cdrs.forgetArchived(set, month)
     set.record({
       accountId: systemScope,
       kind: 'cdrs',
@@ -50,31 +77,24 @@ export const createCdrMonths = ({ store, settings, intake, log }: Tools) => {
 
   const requireMonth = async (month: number) => {
     await store.fence()
-    if (!(await cdrs.months()).includes(month)) throw failure('bad_identifier', { cause: String(month) })
+    if (!(await months()).includes(month)) throw failure('bad_identifier', { cause: String(month) })
   }
 
   /** Removes a month at once; statistics of it stay. Answers with the number of records that went. */
   const drop = async (author: Author, month: number): Promise<number> => {
     await requireMonth(month)
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await dropOnce(author, month)
-      } catch (error) {
-        if (!isInUse(error)) throw error
-        if (attempt === dropAttempts)
-          throw failure('datastore_conflict', { message: 'the month is being read' })
-        await sleep(dropPauseMs)
-      }
-    }
+    return waitingForReaders(() => dropOnce(author, month))
   }
 
   /** Drops what is older than the settings say. */
   const retain = async (signal: AbortSignal) => {
     await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds, signal)
-    const { retention_months: kept } = await settings.of('cdr')
+    const { retention_months: kept, archive_after_months: archives } = await settings.of('cdr')
+    if (archives !== undefined && !hasArchive)
+      log.write('warn', 'archive_after_months has no effect: CROSSPOINT_CALL_ARCHIVE is not set')
     if (kept === undefined) return
     const current = Number(monthOf(store.clock.now()))
-    for (const month of outdated(await cdrs.months(), current, kept)) {
+    for (const month of outdated(await months(), current, kept)) {
       if (signal.aborted) return
       const records = await drop(roundAuthor, month)
       log.write('info', 'a month of call records was dropped', { month, records })
@@ -83,15 +103,16 @@ export const createCdrMonths = ({ store, settings, intake, log }: Tools) => {
 
   return {
     drop,
-    count: cdrs.count,
+    count,
 
     /** Every record of a month as one line of JSON each, in batches. */
     async *lines(month: number): AsyncGenerator<{ records: number; text: string }> {
       await requireMonth(month)
-      for await (const rows of cdrs.legs(month)) {
-        const text = rows.map((row) => `${JSON.stringify(documentOf(row))}\n`).join('')
-        yield { records: rows.length, text }
-      }
+      for (const legs of [archive.month(month), cdrs.legs(month)])
+        for await (const rows of legs) {
+          const text = rows.map((row) => `${JSON.stringify(documentOf(row))}\n`).join('')
+          yield { records: rows.length, text }
+        }
     },
 
     retention: { name: 'cdr-retention', everySeconds: daySeconds, run: retain } satisfies Round,

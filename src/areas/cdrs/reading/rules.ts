@@ -84,6 +84,13 @@ export const monthAt = (gregorianSeconds: number) => {
   return Number(monthOf((seconds - gregorianUnixOffset) * 1000))
 }
 
+/** The seconds of a month. */
+export const windowOf = (month: number): TimeWindow => {
+  const [year, at] = [Math.floor(month / 100), (month % 100) - 1]
+  const startIn = (months: number) => Date.UTC(year, at + months, 1) / 1000 + gregorianUnixOffset
+  return { from: startIn(0), to: startIn(1) - 1 }
+}
+
 const previousMonth = (month: number) => (month % 100 === 1 ? month - 89 : month - 1)
 const nextMonth = (month: number) => (month % 100 === 12 ? month + 89 : month + 1)
 

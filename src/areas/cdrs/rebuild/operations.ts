@@ -12,14 +12,14 @@ const mostLegs = 20_000
 export const createCdrRebuild = (store: Store): StepwiseWork => {
   const legs = createRebuildStore(store)
 
-  /** Records that were dropped are still in the statistics, and nowhere else: what they may be part of stays. */
+  /** Records that were dropped or archived are still in the statistics: what they may be part of stays. */
   const nextPeriod = async (accountId: string, from: number) => {
-    const dropped = await legs.droppedMonths()
+    const absent = await legs.absentMonths()
     for (let place = from; ; ) {
       const time = await legs.nextTime(accountId, place)
       if (time === undefined) return undefined
       const period = periodAt(time)
-      if (!period.tables.some((month) => dropped.includes(month))) return { period, time }
+      if (!period.tables.some((month) => absent.includes(month))) return { period, time }
       place = period.end
     }
   }

@@ -69,7 +69,8 @@ export const createRebuildStore = (store: Store) => {
       return found.length > 0 ? Math.min(...found) : undefined
     },
 
-    droppedMonths: store.cdrs.droppedMonths,
+    /** The months of which records lie elsewhere, or nowhere. */
+    absentMonths: async () => [...(await store.cdrs.droppedMonths()), ...(await store.cdrs.archivedMonths())],
 
     /** How many records there are in a span, as far as `most` and one more. */
     async count(accountId: string, period: Period, span: Span, most: number): Promise<number> {
@@ -131,6 +132,7 @@ export const createRebuildStore = (store: Store) => {
         [leg.account_id, leg.id, costs.cost, costs.reseller_cost],
         { rows: 1, orElse: conflict },
       )
+      set.add(store.cdrs.noteChange(monthOfId(leg.id)))
     },
 
     /**

@@ -1,6 +1,6 @@
 import { invalid } from '../../../lib/failure.ts'
 import type { Store } from '../../../storage/store.ts'
-import { createCdrStore } from '../store.ts'
+import type { CdrStore } from '../store.ts'
 import {
   addSums,
   type Cell,
@@ -45,8 +45,8 @@ const addCells = (cells: Cells, found: readonly Cell[], end: number) => {
 export type CallStats = ReturnType<typeof createCallStats>
 
 /** Calls counted and summed up, without reading them. */
-export const createCallStats = ({ store }: { store: Store }) => {
-  const stats = createStatsStore(store, createCdrStore(store))
+export const createCallStats = ({ store, legs }: { store: Store; legs: CdrStore }) => {
+  const stats = createStatsStore(store, legs)
 
   const addTallies = async (cells: Cells, question: TallyQuestion, span: ReadSpan) => {
     for (const piece of piecesOf(span, question.utcOffset))

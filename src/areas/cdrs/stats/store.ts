@@ -98,34 +98,56 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
   },
 
   /** The same sums of one user by something else, which no tally is kept of: read from the user's records. */
-  async *ofOwner(
+  ofOwner(
     holder: { accountId: string; ownerId: string },
     groupBy: Grouping,
     { from, end, bucket }: ReadSpan,
     utcOffset: number,
   ): AsyncGenerator<Cell[]> {
-    const scope = { ...holder, from, to: end - 1, questions: [] }
-    for await (const { months, window, after, until } of legs.parts(scope)) {
-      const { params, mark } = createParams()
-      const place = bucketSql('created', bucket, utcOffset, mark)
-      const range = rangeOf(window, legOrder, { after, until, descending: true }, mark)
-      const where = `${heldBy(holder, mark)} AND ${range}`
-      const size = mark(mostCells + 1)
-      yield await store.cdrs.read({ first: Math.min(...months), last: Math.max(...months) }, (source) =>
-        readCells(
-          store,
-          `SELECT ${place} AS bucket, COALESCE(${groupBy}, '') AS group_value, count(*) AS calls,
-            count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
-            CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
-            CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds,
-            CAST(sum(cost) AS BIGINT) AS cost
-            FROM ${source} WHERE ${where} GROUP BY 1, 2 LIMIT ${size}`,
-          params,
-        ),
-      )
-    }
+    return legs.sums(
+      { ...holder, from, to: end - 1, questions: [] },
+      {
+        bySql({ months, stretch, after, until }) {
+          const { params, mark } = createParams()
+          const place = bucketSql('created', bucket, utcOffset, mark)
+          const range = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
+          const where = `${heldBy(holder, mark)} AND ${range}`
+          const size = mark(mostCells + 1)
+          return store.cdrs.read({ first: Math.min(...months), last: Math.max(...months) }, (source) =>
+            readCells(
+              store,
+              `SELECT ${place} AS bucket, COALESCE(${groupBy}, '') AS group_value, count(*) AS calls,
+              count(CASE WHEN billing_seconds > 0 THEN 1 END) AS answered,
+              CAST(sum(COALESCE(duration_seconds, 0)) AS BIGINT) AS duration_seconds,
+              CAST(sum(COALESCE(billing_seconds, 0)) AS BIGINT) AS billing_seconds,
+              CAST(sum(cost) AS BIGINT) AS cost
+              FROM ${source} WHERE ${where} GROUP BY 1, 2 LIMIT ${size}`,
+              params,
+            ),
+          )
+        },
+        ofLegs: (found) => found.map((leg) => cellOfLeg(leg, groupBy, bucket, utcOffset)),
+      },
+    )
   },
 })
+
+/** A leg at hand as a cell of its own. */
+const cellOfLeg = (leg: CdrRow, groupBy: Grouping, bucket: ReadSpan['bucket'], utcOffset: number): Cell => ({
+  start: startOfBucket(leg.created, bucket, utcOffset),
+  group_value: leg[groupBy] ?? '',
+  calls: 1,
+  answered: (leg.billing_seconds ?? 0) > 0 ? 1 : 0,
+  duration_seconds: leg.duration_seconds ?? 0,
+  billing_seconds: leg.billing_seconds ?? 0,
+  cost: leg.cost,
+})
+
+const startOfBucket = (time: number, bucket: ReadSpan['bucket'], utcOffset: number) => {
+  if ('start' in bucket) return bucket.start
+  const { seconds } = bucket
+  return Math.trunc((time + utcOffset) / seconds) * seconds - utcOffset
+}
 
 type StoredCell = Omit<Cell, 'start'> & { bucket: number }
 

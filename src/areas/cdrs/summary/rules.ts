@@ -1,4 +1,5 @@
 // What an account called, in seconds by direction, domain and class of number.
+import type { CdrRow } from '../columns.ts'
 
 /** Legs that are summed up together. */
 export interface SummaryGroup {
@@ -14,6 +15,32 @@ export interface SummaryGroup {
 
 /** As much of a number as decides its class. */
 export const prefixLength = 5
+
+const isCounted = ({ loopback_leg, call_direction, authorizing_id, resource_id }: CdrRow) =>
+  loopback_leg === null &&
+  ((call_direction === 'inbound' && authorizing_id === null) ||
+    (call_direction === 'outbound' && resource_id !== null))
+
+const before = (text: string, at: number) => (at < 0 ? text : text.slice(0, at))
+const behind = (text: string, at: number) => (at < 0 ? '' : text.slice(at + 1))
+
+/** Legs at hand as groups: the same ones as the store makes, each of one leg. */
+export const groupsOfLegs = (legs: readonly CdrRow[]): SummaryGroup[] =>
+  legs.filter(isCounted).map((leg) => {
+    const direction = leg.call_direction === 'inbound' ? 'inbound' : 'outbound'
+    const peer = (direction === 'inbound' ? leg.sip_from : leg.sip_to) ?? ''
+    const to = leg.sip_to ?? ''
+    const called = before(to, to.indexOf('@'))
+    return {
+      direction,
+      domain: behind(peer, peer.indexOf('@')),
+      rate_name: leg.rate_name,
+      prefix: called.slice(0, prefixLength),
+      length: called.length,
+      is_number: /^[+0-9]*$/.test(called) ? 1 : 0,
+      seconds: leg.billing_seconds ?? 0,
+    }
+  })
 
 const tollFree = new Set(['800', '833', '844', '855', '866', '877', '888'])
 const caribbean = new Set(

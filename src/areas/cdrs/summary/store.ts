@@ -1,7 +1,7 @@
 import type { Store } from '../../../storage/store.ts'
 import { createParams, heldBy, legOrder, rangeOf } from '../reading/store.ts'
 import type { CdrStore, Scope } from '../store.ts'
-import { prefixLength, type SummaryGroup } from './rules.ts'
+import { groupsOfLegs, prefixLength, type SummaryGroup } from './rules.ts'
 
 export const createSummaryStore = (store: Store, legs: CdrStore) => {
   const { words } = store
@@ -20,19 +20,21 @@ export const createSummaryStore = (store: Store, legs: CdrStore) => {
 
   return {
     /** Groups of the window's legs, part by part: the same group may come several times. */
-    async *groups(scope: Scope): AsyncGenerator<SummaryGroup[]> {
-      for await (const { months, window, after, until } of legs.parts(scope)) {
-        const { params, mark } = createParams()
-        const range = rangeOf(window, legOrder, { after, until, descending: true }, mark)
-        const condition = `${heldBy(scope, mark)} AND ${range} AND ${counted}`
-        yield await store.cdrs.read({ first: Math.min(...months), last: Math.max(...months) }, (from) =>
-          store.scan<SummaryGroup>(
-            `${groups} FROM ${from} WHERE ${condition}) AS legs
-              GROUP BY direction, domain, rate_name, prefix, length, is_number`,
-            params,
-          ),
-        )
-      }
-    },
+    groups: (scope: Scope): AsyncGenerator<SummaryGroup[]> =>
+      legs.sums(scope, {
+        bySql({ months, stretch, after, until }) {
+          const { params, mark } = createParams()
+          const range = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
+          const condition = `${heldBy(scope, mark)} AND ${range} AND ${counted}`
+          return store.cdrs.read({ first: Math.min(...months), last: Math.max(...months) }, (from) =>
+            store.scan<SummaryGroup>(
+              `${groups} FROM ${from} WHERE ${condition}) AS legs
+                GROUP BY direction, domain, rate_name, prefix, length, is_number`,
+              params,
+            ),
+          )
+        },
+        ofLegs: groupsOfLegs,
+      }),
   }
 }

@@ -1,0 +1,217 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { type AsyncBuffer, type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet'
+import { hashParquetValue, readBloomFilter, sbbfContains } from 'hyparquet/src/bloom.js'
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
+import { type CdrRow, columns, storedColumns } from '../columns.ts'
+
+// Call records as Parquet: the columns of columns.ts under their names, sorted by account, time and id. Any reader of
+// Parquet understands the files; this server takes from them one group of rows at a time.
+
+const ownIntegers: readonly string[] = ['cost', 'reseller_cost', 'csv_quoted', 'csv_guarded']
+const required: readonly string[] = ['account_id', 'id', 'created', 'interaction_time', 'interaction_key']
+
+interface FileColumn {
+  name: keyof CdrRow
+  isInteger: boolean
+}
+
+const typeOf = new Map<string, string>(columns.map(({ sql, type }) => [sql, type]))
+
+const fileColumns: readonly FileColumn[] = storedColumns.map((name) => ({
+  name,
+  isInteger: typeOf.get(name) === 'integer' || ownIntegers.includes(name),
+}))
+
+const integerNames = fileColumns.filter(({ isInteger }) => isInteger).map(({ name }) => name)
+
+const schema = [
+  { name: 'root', num_children: fileColumns.length },
+  ...fileColumns.map(({ name, isInteger }) => ({
+    name,
+    repetition_type: required.includes(name) ? ('REQUIRED' as const) : ('OPTIONAL' as const),
+    ...(isInteger
+      ? { type: 'INT64' as const }
+      : { type: 'BYTE_ARRAY' as const, converted_type: 'UTF8' as const }),
+  })),
+]
+
+// What groups are chosen by; of all others nobody asks.
+const judged: readonly string[] = ['account_id', 'created', 'interaction_time']
+
+const codec = 'ZSTD'
+const compressors = { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) }
+const decompressors = { ZSTD: (bytes: Uint8Array) => zstdDecompressSync(bytes) }
+
+/** A file in the making, in memory: `FileSizes` of rules.ts bound it. */
+export const createFileWriter = () => {
+  const target = new ByteWriter()
+  const writer = new ParquetWriter({
+    writer: target,
+    schema,
+    codec,
+    compressors,
+    // A bound that is cut off would not be the account that it stands for.
+    statisticsTruncateLength: Number.POSITIVE_INFINITY,
+    createdBy: 'crosspoint',
+  })
+  return {
+    get bytes() {
+      return target.offset
+    },
+    /** Adds a group: rows in the order of account, time and id, behind those before. */
+    add(rows: readonly CdrRow[]) {
+      const columnData = fileColumns.map(({ name, isInteger }) => ({
+        name,
+        data: rows.map((row) => {
+          const value = row[name]
+          return isInteger && value !== null ? BigInt(value) : value
+        }),
+        statistics: judged.includes(name),
+        ...(name === 'id' ? { bloomFilter: { fpp: 0.001 } } : {}),
+      }))
+      writer.write({ columnData, rowGroupSize: rows.length })
+    },
+    finish(): Uint8Array {
+      writer.finish()
+      return new Uint8Array(target.getBuffer())
+    },
+  }
+}
+
+interface Bounds<T> {
+  first: T
+  last: T
+}
+
+/** A group of rows, as the end of the file describes it. */
+export interface FileGroup {
+  /** The position of its first row in the file. */
+  row: number
+  rows: number
+  /** Where it lies in the file. */
+  from: number
+  to: number
+  account: Bounds<string>
+  created: Bounds<number>
+  interactionTime: Bounds<number>
+  /** Where it can be seen that an id is not there. */
+  ids: { from: number; to: number } | undefined
+}
+
+/** What the end of a file says. */
+export interface FileEnd {
+  metadata: FileMetaData
+  groups: readonly FileGroup[]
+}
+
+type Group = FileMetaData['row_groups'][number]
+
+const columnOf = ({ columns: chunks }: Group, name: string) => {
+  const found = chunks.find(({ meta_data: data }) => data?.path_in_schema[0] === name)?.meta_data
+  if (!found) throw new Error(`the file has no column ${name}`)
+  return found
+}
+
+const boundsOf = (group: Group, name: string) => {
+  const { min_value: first, max_value: last } = columnOf(group, name).statistics ?? {}
+  if (first === undefined || last === undefined) throw new Error(`the file has no bounds of ${name}`)
+  return { first, last }
+}
+
+const textBounds = (group: Group, name: string): Bounds<string> => {
+  const { first, last } = boundsOf(group, name)
+  return { first: String(first), last: String(last) }
+}
+
+const numberBounds = (group: Group, name: string): Bounds<number> => {
+  const { first, last } = boundsOf(group, name)
+  return { first: Number(first), last: Number(last) }
+}
+
+const placeOf = (group: Group) => {
+  const chunks = group.columns.map(({ meta_data: data }) => {
+    const from = Number(data?.dictionary_page_offset ?? data?.data_page_offset)
+    return { from, to: from + Number(data?.total_compressed_size) }
+  })
+  return {
+    from: Math.min(...chunks.map(({ from }) => from)),
+    to: Math.max(...chunks.map(({ to }) => to)),
+  }
+}
+
+const idsOf = (group: Group) => {
+  const { bloom_filter_offset: offset, bloom_filter_length: length } = columnOf(group, 'id')
+  if (offset === undefined || length === undefined) return undefined
+  return { from: Number(offset), to: Number(offset) + Number(length) }
+}
+
+/** Reads the end of a file: the last bytes of it, as many as `endBytesOf` says at least. */
+export const fileEndOf = (end: Uint8Array): FileEnd => {
+  const { buffer, byteOffset, byteLength } = end
+  const metadata = parquetMetadata(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
+  let row = 0
+  const groups = metadata.row_groups.map((group): FileGroup => {
+    const rows = Number(group.num_rows)
+    row += rows
+    return {
+      row: row - rows,
+      rows,
+      ...placeOf(group),
+      account: textBounds(group, 'account_id'),
+      created: numberBounds(group, 'created'),
+      interactionTime: numberBounds(group, 'interaction_time'),
+      ids: idsOf(group),
+    }
+  })
+  return { metadata, groups }
+}
+
+/** How long the end of a file is, by its last 8 bytes. */
+export const endBytesOf = (last: Uint8Array) =>
+  new DataView(last.buffer, last.byteOffset, 8).getUint32(0, true) + 8
+
+const rowOf = (read: Record<string, unknown>): CdrRow => {
+  for (const name of integerNames) {
+    const value = read[name]
+    read[name] = typeof value === 'bigint' ? Number(value) : null
+  }
+  return read as unknown as CdrRow
+}
+
+/** The rows of a group, of its bytes. */
+export const rowsOfGroup = async (
+  { metadata }: FileEnd,
+  { from, row, rows }: FileGroup,
+  bytes: Uint8Array,
+): Promise<CdrRow[]> => {
+  const file: AsyncBuffer = {
+    byteLength: Number.MAX_SAFE_INTEGER,
+    slice: (start, end = start) => {
+      const at = bytes.byteOffset - from
+      return bytes.buffer.slice(at + start, at + end) as ArrayBuffer
+    },
+  }
+  let found: Record<string, unknown>[] = []
+  await parquetRead({
+    file,
+    metadata,
+    rowStart: row,
+    rowEnd: row + rows,
+    compressors: decompressors,
+    rowFormat: 'object',
+    onComplete: (read) => {
+      found = read
+    },
+  })
+  return found.map(rowOf)
+}
+
+/** Whether an id may be in a group, of the bytes that `ids` of the group names. */
+export const mayHoldId = (bytes: Uint8Array, id: string) => {
+  const filter = readBloomFilter({
+    view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+    offset: 0,
+  })
+  const hash = hashParquetValue(id, { name: 'id', type: 'BYTE_ARRAY', converted_type: 'UTF8' })
+  return !filter || hash === undefined || sbbfContains(filter.blocks, hash)
+}

@@ -1,0 +1,238 @@
+import { existsSync, readdirSync, renameSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import type { Answer } from '../support/client.ts'
+import { legOf, nowOf, sendLegs } from '../support/legs.ts'
+import { storedRows } from '../support/stored-cdrs.ts'
+import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+
+const round = 'cdr-archive'
+const month = 31 * 86_400
+
+/** What an answer says, without what tells it from all others. */
+const saysOf = ({ status, text }: Answer) => ({
+  status,
+  text: text.replace(/"(?:request_id|timestamp)":"[^"]*"/g, ''),
+})
+
+describeEngines('Call records in files', (engine) => {
+  const folders: string[] = []
+  const folder = async () => {
+    const made = await mkdtemp(join(tmpdir(), 'call-archive-'))
+    folders.push(made)
+    return made
+  }
+  let path = ''
+  const world: World = useWorld(
+    engine,
+    async (built) => {
+      await built.configure('cdr', { archive_after_months: 1 })
+      await built.configure('crossbar.cdrs', { maximum_range: 12 * month })
+    },
+    async () => {
+      path = await folder()
+      return { callArchive: { kind: 'directory', path } }
+    },
+  )
+  afterAll(() => Promise.all(folders.map((one) => rm(one, { recursive: true, force: true }))))
+
+  const runNow = () => world.server.rounds.runNow(round)
+  const filesOf = (): string[] =>
+    readdirSync(path, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.parquet'))
+
+  /** Calls of three months, some of them of a user, of several legs each. */
+  const calls = async (account: TestAccount, owner: string, count: number) => {
+    const legs: Json[] = []
+    for (let at = 0; at < count; at += 1) {
+      const time = nowOf(world) - Math.floor((at * 3 * month) / count)
+      const interaction = { interaction_time: time - 60, interaction_key: `k${at}` }
+      const more = { ...interaction, from: 'a@one.example', to: `+1415555${1000 + at}@two.example` }
+      legs.push(legOf(account, time, { ...more, hangup_cause: at % 3 ? 'NORMAL_CLEARING' : 'USER_BUSY' }))
+      legs.push(
+        legOf(account, time + 1, {
+          ...more,
+          call_direction: 'outbound',
+          billing_seconds: at,
+          custom_channel_vars: { resource_id: 'r1', ...(at % 2 ? { owner_id: owner } : {}) },
+        }),
+      )
+    }
+    await sendLegs(world, legs)
+  }
+
+  const listsOf = (account: TestAccount, owner: string): [path: string, query: Record<string, string>][] => {
+    const range = { created_from: String(nowOf(world) - 3 * month), created_to: String(nowOf(world)) }
+    const base = `${account.path}/cdrs`
+    const ofUser = `${account.path}/users/${owner}/cdrs`
+    const lists = [base, `${base}/interaction`, ofUser, `${ofUser}/interaction`]
+    const filters: Record<string, string>[] = [
+      {},
+      { filter_hangup_cause: 'USER_BUSY' },
+      { 'filter_custom_channel_vars.owner_id': owner },
+      { has_key: 'billing_seconds' },
+    ]
+    return lists.flatMap((list) =>
+      filters.flatMap((filter) =>
+        ['true', 'false'].map((descending): [string, Record<string, string>] => [
+          list,
+          { ...range, ...filter, descending, page_size: '7' },
+        ]),
+      ),
+    )
+  }
+
+  const pagesOf = async (reader: World['ada'], list: string, query: Record<string, string>) => {
+    const pages: unknown[] = []
+    let key: string | undefined
+    do {
+      const answer = await reader.get(list, { query: key ? { ...query, start_key: key } : query })
+      pages.push(saysOf(answer))
+      key = answer.body.next_start_key
+    } while (key !== undefined)
+    return pages
+  }
+
+  const everything = async (reader: World['ada'], account: TestAccount, owner: string) => {
+    const found: unknown[] = []
+    for (const [list, query] of listsOf(account, owner)) {
+      found.push([list, query, await pagesOf(reader, list, query)])
+      const csv = await reader.get(list, { query, headers: { accept: 'text/csv' } })
+      found.push(csv.status, csv.text)
+    }
+    const base = `${account.path}/cdrs`
+    const query = { created_from: String(nowOf(world) - 3 * month), created_to: String(nowOf(world)) }
+    found.push(saysOf(await reader.get(`${base}/summary`, { query })))
+    const stats = { ...query, interval: 'month', group_by: 'hangup_cause' }
+    found.push(saysOf(await reader.get(`${account.path}/users/${owner}/cdrs/stats`, { query: stats })))
+    const all = await reader.get(base, { query: { ...query, page_size: '10000' } })
+    for (const { id, interaction_id: interaction } of all.data) {
+      found.push(saysOf(await reader.get(`${base}/${id}`)))
+      found.push(saysOf(await reader.get(`${base}/legs/${interaction}`)))
+    }
+    return found
+  }
+
+  it('are read as if they lay in the store, and the store has no more than the months it is told to keep', async () => {
+    const account = await world.account()
+    const reader = await world.admin(account)
+    const owner = await world.user(account)
+    await calls(account, owner.id, 40)
+    const before = await everything(reader, account, owner.id)
+    await runNow()
+    expect(await world.server.store.cdrs.months()).toEqual([202512, 202601])
+    expect(filesOf()).toHaveLength(2)
+    expect(await everything(reader, account, owner.id)).toEqual(before)
+  })
+
+  it('take no record a second time, and those that come late are read with them', async () => {
+    const account = await world.account()
+    const reader = await world.admin(account)
+    const legs = [0, 1, 2].map((at) => legOf(account, nowOf(world) - 2 * month + at))
+    await sendLegs(world, legs)
+    const read = async () => {
+      const query = { created_from: String(nowOf(world) - 3 * month), ascending: 'true' }
+      const { data } = await reader.get(`${account.path}/cdrs`, { query })
+      return data.map(({ call_id: id }: Json) => id)
+    }
+    await runNow()
+    const again = await world.operator.put('/v2/cdrs', legs)
+    expect(again.data).toMatchObject({ accepted: 0, duplicates: 3 })
+    const late = legOf(account, nowOf(world) - 2 * month + 1)
+    await sendLegs(world, [late])
+    const order = [legs[0], legs[1], late, legs[2]].map((leg) => leg?.call_id)
+    expect(await read()).toEqual(order)
+    await runNow()
+    expect(await world.server.store.cdrs.months()).not.toContain(202511)
+    expect(await read()).toEqual(order)
+    const { data } = await reader.get(`${account.path}/cdrs/stats`, {
+      query: { created_from: String(nowOf(world) - 3 * month), interval: 'month' },
+    })
+    expect(data.reduce((sum: number, { calls: some }: Json) => sum + Number(some), 0)).toBe(4)
+  })
+
+  it('that cannot be read now are answered with 503, and all else goes on', async () => {
+    const account = await world.account()
+    const reader = await world.admin(account)
+    const other = await world.account()
+    const otherReader = await world.admin(other)
+    const old = legOf(account, nowOf(world) - 2 * month)
+    await sendLegs(world, [old, legOf(account, nowOf(world) - 5), legOf(other, nowOf(world) - 5)])
+    await runNow()
+    const lists = `${account.path}/cdrs`
+    const wide = { created_from: String(nowOf(world) - 3 * month) }
+    renameSync(path, `${path}-away`)
+    try {
+      const answer = await world.unchanged(() => reader.get(lists, { query: wide }))
+      expect(answer).toFailWith(503, 'call_archive_unreachable', {
+        message: 'the archive of older call records cannot be read now',
+      })
+      expect(answer.headers['retry-after']).toBe('30')
+      const today = { created_from: String(nowOf(world) - 100) }
+      expect((await reader.get(lists, { query: today })).data).toHaveLength(1)
+      expect((await otherReader.get(`${other.path}/cdrs`, { query: wide })).data).toHaveLength(1)
+      const sent = await world.unchanged(() => world.operator.put('/v2/cdrs', [old]))
+      expect(sent).toFailWith(503, 'call_archive_unreachable')
+      expect((await world.anonymous.get('/readyz')).status).toBe(200)
+    } finally {
+      renameSync(`${path}-away`, path)
+    }
+    expect((await reader.get(lists, { query: wide })).data).toHaveLength(2)
+  })
+
+  it('are not lost by a month that cannot be archived now', async () => {
+    const account = await world.account()
+    await sendLegs(world, [legOf(account, nowOf(world) - 2 * month)])
+    renameSync(path, `${path}-away`)
+    const before = await storedRows(world.server.store)
+    await runNow()
+    expect(await storedRows(world.server.store)).toEqual(before)
+    expect(world.takeErrors()).not.toEqual([])
+    renameSync(`${path}-away`, path)
+    await runNow()
+    expect(await world.server.store.cdrs.months()).not.toContain(202511)
+    const left = await world.server.store.all("SELECT path FROM cdr_files WHERE state <> 'live'")
+    expect(left).toEqual([])
+  })
+
+  it('go with their account, and with them what is in the files', async () => {
+    const account = await world.account()
+    const stays = await world.account()
+    const reader = await world.admin(stays)
+    await sendLegs(world, [legOf(account, nowOf(world) - 2 * month), legOf(stays, nowOf(world) - 2 * month)])
+    await runNow()
+    const holding = async () => {
+      const rows = await world.server.store.all<{ path: string }>(
+        'SELECT path FROM cdr_file_accounts WHERE account_id = $1',
+        [account.id],
+      )
+      return rows.map((row) => row.path)
+    }
+    const [file = ''] = await holding()
+    expect(existsSync(join(path, file))).toBe(true)
+    expect(await world.operator.delete(account.path)).toSucceed()
+    world.clock.advance({ hours: 24 * 91 })
+    for (let part = 0; part < 4; part += 1) {
+      await world.server.rounds.runNow('departed_calls')
+      world.clock.advance({ seconds: 2 })
+    }
+    expect(await holding()).toEqual([])
+    await runNow()
+    expect(existsSync(join(path, file))).toBe(false)
+    const again = await world.again(reader)
+    const query = { created_from: String(nowOf(world) - 6 * month) }
+    const { data } = await again.get(`${stays.path}/cdrs`, { query })
+    expect(data).toHaveLength(1)
+  })
+
+  it('go when retention says so, with the files', async () => {
+    await world.configure('cdr', { retention_months: 2 })
+    world.clock.advance({ hours: 24 * 31 * 6 })
+    await world.server.rounds.runNow('cdr-retention')
+    await runNow()
+    expect(filesOf()).toEqual([])
+    expect(await world.server.store.cdrs.archivedMonths()).toEqual([])
+  })
+})
