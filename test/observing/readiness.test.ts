@@ -44,7 +44,10 @@ const alter = async ({ place }: World, alteration: string) => {
   const client = new pg.Client({ connectionString: url.href })
   await client.connect()
   await client.query(`ALTER DATABASE ${name} ${alteration}`)
-  await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
+  await client.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND backend_type = 'client backend'",
+    [name],
+  )
   await client.end()
 }
 

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
 import { startBookkeeper } from '../support/bookkeeper-server.ts'
 import { createFaults } from '../support/faulty-database.ts'
+import { endOtherConnections } from '../support/postgres.ts'
 import { stormTopups } from '../support/topup-storm.ts'
 import { buildWorld, describeEngines, type World } from '../support/world.ts'
 
@@ -23,9 +24,7 @@ const endConnections = async ({ config }: World) => {
   const stopping = new AbortController()
   const work = async () => {
     for (let mishap = 0; mishap < mostMishaps && !stopping.signal.aborted; mishap += 1) {
-      await killer.query(
-        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-      )
+      await killer.query(endOtherConnections)
       await pause(everyMs)
     }
   }

@@ -8,7 +8,7 @@ import { createTestClock } from '../support/clock.ts'
 import { type Cuttable, createCuttable } from '../support/cuttable.ts'
 import { makePlace, type Place } from '../support/databases.ts'
 import { type Notes, openNotes } from '../support/notes.ts'
-import { engines } from '../support/postgres.ts'
+import { endOtherConnections, engines } from '../support/postgres.ts'
 
 const clock = createTestClock()
 
@@ -52,9 +52,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
   /** Ends every other connection to the test's database, as an administrator or a failover would. */
   const terminateAll = async () => {
     const client = await administrator()
-    await client.query(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
-    )
+    await client.query(endOtherConnections)
     await client.end()
   }
 

@@ -225,11 +225,27 @@ export const onDatabase = async (serverUrl: string, statement: string) => {
   }
 }
 
+/** Ends every other connection to the database of one's own. What the server itself runs there is no business of a plain user. */
+export const endOtherConnections =
+  "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+
+const forbidden = '42501'
+
+// FORCE is refused to a plain user while autovacuum is there, which a plain DROP sends away.
+const dropDatabase = async (serverUrl: string, name: string) => {
+  try {
+    await onDatabase(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+  } catch (error) {
+    if ((error as { code?: string }).code !== forbidden) throw error
+    await onDatabase(serverUrl, `DROP DATABASE IF EXISTS ${name}`)
+  }
+}
+
 /** A new empty database on that server. */
 export const createDatabase = async (serverUrl: string) => {
   const name = `crosspoint_${randomBytes(8).toString('hex')}`
   await onDatabase(serverUrl, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY wal_log`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => onDatabase(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+  return { url: url.href, drop: () => dropDatabase(serverUrl, name) }
 }
