@@ -23,7 +23,7 @@ const oldestUsableNode = 24
 const progressMs = 3000
 
 // Everything else runs on what the server needs.
-const commandsOfDevelopers = new Set(['test', 'check', 'bench', 'attack'])
+const commandsOfDevelopers = new Set(['test', 'machines', 'check', 'bench', 'attack'])
 // Those who show the console, test it, or build with its tools.
 const commandsWithFaces = new Set(['serve', 'test', 'check', 'docs', 'pack'])
 
@@ -36,12 +36,46 @@ const slowTests = [
   'test/processes/**',
 ]
 
+// Real servers of other programs, or long: with the counts of the goals, for a machine that does nothing else.
+const testsOfMachines = [
+  'test/observing/ops-files.test.ts',
+  'test/ops.test.ts',
+  'test/processes/backup-cluster.test.ts',
+  'test/processes/backup-load.test.ts',
+  'test/processes/citus.test.ts',
+  'test/processes/failover.test.ts',
+  'test/processes/feed-crash.test.ts',
+  'test/processes/litestream.test.ts',
+  'test/processes/message-bus.test.ts',
+  'test/processes/patroni.test.ts',
+  'test/processes/rolling-restart.test.ts',
+  'test/storage/failover.test.ts',
+  'test/storage/poolers.test.ts',
+]
+
+const countsOfMachines = {
+  CROSSPOINT_TEST_BACKUPS: '20',
+  CROSSPOINT_TEST_FAILOVERS: '10',
+  CROSSPOINT_TEST_FEED_EVENTS: '100000',
+  CROSSPOINT_TEST_ROLLING_RESTARTS: '40',
+}
+
 /** The scripts behind a command, run in this order until one fails. */
 const stepsOf = (command, args) => {
   const vitest = { script: [join(modules, 'vitest', 'vitest.mjs'), 'run', ...args], cwd: root }
   switch (command) {
     case 'test':
       return [vitest]
+    case 'machines':
+      return [
+        {
+          ...vitest,
+          // One file at a time: they measure.
+          script: [...vitest.script, ...(args.length > 0 ? [] : testsOfMachines), '--no-file-parallelism'],
+          // Counts that were asked for stay.
+          env: { ...countsOfMachines, ...process.env },
+        },
+      ]
     case 'check':
       return [
         { script: [join(modules, '@biomejs', 'biome', 'bin', 'biome'), 'check'], cwd: root },

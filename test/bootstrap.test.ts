@@ -29,7 +29,11 @@ cp tool.cjs node_modules/vitest/vitest.mjs
 
 const fakeTool = `
 const name = process.argv[1].match(/biome|tsc|vitest/)[0]
-process.stdout.write(name + ' on ' + (process.env.ENGINE || process.env.CROSSPOINT_TEST_ENGINES) + '\\n')
+if (process.env.TELL) {
+  const counts = Object.entries(process.env).filter(([key]) => key.startsWith('CROSSPOINT_TEST_'))
+  console.log(JSON.stringify(Object.fromEntries(counts)))
+  console.log(...process.argv.slice(2))
+} else process.stdout.write(name + ' on ' + (process.env.ENGINE || process.env.CROSSPOINT_TEST_ENGINES) + '\\n')
 process.exitCode = process.env.FAILING === name ? 3 : 0
 `
 
@@ -335,6 +339,26 @@ describe('the end of a command', () => {
     // The pipe closes when the last process that holds it has ended: the server.
     expect(await run.status).toBe(null)
     expect(run.out).toBe('ready\nends after disconnect\n')
+  })
+})
+
+describe('the tests with other programs', () => {
+  it('run one file at a time, with the counts of the goals but where the environment says others', async () => {
+    const { status, out } = await finish(['machines'], { TELL: 'yes', CROSSPOINT_TEST_FAILOVERS: '2' })
+    const [counts = '', args = ''] = out.trim().split('\n')
+    expect(JSON.parse(counts)).toEqual({
+      CROSSPOINT_TEST_BACKUPS: '20',
+      CROSSPOINT_TEST_FAILOVERS: '2',
+      CROSSPOINT_TEST_FEED_EVENTS: '100000',
+      CROSSPOINT_TEST_ROLLING_RESTARTS: '40',
+    })
+    expect(args).toMatch(/^run test\/\S+\.test\.ts .* --no-file-parallelism$/)
+    expect(status).toBe(0)
+  })
+
+  it('run those that are named', async () => {
+    const { out } = await finish(['machines', 'test/ops.test.ts'], { TELL: 'yes' })
+    expect(out.trim().split('\n')[1]).toBe('run test/ops.test.ts --no-file-parallelism')
   })
 })
 

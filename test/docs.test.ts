@@ -94,6 +94,8 @@ describe('the pages', () => {
       'docs/guides/message-bus.md: needs a broker at that address.',
       'docs/guides/passkeys.md: needs a browser with an authenticator.',
       'docs/guides/passkeys.md: needs a browser with an authenticator.',
+      'docs/reference/tests.md: needs a PostgreSQL of that name.',
+      'docs/reference/tests.md: takes more than an hour.',
     ])
   })
 })
