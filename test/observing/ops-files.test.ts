@@ -1,6 +1,7 @@
 // What operators are given for Prometheus and Grafana names figures that a server shows.
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { familiesIn } from '../support/figures.ts'
@@ -78,4 +79,82 @@ const lacking = lacks('promtool')
 
 it.skipIf(lacking)(`has alert rules that promtool takes${lacking}`, () => {
   expect(execFileSync('promtool', ['check', 'rules', rulesFile], { encoding: 'utf8' })).toContain('SUCCESS')
+})
+
+const seconds = 'crosspoint_http_request_duration_seconds'
+const commitSeconds = 'crosspoint_store_commit_duration_seconds_bucket'
+const calls = 'crosspoint_outgoing_call_duration_seconds_count'
+
+/** Each alert with the figures of a server that it is for and of one that it is not for, as promtool writes rows: start+step. */
+const figuresOfAlerts: Readonly<Record<string, readonly { figure: string; bad: string; good: string }[]>> = {
+  CrosspointDown: [{ figure: 'up{job="crosspoint",instance="a"}', bad: '0+0', good: '1+0' }],
+  CrosspointServerErrors: [
+    { figure: `${seconds}_count{instance="a",status="200"}`, bad: '0+90', good: '0+1000' },
+    { figure: `${seconds}_count{instance="a",status="503"}`, bad: '0+10', good: '0+1' },
+  ],
+  CrosspointSlow: [
+    { figure: `${seconds}_bucket{instance="a",route="/v2",le="1"}`, bad: '0+90', good: '0+100' },
+    { figure: `${seconds}_bucket{instance="a",route="/v2",le="5"}`, bad: '0+100', good: '0+100' },
+    { figure: `${seconds}_bucket{instance="a",route="/v2",le="+Inf"}`, bad: '0+100', good: '0+100' },
+  ],
+  CrosspointStoreOutage: [{ figure: 'crosspoint_store_outages_total', bad: '0+1', good: '1+0' }],
+  CrosspointCommitsSlow: [
+    { figure: `${commitSeconds}{instance="a",le="0.5"}`, bad: '0+90', good: '0+100' },
+    { figure: `${commitSeconds}{instance="a",le="1"}`, bad: '0+100', good: '0+100' },
+    { figure: `${commitSeconds}{instance="a",le="+Inf"}`, bad: '0+100', good: '0+100' },
+  ],
+  CrosspointWritesWaiting: [{ figure: 'crosspoint_store_writes_waiting', bad: '501+0', good: '500+0' }],
+  CrosspointJobsLate: [
+    { figure: 'crosspoint_jobs_oldest_age_seconds{queue="mail"}', bad: '901+0', good: '900+0' },
+  ],
+  CrosspointJobsFailing: [
+    { figure: 'crosspoint_jobs_tries_total{queue="mail",state="failed"}', bad: '0+1', good: '1+0' },
+  ],
+  CrosspointMailGivenUp: [
+    { figure: 'crosspoint_mail_attempts_total{outcome="given_up"}', bad: '0+1', good: '1+0' },
+  ],
+  CrosspointOutsideFailing: [
+    { figure: `${calls}{purpose="bookkeeper",outcome="2xx"}`, bad: '0+70', good: '0+90' },
+    { figure: `${calls}{purpose="bookkeeper",outcome="timeout"}`, bad: '0+30', good: '0+10' },
+  ],
+  CrosspointCallRecordsRejected: [
+    { figure: 'crosspoint_call_records_total{source="api",outcome="rejected"}', bad: '0+1', good: '1+0' },
+  ],
+  CrosspointSignInsRefused: [
+    { figure: 'crosspoint_sign_in_derivations_refused_total', bad: '0+1', good: '1+0' },
+  ],
+  CrosspointEventLoopSlow: [
+    { figure: 'nodejs_eventloop_lag_p99_seconds{job="crosspoint"}', bad: '0.3+0', good: '0.1+0' },
+  ],
+}
+
+const alertNames = [...rules.matchAll(/^ {6}- alert: (\w+)$/gm)].map(([, name = '']) => name)
+
+/** What promtool is to find after half an hour of such figures, a sample a minute. */
+const trial = (kind: 'bad' | 'good', firing: readonly string[]) => ({
+  interval: '1m',
+  input_series: Object.values(figuresOfAlerts)
+    .flat()
+    .map((row) => ({ series: row.figure, values: `${row[kind]}x30` })),
+  promql_expr_test: [
+    {
+      expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+      eval_time: '30m',
+      exp_samples: firing.map((name) => ({ labels: `{alertname="${name}"}`, value: 1 })),
+    },
+  ],
+})
+
+it.skipIf(lacking)(`has alerts that each come when they should, and not before${lacking}`, () => {
+  expect(Object.keys(figuresOfAlerts)).toEqual(alertNames)
+  const place = mkdtempSync(join(tmpdir(), 'crosspoint-rules-'))
+  const file = join(place, 'trials.yml')
+  const tests = [trial('bad', alertNames), trial('good', [])]
+  // JSON is a part of YAML.
+  writeFileSync(file, JSON.stringify({ rule_files: [rulesFile], evaluation_interval: '1m', tests }))
+  try {
+    expect(execFileSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })).toContain('SUCCESS')
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
 })
