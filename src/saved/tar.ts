@@ -38,7 +38,8 @@ const sumOf = (header: Buffer) => {
 const headerOf = (name: string, size: number, type: string) => {
   if (size > largestMember) throw new Refusal(`${name} is too large for a backup`)
   const header = Buffer.alloc(blockBytes)
-  header.write(name.slice(0, longestName), at.name)
+  // Cut after so many bytes, and not characters: behind them are other fields.
+  Buffer.from(name).copy(header, at.name, 0, longestName)
   header.write(octal(0o600, 7), at.mode)
   header.write(octal(size, 11), at.size)
   header.write(octal(0, 11), at.time)

@@ -57,9 +57,11 @@ async function* piecesIn(handle: FileHandle): AsyncGenerator<Buffer> {
 
 /** The embedded store; the copy needs room in `folder` until it is closed. */
 export const copySqlite = async (file: string, folder: string): Promise<StoreCopy> => {
-  const upgrade = await upgradeOfSqlite(file)
+  await upgradeOfSqlite(file)
   const copy = join(folder, 'crosspoint.db')
   copyTo(file, copy)
+  // Of the copy itself: a newer version may have upgraded the store meanwhile.
+  const upgrade = await upgradeOfSqlite(copy)
   const counts = await lookInto(copy, (run, { names }) => countsOf(run, names))
   const handle = await open(copy)
   return {
