@@ -251,7 +251,7 @@ describeEngines('people in the console', (engine) => {
     await page.getByText('You act as a user of Acme.').waitFor()
     await pressOn(page, page.getByRole('button', { name: 'Be yourself again' }))
     await page.getByRole('button', { name: 'User menu of operator' }).waitFor()
-    expect(await page.getByText('You act as a user of').count()).toBe(0)
+    await page.getByText('You act as a user of').waitFor({ state: 'detached' })
   })
 
   it('see plainly what only an admin may do', async () => {
