@@ -176,6 +176,7 @@ describeEngines('payments', (engine) => {
       {
         id: data.transaction.id,
         amount: 25.5,
+        currency: 'USD',
         status: 'completed',
         executor: { trigger: 'manual', module: 'topup' },
         description: 'Manual top-up',

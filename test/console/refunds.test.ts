@@ -1,6 +1,6 @@
 // Money that is given back, in the console.
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
@@ -128,5 +128,20 @@ describeEngines('refunds in the console', (engine) => {
     const { account, admin } = await paid(5)
     const page = await openCharge(admin, account, 'Charge of $5.00')
     expect(await page.getByRole('button', { name: 'Refund', exact: true }).count()).toBe(0)
+  })
+
+  it('stand beside charges in the currency of each, whatever the setting says by now', async () => {
+    const { account } = await paid(25)
+    await world.configure('services', { currency: 'EUR' })
+    onTestFinished(() => world.configure('services', { currency: 'USD' }))
+    const page = await openCharge(world.ross, account, 'Charge of $25.00')
+    const dialog = await ask(page, '10.5')
+    expect(await dialog.getByRole('textbox', { name: 'Amount' }).inputValue()).toBe('$10.5')
+    await pressOn(page, dialog.getByRole('button', { name: 'Refund $10.50' }))
+    await page.getByText('The money is given back').waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'Transactions' }))
+    await page.getByRole('cell', { name: '-$10.50', exact: true }).waitFor()
+    await page.getByRole('cell', { name: '$25.00', exact: true }).waitFor()
+    expect(await page.getByText('€').count()).toBe(0)
   })
 })

@@ -4,7 +4,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
-import { numberIn, showMoney } from '../../lib/amounts.ts'
+import { moneySigns, numberIn, showMoney } from '../../lib/amounts.ts'
 import { useChange } from '../../lib/answers.ts'
 import { api } from '../../lib/api.ts'
 import { type Once, useOnce } from '../../lib/once.ts'
@@ -87,6 +87,7 @@ const RefundDialog = ({ sale, once, onClose }: RefundDialogProps) => {
             allowNegative={false}
             decimalScale={4}
             hideControls
+            {...moneySigns(sale.currency)}
             value={amount}
             onChange={setAmount}
             error={refusal.amount}

@@ -18,6 +18,7 @@ import { textAt } from './values.ts'
 interface TransactionRow {
   id: string
   amount: number
+  currency: string
   status: string
   description?: string
   executor: { trigger?: string }
@@ -46,7 +47,7 @@ const useColumns = (): readonly Column<TransactionRow>[] => {
       id: 'amount',
       title: t('money.amount'),
       isNumber: true,
-      show: ({ amount }) => <Amount amount={amount} />,
+      show: ({ amount, currency }) => <Amount amount={amount} currency={currency} />,
     },
     {
       id: 'description',

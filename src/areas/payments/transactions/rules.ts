@@ -98,10 +98,11 @@ export const transactionJson = (transaction: Transaction) => {
 /** The row of a list. */
 export const transactionRow = (transaction: Transaction) => {
   const { id, created, madeAt, doc } = transaction
-  const { description, executor, metadata, result, ledger_id } = doc
+  const { currency, description, executor, metadata, result, ledger_id } = doc
   return {
     id,
     amount: signedDollars(transaction),
+    currency,
     status: shownStatus(transaction),
     executor,
     description,

@@ -22,6 +22,7 @@ const status = choice(['pending', 'completed', 'failed'])
 export const TransactionRow = open({
   id: must(anyText()),
   amount: must(number({ description: 'Dollars; refunds are negative' })),
+  currency: must(anyText()),
   status: must(status),
   executor: must(executor),
   description: anyText(),
