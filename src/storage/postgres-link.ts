@@ -124,9 +124,20 @@ const isGoodbye = (code: string | undefined) => code !== undefined && /^(08|57P|
 const wasCutOff = (error: Error & { code?: string }) =>
   isGoodbye(error.code) || error.code === 'ECONNRESET' || error.message.startsWith('Connection terminated')
 
+// Where Citus tells of its sessions with workers. What it says of one that is gone has the code of a goodbye, or of a fault.
+const tellsOfWorkers = new Set([
+  'remote_commands.c',
+  'remote_transaction.c',
+  'connection_management.c',
+  'adaptive_executor.c',
+])
+
+const isWorkerLost = ({ file, code }: pg.DatabaseError) =>
+  file !== undefined && tellsOfWorkers.has(file) && (isGoodbye(code) || code === 'XX000')
+
 /** Whether the server refused the statement (as opposed to the connection having gone). */
 export const isServerError = (error: unknown): error is pg.DatabaseError =>
-  error instanceof pg.DatabaseError && !isGoodbye(error.code)
+  error instanceof pg.DatabaseError && (!isGoodbye(error.code) || isWorkerLost(error))
 
 const diskFull = '53100'
 
@@ -137,7 +148,7 @@ const isInTrouble = (code: string | undefined) => code !== undefined && /^5[38]/
 export const outageOf = (error: unknown): unknown => {
   if (!isServerError(error)) return failure('datastore_unreachable', {}, error)
   if (error.code === diskFull) return failure('datastore_full', {}, error)
-  return isInTrouble(error.code) ? failure('datastore_unreachable', {}, error) : error
+  return isInTrouble(error.code) || isWorkerLost(error) ? failure('datastore_unreachable', {}, error) : error
 }
 
 /** Deadlock or serialization failure: the same work may well succeed when it is tried again. */
