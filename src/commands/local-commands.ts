@@ -93,6 +93,20 @@ export const addAudit = (program: Command, run: Run) =>
     )
     .action((options) => run(async () => (await import('./audit.ts')).verifyAudit(options)))
 
+export const addDistribute = (program: Command, run: Run) =>
+  program
+    .command('distribute')
+    .summary('lay what grows with use on the workers of Citus')
+    .description(
+      'distributes the tables of the store that the environment names over the workers of its Citus: call records, their sums, files of tasks and what was told by mail and webhook, by account; all other tables stay at the coordinator. The servers have to be stopped. It may be said again: after it was interrupted, and after each upgrade',
+    )
+    .option('--json', 'print {"tables": [{"table", "outcome"}]}')
+    .addHelpText(
+      'after',
+      '\nThe status is 1, and nothing is changed, when the store is not on Citus, has no workers, or is in use.',
+    )
+    .action((options) => run(async () => (await import('./distribute.ts')).distribute(options)))
+
 export const addOpenApi = (program: Command, run: Run) =>
   program
     .command('openapi')

@@ -4,6 +4,7 @@ import {
   addAccount,
   addAudit,
   addDemo,
+  addDistribute,
   addOpenApi,
   addServe,
   addStoredCdrs,
@@ -45,6 +46,7 @@ const addOnStore = (program: Command, run: Run) => {
   addAccount(program, run)
   addAudit(program, run)
   addSaved(program, run)
+  addDistribute(program, run)
   addOpenApi(program, run)
 }
 

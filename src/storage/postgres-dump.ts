@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import { codeOf, messageOf } from '../lib/error-facts.ts'
 import type { Row } from './db.ts'
+import { isDistributed } from './distribution/commits.ts'
 import { createServers } from './postgres-servers.ts'
 import { checkTool, type PostgresPlace, startTool } from './postgres-tools.ts'
 import { evenPieces, Refusal, type StoreCopy } from './saved-store.ts'
@@ -77,6 +78,10 @@ export const dumpPostgres = async (place: PostgresPlace): Promise<StoreCopy> => 
   const { client, url } = await reachForCopy(place.url)
   try {
     const run = runnerOn(client)
+    if (await isDistributed(client))
+      throw new Refusal(
+        'the store lies on several servers, of which one dump shows no one moment: save them with citus_create_restore_point and the archive of each',
+      )
     await checkTool('pg_dump', await majorVersionOf(run))
     const snapshot = await begin(run)
     const { schema, names, ...found } = await lookInto(run)

@@ -24,6 +24,7 @@ const commands = [
   'backup',
   'cdrs',
   'completion',
+  'distribute',
   'events',
   'login',
   'logout',

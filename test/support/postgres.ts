@@ -9,6 +9,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { distributeEmpty, dropFromWorkers, workersOf } from './citus.ts'
 
 export interface PostgresServer {
   /** Address of the maintenance database, with a user who may create others. */
@@ -241,11 +242,19 @@ const dropDatabase = async (serverUrl: string, name: string) => {
   }
 }
 
-/** A new empty database on that server. */
+/** A new empty database on that server; on a coordinator of Citus that has workers, an empty distributed store. */
 export const createDatabase = async (serverUrl: string) => {
   const name = `crosspoint_${randomBytes(8).toString('hex')}`
   await onDatabase(serverUrl, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY wal_log`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  return { url: url.href, drop: () => dropDatabase(serverUrl, name) }
+  const workers = await workersOf(serverUrl)
+  if (workers.length > 0) await distributeEmpty(url.href, workers)
+  return {
+    url: url.href,
+    async drop() {
+      await dropDatabase(serverUrl, name)
+      await dropFromWorkers(url.href, workers)
+    },
+  }
 }

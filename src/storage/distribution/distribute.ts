@@ -1,0 +1,81 @@
+import { Refusal } from '../saved-store.ts'
+import { type Run, upgrades } from '../upgrades.ts'
+import { marksTable } from './commits.ts'
+import { tablesThatLie } from './placements.ts'
+
+/** What became of a table. */
+export interface Placed {
+  table: string
+  outcome: 'distributed' | 'distributed_before' | 'at_coordinator'
+}
+
+const first = async (run: Run, sql: string, params: readonly string[] = []) => (await run(sql, params))[0]
+
+const requireCitus = async (run: Run) => {
+  if (!(await first(run, "SELECT 1 AS one FROM pg_extension WHERE extname = 'citus'")))
+    throw new Refusal(
+      'the database has no extension citus: load it (shared_preload_libraries) and CREATE EXTENSION citus on all servers',
+    )
+  const nodes = await run('SELECT groupid = 0 AS is_coordinator, shouldhaveshards AS holds FROM pg_dist_node')
+  if (!nodes.some(({ is_coordinator, holds }) => !is_coordinator && holds))
+    throw new Refusal('the database has no workers: add them with citus_add_node(host, port)')
+  if (!nodes.some(({ is_coordinator }) => is_coordinator))
+    throw new Refusal(
+      'the coordinator has not been told its own address: call citus_set_coordinator_host(host, port)',
+    )
+}
+
+const requireUpgraded = async (run: Run) => {
+  const known = upgrades.at(-1)?.number
+  const isStore = await first(run, "SELECT 1 AS one WHERE to_regclass('storage_upgrades') IS NOT NULL")
+  if (!isStore) throw new Refusal('there is no store in this database: start the server once')
+  const reached = await first(run, 'SELECT max(number) AS number FROM storage_upgrades')
+  if (reached?.number !== known)
+    throw new Refusal(
+      `the store is at upgrade ${reached?.number}, this version is of ${known}: start a server of this version once`,
+    )
+}
+
+/** A server that has begun before would commit on the workers without asking whether the coordinator does. */
+const requireNobodyElse = async (run: Run) => {
+  const others = await run(
+    `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND backend_type = 'client backend' AND application_name NOT LIKE 'citus%'`,
+  )
+  if (others.length > 0)
+    throw new Refusal(
+      `the database has ${others.length} other session${others.length === 1 ? '' : 's'}: stop the servers first`,
+    )
+}
+
+const isKnownToCitus = async (run: Run, table: string) =>
+  (await first(run, 'SELECT 1 AS one FROM pg_dist_partition WHERE logicalrelid = $1::regclass', [table])) !==
+  undefined
+
+const placeMarks = async (run: Run) => {
+  await run(`CREATE TABLE IF NOT EXISTS ${marksTable} (never INTEGER NOT NULL PRIMARY KEY)`)
+  if (!(await isKnownToCitus(run, marksTable)))
+    await run('SELECT citus_add_local_table_to_metadata($1::regclass)', [marksTable])
+}
+
+const distributeTable = async (run: Run, table: string): Promise<Placed> => {
+  const isBefore = await isKnownToCitus(run, table)
+  if (!isBefore) await run("SELECT create_distributed_table($1::regclass, 'account_id')", [table])
+  // Copies of the rows stay behind at the coordinator, where nothing reads them.
+  await run('SELECT truncate_local_data_after_distributing_table($1::regclass)', [table])
+  return { table, outcome: isBefore ? 'distributed_before' : 'distributed' }
+}
+
+/**
+ * Distributes what is not distributed yet, table by table: whatever ends it, it is begun again. No server may run
+ * meanwhile, and none can start.
+ */
+export const distributeStorage = async (run: Run, tell: (placed: Placed) => void) => {
+  await requireCitus(run)
+  await requireUpgraded(run)
+  await requireNobodyElse(run)
+  await run("SELECT pg_advisory_lock(hashtext('crosspoint upgrades'))")
+  await placeMarks(run)
+  for (const table of tablesThatLie('by_account')) tell(await distributeTable(run, table))
+  for (const table of tablesThatLie('at_coordinator')) tell({ table, outcome: 'at_coordinator' })
+}

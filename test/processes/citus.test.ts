@@ -1,0 +1,172 @@
+// A store whose call records lie on two workers: Debian's PostgreSQL with Citus, where it is installed.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
+import { type CitusCluster, citusPrograms, startCitus } from '../support/citus.ts'
+import type { Answer } from '../support/client.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { eventually } from '../support/eventually.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/session.ts'
+
+const title = citusPrograms
+  ? 'A store on Citus'
+  : 'A store on Citus (left out: no PostgreSQL with Citus is installed)'
+
+const byAccount = 'distributed by account_id'
+
+describe.runIf(citusPrograms)(title, () => {
+  let cluster: CitusCluster
+  let commands: CommandLine
+  let server: ServerProcess
+  let session: Session
+  const dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-'))
+
+  const environment = () => ({ CROSSPOINT_DATABASE_URL: cluster.url })
+
+  const start = async () => {
+    server = await startServerProcess(environment(), dataDir)
+    session = await openSession(server)
+    await freeRequests(session)
+  }
+
+  const stop = async () => {
+    session.close()
+    expect(await server.end()).toBe(0)
+  }
+
+  const distribute = async () => {
+    const { status, output, errors } = await commands.run('distribute', '--json')
+    expect({ status, errors }).toEqual({ status: 0, errors: '' })
+    const { tables } = JSON.parse(output) as { tables: { table: string; outcome: string }[] }
+    return new Map(tables.map(({ table, outcome }) => [table, outcome]))
+  }
+
+  const account = async (name: string): Promise<string> => {
+    const answer = await session.admin.put('/v2/accounts', { name, realm: `${name}.test` })
+    expect(answer).toSucceed()
+    return answer.data.id
+  }
+
+  const callsOf = (accountId: string, from: number, count: number) =>
+    Array.from({ length: count }, (_, index) => ({
+      call_id: `${accountId}-${from + index}`,
+      timestamp: gregorianNow(systemClock),
+      duration_seconds: 30,
+      billing_seconds: 20,
+      custom_channel_vars: { account_id: accountId },
+    }))
+
+  const send = (calls: readonly object[]): Promise<Answer> => session.admin.put('/v2/cdrs', calls)
+
+  const callsCounted = async (accountId: string) => {
+    const answer = await session.admin.get(`/v2/accounts/${accountId}/cdrs/stats`)
+    expect(answer).toSucceed()
+    return (answer.data as { calls: number }[]).reduce((sum, { calls }) => sum + calls, 0)
+  }
+
+  const callsListed = async (accountId: string) => {
+    const answer = await session.admin.get(`/v2/accounts/${accountId}/cdrs`, { query: { paginate: false } })
+    expect(answer).toSucceed()
+    return answer.data.length
+  }
+
+  /** The port of the server that holds an account's calls. */
+  const portOf = (accountId: string) =>
+    cluster.ask(async (client) => {
+      const { rows } = await client.query(
+        `SELECT nodeport FROM pg_dist_shard_placement
+          WHERE shardid = get_shard_id_for_distribution_column('cdrs', $1::text)`,
+        [accountId],
+      )
+      return rows[0]?.nodeport as number
+    })
+
+  beforeAll(async () => {
+    cluster = await startCitus(citusPrograms ?? '')
+    commands = openCommandLine(environment())
+    await start()
+  }, 120_000)
+
+  afterAll(async () => {
+    session.close()
+    await server.end()
+    commands.remove()
+    await cluster.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  it('is distributed with what it holds, by a command that may be said again', async () => {
+    const acme = await account('acme')
+    expect(await send(callsOf(acme, 0, 50))).toSucceed()
+    await stop()
+
+    const first = await commands.run('distribute')
+    expect(first).toMatchObject({ status: 0, errors: '' })
+    expect(first.output).toContain(`cdrs: ${byAccount}\n`)
+    expect(first.output).toContain('records: stays at the coordinator\n')
+    expect((await distribute()).get('cdrs')).toBe('distributed_before')
+
+    await start()
+    expect(await callsListed(acme)).toBe(50)
+    expect(await callsCounted(acme)).toBe(50)
+  }, 120_000)
+
+  it('is refused to be distributed while a server uses it', async () => {
+    const { status, output, errors } = await commands.run('distribute')
+    expect({ status, output }).toEqual({ status: 1, output: '' })
+    expect(errors).toMatch(/^crosspoint: the database has \d+ other sessions: stop the servers first\n$/)
+  })
+
+  it('counts a call that is sent twice once', async () => {
+    const bolt = await account('bolt')
+    const calls = callsOf(bolt, 0, 40)
+    expect((await send(calls)).data).toMatchObject({ accepted: 40, duplicates: 0 })
+    expect((await send(calls)).data).toMatchObject({ accepted: 0, duplicates: 40 })
+    const both = await Promise.all([send(callsOf(bolt, 20, 40)), send(callsOf(bolt, 20, 40))])
+    const accepted = both.map(({ data }) => data.accepted as number)
+    expect(accepted.reduce((sum, count) => sum + count)).toBe(20)
+    expect(await callsListed(bolt)).toBe(60)
+    expect(await callsCounted(bolt)).toBe(60)
+  })
+
+  it('serves the accounts of one worker while the other is gone, and loses nothing', async () => {
+    const names = Array.from({ length: 8 }, (_, index) => `held${index}`)
+    const accounts = await Promise.all(names.map(account))
+    const ports = await Promise.all(accounts.map(portOf))
+    const [lost] = cluster.workers
+    expect(new Set(ports)).toEqual(new Set(cluster.workers.map(({ port }) => port)))
+    for (const id of accounts) expect(await send(callsOf(id, 0, 5))).toSucceed()
+
+    await lost?.kill()
+    const acknowledged = new Map(accounts.map((id) => [id, 5]))
+    for (const [index, id] of accounts.entries()) {
+      const answer = await send(callsOf(id, 5, 5))
+      const isLost = ports[index] === lost?.port
+      expect(answer.status, answer.text).toBe(isLost ? 503 : 201)
+      if (!isLost) acknowledged.set(id, 10)
+    }
+    // Both at once: who is well shares no fate with who is not.
+    const storm = await Promise.all(accounts.map((id) => send(callsOf(id, 10, 5))))
+    expect(storm.map(({ status }) => status)).toEqual(ports.map((port) => (port === lost?.port ? 503 : 201)))
+    expect(await session.admin.get(`/v2/accounts/${session.masterId}/children`)).toSucceed()
+    await account('meanwhile')
+    await lost?.start()
+
+    for (const [index, id] of accounts.entries()) {
+      const isLost = ports[index] === lost?.port
+      const repeated = await eventually(
+        () => send(callsOf(id, 0, 15)),
+        ({ status }) => status === 201,
+      )
+      expect(repeated.data.accepted).toBe(isLost ? 10 : 0)
+      expect(repeated.data.duplicates).toBe(isLost ? 5 : 15)
+      expect(await callsListed(id)).toBe(15)
+      expect(await callsCounted(id)).toBe(15)
+    }
+    expect(acknowledged.size).toBe(accounts.length)
+  }, 120_000)
+})
