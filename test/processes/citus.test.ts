@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
+import { tablesThatLie } from '../../src/storage/distribution/placements.ts'
 import { type CitusCluster, citusPrograms, startCitus } from '../support/citus.ts'
 import type { Answer } from '../support/client.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { eventually } from '../support/eventually.ts'
+import { onDatabase } from '../support/postgres.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
@@ -17,6 +19,7 @@ const title = citusPrograms
   : 'A store on Citus (left out: no PostgreSQL with Citus is installed)'
 
 const byAccount = 'distributed by account_id'
+const startsWithinMs = 60_000
 
 describe.runIf(citusPrograms)(title, () => {
   let cluster: CitusCluster
@@ -74,6 +77,15 @@ describe.runIf(citusPrograms)(title, () => {
     return answer.data.length
   }
 
+  const distributedTables = () =>
+    cluster.ask(async (client) => {
+      const { rows } = await client.query<{ name: string }>(
+        `SELECT c.relname AS name FROM pg_dist_partition p JOIN pg_class c ON c.oid = p.logicalrelid
+          WHERE p.partmethod = 'h' AND NOT c.relispartition ORDER BY c.relname COLLATE "C"`,
+      )
+      return rows.map(({ name }) => name)
+    })
+
   /** The port of the server that holds an account's calls. */
   const portOf = (accountId: string) =>
     cluster.ask(async (client) => {
@@ -104,11 +116,20 @@ describe.runIf(citusPrograms)(title, () => {
     expect(await send(callsOf(acme, 0, 50))).toSucceed()
     await stop()
 
-    const first = await commands.run('distribute')
-    expect(first).toMatchObject({ status: 0, errors: '' })
-    expect(first.output).toContain(`cdrs: ${byAccount}\n`)
-    expect(first.output).toContain('records: stays at the coordinator\n')
+    const begun = commands.start('distribute')
+    await eventually(begun.output, (output) => output.includes(byAccount), startsWithinMs)
+    begun.process.kill('SIGKILL')
+    await begun.ended
+    // What the server was busy with for it ends by itself.
+    const { output } = await eventually(
+      () => commands.run('distribute'),
+      ({ status }) => status === 0,
+      startsWithinMs,
+    )
+    expect(output).toMatch(/^cdrs: (distributed by account_id|was distributed before)$/m)
+    expect(output).toContain('records: stays at the coordinator\n')
     expect((await distribute()).get('cdrs')).toBe('distributed_before')
+    expect(await distributedTables()).toEqual(tablesThatLie('by_account'))
 
     await start()
     expect(await callsListed(acme)).toBe(50)
@@ -120,6 +141,37 @@ describe.runIf(citusPrograms)(title, () => {
     expect({ status, output }).toEqual({ status: 1, output: '' })
     expect(errors).toMatch(/^crosspoint: the database has \d+ other sessions: stop the servers first\n$/)
   })
+
+  it('is not distributed where there is nothing to distribute it on', async () => {
+    const refusalIn = async (databaseUrl: string | undefined) => {
+      const CROSSPOINT_DATABASE_URL = databaseUrl ?? ''
+      const other = openCommandLine({ CROSSPOINT_DATABASE_URL, CROSSPOINT_DATA_DIR: dataDir })
+      const { status, output, errors } = await other.run('distribute')
+      other.remove()
+      expect({ status, output }).toEqual({ status: 1, output: '' })
+      return errors
+    }
+    expect(await refusalIn(undefined)).toBe(
+      'crosspoint: the embedded store is one file: only a store on PostgreSQL with Citus is distributed\n',
+    )
+    const { url } = cluster.coordinator
+    expect(await refusalIn(url)).toContain('the database has no extension citus')
+    await onDatabase(url, 'CREATE EXTENSION citus')
+    expect(await refusalIn(url)).toBe(
+      'crosspoint: the database has no workers: add them with citus_add_node(host, port)\n',
+    )
+    for (const { port } of cluster.workers)
+      await onDatabase(
+        cluster.coordinator.url.replace(`:${cluster.coordinator.port}`, `:${port}`),
+        'CREATE EXTENSION citus',
+      )
+    const [worker] = cluster.workers
+    await onDatabase(url, `SELECT citus_set_coordinator_host('127.0.0.1', ${cluster.coordinator.port})`)
+    await onDatabase(url, `SELECT citus_add_node('127.0.0.1', ${worker?.port})`)
+    expect(await refusalIn(url)).toBe(
+      'crosspoint: there is no store in this database: start the server once\n',
+    )
+  }, 120_000)
 
   it('counts a call that is sent twice once', async () => {
     const bolt = await account('bolt')
