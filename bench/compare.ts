@@ -1,19 +1,29 @@
-// node bench/compare.ts <checkout> [<checkout> ...] [--engine=sqlite] [--only=purchase] [--rounds=5] [--seconds=5]
+// node bench/compare.ts <checkout> [<checkout> ...] [--engine=sqlite] [--only=purchase] [--rounds=5] [--seconds=5] [--connections=32]
 // The rates of this checkout against those of others (clones of older commits with `npm ci` run in them), round by
 // round in turns on the same machine: what a change has cost, whatever else the machine does. Each has its own store
 // of the same contents and runs with the settings that its own benchmarks run with.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { loadavg, tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { createDatabase, startPostgres } from '../test/support/postgres.ts'
 import type { FeedJob } from './cdr-feed.ts'
 import { startHelper } from './children.ts'
 import type { LoadJob } from './load.ts'
 import { load } from './measures.ts'
-import { type Place, processorSecondsOf, type RunningServer } from './server.ts'
-import { call, freeRequests, inParallel, newUserData, signIn, untold, userData } from './stage.ts'
+import { postmasterOf, postmasterSeconds } from './postmaster.ts'
+import { type Place, processorSecondsOf, type RunningServer, settled } from './server.ts'
+import {
+  call,
+  freeOfCharge,
+  freeRequests,
+  inParallel,
+  newUserData,
+  signIn,
+  signInData,
+  untold,
+  userData,
+} from './stage.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -22,6 +32,7 @@ const { values: options, positionals } = parseArgs({
     only: { type: 'string', default: '' },
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '32' },
   },
 })
 
@@ -32,13 +43,15 @@ const users = 60
 const buyers = 100
 const growing = 50
 const recordsPerRound = 30_000
-const connections = 32
+const connections = Number(options.connections)
 const warmUpSeconds = 1
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 interface Contender {
   name: string
+  /** Processor seconds of the database so far. */
+  databaseSpent(): Promise<number>
   server: RunningServer
   place: Place
   masterId: string
@@ -54,11 +67,18 @@ interface Result {
   perSecond: number
   /** Processor time of the server for one answer and what follows it. */
   microseconds: number
+  /** The same of PostgreSQL. */
+  databaseMicroseconds?: number
+  p50Ms?: number
 }
 
 type Measure = (contender: Contender) => Promise<Result>
 
-const settle = async (server: RunningServer, place: Place, name: string): Promise<Contender> => {
+const settle = async (
+  server: RunningServer,
+  place: Place,
+  { name, databaseSpent }: Pick<Contender, 'name' | 'databaseSpent'>,
+): Promise<Contender> => {
   const { token, masterId } = await freeRequests(server)
   const { port } = server
   const accountIds: string[] = []
@@ -88,42 +108,29 @@ const settle = async (server: RunningServer, place: Place, name: string): Promis
     await call(port, 'PUT', `/v2/accounts/${data.id}/ledgers/credit`, token, credit)
     buyerIds.push(data.id)
   })
-  return { name, server, place, masterId, accountIds, buyerIds, next: 0 }
-}
-
-const idleAfterMs = 500
-const idleShare = 0.1
-
-/** Waits until a server has done what its answers left to do: processor time by then, and the seconds that it took. */
-const settled = async ({ pid }: RunningServer) => {
-  const begun = performance.now()
-  let spent = await processorSecondsOf(pid)
-  for (;;) {
-    await sleep(idleAfterMs)
-    const now = await processorSecondsOf(pid)
-    if (now - spent < (idleShare * idleAfterMs) / 1000)
-      return { spent, seconds: (performance.now() - begun - idleAfterMs) / 1000 }
-    spent = now
-  }
+  return { name, databaseSpent, server, place, masterId, accountIds, buyerIds, next: 0 }
 }
 
 const head = (method: string, path: string, token: string) =>
   `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nx-auth-token: ${token}\r\n`
 
 const run = async (
-  { server }: Contender,
+  { server, databaseSpent }: Contender,
   before: LoadJob['before'],
   tail: string,
   keys: readonly string[] | { from: number },
 ) => {
   const spentBefore = await processorSecondsOf(server.pid)
+  const databaseBefore = await databaseSpent()
   const { port } = server
   const result = await load.run({ port, connections, warmUpSeconds, seconds, before, after: tail, keys })
   if (result.failures > 0) throw new Error(result.firstFailure)
-  const after = await settled(server)
+  const after = await settled(() => processorSecondsOf(server.pid))
   const microseconds = ((after.spent - spentBefore) / result.answers) * 1e6
+  const databaseMicroseconds = (((await databaseSpent()) - databaseBefore) / result.answers) * 1e6
   // The warm-up's answers and seconds too: what follows them cannot be told apart.
-  return { ...result, microseconds, perSecond: result.answers / (seconds + warmUpSeconds + after.seconds) }
+  const perSecond = result.answers / (seconds + warmUpSeconds + after.seconds)
+  return { ...result, microseconds, databaseMicroseconds, perSecond }
 }
 
 /** Sends the same request with another key of ten digits each time. */
@@ -146,6 +153,24 @@ const purchase = async (contender: Contender, buyerIds: readonly string[]) => {
   const befores = requests.map(([before]) => before)
   const [[, after]] = requests as [[string, string]]
   return runCounted(contender, befores, after + bodyHead(body.length) + body, 4_155_000_000)
+}
+
+// Sign-ins have a price that no load can spend: what is paid for is counted, and nothing is refused.
+const priced = { token_costs: 1, user_auth_tokens: 1, api_auth_tokens: 1 }
+const plenty = { max_bucket_tokens: 1_000_000_000, tokens_fill_rate: 1_000_000_000 }
+
+const signingIn = async (contender: Contender, path: string, data: object) => {
+  const { port } = contender.server
+  const token = await signIn(contender.server)
+  const set = (section: string, values: object) =>
+    call(port, 'PATCH', `/v2/system_configs/${section}`, token, { default: values })
+  await call(port, 'PUT', '/v2/system_configs/token_buckets', token, { default: plenty })
+  await set('crossbar', priced)
+  const body = JSON.stringify({ data })
+  const request = `PUT ${path} HTTP/1.1\r\nhost: localhost\r\n${bodyHead(body.length)}${body}`
+  const result = await run(contender, request, '', [''])
+  await set('crossbar', freeOfCharge)
+  return result
 }
 
 const measures: Record<string, Measure> = {
@@ -173,6 +198,12 @@ const measures: Record<string, Measure> = {
   },
   'purchase a number, 100 payers': (contender) => purchase(contender, contender.buyerIds),
   'purchase a number, one payer': (contender) => purchase(contender, contender.buyerIds.slice(0, 1)),
+  'sign in with a password': (contender) => signingIn(contender, '/v2/user_auth', signInData),
+  'sign in with an API key': async (contender) => {
+    const { server, masterId } = contender
+    const { data } = await call(server.port, 'GET', `/v2/accounts/${masterId}/api_key`, await signIn(server))
+    return signingIn(contender, '/v2/api_auth', { api_key: (data as unknown as { api_key: string }).api_key })
+  },
   'ingest of call detail records': async (contender) => {
     const { server, place, masterId } = contender
     const token = await signIn(server)
@@ -182,7 +213,7 @@ const measures: Record<string, Measure> = {
     await feed.run({ kind: 'write', file, accountId: masterId, first, count: recordsPerRound })
     const spentBefore = await processorSecondsOf(server.pid)
     const perSecond = await feed.run({ kind: 'send', file, port: server.port, token, count: recordsPerRound })
-    const after = await settled(server)
+    const after = await settled(() => processorSecondsOf(server.pid))
     const took = recordsPerRound / perSecond + after.seconds
     const microseconds = ((after.spent - spentBefore) / recordsPerRound) * 1e6
     return { perSecond: recordsPerRound / took, microseconds }
@@ -190,6 +221,17 @@ const measures: Record<string, Measure> = {
 }
 
 const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[values.length >> 1] as number
+
+/** What else is known: the part of PostgreSQL, and how long an answer took. */
+const beside = (results: readonly Result[]) => {
+  const [first] = results
+  const ofDatabase = median(results.map(({ databaseMicroseconds = 0 }) => databaseMicroseconds))
+  const p50 = median(results.map(({ p50Ms = 0 }) => p50Ms))
+  return (
+    (ofDatabase > 0 ? `, of PostgreSQL ${ofDatabase.toFixed(0)} us` : '') +
+    (first?.p50Ms === undefined ? '' : `, half within ${p50.toFixed(1)} ms`)
+  )
+}
 
 const compare = async (name: string, measure: Measure, contenders: readonly Contender[]) => {
   const results = new Map<Contender, Result[]>(contenders.map((contender) => [contender, []]))
@@ -208,6 +250,7 @@ const compare = async (name: string, measure: Measure, contenders: readonly Cont
     const cost = median(of(contender).map(({ microseconds }) => microseconds))
     say(
       `    ${contender.name}: ${median(rates)}/s of ${rates.join(', ')}; processor ${cost.toFixed(0)} us each` +
+        beside(of(contender)) +
         (contender === ours
           ? ''
           : `; ours to this: rate ${ratio((r) => r.perSecond)}, processor ${ratio((r) => r.microseconds)}`),
@@ -218,7 +261,11 @@ const compare = async (name: string, measure: Measure, contenders: readonly Cont
 const checkouts = [resolve(import.meta.dirname, '..'), ...positionals.map((path) => resolve(path))]
 const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
 
-const runEngine = async (engine: string, databaseUrl: () => Promise<string | undefined>) => {
+const runEngine = async (
+  engine: string,
+  databaseUrl: () => Promise<string | undefined>,
+  databaseSpent: Contender['databaseSpent'] = async () => 0,
+) => {
   say(`${engine}, ${rounds} rounds of ${seconds} s`)
   const contenders: Contender[] = []
   for (const [at, checkout] of checkouts.entries()) {
@@ -227,7 +274,8 @@ const runEngine = async (engine: string, databaseUrl: () => Promise<string | und
     const { startServer } = (await import(
       join(checkout, 'bench', 'server.ts')
     )) as typeof import('./server.ts')
-    contenders.push(await settle(await startServer(place), place, at === 0 ? 'ours' : basename(checkout)))
+    const name = at === 0 ? 'ours' : basename(checkout)
+    contenders.push(await settle(await startServer(place), place, { name, databaseSpent }))
   }
   for (const [name, measure] of Object.entries(measures))
     if (name.includes(options.only)) await compare(name, measure, contenders)
@@ -239,7 +287,9 @@ try {
   if (!options.engine || options.engine === 'postgres') {
     const postgres = await startPostgres({ durable: true })
     try {
-      await runEngine('PostgreSQL', async () => (await createDatabase(postgres.url)).url)
+      const pid = await postmasterOf(postgres.url)
+      const databaseSpent = () => postmasterSeconds(pid)
+      await runEngine('PostgreSQL', async () => (await createDatabase(postgres.url)).url, databaseSpent)
     } finally {
       await postgres.stop()
     }

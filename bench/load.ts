@@ -26,6 +26,7 @@ export interface LoadResult {
   /** Anything but 2xx. */
   failures: number
   firstFailure: string | undefined
+  p50Ms: number
   p99Ms: number
   /** Processor time of this process as a part of one core: near 1 it was the load that was slow. */
   generatorLoad: number
@@ -146,6 +147,7 @@ const runLoad = (job: LoadJob) =>
         distinctKeys: requests.distinct(),
         failures,
         firstFailure,
+        p50Ms: latencies.percentile(50) / 1000,
         p99Ms: latencies.percentile(99) / 1000,
         generatorLoad: (user + system) / 1e6 / seconds,
       })

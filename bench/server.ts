@@ -58,11 +58,14 @@ export const startServer = async (place: Place, profileDir?: string): Promise<Ru
   return { port, pid: child.pid as number, startMs: performance.now() - begun, stop: () => end(child) }
 }
 
-/** Resident memory, now and at its highest, as Linux tells it; undefined elsewhere. */
+/**
+ * Resident memory in megabytes, now, at its highest, and without what is mapped from files, as Linux tells it; undefined
+ * elsewhere.
+ */
 export const memoryOf = async (pid: number) => {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const megabytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+) kB`).exec(status)?.[1]) / 1024
-  return status ? { now: megabytes('VmRSS'), peak: megabytes('VmHWM') } : undefined
+  return status ? { now: megabytes('VmRSS'), peak: megabytes('VmHWM'), own: megabytes('RssAnon') } : undefined
 }
 
 /** Memory of a server that has nothing to do. */
@@ -72,7 +75,7 @@ export const restingMemoryOf = async (pid: number) => {
 }
 
 // Linux counts processor time in hundredths of a second.
-const ticksPerSecond = 100
+export const ticksPerSecond = 100
 
 /** Processor time that a process has taken so far, as Linux tells it; NaN elsewhere. */
 export const processorSecondsOf = async (pid: number) => {
@@ -80,4 +83,20 @@ export const processorSecondsOf = async (pid: number) => {
   // The name in parentheses may hold spaces: user and system time are the 12th and 13th field behind it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
+}
+
+const idleAfterMs = 500
+const idleShare = 0.1
+
+/** Waits until what answers left to do is done: processor time by then, and the seconds that it took. */
+export const settled = async (spentBy: () => Promise<number>) => {
+  const begun = performance.now()
+  let spent = await spentBy()
+  for (;;) {
+    await sleep(idleAfterMs)
+    const now = await spentBy()
+    if (now - spent < (idleShare * idleAfterMs) / 1000)
+      return { spent, seconds: (performance.now() - begun - idleAfterMs) / 1000 }
+    spent = now
+  }
 }

@@ -43,7 +43,7 @@ export const signInData = {
   credentials: createHash('md5').update(`admin:${adminPassword}`).digest('hex'),
 }
 
-const accountData = (index: number) => ({
+export const accountData = (index: number) => ({
   name: `Account number ${index}`,
   realm: `a${index}.bench.example.com`,
   language: 'en-us',
@@ -100,12 +100,12 @@ export const inParallel = async <T>(items: readonly T[], work: (item: T) => Prom
   await Promise.all(Array.from({ length: callers }, caller))
 }
 
-const free = { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 }
+export const freeOfCharge = { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 }
 
 /** Takes the price from requests of a new store. Answers with a token and the master account. */
 export const freeRequests = async ({ port }: RunningServer) => {
   const { auth_token: token, data } = await call(port, 'PUT', '/v2/user_auth', '', signInData)
-  await call(port, 'PUT', '/v2/system_configs/crossbar', token, { default: free })
+  await call(port, 'PUT', '/v2/system_configs/crossbar', token, { default: freeOfCharge })
   return { token, masterId: data.account_id }
 }
 
