@@ -60,7 +60,17 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'CROSSPOINT_CALL_ARCHIVE',
     fallback: undefined,
-    meaning: 'a directory for call records of older months; unset: they stay in the store',
+    meaning:
+      'a directory or s3://bucket/prefix for call records of older months; unset: they stay in the store',
+  },
+  { name: 'AWS_ACCESS_KEY_ID', fallback: undefined, meaning: 'of the call archive, where it is a bucket' },
+  { name: 'AWS_SECRET_ACCESS_KEY', fallback: undefined, meaning: 'belongs to it' },
+  { name: 'AWS_SESSION_TOKEN', fallback: undefined, meaning: 'belongs to it, where it is for a time' },
+  { name: 'AWS_REGION', fallback: 'us-east-1', meaning: 'of the bucket' },
+  {
+    name: 'AWS_ENDPOINT_URL_S3',
+    fallback: undefined,
+    meaning: 'https://host:port of an S3-compatible store; unset: the one of Amazon in that region',
   },
   {
     name: 'CROSSPOINT_MASTER_ACCOUNT',
@@ -123,6 +133,8 @@ const isUrlOf = (text: string, ...protocols: string[]) =>
 
 const dnsServer = /^(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?$/
 
+const bucketForm = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/
+
 const rules: Record<string, (text: string) => string | undefined> = {
   CROSSPOINT_PORT: (text) =>
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
@@ -143,6 +155,12 @@ const rules: Record<string, (text: string) => string | undefined> = {
     /^\d{1,4}(\.\d{1,3})?$/.test(text) && Number(text) <= 3600
       ? undefined
       : 'must be seconds, 0 to 3600, such as 8 or 0.5',
+  CROSSPOINT_CALL_ARCHIVE: (text) =>
+    !text.includes('://') || bucketForm.test(text)
+      ? undefined
+      : 'must be a directory, or s3://bucket/prefix in letters that need no escape',
+  AWS_ENDPOINT_URL_S3: (text) =>
+    isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
   CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
   CROSSPOINT_MASTER_REALM: (text) =>
     /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',
@@ -150,9 +168,30 @@ const rules: Record<string, (text: string) => string | undefined> = {
     /^[+@.\w-]{1,256}$/.test(text) ? undefined : 'must be letters, digits and any of + @ . _ -',
 }
 
+/** What a bucket needs beside its name. */
+const mistakeInBucket = (values: ReadonlyMap<string, string>): string | undefined => {
+  const missing = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'].filter((name) => !values.has(name))
+  const isBucket = values.get('CROSSPOINT_CALL_ARCHIVE')?.startsWith('s3://')
+  return isBucket && missing.length > 0 ? `CROSSPOINT_CALL_ARCHIVE needs ${missing.join(' and ')}` : undefined
+}
+
 const callArchiveOf = (values: ReadonlyMap<string, string>): ObjectStorePlace | undefined => {
   const place = values.get('CROSSPOINT_CALL_ARCHIVE')
-  return place === undefined ? undefined : { kind: 'directory', path: place }
+  if (place === undefined) return undefined
+  const found = bucketForm.exec(place)
+  if (!found) return { kind: 'directory', path: place }
+  const region = values.get('AWS_REGION') ?? ''
+  const prefix = (found[2] ?? '').replace(/\/+$/, '')
+  return {
+    kind: 's3',
+    bucket: found[1] ?? '',
+    prefix: prefix === '' ? '' : `${prefix}/`,
+    endpoint: values.get('AWS_ENDPOINT_URL_S3') ?? `https://s3.${region}.amazonaws.com`,
+    region,
+    accessKeyId: values.get('AWS_ACCESS_KEY_ID') ?? '',
+    secretAccessKey: values.get('AWS_SECRET_ACCESS_KEY') ?? '',
+    sessionToken: values.get('AWS_SESSION_TOKEN'),
+  }
 }
 
 /** Names that look like settings and are none: most likely misspelt. */
@@ -186,6 +225,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     if (mistake) mistakes.push(`${name} ${mistake}`)
     values.set(name, value)
   }
+  const ofBucket = mistakeInBucket(values)
+  if (ofBucket) mistakes.push(ofBucket)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const text = (name: string) => {
     const value = values.get(name)

@@ -1,7 +1,18 @@
 /** Where objects lie. */
-export interface ObjectStorePlace {
-  kind: 'directory'
-  path: string
+export type ObjectStorePlace = { kind: 'directory'; path: string } | S3Place
+
+/** A bucket of a store that speaks S3. */
+export interface S3Place {
+  kind: 's3'
+  bucket: string
+  /** Stands before every key: empty, or with a slash at its end. */
+  prefix: string
+  /** `https://host:port`; the bucket is the first part of the path. */
+  endpoint: string
+  region: string
+  accessKeyId: string
+  secretAccessKey: string
+  sessionToken: string | undefined
 }
 
 /** Files by key, outside the store: written once as a whole, read in parts. */

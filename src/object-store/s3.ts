@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { AwsV4Signer } from 'aws4fetch'
+import { messageOf } from '../lib/error-facts.ts'
+import { type ObjectStore, ObjectStoreError, type S3Place } from './object-store.ts'
+
+const readTimeoutMs = 15_000
+// An object has at most some 40 MB: see areas/cdrs/archive/rules.ts.
+const writeTimeoutMs = 120_000
+
+interface Call {
+  method: 'GET' | 'HEAD' | 'PUT' | 'DELETE'
+  key: string
+  range?: string
+  body?: Uint8Array<ArrayBuffer>
+}
+
+/** Letters that stand in a path as they are; signatures are made of the path as it is sent. */
+const escaped = (key: string) => key.split('/').map(encodeURIComponent).join('/')
+
+/** The code of an answer in XML, such as NoSuchBucket: of the text nothing else is repeated. */
+const codeIn = (text: string) => /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1]
+
+/** Objects in a bucket of an S3-compatible store, asked with signatures of version 4. */
+export const openS3 = (place: S3Place): ObjectStore => {
+  const { bucket, prefix, endpoint, region, accessKeyId, secretAccessKey, sessionToken } = place
+  const name = `bucket ${bucket} at ${new URL(endpoint).host}`
+
+  const signed = ({ method, key, range, body }: Call) =>
+    new AwsV4Signer({
+      method,
+      url: `${endpoint.replace(/\/$/, '')}/${bucket}/${escaped(prefix + key)}`,
+      headers: {
+        'x-amz-content-sha256': createHash('sha256')
+          .update(body ?? '')
+          .digest('hex'),
+        ...(range ? { range } : {}),
+      },
+      accessKeyId,
+      secretAccessKey,
+      ...(sessionToken ? { sessionToken } : {}),
+      region,
+      service: 's3',
+    }).sign()
+
+  const send = async (call: Call): Promise<Response> => {
+    try {
+      const { url, method, headers } = await signed(call)
+      const signal = AbortSignal.timeout(call.body ? writeTimeoutMs : readTimeoutMs)
+      return await fetch(url, { method, headers, signal, redirect: 'error', body: call.body ?? null })
+    } catch (error) {
+      throw new ObjectStoreError(name, `it cannot be reached: ${messageOf(error)}`, error)
+    }
+  }
+
+  const refused = async (response: Response, key: string) => {
+    const text = await response.text().catch(() => '')
+    const code = codeIn(text.slice(0, 4000))
+    return new ObjectStoreError(name, `${key}: ${response.status}${code ? ` ${code}` : ''}`)
+  }
+
+  const requireOk = async (response: Response, key: string) => {
+    if (!response.ok) throw await refused(response, key)
+    await response.arrayBuffer()
+  }
+
+  /** Never more than was asked for, whatever is sent. */
+  const bodyOf = async (response: Response, key: string, length: number) => {
+    const bytes = new Uint8Array(length)
+    let at = 0
+    try {
+      for await (const chunk of response.body ?? []) {
+        if (at + chunk.length > length) throw new ObjectStoreError(name, `${key}: the answer is too long`)
+        bytes.set(chunk, at)
+        at += chunk.length
+      }
+    } catch (error) {
+      if (error instanceof ObjectStoreError) throw error
+      throw new ObjectStoreError(name, `${key}: ${messageOf(error)}`, error)
+    }
+    if (at < length) throw new ObjectStoreError(name, `${key} is too short`)
+    return bytes
+  }
+
+  return {
+    name,
+    async put(key, bytes) {
+      await requireOk(await send({ method: 'PUT', key, body: new Uint8Array(bytes) }), key)
+    },
+    async read(key, from, to) {
+      if (from === to) return new Uint8Array()
+      const response = await send({ method: 'GET', key, range: `bytes=${from}-${to - 1}` })
+      if (response.status !== 206) throw await refused(response, key)
+      return bodyOf(response, key, to - from)
+    },
+    async size(key) {
+      const response = await send({ method: 'HEAD', key })
+      if (response.status === 404) return undefined
+      if (!response.ok) throw await refused(response, key)
+      return Number(response.headers.get('content-length'))
+    },
+    async remove(key) {
+      // What is not there is 204 as well: 404 is a bucket that is not there.
+      await requireOk(await send({ method: 'DELETE', key }), key)
+    },
+  }
+}
