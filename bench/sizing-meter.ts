@@ -1,0 +1,112 @@
+// What a server and its database have taken so far: bytes on disk, processor time, memory, connections.
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Client } from 'pg'
+import { postmasterOf, postmasterSeconds } from './postmaster.ts'
+import { memoryOf, type Place, processorSecondsOf, type RunningServer } from './server.ts'
+
+export interface Spent {
+  serverSeconds: number
+  /** NaN where the database runs on another machine. Whoever shares it is counted as well. */
+  databaseSeconds: number
+}
+
+export interface Reading extends Spent {
+  tableBytes: number
+  logBytes: number
+  tallies: { rows: number; bytes: number }
+}
+
+export interface MemoryReading {
+  serverBytes: number
+  connections: number
+  connectionBytes: number
+  databaseBytes: number
+}
+
+export interface Meter {
+  spent(): Promise<Spent>
+  read(): Promise<Reading>
+  memory(): Promise<MemoryReading>
+  close(): Promise<void>
+}
+
+const megabyte = 1024 * 1024
+
+const sizeOf = async (file: string) => (await stat(file).catch(() => ({ size: 0 }))).size
+
+const ownBytesOf = async (pid: number) => ((await memoryOf(pid))?.own ?? Number.NaN) * megabyte
+
+const openSqliteMeter = ({ dataDir }: Place, { pid }: RunningServer): Meter => {
+  const file = join(dataDir, 'crosspoint.db')
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA busy_timeout = 5000')
+  const number = (sql: string) => Object.values(db.prepare(sql).get() as Record<string, number>)[0] as number
+  const spent = async () => ({ serverSeconds: await processorSecondsOf(pid), databaseSeconds: 0 })
+  return {
+    spent,
+    async read() {
+      const logBytes = await sizeOf(`${file}-wal`)
+      // What stands in the log alone does not count as pages of the file before.
+      db.exec('PRAGMA wal_checkpoint(FULL)')
+      return {
+        tableBytes: number('PRAGMA page_count') * number('PRAGMA page_size'),
+        logBytes,
+        tallies: {
+          rows: number('SELECT count(*) FROM cdr_tallies'),
+          bytes: number("SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = 'cdr_tallies'"),
+        },
+        ...(await spent()),
+      }
+    },
+    async memory() {
+      return { serverBytes: await ownBytesOf(pid), connections: 0, connectionBytes: 0, databaseBytes: 0 }
+    },
+    close: async () => db.close(),
+  }
+}
+
+const openPostgresMeter = async (url: string, { pid }: RunningServer): Promise<Meter> => {
+  const client = new Client({ connectionString: url, application_name: 'bench' })
+  await client.connect()
+  const postmaster = await postmasterOf(url)
+  const spent = async () => ({
+    serverSeconds: await processorSecondsOf(pid),
+    databaseSeconds: await postmasterSeconds(postmaster),
+  })
+  return {
+    spent,
+    async read() {
+      const { rows } = await client.query(`SELECT pg_database_size(current_database())::float8 AS tables,
+        (SELECT sum(size) FROM pg_ls_waldir())::float8 AS log,
+        (SELECT count(*) FROM cdr_tallies)::float8 AS tallies,
+        pg_total_relation_size('cdr_tallies')::float8 AS tally_bytes`)
+      return {
+        tableBytes: rows[0].tables,
+        logBytes: rows[0].log,
+        tallies: { rows: rows[0].tallies, bytes: rows[0].tally_bytes },
+        ...(await spent()),
+      }
+    },
+    async memory() {
+      const { rows } = await client.query(`SELECT pid FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`)
+      const { rows: shared } = await client.query(
+        `SELECT sum(size)::float8 AS bytes FROM pg_shmem_allocations`,
+      )
+      const sizes = await Promise.all(rows.map((row) => ownBytesOf(row.pid)))
+      return {
+        serverBytes: await ownBytesOf(pid),
+        connections: rows.length,
+        connectionBytes: sizes.reduce((sum, bytes) => sum + bytes, 0) / Math.max(1, sizes.length),
+        databaseBytes: shared[0].bytes,
+      }
+    },
+    close: () => client.end(),
+  }
+}
+
+/** Reads figures of a running server, its store and its database. */
+export const openMeter = async (place: Place, server: RunningServer): Promise<Meter> =>
+  place.databaseUrl ? openPostgresMeter(place.databaseUrl, server) : openSqliteMeter(place, server)
