@@ -209,10 +209,14 @@ const populate = async (make: Makers, operator: Person) => {
     username,
     password: `${username}-secret`,
   })
-  const [ross, ada, uli, rex, acmeKey] = await Promise.all([
+  // One after the other: lists of what happened in an account show them in this order.
+  const ofAcme = async () => {
+    const ada = await make.admin(acme, named('ada', 'Admin'))
+    return { ada, uli: await make.user(acme, named('uli', 'User')) }
+  }
+  const [ross, { ada, uli }, rex, acmeKey] = await Promise.all([
     make.admin(reseller, named('ross', 'Reseller')),
-    make.admin(acme, named('ada', 'Admin')),
-    make.user(acme, named('uli', 'User')),
+    ofAcme(),
     make.admin(rival, named('rex', 'Rival')),
     make.keyHolder(acme),
   ])
