@@ -1,6 +1,7 @@
 import { type AccountDoc, type AccountHidden, type AccountRecord, accountKind } from '../../auth/identity.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { fingerprint } from '../../lib/secrets.ts'
+import { accountsOfTreeSql } from '../../storage/account-tree.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import type { Row } from '../../storage/db.ts'
@@ -44,11 +45,10 @@ export interface TreePage {
 }
 
 const treeSql = ({ direct, after, descending }: TreePage, selected: string) => {
-  const { behind, order } = keyset(['t.sort_key', 't.account_id'], descending)
-  return `SELECT ${selected} FROM account_tree t
-    JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
-    WHERE t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${after ? `AND ${behind(3)}` : ''}
-    ORDER BY ${order} LIMIT $2`
+  const keys = ['t.sort_key', 't.account_id']
+  const { behind } = keyset(keys, descending)
+  const where = `t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${after ? `AND ${behind(3)}` : ''}`
+  return accountsOfTreeSql(selected, { where, keys, descending, limit: '$2' })
 }
 
 /** What the tree orders accounts by, and what search finds them by. */

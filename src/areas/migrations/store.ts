@@ -1,6 +1,7 @@
 import { type AccountRecord, accountKind } from '../../auth/identity.ts'
 import { createRunStore, type Run as LongRun } from '../../jobs/long-work/store.ts'
 import { createCsvParser } from '../../lib/csv-parse.ts'
+import { accountsOfTreeSql } from '../../storage/account-tree.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
 import { recordColumns } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
@@ -103,9 +104,12 @@ export const createMigrationStore = (store: Store) => {
       }
       if (!includesDescendants) return []
       const rows = await store.scan(
-        `SELECT ${recordColumns('r')} FROM account_tree t
-          JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
-          WHERE t.ancestor_id = $1 AND t.account_id > $2 ORDER BY t.account_id LIMIT $3`,
+        accountsOfTreeSql(recordColumns('r'), {
+          where: 't.ancestor_id = $1 AND t.account_id > $2',
+          keys: ['t.account_id'],
+          descending: false,
+          limit: '$3',
+        }),
         [rootId, place, limit],
       )
       return store.records.of(accountKind, rows)

@@ -1,8 +1,9 @@
 import type { Json } from '../../lib/json.ts'
 import { zip } from '../../lib/list.ts'
+import { accountsOfTreeSql } from '../../storage/account-tree.ts'
 import { kind, recordColumns, type StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { shape, text } from '../../storage/table.ts'
+import { keyset, shape, text } from '../../storage/table.ts'
 
 export interface SearchPage {
   /** The account below which accounts are looked for, or in which users and devices are. */
@@ -50,29 +51,31 @@ const rangeOf = (key: readonly [string, ...string[]], page: SearchPage, params: 
   const isBehind = after?.[0].startsWith(prefix) === true
   const lower = isBehind && !descending ? behind() : `${column} >= ${mark(prefix)}`
   const upper = isBehind && descending ? behind() : `${column} < ${mark(endOf(prefix))}`
-  const order = key.map((name) => `${name} ${descending ? 'DESC' : 'ASC'}`).join(', ')
-  return `${lower} AND ${upper} ORDER BY ${order} LIMIT ${mark(page.limit)}`
+  return { where: `${lower} AND ${upper}`, limit: mark(page.limit) }
 }
 
 const accountQuery = (field: AccountField, page: SearchPage): Query => {
   const column = accountColumns[field]
   const params: Query['params'] = [page.accountId]
-  const range = rangeOf([column, 't.account_id'], page, params)
-  return {
-    sql: `SELECT ${column} AS "foundBy", ${recordColumns('r')} FROM account_tree t
-      JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
-      WHERE t.ancestor_id = $1 AND ${range}`,
-    params,
-  }
+  const keys = [column, 't.account_id'] as const
+  const { where, limit } = rangeOf(keys, page, params)
+  const sql = accountsOfTreeSql(`${column} AS "foundBy", ${recordColumns('r')}`, {
+    where: `t.ancestor_id = $1 AND ${where}`,
+    keys,
+    descending: page.descending,
+    limit,
+  })
+  return { sql, params }
 }
 
 const claimQuery = (claim: string, page: SearchPage): Query => {
   const params: Query['params'] = [page.accountId, claim]
-  const range = rangeOf(['c.value'], page, params)
+  const { where, limit } = rangeOf(['c.value'], page, params)
   return {
     sql: `SELECT c.value AS "foundBy", ${recordColumns('r')} FROM claims c
       JOIN records r ON r.account_id = c.holder_account_id AND r.kind = c.kind AND r.id = c.record_id
-      WHERE c.account_id = $1 AND c.name = $2 AND ${range}`,
+      WHERE c.account_id = $1 AND c.name = $2 AND ${where}
+      ORDER BY ${keyset(['c.value'], page.descending).order} LIMIT ${limit}`,
     params,
   }
 }
