@@ -72,10 +72,12 @@ const distributeTable = async (run: Run, table: string): Promise<Placed> => {
  */
 export const distributeStorage = async (run: Run, tell: (placed: Placed) => void) => {
   await requireCitus(run)
+  await run("SELECT pg_advisory_lock(hashtext('crosspoint upgrades'))")
   await requireUpgraded(run)
   await requireNobodyElse(run)
-  await run("SELECT pg_advisory_lock(hashtext('crosspoint upgrades'))")
   await placeMarks(run)
+  // Who connected before the marks were there does not know of them.
+  await requireNobodyElse(run)
   for (const table of tablesThatLie('by_account')) tell(await distributeTable(run, table))
   for (const table of tablesThatLie('at_coordinator')) tell({ table, outcome: 'at_coordinator' })
 }
