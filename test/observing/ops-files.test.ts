@@ -120,6 +120,9 @@ const figuresOfAlerts: Readonly<Record<string, readonly { figure: string; bad: s
   CrosspointCallRecordsRejected: [
     { figure: 'crosspoint_call_records_total{source="api",outcome="rejected"}', bad: '0+1', good: '1+0' },
   ],
+  CrosspointCallArchiveFailing: [
+    { figure: 'crosspoint_call_archive_failures_total', bad: '0+1', good: '1+0' },
+  ],
   CrosspointSignInsRefused: [
     { figure: 'crosspoint_sign_in_derivations_refused_total', bad: '0+1', good: '1+0' },
   ],
