@@ -25,7 +25,7 @@ const progressMs = 3000
 // Everything else runs on what the server needs.
 const commandsOfDevelopers = new Set(['test', 'machines', 'check', 'bench', 'attack'])
 // Those who show the console, test it, or build with its tools.
-const commandsWithFaces = new Set(['serve', 'test', 'check', 'docs', 'pack'])
+const commandsWithFaces = new Set(['serve', 'test', 'machines', 'check', 'docs', 'pack'])
 
 const slowTests = [
   'test/bootstrap.test.ts',
@@ -38,7 +38,9 @@ const slowTests = [
 
 // Real servers of other programs, or long: with the counts of the goals, for a machine that does nothing else.
 const testsOfMachines = [
+  'test/observing/metrics.test.ts',
   'test/observing/ops-files.test.ts',
+  'test/observing/outgoing-traces.test.ts',
   'test/ops.test.ts',
   'test/processes/backup-cluster.test.ts',
   'test/processes/backup-load.test.ts',
@@ -60,6 +62,8 @@ const countsOfMachines = {
   CROSSPOINT_TEST_ROLLING_RESTARTS: '40',
 }
 
+const namesTest = (arg) => /^test\/|\.test\.ts$/.test(arg)
+
 /** The scripts behind a command, run in this order until one fails. */
 const stepsOf = (command, args) => {
   const vitest = { script: [join(modules, 'vitest', 'vitest.mjs'), 'run', ...args], cwd: root }
@@ -71,7 +75,11 @@ const stepsOf = (command, args) => {
         {
           ...vitest,
           // One file at a time: they measure.
-          script: [...vitest.script, ...(args.length > 0 ? [] : testsOfMachines), '--no-file-parallelism'],
+          script: [
+            ...vitest.script,
+            ...(args.some(namesTest) ? [] : testsOfMachines),
+            '--no-file-parallelism',
+          ],
           // Counts that were asked for stay.
           env: { ...countsOfMachines, ...process.env },
         },

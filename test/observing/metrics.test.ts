@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { openEventStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { familiesIn, figureOf, figuresIn } from '../support/figures.ts'
+import { lacks } from '../support/installed.ts'
 import { runTask } from '../support/task-runs.ts'
 import { addresses, passing } from '../support/throttled.ts'
 import { useWebSockets } from '../support/web-sockets.ts'
@@ -12,7 +13,7 @@ import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/observing.md'), 'utf8')
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0
+const lacking = lacks('promtool')
 
 describeEngines('the figures of a server', (engine) => {
   const world = useWorld(engine)
@@ -148,13 +149,10 @@ describeEngines('the figures of a server', (engine) => {
     )
   })
 
-  it.skipIf(!hasPromtool)(
-    'are taken by promtool without a complaint (skipped where it is not installed)',
-    async () => {
-      const told = spawnSync('promtool', ['check', 'metrics'], { input: await read(), encoding: 'utf8' })
-      expect([told.status, told.stdout, told.stderr]).toEqual([0, '', ''])
-    },
-  )
+  it.skipIf(lacking)(`are taken by promtool without a complaint${lacking}`, async () => {
+    const told = spawnSync('promtool', ['check', 'metrics'], { input: await read(), encoding: 'utf8' })
+    expect([told.status, told.stdout, told.stderr]).toEqual([0, '', ''])
+  })
 
   it('are told to direct clients of the networks that the settings name, and to nobody behind a proxy', async () => {
     const forwarded = await world.client({ 'x-forwarded-for': '127.0.0.1' }).get('/metrics')

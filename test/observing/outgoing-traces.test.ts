@@ -9,6 +9,7 @@ import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { figureOf } from '../support/figures.ts'
 import { answerWith, type HookReceiver, startHookReceiver } from '../support/hook-receiver.ts'
+import { lacks } from '../support/installed.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource } from '../support/numbers.ts'
 import { rabbitmqProgram, startRabbitmq } from '../support/rabbitmq.ts'
@@ -29,6 +30,8 @@ const startProvisioner = async () => {
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/phones` }
 }
+
+const lacking = lacks('rabbitmq-server', rabbitmqProgram)
 
 describeEngines('a call to somebody else', (engine) => {
   let collector: SpanCollector
@@ -261,10 +264,16 @@ describeEngines('a call to somebody else', (engine) => {
     world.takeErrors()
   })
 
-  describe.skipIf(!rabbitmqProgram)('(with RabbitMQ, skipped where rabbitmq-server is not installed)', () => {
-    it('to the message bus is one, and each message tells the trace of its request', async () => {
-      const rabbit = await startRabbitmq()
+  describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
+    it('to the message bus is one, and each message tells the trace of its request', async ({
+      onTestFinished,
+    }) => {
       const exchange = `traced.${engine}`
+      const rabbit = await startRabbitmq()
+      onTestFinished(async () => {
+        await world.configure('events', { amqp: { exchange } })
+        await rabbit.close()
+      })
       const listener = await rabbit.listen(exchange, exchange)
       await world.configure('events', { amqp: { url: rabbit.url, exchange } })
       const { trace, client } = traced(world.operator)
@@ -294,9 +303,7 @@ describeEngines('a call to somebody else', (engine) => {
           'server.port': portOf(rabbit.url),
         },
       })
-      await world.configure('events', { amqp: { exchange } })
       await listener.close()
-      await rabbit.close()
-    }, 120_000)
+    }, 180_000)
   })
 })

@@ -104,10 +104,10 @@ describe.runIf(citusPrograms)(title, () => {
   }, 120_000)
 
   afterAll(async () => {
-    session.close()
-    await server.end()
-    commands.remove()
-    await cluster.close()
+    session?.close()
+    await server?.end()
+    commands?.remove()
+    await cluster?.close()
     rmSync(dataDir, { recursive: true, force: true })
   })
 

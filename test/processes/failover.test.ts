@@ -22,8 +22,8 @@ describe.runIf(engines.includes('postgres'))('two servers on a primary and its s
   }, 180_000)
 
   afterAll(async () => {
-    await storm.close()
-    await cluster.close()
+    await storm?.close()
+    await cluster?.close()
   }, 60_000)
 
   it('lose nothing, double nothing and write again at once when the primary dies', {
