@@ -356,15 +356,18 @@ const checkRevision = (exchange: Exchange, subject: unknown) => {
   if (!fits) throw failure('precondition_failed', {})
 }
 
-/** If-None-Match: * says that the client found nothing. What PUT makes stands at a path that is not there yet. */
-const checkAbsence = (exchange: Exchange, { spec }: Route, subject: unknown) => {
+/**
+ * If-None-Match: * says that the client found nothing. What PUT makes stands at a path that is not there yet, and actions
+ * keep nothing at theirs.
+ */
+const checkAbsence = (exchange: Exchange, { spec, path }: Route, subject: unknown) => {
   if (exchange.header('if-none-match')?.trim() !== '*' || exchange.method === 'PUT') return
-  const isKept = spec.isKept ? spec.isKept(subject) : revisionOf(subject) !== undefined
+  const isKept = spec.isKept?.(subject) ?? (path.endsWith('}') && revisionOf(subject) !== undefined)
   if (isKept) throw failure('precondition_failed', {})
 }
 
 const checkPreconditions = (exchange: Exchange, route: Route, subject: unknown) => {
-  if (exchange.method === 'GET') return
+  if (exchange.method === 'GET' || exchange.method === 'HEAD') return
   checkRevision(exchange, subject)
   checkAbsence(exchange, route, subject)
 }

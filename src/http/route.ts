@@ -117,7 +117,7 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   subject?(call: Omit<Call<Path>, 'subject' | 'data'>): Promise<Found>
   /**
    * Whether something is kept at the path, where that is only a part of the subject. `If-None-Match: *` refuses a change
-   * then. Without it: when the subject has a revision.
+   * then. Without it: where the path is the subject's own.
    */
   isKept?(subject: NoInfer<Found>): boolean
   record?: AuditedRecord<Path>

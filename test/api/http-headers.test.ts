@@ -1,6 +1,9 @@
 // The envelope, and what headers ask and tell.
 import { expect, it } from 'vitest'
+import { qrPng } from '../../src/http/answer/qr-png.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
+
+const png = qrPng('a face')
 
 const noId = '0123456789abcdef0123456789abcdef'
 
@@ -234,6 +237,10 @@ describeEngines('entity tags', (engine) => {
       expect(await world.unchanged(write)).toFailWith(412, 'precondition failed', {
         message: 'the record has changed since it was read',
       })
+    expect((await world.ada.head(user.path, { headers })).status).toBe(304)
+    // A path below it is not the user.
+    const picture = { body: png, headers: { ...headers, 'content-type': 'image/png' } }
+    expect(await world.ada.post(`${user.path}/photo`, undefined, picture)).toSucceed()
     const created = { first_name: 'Put', last_name: 'There' }
     expect(await world.ada.put(`${world.acme.path}/users`, created, { headers })).toSucceed()
   })
