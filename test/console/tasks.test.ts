@@ -99,7 +99,7 @@ describeEngines('bulk work in the console', (engine) => {
   }, 180_000)
 
   it('a task that runs shows how far it is, and is stopped, continued and deleted by keyboard alone', async () => {
-    await world.configure('tasks', { wait_after_row_ms: 30_000 })
+    await world.configure('tasks', { wait_after_row_ms: 60_000 })
     const csv = Buffer.from('e164\n+14155550201\n+14155550202\n+14155550203\n')
     const made = await world.ada.put(tasks(), undefined, {
       query: { category: 'number_management', action: 'find', file_name: 'search.csv' },
