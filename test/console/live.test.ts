@@ -136,6 +136,23 @@ describeEngines('an open page of the console', (engine) => {
     expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
   })
 
+  it("shows that an access list is gone, also one that was somebody else's before it was written here", async () => {
+    const account = await world.account(world.reseller)
+    const page = await openUntold('edge', world.ross, account)
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    const networks = page.getByRole('textbox', { name: 'Networks' })
+    await networks.fill('192.0.2.0/26')
+    const theirs = { order: 'allow,deny', cidrs: ['203.0.113.0/24'] }
+    expect(await world.operator.post(`${account.path}/access_lists`, theirs)).toSucceed()
+    await choose(page, 'Take theirs')
+    way.letStreamsGo()
+    await state(page, 'Live').waitFor()
+    expect(await networks.inputValue()).toBe('203.0.113.0/24')
+    expect(await world.operator.delete(`${account.path}/access_lists`)).toSucceed()
+    await page.getByText('There is no list: packets from every address pass.').waitFor()
+    expect(await networks.inputValue()).toBe('')
+  })
+
   it('shows both versions of packet limits that somebody else was the first to write', async () => {
     const account = await world.account(world.reseller)
     const device = await world.device(account, { name: 'Limited' })

@@ -118,16 +118,14 @@ const useSaving = (
 /** What the form was filled with: a newer version is taken over only where nothing was typed. */
 const useBase = (props: RecordFormProps, form: RecordForm) => {
   const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
-  const { isNewerThan, leave, takeOver } = useVersions(props.revision)
+  const { isNewer, leave } = useVersions(props.revision, base.revision)
   const fill = (next: Base) => {
     setBase(next)
     form.setInitialValues(valuesFor(next.record, props.groups))
     form.reset()
   }
   useEffect(() => {
-    if (!isNewerThan(base.revision) || form.isDirty()) return
-    takeOver()
-    fill({ record: props.record, revision: props.revision })
+    if (isNewer && !form.isDirty()) fill({ record: props.record, revision: props.revision })
   })
   const takeTheirs = (theirs: Base) => {
     leave(base.revision)
@@ -193,7 +191,7 @@ const useJson = (props: RecordFormProps) => {
   const { t } = useTranslation()
   const [base, setBase] = useState<Base>({ record: props.record, revision: props.revision })
   const [text, setText] = useState(() => textOf(props.record))
-  const { isNewerThan, leave, takeOver } = useVersions(props.revision)
+  const { isNewer, leave } = useVersions(props.revision, base.revision)
   const { theirs, forgetTheirs, readTheirs } = useTheirs()
   const isEdited = text !== textOf(base.record)
   const take = (next: Base) => {
@@ -206,10 +204,7 @@ const useJson = (props: RecordFormProps) => {
     take(found)
   }
   // A newer version is taken over only where nothing was typed.
-  if (isNewerThan(base.revision) && !isEdited) {
-    takeOver()
-    take({ record: props.record, revision: props.revision })
-  }
+  if (isNewer && !isEdited) take({ record: props.record, revision: props.revision })
   const saving = useChange({
     touches: [props.kind],
     run: ({ changes, base: { record, revision } }: SentText) =>

@@ -53,26 +53,27 @@ const isSame = (one: Json, other: Json) => JSON.stringify(one) === JSON.stringif
 const useBase = ({ kept, valuesOf }: Editing, form: RecordForm) => {
   const [base, setBase] = useState(kept)
   const revisionOf = ({ revision = '' }: Kept) => revision
-  const { isNewerThan, leave, takeOver } = useVersions(revisionOf(kept))
+  const { isNewer, leave } = useVersions(revisionOf(kept), revisionOf(base))
   const fill = (next: Kept) => {
     setBase(next)
     form.setInitialValues(valuesOf(next.record))
     form.reset()
   }
   useEffect(() => {
-    if (!isNewerThan(revisionOf(base))) return
+    if (!isNewer) return
     // The record changed in another part: what is kept here did not.
-    const isElsewhere = isSame(kept.record, base.record)
-    if (!isElsewhere && form.isDirty()) return
-    takeOver()
-    if (isElsewhere) setBase(kept)
-    else fill(kept)
+    if (isSame(kept.record, base.record)) setBase(kept)
+    else if (!form.isDirty()) fill(kept)
   })
   const leaveBase = () => leave(revisionOf(base))
   return {
     base,
-    /** What was sent at this revision is stored: there is a newer one. */
-    saved: (revision = '') => leave(revisionOf(base), revision),
+    /** What was sent at this revision is stored as `found`. */
+    saved: (found: Kept, revision = '') => {
+      leave(revisionOf(base), revision)
+      if (form.isDirty()) setBase(found)
+      else fill(found)
+    },
     takeTheirs: (theirs: Kept) => {
       leaveBase()
       fill(theirs)
@@ -96,16 +97,17 @@ export const useEditing = (editing: Editing) => {
   const compare = (found: Kept) => {
     if (!isSame(found.record, base.record)) return setTheirs(found)
     goOnFrom(found)
-    saving.mutate(found.revision)
+    send(found.revision)
   }
   const saving = useChange({
     touches: [kindOf(subject)],
-    run: (revision: string | undefined) =>
-      crosspoint.request({ method: 'POST', path, data: mine(), headers: unlessChanged(revision) }),
-    done: (_answer, revision) => {
+    run: ({ revision, values }: { revision: string | undefined; values: JsonObject }) =>
+      crosspoint.request({ method: 'POST', path, data: recordOf(values), headers: unlessChanged(revision) }),
+    done: ({ envelope }, { revision, values }) => {
       setTheirs(undefined)
-      saved(revision)
-      form.resetDirty()
+      // What was typed meanwhile is not saved yet.
+      form.resetDirty(values)
+      saved(keptIn(envelope), revision)
       tellDone(t('saved'))
     },
     failed: (error) => {
@@ -114,6 +116,8 @@ export const useEditing = (editing: Editing) => {
       return true
     },
   })
+  const send = (revision: string | undefined) =>
+    saving.mutate({ revision, values: structuredClone(form.getValues()) })
   const removing = useChange({
     touches: [kindOf(subject)],
     run: () => crosspoint.request({ method: 'DELETE', path }),
@@ -127,13 +131,13 @@ export const useEditing = (editing: Editing) => {
     base,
     mine,
     busy: saving.isPending,
-    save: () => saving.mutate(base.revision),
+    save: () => send(base.revision),
     remove: () => removing.mutate(undefined),
     stale: theirs && {
       mine: mine(),
       theirs: theirs.record,
       busy: saving.isPending,
-      onKeepMine: () => saving.mutate(theirs.revision),
+      onKeepMine: () => send(theirs.revision),
       onTakeTheirs: () => {
         takeTheirs(theirs)
         setTheirs(undefined)
