@@ -87,6 +87,12 @@ describeEngines('own prices in the console', (engine) => {
     expect(await rate.getAttribute('placeholder')).toBe('$4.00')
     await expectForEverybody(page)
     await typeInto(page, rate, '2.5')
+    // What is taken away again while one types is not stored as something that is empty.
+    const off = seats(page).getByRole('textbox', { name: 'Off, once' })
+    await typeInto(page, off, '0.5')
+    await page.keyboard.press('ControlOrMeta+A')
+    await page.keyboard.press('Backspace')
+    await page.keyboard.press('Tab')
     await pressOn(page, page.getByRole('button', { name: 'Show what it would cost' }))
     const dialog = page.getByRole('dialog', { name: 'Change what holds in place of all plans' })
     await dialog.getByText('Now $4.00 each month, then $2.50.').waitFor()

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core'
 import { useTranslation } from 'react-i18next'
 import { usePlace } from '../../frame/place.tsx'
 import { FailureNote } from '../../lib/failures.tsx'
-import { isObject, type JsonObject, withChanges } from '../../lib/json.ts'
+import { isObject, type JsonObject, jsonObjectOf, withChanges } from '../../lib/json.ts'
 import { useSchema } from '../../lib/schemas.ts'
 import { ApiTab } from '../../parts/api-tab.tsx'
 import { Loading } from '../../parts/screen.tsx'
@@ -18,19 +18,34 @@ import { MoneyScreen } from './frame.tsx'
 import { OverridesForm } from './overrides-form.tsx'
 import { useSells } from './rights.ts'
 import { Unfold } from './unfold.tsx'
-import { partAt } from './values.ts'
+import { numberAt, partAt } from './values.ts'
 
 const pricesIn = (part: unknown): JsonObject => {
   const prices = partAt(part, 'plan')
   return isObject(prices) ? prices : {}
 }
 
-/** The prices of all plans, each with what holds in its place. */
+const priorityOf = (plan: JsonObject) => numberAt(partAt(plan, 'merge'), 'priority') ?? 0
+
+/** Lays prices over others: an item counts as a whole, as the plan that comes last has it. */
+const withItemsOf = (prices: JsonObject, plan: JsonObject) => {
+  const laid = { ...prices }
+  for (const [category, items] of Object.entries(pricesIn(plan))) {
+    const before = laid[category]
+    if (isObject(items)) laid[category] = { ...(isObject(before) ? before : {}), ...items }
+  }
+  return laid
+}
+
+/** The prices of all plans, each with what holds in its place, in the order in which they count. */
 const soldBy = (assigned: readonly AssignedPlan[], offered: readonly { id: string }[]) =>
-  assigned.reduce<JsonObject>((prices, { id, overrides }) => {
-    const plan = pricesIn(offered.find((one) => one.id === id))
-    return withChanges(withChanges(prices, plan), pricesIn(overrides))
-  }, {})
+  assigned
+    .map(({ id, overrides }) => {
+      const plan = jsonObjectOf(offered.find((one) => one.id === id) ?? {})
+      return { id, plan: withChanges(plan, isObject(overrides) ? overrides : {}) }
+    })
+    .toSorted((a, b) => priorityOf(a.plan) - priorityOf(b.plan) || (a.id < b.id ? -1 : 1))
+    .reduce<JsonObject>((prices, { plan }) => withItemsOf(prices, plan), {})
 
 /** What holds for one account in place of what any of its plans says. */
 export const AccountOverrides = () => {

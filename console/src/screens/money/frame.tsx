@@ -33,8 +33,11 @@ const Parts = () => {
   const place = usePlace()
   const to = useTo()
   const [location] = useLocation()
+  const isBelow = (path: string) => location.startsWith(to(rootOf(path)))
   const isHere = (path: string) =>
-    path === 'money' ? location === to(path) : location.startsWith(to(rootOf(path)))
+    path === 'money'
+      ? location === to(path)
+      : isBelow(path) || (path === 'money/plans' && isBelow('money/overrides'))
   return (
     <nav aria-label={t('money.parts')}>
       <Group gap={4}>

@@ -78,7 +78,7 @@ const useOverrides = (current: JsonObject) => {
   return {
     form,
     typed: (values: JsonObject): TypedOverrides => {
-      const changes = changesBetween(recordOf(base), recordOf(values))
+      const changes = withoutIdle(changesBetween(recordOf(base), recordOf(values)))
       return { changes, whole: withoutIdle(withChanges(current, changes)) }
     },
     /** What was saved, with what others have set meanwhile, is what changes are reckoned from, before it is read again. */
