@@ -9,10 +9,15 @@ type Month = number
 /** A stored row by column. */
 type MonthlyRow = Readonly<Record<string, string | number | null>>
 
+/** How often rows of each archived month were moved out of the store. */
+export type ArchivedMonths = ReadonlyMap<Month, number>
+
 /** Months from the first to the last, both included. */
-interface MonthRange {
+export interface MonthRange {
   first: Month
   last: Month
+  /** Who has looked at what lies elsewhere says what was archived before: nothing may have been since. */
+  archived?: ArchivedMonths
 }
 
 /**
@@ -25,7 +30,7 @@ export interface MonthlyTable {
   /** The months that were ever dropped, whether or not they have a table again. */
   droppedMonths(): Promise<readonly Month[]>
   /** The months whose rows were moved out of the store; one has a table again when more of its rows came in. */
-  archivedMonths(): Promise<readonly Month[]>
+  archivedMonths(): Promise<ArchivedMonths>
   /**
    * What stands behind FROM to read these months: `FROM ${table.from(months)}`. A condition on an index and an order
    * along it are carried into each month and merged, so that LIMIT reads only what it returns. SQLite does so only when
@@ -33,10 +38,10 @@ export interface MonthlyTable {
    */
   from(months: readonly Month[]): string
   /**
-   * Reads months of a range. `query` is run with the text behind FROM, and once more when a month was dropped by
-   * another process at that moment. Fails with MonthMoved when it was not dropped, but moved to the archive.
+   * Reads months of a range. `query` is run with the text behind FROM and the months in it, and once more when a month
+   * was dropped by another process at that moment. Fails with MonthMoved when it was not dropped, but moved to the archive.
    */
-  read<T>(range: MonthRange, query: (from: string) => Promise<T>): Promise<T>
+  read<T>(range: MonthRange, query: (from: string, months: readonly Month[]) => Promise<T>): Promise<T>
   /**
    * Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new, and when
    * the month was archived meanwhile: nobody has looked there for them.
@@ -72,6 +77,18 @@ export class MonthMoved extends Error {
   }
 }
 
+/** Has it read once more when a month went to the archive meanwhile. */
+export const readingAgain = async <T>(read: () => Promise<T>): Promise<T> => {
+  for (;;) {
+    try {
+      return await read()
+    } catch (error) {
+      // A month moves once: there is an end to this.
+      if (!(error instanceof MonthMoved)) throw error
+    }
+  }
+}
+
 type InsertFailure = NonNullable<Parameters<ChangeSet['run']>[2]>['orElse']
 
 /** Whether a month could not be dropped because somebody was reading it all the while (PostgreSQL). */
@@ -85,21 +102,22 @@ const checked = (month: Month) => {
   return month
 }
 
-const registered = shape({ month: integer(), state: text() })
+const registered = shape({ month: integer(), state: text(), changes: integer() })
 const patterns = shape({ sql: text() })
 
 const register = 'INSERT INTO monthly_tables (name, month, state) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING'
 const keep = 'UPDATE monthly_tables SET state = state WHERE name = $1 AND month = $2 AND state = $3'
 const forget = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3'
 
-// The register has a row for each state that a month is in: it may be archived, and have a table again.
+// The register has a row for each state that a month is in: it may be archived, and have a table again. Changes are
+// counted of a month that is being archived: those of its rows; and of one that is: how often it was.
 const note = 'UPDATE monthly_tables SET changes = changes + 1 WHERE name = $1 AND month = $2 AND state = $3'
 const unchanged = 'DELETE FROM monthly_tables WHERE name = $1 AND month = $2 AND state = $3 AND changes = 0'
 
 interface Known {
   present: readonly Month[]
   dropped: readonly Month[]
-  archived: readonly Month[]
+  archived: ArchivedMonths
 }
 
 /** What differs between the engines. */
@@ -229,7 +247,12 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     )
     const monthsOf = (wanted: string) =>
       rows.filter(({ state }) => state === wanted).map(({ month }) => month)
-    return { present: monthsOf('present'), dropped: monthsOf('dropped'), archived: monthsOf('archived') }
+    const archived = rows.filter(({ state }) => state === 'archived')
+    return {
+      present: monthsOf('present'),
+      dropped: monthsOf('dropped'),
+      archived: new Map(archived.map(({ month, changes }) => [month, changes])),
+    }
   }
 
   const learn = () => {
@@ -242,8 +265,15 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     return loading
   }
 
-  const within = async ({ first, last }: MonthRange) =>
-    (await learn()).present.filter((month) => month >= first && month <= last)
+  const isWithin = (month: Month, { first, last }: MonthRange) => month >= first && month <= last
+
+  /** The months of a range that have a table. Fails when rows of one were archived since then. */
+  const presentIn = async (range: MonthRange, since: ArchivedMonths) => {
+    const { present, archived } = await learn()
+    for (const [month, times] of archived)
+      if (isWithin(month, range) && since.get(month) !== times) throw new MonthMoved(month)
+    return present.filter((month) => isWithin(month, range))
+  }
 
   const runAll = (set: ChangeSet, statements: readonly string[]) => {
     for (const sql of statements) set.run(sql, [])
@@ -257,20 +287,19 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     archivedMonths: async () => (await learn()).archived,
     from: layout.from,
     async read(range, query) {
-      const before = await within(range)
+      const since = range.archived ?? (await learn()).archived
+      const months = await presentIn(range, since)
       try {
-        return await query(layout.from(before))
+        return await query(layout.from(months), months)
       } catch (error) {
         if (!isMissing(error)) throw error
         known = undefined
-        const { present, archived } = await learn()
-        const moved = before.find((month) => !present.includes(month) && archived.includes(month))
-        if (moved !== undefined) throw new MonthMoved(moved)
-        return query(layout.from(await within(range)))
+        const left = await presentIn(range, since)
+        return query(layout.from(left), left)
       }
     },
     async insert(set, month, rows, orElse) {
-      const isArchived = (await learn()).archived.includes(month)
+      const isArchived = (await learn()).archived.has(month)
       // Said every time, not only when the month is unknown: another process may be dropping it.
       runAll(set, await layout.create(month))
       set.run(register, [name, month, 'present'])
@@ -307,6 +336,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
       runAll(set, layout.drop(month))
       set.run(forget, [name, month, 'present'])
       set.run(register, [name, month, 'archived'])
+      set.run(note, [name, month, 'archived'])
       set.outdate(scope, kind, name)
     },
     abandonArchiving(set, month) {

@@ -1,8 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { CdrRow } from '../../src/areas/cdrs/columns.ts'
+import { type CdrRow, columns } from '../../src/areas/cdrs/columns.ts'
 import { askedOf } from '../../src/areas/cdrs/filters/rules.ts'
 import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
+import { monthAt } from '../../src/areas/cdrs/reading/rules.ts'
+import { cellCareOf } from '../../src/areas/cdrs/rules.ts'
 import { createStatsStore } from '../../src/areas/cdrs/stats/store.ts'
 import { createCdrStore } from '../../src/areas/cdrs/store.ts'
 import { addGroup, emptySummary } from '../../src/areas/cdrs/summary/rules.ts'
@@ -13,11 +15,19 @@ import { failure } from '../../src/lib/failure.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { openS3 } from '../../src/object-store/s3.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { createStore } from '../../src/storage/store.ts'
+import { createStore, type Store } from '../../src/storage/store.ts'
 import { anyRows, edge, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
 import { archiveAround } from '../support/call-archive.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { startObjectServer } from '../support/object-server.ts'
+
+const insertInto = async (store: Store, rows: readonly CdrRow[]) => {
+  const set = new ChangeSet({ requestId: 'test' })
+  for (const [month, members] of Map.groupBy(rows, ({ id }) => Number(id.slice(0, 6))))
+    await store.cdrs.insert(set, month, members, () => failure('datastore_conflict', {}))
+  set.record({ accountId: rows[0]?.account_id ?? '', kind: 'cdrs', id: 'x', action: 'created' })
+  if (rows.length > 0) await store.commit(set)
+}
 
 describe.each(['directory', 'bucket'] as const)('Call records of which some lie in files of a %s', (kind) =>
   describeEngines('and others in the store', (engine) => {
@@ -35,13 +45,7 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
       },
     )
 
-    const insert = async (rows: readonly CdrRow[]) => {
-      const set = new ChangeSet({ requestId: 'test' })
-      for (const [month, members] of Map.groupBy(rows, ({ id }) => Number(id.slice(0, 6))))
-        await place.store.cdrs.insert(set, month, members, () => failure('datastore_conflict', {}))
-      set.record({ accountId: rows[0]?.account_id ?? '', kind: 'cdrs', id: 'x', action: 'created' })
-      if (rows.length > 0) await place.store.commit(set)
-    }
+    const insert = (rows: readonly CdrRow[]) => insertInto(place.store, rows)
 
     const how = fc.record({
       limit: fc.integer({ min: 1, max: 7 }),
@@ -136,3 +140,127 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
       ))
   }),
 )
+
+/** Calls of one leg, an hour apart, as many before as behind the edge of a month. */
+const plainLegs = (accountId: string, count: number, name = 'leg') =>
+  Array.from({ length: count }, (_, at): CdrRow => {
+    const created = edge + (at - count / 2) * 3600
+    const fields = Object.fromEntries(columns.map(({ sql }) => [sql, null])) as unknown as CdrRow
+    const leg = {
+      ...fields,
+      account_id: accountId,
+      id: `${monthAt(created)}-${name}-${String(at).padStart(3, '0')}`,
+      created,
+      interaction_time: created,
+      interaction_key: String(at),
+      owner_id: 'u1',
+      call_direction: 'inbound',
+      billing_seconds: 1,
+      cost: 0,
+      reseller_cost: 0,
+      rest: null,
+    }
+    return { ...leg, ...cellCareOf(leg) }
+  })
+
+describeEngines('Call records that are archived while they are read', (engine) => {
+  const place = sharedBySuite(
+    async () => {
+      const opened = await openTestDatabase(engine)
+      const store = Object.assign(createStore(opened.db, systemClock), { linesAtOnce: 2 })
+      return { opened, store, around: archiveAround(store) }
+    },
+    async ({ opened, around }) => {
+      around.remove()
+      await opened.close()
+    },
+  )
+
+  const storesOf = ({ store, around }: typeof place) => {
+    const legs = createCdrStore(store, around.reading, 2)
+    return { legs, interactions: createInteractionStore(store, around.reading) }
+  }
+
+  /** What is read to the end when `between` happens behind the first part. */
+  const interrupted = async <T>(parts: AsyncGenerator<T>, between: () => Promise<unknown>) => {
+    const first = await parts.next()
+    const found: T[] = first.done ? [] : [first.value]
+    await between()
+    for await (const part of parts) found.push(part)
+    return found
+  }
+
+  describe.each([true, false])('and the order is descending: %s', (descending) => {
+    const walk = { after: undefined, descending }
+
+    it.each(['legs', 'interactions'] as const)('are each in the CSV of %s once', async (of) => {
+      const accountId = randomHex(16)
+      const scope = { accountId, ...whole }
+      await insertInto(place.store, plainLegs(accountId, 40))
+      const { lines } = storesOf(place)[of]
+      const wanted = await textOf(lines(scope, walk, view))
+      const parts = await interrupted(lines(scope, walk, view), place.around.archive)
+      expect(Buffer.concat(parts).toString()).toBe(wanted)
+    })
+
+    it.each(['legs', 'interactions'] as const)(
+      'are each in the CSV of %s once, those beside files of their month as well',
+      async (of) => {
+        const accountId = randomHex(16)
+        const scope = { accountId, ...whole }
+        await insertInto(place.store, plainLegs(accountId, 40))
+        await place.around.archive()
+        await insertInto(place.store, plainLegs(accountId, 40, 'late'))
+        const { lines } = storesOf(place)[of]
+        const wanted = await textOf(lines(scope, walk, view))
+        // A filter that all of them pass: parts are as small as a trial.
+        const questions = askedOf(questionsOf([['filter_call_direction', 'inbound']]))
+        const asked = of === 'legs' ? { ...scope, questions } : scope
+        const parts = await interrupted(lines(asked, walk, view), place.around.archive)
+        expect(Buffer.concat(parts).toString()).toBe(wanted)
+      },
+    )
+  })
+
+  it('are each counted once', async () => {
+    const accountId = randomHex(16)
+    await insertInto(place.store, plainLegs(accountId, 40))
+    const { legs } = storesOf(place)
+    const summary = createSummaryStore(place.store, legs).groups({ accountId, ...whole })
+    const groups = (await interrupted(summary, place.around.archive)).flat()
+    expect(groups.reduce((sum, { seconds }) => sum + Number(seconds), 0)).toBe(40)
+    await insertInto(place.store, plainLegs(accountId, 40, 'late'))
+    const span = { from: edge - 100 * 3600, end: edge + 100 * 3600, bucket: { seconds: 900 } } as const
+    const cells = createStatsStore(place.store, legs).ofOwner(
+      { accountId, ownerId: 'u1' },
+      'call_direction',
+      span,
+      0,
+    )
+    const counted = (await interrupted(cells, place.around.archive)).flat()
+    expect(counted.reduce((sum, { calls }) => sum + Number(calls), 0)).toBe(80)
+  })
+
+  it('are each on a page, whatever moment of its reading it is', async () => {
+    const accountId = randomHex(16)
+    const { store, around } = place
+    const rows = plainLegs(accountId, 6)
+    await insertInto(store, rows)
+    const { partsOf } = around.reading
+    for (const kind of ['legs', 'interactions'] as const) {
+      const reading = { ...around.reading, partsOf }
+      reading.partsOf = async (...asked) => {
+        const parts = await partsOf(...asked)
+        await around.archive()
+        return parts
+      }
+      const late = kind === 'legs' ? [] : plainLegs(accountId, 6, 'late')
+      await insertInto(store, late)
+      const { batch } =
+        kind === 'legs' ? createCdrStore(store, reading) : createInteractionStore(store, reading)
+      const paging = { after: undefined, limit: 50, descending: false, long: false }
+      const { items } = await batch({ accountId, ...whole }, paging)
+      expect(items.map(({ created }) => created)).toEqual(rows.map(({ created }) => created))
+    }
+  })
+})

@@ -1,5 +1,5 @@
 import type { Question } from '../../lib/question.ts'
-import { MonthMoved } from '../../storage/monthly.ts'
+import { type ArchivedMonths, MonthMoved, type MonthRange, readingAgain } from '../../storage/monthly.ts'
 import { isStorable } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { workAhead } from './ahead.ts'
@@ -77,6 +77,7 @@ export const selectedColumns = storedColumns.join(', ')
 interface Part {
   scope: Scope
   stretch: Stretch
+  archived: ArchivedMonths
   after: Place | undefined
   descending: boolean
 }
@@ -90,16 +91,24 @@ interface Sight {
   stretches: Stretch[]
   /** What lies in files. */
   parts: readonly ArchivedPart[]
+  /** The months that had files then. */
+  archived: ArchivedMonths
 }
 
 /** How parts of a window become what is wanted of them: by the store itself, or of records at hand. */
 interface Summing<T> {
-  bySql(part: { months: readonly number[] } & Bounded<Part>): Promise<T>
+  bySql(part: { range: MonthRange } & Bounded<Part>): Promise<T>
   ofLegs(legs: readonly CdrRow[]): T
 }
 
 // Of what lies in files so many records are worked on at once.
 export const legsAtOnce = 2000
+
+const monthsOf = ({ stretch: { months }, archived }: Part): MonthRange => ({
+  first: Math.min(...months),
+  last: Math.max(...months),
+  archived,
+})
 
 const placeOf = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
 
@@ -112,18 +121,6 @@ const lineView = ({ utcOffset, forReseller }: LineView): RowView => ({
 /** Lines of records at hand: the same ones as the store makes. */
 export const csvTextOf = (legs: readonly CdrRow[], view: LineView): Uint8Array =>
   Buffer.from(legs.map((leg) => csvLineOf(leg, lineView(view))).join(''))
-
-/** Has it read once more when a month went to the archive meanwhile. */
-export const readingAgain = async <T>(read: () => Promise<T>): Promise<T> => {
-  for (;;) {
-    try {
-      return await read()
-    } catch (error) {
-      // A month moves once: there is an end to this.
-      if (!(error instanceof MonthMoved)) throw error
-    }
-  }
-}
 
 /** Goes on from the last place when a month went to the archive meanwhile. */
 export async function* goingOn<T>(
@@ -149,14 +146,14 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   const { cdrs, words } = store
   const conditions = createConditions(words)
 
-  const inMonths = <T>(months: readonly number[], query: (from: string) => Promise<T>) =>
-    cdrs.read({ first: Math.min(...months), last: Math.max(...months) }, query)
+  const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
+    cdrs.read({ first: month, last: month }, query)
+
+  const inPart = <T>(part: Part, query: (from: string) => Promise<T>) => cdrs.read(monthsOf(part), query)
 
   /** The two ends of each month's part of an index: a few microseconds a month. */
-  const boundsOf = (scope: Scope): Promise<MonthBounds[]> => {
-    const { first, last } = monthsOfLegs(scope)
-    return cdrs.read({ first, last }, async () => {
-      const months = (await cdrs.months()).filter((month) => month >= first && month <= last)
+  const boundsOf = (scope: Scope, archived: ArchivedMonths): Promise<MonthBounds[]> =>
+    cdrs.read({ ...monthsOfLegs(scope), archived }, async (_from, months) => {
       if (months.length === 0) return []
       const { params, mark } = createParams()
       const condition = `${heldBy(scope, mark)} AND ${rangeOf(scope, legOrder, { descending: true }, mark)}`
@@ -168,10 +165,10 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
       const found = await store.all<MonthBounds | { first: null }>(ends.join(' UNION ALL '), params)
       return found.filter((bounds): bounds is MonthBounds => bounds.first !== null)
     })
-  }
 
   const sightOf = async (scope: Scope, after: Place | undefined, descending: boolean): Promise<Sight> => {
-    // Files first: a month that is archived behind this is missed in the store, and all is read again.
+    // Before the files: what is archived behind this is missed in the store, and all is read again.
+    const archived = await cdrs.archivedMonths()
     const found = (await archive?.partsOf(scope.accountId, monthsOfLegs(scope))) ?? []
     const parts = found.filter(({ first, last }) => first <= scope.to && last >= scope.from)
     const inFiles = parts.map(({ month, first, last }) => ({
@@ -179,23 +176,21 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
       first: Math.max(first, scope.from),
       last: Math.min(last, scope.to),
     }))
-    const stretches = stretchesOf([...(await boundsOf(scope)), ...inFiles])
-    return { stretches: stretchesBehind(stretches, after, descending), parts }
+    const stretches = stretchesOf([...(await boundsOf(scope, archived)), ...inFiles])
+    return { stretches: stretchesBehind(stretches, after, descending), parts, archived }
   }
 
   const liesInFiles = ({ from, to }: Stretch, parts: readonly ArchivedPart[]) =>
     parts.some(({ first, last }) => first <= to && last >= from)
 
   /** The place of the record that so many others precede; undefined: the stretch ends before it. */
-  const placeAfter = async (
-    { scope, stretch, after, descending }: Part,
-    records: number,
-  ): Promise<Place | undefined> => {
+  const placeAfter = async (part: Part, records: number): Promise<Place | undefined> => {
+    const { scope, stretch, after, descending } = part
     const { params, mark } = createParams()
     const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, descending }, mark)}`
     const order = orderBy(legOrder, descending)
     // An offset that does not grow from page to page, counted along the index alone.
-    const [row] = await inMonths(stretch.months, (from) =>
+    const [row] = await inPart(part, (from) =>
       store.scan<Pick<CdrRow, 'created' | 'id'>>(
         `SELECT created, id FROM ${from} WHERE ${rows} ${order} LIMIT 1 OFFSET ${records - 1}`,
         params,
@@ -219,7 +214,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     const statement = statementOf(part, { mark })
     const size = mark(limit)
     const read = long ? store.scan : store.all
-    return inMonths(part.stretch.months, (from) =>
+    return inPart(part, (from) =>
       read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)} LIMIT ${size}`, params),
     )
   }
@@ -228,7 +223,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     const { params, mark } = createParams()
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, { mark })
-    return inMonths(part.stretch.months, (from) =>
+    return inPart(part, (from) =>
       store.csvLines({
         ...sheet,
         orderedBy: ['created', 'id'],
@@ -276,10 +271,10 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   }
 
   const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> => {
-    const { stretches, parts } = await sightOf(scope, after, descending)
+    const { stretches, parts, archived } = await sightOf(scope, after, descending)
     const items: CdrRow[] = []
     for (const [at, stretch] of stretches.entries()) {
-      const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
+      const part: Part = { scope, stretch, archived, after: placeWithin(stretch, after), descending }
       const piece = await pieceOf(part, parts, limit - items.length, long)
       items.push(...piece.items)
       if (piece.next) return { items, next: piece.next }
@@ -302,18 +297,18 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
 
   /** A window part by part, each made into what is wanted of it, with the place to which one is. */
   async function* made<T>(
-    { scope, after, descending, records }: Omit<Part, 'stretch'> & { records: number },
+    { scope, after, descending, records }: Omit<Part, 'stretch' | 'archived'> & { records: number },
     { bySql, ofLegs }: Summing<T>,
   ): AsyncGenerator<{ result: T; place: Place }> {
-    const { stretches, parts } = await sightOf(scope, after, descending)
+    const { stretches, parts, archived } = await sightOf(scope, after, descending)
     for (const stretch of stretches) {
-      const part: Part = { scope, stretch, after: placeWithin(stretch, after), descending }
+      const part: Part = { scope, stretch, archived, after: placeWithin(stretch, after), descending }
       if (liesInFiles(stretch, parts)) {
         for await (const { items, place } of piecesFrom(part, parts)) yield { result: ofLegs(items), place }
         continue
       }
       yield* workAhead(cut(part, records), textsAhead, async (piece) => ({
-        result: await bySql({ ...piece, months: stretch.months }),
+        result: await bySql({ ...piece, range: monthsOf(piece) }),
         place: piece.until ?? endOf(stretch, descending),
       }))
     }
@@ -326,7 +321,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     async find(accountId: string, id: string): Promise<CdrRow | undefined> {
       if (!isStorable(id)) return undefined
       return readingAgain(async () => {
-        const [leg] = await inMonths([monthOfId(id)], (from) =>
+        const [leg] = await inMonth(monthOfId(id), (from) =>
           store.all<CdrRow>(`SELECT ${selectedColumns} FROM ${from} WHERE account_id = $1 AND id = $2`, [
             accountId,
             id,
@@ -340,7 +335,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     async legPlaces(accountId: string, { time, mark }: Place): Promise<LegPlace[]> {
       if (!isStorable(mark)) return []
       return readingAgain(async () => {
-        const stored = await inMonths([monthAt(time)], (from) =>
+        const stored = await inMonth(monthAt(time), (from) =>
           store.scan<LegPlace>(
             `SELECT ${legPlaceColumns.join(', ')} FROM ${from}
               WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3`,
@@ -354,7 +349,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     /** Some legs of an interaction, in no order. */
     legs: (accountId: string, { time, mark }: Place, ids: readonly string[]): Promise<CdrRow[]> =>
       readingAgain(async () => {
-        const stored = await inMonths([monthAt(time)], (from) =>
+        const stored = await inMonth(monthAt(time), (from) =>
           store.scan<CdrRow>(
             `SELECT ${selectedColumns} FROM ${from}
               WHERE account_id = $1 AND interaction_time = $2 AND interaction_key = $3

@@ -57,7 +57,7 @@ export const createArchiveRegister = (store: Store) => {
     /** The files of months, oldest first, that an account has records in. */
     async partsOf(accountId: string, { first, last }: MonthRange): Promise<ArchivedPart[]> {
       const archived = await cdrs.archivedMonths()
-      if (!archived.some((month) => month >= first && month <= last)) return []
+      if (![...archived.keys()].some((month) => month >= first && month <= last)) return []
       const rows = await store.all(
         `SELECT a.path AS path, a.month AS month, f.bytes AS bytes, a.first_created AS first, a.last_created AS last
           FROM cdr_file_accounts a JOIN cdr_files f ON f.path = a.path AND f.state = 'live'

@@ -49,7 +49,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
 
   const archivedAmong = async (rows: readonly CdrRow[]) => {
     const months = await store.cdrs.archivedMonths()
-    return months.length === 0 ? [] : rows.filter(({ id }) => months.includes(monthOfId(id)))
+    return rows.filter(({ id }) => months.has(monthOfId(id)))
   }
 
   return {

@@ -1,4 +1,5 @@
 import { gregorianUnixOffset } from '../../../lib/gregorian.ts'
+import { type ArchivedMonths, readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { workAhead } from '../ahead.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
@@ -15,7 +16,6 @@ import {
   type LineView,
   legsAtOnce,
   type Reading,
-  readingAgain,
   type Scope,
   selectedColumns,
   textsAhead,
@@ -32,6 +32,7 @@ const placeOf = (leg: CdrRow): Place => ({ time: leg.interaction_time, mark: leg
 /** A part of a month's interactions. */
 interface Part {
   month: number
+  archived: ArchivedMonths
   scope: Scope
   after: Place | undefined
   until?: Place | undefined
@@ -73,32 +74,33 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading) =
    */
   const monthsOf = async (scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>) => {
     const range = monthsOfInteractions(scope)
-    // Files first: see `sightOf` in ../store.ts.
+    // Before the files: see `sightOf` in ../store.ts.
+    const archived = await cdrs.archivedMonths()
     const parts = (await archive?.partsOf(scope.accountId, range)) ?? []
     const begin = after && monthAt(after.time)
     const isOpen = (month: number) => begin === undefined || (descending ? month <= begin : month >= begin)
-    const stored = (await cdrs.months()).filter((month) => month >= range.first && month <= range.last)
+    const stored = await cdrs.read({ ...range, archived }, async (_from, months) => months)
     const months = [...new Set([...stored, ...parts.map(({ month }) => month)])].filter(isOpen)
     return months
       .sort((a, b) => (descending ? b - a : a - b))
-      .map((month) => ({ month, parts: parts.filter((part) => part.month === month) }))
+      .map((month) => ({ month, archived, parts: parts.filter((part) => part.month === month) }))
   }
 
-  const inMonth = <T>(month: number, query: (from: string) => Promise<T>) =>
-    cdrs.read({ first: month, last: month }, query)
+  const inMonth = <T>({ month, archived }: Part, query: (from: string) => Promise<T>) =>
+    cdrs.read({ first: month, last: month, archived }, query)
 
   const readPart = (part: Part, limit: number, long: boolean) => {
     const { params, mark } = createParams()
     const statement = statementOf(part, limit, { mark })
     const read = long ? store.scan : store.all
-    return inMonth(part.month, (from) => read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)}`, params))
+    return inMonth(part, (from) => read<CdrRow>(`SELECT ${selectedColumns} ${statement(from)}`, params))
   }
 
   const linesSql = (part: Part, view: LineView) => {
     const { params, mark } = createParams()
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
     const statement = statementOf(part, undefined, { mark })
-    return inMonth(part.month, (from) =>
+    return inMonth(part, (from) =>
       store.csvLines({
         ...sheet,
         orderedBy: ['found_time', 'found_key'],
@@ -113,7 +115,7 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading) =
   const placeAfter = async (part: Part, interactions: number): Promise<Place | undefined> => {
     const { params, mark } = createParams()
     const found = foundIn(part, { mark })
-    const [row] = await inMonth(part.month, (from) =>
+    const [row] = await inMonth(part, (from) =>
       store.scan<FoundRow>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
     )
     return row && { time: row.found_time, mark: row.found_key }
@@ -151,8 +153,8 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading) =
 
   const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> => {
     const items: CdrRow[] = []
-    for (const { month, parts } of await monthsOf(scope, { after, descending })) {
-      const part = { month, scope, after, descending }
+    for (const { month, archived, parts } of await monthsOf(scope, { after, descending })) {
+      const part = { month, archived, scope, after, descending }
       const piece = await pieceOf(part, parts, limit - items.length, long)
       items.push(...piece.items)
       if (piece.next) return { items, next: piece.next }
@@ -176,8 +178,8 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading) =
     { after, descending }: Pick<Reading, 'after' | 'descending'>,
     view: LineView,
   ): AsyncGenerator<{ result: Uint8Array; place: Place }> {
-    for (const { month, parts } of await monthsOf(scope, { after, descending })) {
-      const part = { month, scope, after, descending }
+    for (const { month, archived, parts } of await monthsOf(scope, { after, descending })) {
+      const part = { month, archived, scope, after, descending }
       const end = endOf(windowOf(month), descending)
       if (parts.length > 0) {
         for await (const { items, next } of piecesFrom(part, parts))

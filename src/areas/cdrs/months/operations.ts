@@ -56,7 +56,9 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   const count = async (month: number) => (await cdrs.count(month)) + (await register.count(month))
 
   const months = async () =>
-    [...new Set([...(await cdrs.months()), ...(await store.cdrs.archivedMonths())])].sort((a, b) => a - b)
+    [...new Set([...(await cdrs.months()), ...(await store.cdrs.archivedMonths()).keys()])].sort(
+      (a, b) => a - b,
+    )
 
   const dropOnce = async (author: Author, month: number) => {
     const records = await count(month)

@@ -70,7 +70,10 @@ export const createRebuildStore = (store: Store) => {
     },
 
     /** The months of which records lie elsewhere, or nowhere. */
-    absentMonths: async () => [...(await store.cdrs.droppedMonths()), ...(await store.cdrs.archivedMonths())],
+    absentMonths: async () => [
+      ...(await store.cdrs.droppedMonths()),
+      ...(await store.cdrs.archivedMonths()).keys(),
+    ],
 
     /** How many records there are in a span, as far as `most` and one more. */
     async count(accountId: string, period: Period, span: Span, most: number): Promise<number> {

@@ -107,13 +107,13 @@ export const createStatsStore = (store: Store, legs: CdrStore) => ({
     return legs.sums(
       { ...holder, from, to: end - 1, questions: [] },
       {
-        bySql({ months, stretch, after, until }) {
+        bySql({ range, stretch, after, until }) {
           const { params, mark } = createParams()
           const place = bucketSql('created', bucket, utcOffset, mark)
-          const range = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
-          const where = `${heldBy(holder, mark)} AND ${range}`
+          const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
+          const where = `${heldBy(holder, mark)} AND ${inStretch}`
           const size = mark(mostCells + 1)
-          return store.cdrs.read({ first: Math.min(...months), last: Math.max(...months) }, (source) =>
+          return store.cdrs.read(range, (source) =>
             readCells(
               store,
               `SELECT ${place} AS bucket, COALESCE(${groupBy}, '') AS group_value, count(*) AS calls,

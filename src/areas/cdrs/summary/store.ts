@@ -22,11 +22,11 @@ export const createSummaryStore = (store: Store, legs: CdrStore) => {
     /** Groups of the window's legs, part by part: the same group may come several times. */
     groups: (scope: Scope): AsyncGenerator<SummaryGroup[]> =>
       legs.sums(scope, {
-        bySql({ months, stretch, after, until }) {
+        bySql({ range, stretch, after, until }) {
           const { params, mark } = createParams()
-          const range = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
-          const condition = `${heldBy(scope, mark)} AND ${range} AND ${counted}`
-          return store.cdrs.read({ first: Math.min(...months), last: Math.max(...months) }, (from) =>
+          const inStretch = rangeOf(stretch, legOrder, { after, until, descending: true }, mark)
+          const condition = `${heldBy(scope, mark)} AND ${inStretch} AND ${counted}`
+          return store.cdrs.read(range, (from) =>
             store.scan<SummaryGroup>(
               `${groups} FROM ${from} WHERE ${condition}) AS legs
                 GROUP BY direction, domain, rate_name, prefix, length, is_number`,
