@@ -73,7 +73,7 @@ const metrics = createArchiveMetrics(createMetrics())
 
 const readings = async (title: string) => {
   // Nothing is remembered of readings before.
-  const files = createArchiveFiles({ objects, metrics, log })
+  const files = createArchiveFiles({ objects, register, metrics, log })
   const reading = createArchiveReading(register, files)
   const legs = createCdrStore(store, reading)
   const interactions = createInteractionStore(store, reading)
@@ -101,7 +101,7 @@ const { round } = createCallArchive({
   settings: { of: async () => ({ archive_after_months: 1 }) } as unknown as Settings,
   objects,
   register,
-  files: createArchiveFiles({ objects, metrics, log }),
+  files: createArchiveFiles({ objects, register, metrics, log }),
   metrics,
   log,
 })

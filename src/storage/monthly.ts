@@ -61,7 +61,10 @@ export interface MonthlyTable {
   drop(set: ChangeSet, month: Month): void
   /** From the set's commit on, changes of the month's rows are counted, those under way then among them. */
   beginArchiving(set: ChangeSet, month: Month): void
-  /** Removes the month's table, whose rows lie elsewhere now; fails the set when any has changed since the beginning. */
+  /**
+   * Removes the month's table, whose rows lie elsewhere now; fails the set when any has changed since the beginning, and
+   * when the month was dropped.
+   */
   endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure): void
   /** Gives it up. */
   abandonArchiving(set: ChangeSet, month: Month): void
@@ -69,10 +72,10 @@ export interface MonthlyTable {
   forgetArchived(set: ChangeSet, month: Month): void
 }
 
-/** A month went to the archive while it was read: what was read is not all of it. */
+/** A month went to the archive while it was read, or from there to another place: what was read is not all of it. */
 export class MonthMoved extends Error {
   constructor(month: Month) {
-    super(`${month} was archived while it was read`)
+    super(`${month} was moved while it was read`)
     this.name = 'MonthMoved'
   }
 }
@@ -229,7 +232,8 @@ const postgresLayout = (name: string): Layout => {
 
 const undefinedTable = '42P01'
 
-const isMissing = (error: unknown) =>
+/** Whether a month's table was removed while one was about to read or lock it. */
+export const isMissing = (error: unknown) =>
   error instanceof Error && (/no such table/.test(error.message) || codeOf(error) === undefinedTable)
 
 export const createMonthlyTable = (db: Database, name: string): MonthlyTable => {
@@ -321,7 +325,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     },
     drop(set, month) {
       runAll(set, layout.drop(month))
-      set.run(forget, [name, month, 'present'])
+      set.run(forget, [name, month, 'present']).run(forget, [name, month, 'archiving'])
       set.run(register, [name, month, 'dropped'])
       set.outdate(scope, kind, name)
     },
@@ -334,7 +338,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
       runAll(set, layout.alone(month))
       set.run(unchanged, [name, month, 'archiving'], { rows: 1, orElse })
       runAll(set, layout.drop(month))
-      set.run(forget, [name, month, 'present'])
+      set.run(forget, [name, month, 'present'], { rows: 1, orElse })
       set.run(register, [name, month, 'archived'])
       set.run(note, [name, month, 'archived'])
       set.outdate(scope, kind, name)

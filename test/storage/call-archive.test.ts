@@ -1,8 +1,13 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type CdrRow, columns } from '../../src/areas/cdrs/columns.ts'
 import { askedOf } from '../../src/areas/cdrs/filters/rules.ts'
+import type { Intake } from '../../src/areas/cdrs/intake/operations.ts'
 import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
+import { createCdrMonths } from '../../src/areas/cdrs/months/operations.ts'
+import { createCdrMonthStore } from '../../src/areas/cdrs/months/store.ts'
 import { monthAt } from '../../src/areas/cdrs/reading/rules.ts'
 import { cellCareOf } from '../../src/areas/cdrs/rules.ts'
 import { createStatsStore } from '../../src/areas/cdrs/stats/store.ts'
@@ -13,12 +18,16 @@ import { questionsOf } from '../../src/http/answer/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { failure } from '../../src/lib/failure.ts'
 import { randomHex } from '../../src/lib/ids.ts'
+import { openDirectory } from '../../src/object-store/directory.ts'
 import { openS3 } from '../../src/object-store/s3.ts'
+import type { Settings } from '../../src/settings/settings.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
+import { MonthMoved } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { anyRows, edge, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
 import { archiveAround } from '../support/call-archive.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { createTestLog } from '../support/log.ts'
 import { startObjectServer } from '../support/object-server.ts'
 
 const insertInto = async (store: Store, rows: readonly CdrRow[]) => {
@@ -68,7 +77,8 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
           given,
           async ({ early, late, how: { limit, descending, owner, at, width }, query }) => {
             const { store, around } = place
-            const accountId = randomHex(16)
+            // Neither of those before and behind it.
+            const accountId = `8${randomHex(16).slice(1)}`
             const ownLate = late(accountId).map((row) => ({ ...row, id: `${row.id}-late` }))
 
             const views = async () => {
@@ -141,10 +151,10 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
   }),
 )
 
-/** Calls of one leg, an hour apart, as many before as behind the edge of a month. */
-const plainLegs = (accountId: string, count: number, name = 'leg') =>
+/** Calls of one leg, as many before as behind the edge of a month. */
+const plainLegs = (accountId: string, count: number, name = 'leg', secondsApart = 3600) =>
   Array.from({ length: count }, (_, at): CdrRow => {
-    const created = edge + (at - count / 2) * 3600
+    const created = edge + (at - count / 2) * secondsApart
     const fields = Object.fromEntries(columns.map(({ sql }) => [sql, null])) as unknown as CdrRow
     const leg = {
       ...fields,
@@ -262,5 +272,135 @@ describeEngines('Call records that are archived while they are read', (engine) =
       const { items } = await batch({ accountId, ...whole }, paging)
       expect(items.map(({ created }) => created)).toEqual(rows.map(({ created }) => created))
     }
+  })
+})
+
+describeEngines('A month of call records that others move', (engine) => {
+  const [early, late] = [202512, 202601]
+  const place = sharedBySuite(
+    async () => {
+      const opened = await openTestDatabase(engine)
+      const store = createStore(opened.db, systemClock)
+      return { opened, store, around: archiveAround(store) }
+    },
+    async ({ opened, around }) => {
+      around.remove()
+      await opened.close()
+    },
+  )
+
+  const monthsWith = (changed: Partial<Pick<typeof place.around, 'register' | 'reading'>>) =>
+    createCdrMonths({
+      store: place.store,
+      settings: {} as Settings,
+      intake: {} as Intake,
+      register: changed.register ?? place.around.register,
+      archive: changed.reading ?? place.around.reading,
+      hasArchive: true,
+      log: createTestLog().log,
+    })
+
+  const author = { requestId: 'test' }
+
+  const drop = async (month: number) => {
+    const set = new ChangeSet(author)
+    place.store.cdrs.drop(set, month)
+    set.record({ accountId: 'x', kind: 'cdrs', id: String(month), action: 'deleted' })
+    await place.store.commit(set)
+  }
+
+  const drained = async (parts: AsyncIterable<unknown>) => {
+    for await (const _ of parts);
+  }
+
+  it('is not written out as if it were whole', async () => {
+    const { store, around } = place
+    await insertInto(store, plainLegs(randomHex(16), 10))
+    const reading = {
+      ...around.reading,
+      async *month(month: number) {
+        yield* around.reading.month(month)
+        await around.archive()
+      },
+    }
+    await expect(drained(monthsWith({ reading }).lines(early))).rejects.toMatchObject({
+      kind: 'datastore_conflict',
+      details: { message: 'the month was archived or dropped meanwhile' },
+    })
+  })
+
+  it('does not end where it was dropped', async () => {
+    const { store } = place
+    await insertInto(store, plainLegs(randomHex(16), 4002, 'leg', 1))
+    const legs = createCdrMonthStore(store).legs(late)
+    expect((await legs.next()).value).toHaveLength(2000)
+    await drop(late)
+    await expect(drained(legs)).rejects.toThrow(MonthMoved)
+    await drop(early)
+  })
+
+  it('does not come back when it is dropped while it is archived', async () => {
+    const { store } = place
+    await place.around.archive()
+    await insertInto(store, plainLegs(randomHex(16), 40))
+    const before = await store.cdrs.archivedMonths()
+    const objects = openDirectory(place.around.folder)
+    const other = archiveAround(store, {
+      ...objects,
+      async put(path, bytes) {
+        await objects.put(path, bytes)
+        if ((await store.cdrs.months()).includes(late)) await drop(late)
+      },
+    })
+    await other.archive()
+    expect(await store.cdrs.months()).toEqual([])
+    expect((await store.cdrs.archivedMonths()).get(late)).toBe(before.get(late))
+    other.remove()
+  })
+
+  it('leaves no file behind when it is dropped while it is archived', async () => {
+    const { store, around } = place
+    const accountId = randomHex(16)
+    await insertInto(store, plainLegs(accountId, 40))
+    const register = {
+      ...around.register,
+      async liveOf(month: number) {
+        const live = await around.register.liveOf(month)
+        if ((await store.cdrs.months()).length > 0) await around.archive()
+        return live
+      },
+    }
+    await monthsWith({ register }).drop(author, late)
+    expect(await around.register.liveOf(late)).toEqual([])
+    const { batch } = createCdrStore(store, around.reading)
+    const paging = { after: undefined, limit: 50, descending: false, long: false }
+    const { items } = await batch({ accountId, ...whole }, paging)
+    expect(items.map(({ id }) => id.slice(0, 6))).toEqual(Array(20).fill(String(early)))
+    await around.archive()
+    expect(readdirSync(join(around.folder, 'cdrs', String(late)))).toEqual([])
+  })
+
+  it('is read on where its files were replaced', async () => {
+    const { store, around } = place
+    const [accountId, other] = [randomHex(16), randomHex(16)]
+    // Both are in each file.
+    await insertInto(store, [...plainLegs(accountId, 12, 'leg', 1), ...plainLegs(other, 12, 'leg', 1)])
+    await around.archive()
+    const legs = createCdrStore(store, around.reading, 1)
+    const questions = askedOf(questionsOf([['filter_call_direction', 'inbound']]))
+    const scope = { accountId, ...whole, questions }
+    const walk = { after: undefined, descending: false }
+    const wanted = await textOf(legs.lines(scope, walk, view))
+    const fresh = archiveAround(store, openDirectory(around.folder))
+    const lines = createCdrStore(store, fresh.reading, 1).lines(scope, walk, view)
+    const found = [(await lines.next()).value]
+    const written = monthsWith({ reading: fresh.reading }).lines(late)
+    await written.next()
+    for (const month of [early, late]) await store.writeUnrecorded(around.register.leave(other, month))
+    await around.archive()
+    for await (const part of lines) found.push(part)
+    expect(Buffer.concat(found as Uint8Array[]).toString()).toBe(wanted)
+    await expect(drained(written)).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    fresh.remove()
   })
 })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
+import { MonthMoved } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
 
@@ -122,6 +123,42 @@ describeEngines('A table by month', (engine) => {
       other.all(`SELECT id FROM ${text}`),
     )
     expect(rows.map(({ id }) => id)).toEqual(['202706-c'])
+  })
+
+  const written = async (into: Store, change: (set: ChangeSet) => void) => {
+    const set = changes()
+    change(set)
+    await into.commit(set)
+  }
+
+  it('tells who read what was archived before a month was', async () => {
+    await insert(store, 202710, 'x')
+    const archived = await store.cdrs.archivedMonths()
+    const [month, year] = [
+      { first: 202710, last: 202710, archived },
+      { first: 202701, last: 202712, archived },
+    ]
+    await written(store, (set) => store.cdrs.beginArchiving(set, 202710))
+    await written(store, (set) => store.cdrs.endArchiving(set, 202710, conflict))
+    for (const range of [month, year]) await expect(idsIn(store, range)).rejects.toThrow(MonthMoved)
+    // The table that it has again for what comes late does not hide it.
+    await insert(store, 202710, 'late')
+    for (const range of [month, year]) await expect(idsIn(store, range)).rejects.toThrow(MonthMoved)
+    const now = { ...month, archived: await store.cdrs.archivedMonths() }
+    expect(await idsIn(store, now)).toEqual(['202710-late'])
+    await written(store, (set) => store.cdrs.beginArchiving(set, 202710))
+    await written(store, (set) => store.cdrs.endArchiving(set, 202710, conflict))
+    await expect(idsIn(store, now)).rejects.toThrow(MonthMoved)
+  })
+
+  it('does not archive a month that was dropped meanwhile', async () => {
+    await insert(store, 202711, 'x')
+    await written(store, (set) => store.cdrs.beginArchiving(set, 202711))
+    await drop(store, 202711)
+    await expect(
+      written(store, (set) => store.cdrs.endArchiving(set, 202711, conflict)),
+    ).rejects.toMatchObject({ kind: 'datastore_conflict' })
+    expect((await store.cdrs.archivedMonths()).has(202711)).toBe(false)
   })
 
   it('merges its months along the index instead of sorting them', async () => {

@@ -28,7 +28,7 @@ export const archiveAround = (store: Store, objects?: ObjectStore) => {
   const { log, errors } = createTestLog()
   const register = createArchiveRegister(store)
   const metrics = createArchiveMetrics(createMetrics())
-  const files = createArchiveFiles({ objects: place, metrics, log })
+  const files = createArchiveFiles({ objects: place, register, metrics, log })
   const { round } = createCallArchive({
     store,
     settings: oldest,

@@ -45,7 +45,7 @@ export const cdrsArea = area({
     const { classOf } = phoneNumbers.planning
     const register = createArchiveRegister(store)
     const metrics = createArchiveMetrics(tools.metrics)
-    const files = createArchiveFiles({ objects, metrics, log })
+    const files = createArchiveFiles({ objects, register, metrics, log })
     const archive = createArchiveReading(register, files)
     const cdrs = createCdrs({ ...tools, archive })
     feed.unfolds('cdr.created', cdrs.texts)

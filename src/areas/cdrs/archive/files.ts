@@ -2,12 +2,14 @@ import { performance } from 'node:perf_hooks'
 import { failure } from '../../../lib/failure.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { ObjectStore } from '../../../object-store/object-store.ts'
+import { MonthMoved } from '../../../storage/monthly.ts'
 import type { CdrRow } from '../columns.ts'
 import { endBytesOf, type FileEnd, type FileGroup, fileEndOf, mayHoldId, rowsOfGroup } from './file.ts'
 import type { ArchiveMetrics } from './metrics.ts'
 import type { ArchivedPart } from './rules.ts'
+import type { ArchiveRegister } from './store.ts'
 
-type ArchivedFile = Pick<ArchivedPart, 'path' | 'bytes'>
+type ArchivedFile = Pick<ArchivedPart, 'path' | 'month' | 'bytes'>
 
 const retryAfterSeconds = 30
 
@@ -46,12 +48,13 @@ const createWeighed = <T>(most: number) => {
 interface Tools {
   /** Undefined: this process was told of no archive. */
   objects: ObjectStore | undefined
+  register: Pick<ArchiveRegister, 'isLive'>
   metrics: ArchiveMetrics
   log: Log
 }
 
 /** Files of call records, read in parts. */
-export const createArchiveFiles = ({ objects, metrics, log }: Tools) => {
+export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) => {
   const ends = createWeighed<FileEnd>(mostEndBytes)
   const groups = createWeighed<CdrRow[]>(mostRowBytes)
 
@@ -76,10 +79,12 @@ export const createArchiveFiles = ({ objects, metrics, log }: Tools) => {
   }
 
   /** What cannot be read now is not gone: whoever asks again later may have it. */
-  const reading = async <T>({ path }: ArchivedFile, work: () => Promise<T>): Promise<T> => {
+  const reading = async <T>({ path, month }: ArchivedFile, work: () => Promise<T>): Promise<T> => {
     try {
       return await work()
     } catch (error) {
+      // It was replaced meanwhile, and removed: its records lie in another one.
+      if (!(await register.isLive(path))) throw new MonthMoved(month)
       log.write('warn', 'a file of older call records could not be read', {
         file: path,
         error: describeError(error),

@@ -7,6 +7,7 @@ import type { ObjectStore } from '../../../object-store/object-store.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, conflict, systemScope } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
+import { isMissing, MonthMoved } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { waitingForReaders } from '../months/operations.ts'
 import { outdated } from '../months/rules.ts'
@@ -40,7 +41,11 @@ const attempts = 3
 
 const author: Author = { requestId: 'cdr-archive' }
 
-const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
+/** Whether others were faster: with records of the month, or with the month itself. */
+const isOvertaken = (error: unknown) =>
+  error instanceof MonthMoved ||
+  isMissing(error) ||
+  (error instanceof Failure && error.kind === 'datastore_conflict')
 
 /** Moves months of call records to files, and takes out of these what has to go. */
 export const createCallArchive = ({
@@ -89,13 +94,19 @@ export const createCallArchive = ({
     log.write('info', 'a month of call records was archived', { month, records, place: objects.name })
   }
 
+  /** Others may have dropped it. */
+  const isThere = async (month: number) => {
+    await store.fence()
+    return (await cdrs.months()).includes(month)
+  }
+
   /** Moves what the store has of a month to files; also what came in after most of it was moved. */
   const archive = async (month: number, turn: Turn) => {
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1; await isThere(month); attempt += 1) {
       try {
         return await tryArchive(month, turn)
       } catch (error) {
-        if (!isConflict(error) || attempt === attempts) throw error
+        if (!isOvertaken(error) || attempt === attempts) throw error
       }
     }
   }

@@ -1,5 +1,6 @@
 import { filterOf } from '../../../http/answer/filters.ts'
 import type { Question } from '../../../lib/question.ts'
+import { MonthMoved } from '../../../storage/monthly.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
 import { monthAt, type Place, placeWithin, type TimeWindow } from '../reading/rules.ts'
 import type { Holder } from '../reading/store.ts'
@@ -213,6 +214,8 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     async *month(month: number): AsyncGenerator<readonly CdrRow[]> {
       for (const file of await register.liveOf(month)) {
         const staying = new Set(await register.accountsIn(file.path))
+        // Of a file that was replaced meanwhile, and removed, no account would stay.
+        if (!(await register.isLive(file.path))) throw new MonthMoved(month)
         for (const group of await files.groups(file)) {
           const rows = await files.rows(file, group)
           yield rows.filter((leg) => staying.has(leg.account_id))

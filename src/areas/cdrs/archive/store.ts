@@ -64,7 +64,15 @@ export const createArchiveRegister = (store: Store) => {
           WHERE a.account_id = $1 AND a.month BETWEEN $2 AND $3 ORDER BY a.month, a.path`,
         [accountId, first, last],
       )
-      return parts.list(rows).map((row) => ({ ...row }))
+      // A file is nobody's business once its month was dropped.
+      return parts.list(rows).filter(({ month }) => archived.has(month))
+    },
+
+    async isLive(path: string): Promise<boolean> {
+      const rows = await store.all("SELECT 1 AS one FROM cdr_files WHERE path = $1 AND state = 'live'", [
+        path,
+      ])
+      return rows.length > 0
     },
 
     liveOf: (month: number) => filesWhere("month = $1 AND state = 'live'", [month]),
@@ -136,6 +144,13 @@ export const createArchiveRegister = (store: Store) => {
     publish: (set: ChangeSet, path: string) =>
       set.run("UPDATE cdr_files SET state = 'live' WHERE path = $1 AND state = 'written'", [path], {
         rows: 1,
+        orElse: conflict,
+      }),
+
+    /** Fails the set unless so many files of a month are read. */
+    requireLive: (set: ChangeSet, month: number, count: number) =>
+      set.run("UPDATE cdr_files SET state = state WHERE month = $1 AND state = 'live'", [month], {
+        rows: count,
         orElse: conflict,
       }),
 

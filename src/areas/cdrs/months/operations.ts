@@ -6,8 +6,8 @@ import type { Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
-import { isInUse } from '../../../storage/monthly.ts'
-import type { Store } from '../../../storage/store.ts'
+import { isInUse, MonthMoved } from '../../../storage/monthly.ts'
+import { retrying, type Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
 import type { Intake } from '../intake/operations.ts'
@@ -63,8 +63,10 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   const dropOnce = async (author: Author, month: number) => {
     const records = await count(month)
     const set = new ChangeSet(author)
+    const live = await register.liveOf(month)
     cdrs.drop(set, month)
-    for (const file of await register.liveOf(month)) register.retire(set, file)
+    register.requireLive(set, month, live.length)
+    for (const file of live) register.retire(set, file)
     store.cdrs.forgetArchived(set, month)
     set.record({
       accountId: systemScope,
@@ -85,7 +87,14 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
   /** Removes a month at once; statistics of it stay. Answers with the number of records that went. */
   const drop = async (author: Author, month: number): Promise<number> => {
     await requireMonth(month)
-    return waitingForReaders(() => dropOnce(author, month))
+    return waitingForReaders(() => retrying(() => dropOnce(author, month)))
+  }
+
+  async function* everyLeg(month: number) {
+    // Before the files: see `sightOf` in ../store.ts.
+    const archived = await store.cdrs.archivedMonths()
+    yield* archive.month(month)
+    yield* cdrs.legs(month, archived)
   }
 
   /** Drops what is older than the settings say. */
@@ -110,11 +119,15 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     /** Every record of a month as one line of JSON each, in batches. */
     async *lines(month: number): AsyncGenerator<{ records: number; text: string }> {
       await requireMonth(month)
-      for (const legs of [archive.month(month), cdrs.legs(month)])
-        for await (const rows of legs) {
+      try {
+        for await (const rows of everyLeg(month)) {
           const text = rows.map((row) => `${JSON.stringify(documentOf(row))}\n`).join('')
           yield { records: rows.length, text }
         }
+      } catch (error) {
+        if (!(error instanceof MonthMoved)) throw error
+        throw failure('datastore_conflict', { message: 'the month was archived or dropped meanwhile' })
+      }
     },
 
     retention: { name: 'cdr-retention', everySeconds: daySeconds, run: retain } satisfies Round,

@@ -1,4 +1,5 @@
 import type { Value } from '../../../storage/db.ts'
+import { type ArchivedMonths, MonthMoved } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, shape } from '../../../storage/table.ts'
 import { type CdrRow, storedColumns } from '../columns.ts'
@@ -19,17 +20,25 @@ export const createCdrMonthStore = (store: Store) => ({
     return counted.first(rows)?.legs ?? 0
   },
 
-  /** All legs of a month, of every account, in the order of their index. */
-  async *legs(month: number): AsyncGenerator<CdrRow[]> {
+  /**
+   * All legs of a month, of every account, in the order of their index. Fails with MonthMoved when the month goes
+   * meanwhile, and when it went to files after one had looked at what was `archived`.
+   */
+  async *legs(month: number, archived?: ArchivedMonths): AsyncGenerator<CdrRow[]> {
+    const range = { first: month, last: month, archived: archived ?? (await store.cdrs.archivedMonths()) }
     let after: readonly Value[] = start
+    let wasThere = false
     for (;;) {
-      const rows = await store.cdrs.read({ first: month, last: month }, (from) =>
-        store.scan<CdrRow>(
+      const rows = await store.cdrs.read(range, (from, { length: present }) => {
+        // What a month that is gone does not hold any more is not its end.
+        if (wasThere && present === 0) throw new MonthMoved(month)
+        wasThere ||= present > 0
+        return store.scan<CdrRow>(
           `SELECT ${storedColumns.join(', ')} FROM ${from} WHERE (account_id, created, id) > ($1, $2, $3)
             ORDER BY account_id, created, id LIMIT $4`,
           [...after, rowsPerRead],
-        ),
-      )
+        )
+      })
       if (rows.length > 0) yield rows
       const last = rows.at(-1)
       if (!last || rows.length < rowsPerRead) return
