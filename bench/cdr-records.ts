@@ -137,7 +137,7 @@ const plantTemplates = async ({ dataDir, databaseUrl }: Place, { accountId, mont
     return rowOf({ accountId, record }, interactionOf(record), created + 86_400 * 40)
   })
   const set = new ChangeSet({ requestId: 'bench' })
-  await store.cdrs.insert(set, month, rows, conflict)
+  await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
   set.record({ accountId, kind: 'cdrs', id: 'bench', action: 'created' })
   await store.commit(set)
   await db.close()

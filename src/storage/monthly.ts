@@ -44,9 +44,14 @@ export interface MonthlyTable {
   read<T>(range: MonthRange, query: (from: string, months: readonly Month[]) => Promise<T>): Promise<T>
   /**
    * Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new, and when
-   * the month was archived meanwhile: nobody has looked there for them.
+   * the month was archived meanwhile: nobody has looked there for them. `isArchived`: what was known when one looked.
    */
-  insert(set: ChangeSet, month: Month, rows: readonly MonthlyRow[], orElse: InsertFailure): Promise<void>
+  insert(
+    set: ChangeSet,
+    month: Month,
+    rows: readonly MonthlyRow[],
+    how: { isArchived: boolean; orElse: InsertFailure },
+  ): Promise<void>
   /** Stands behind every other change of a month's rows: what is just being archived has to be read anew. */
   noteChange(month: Month): Statement
   /** The table that holds a month's rows alone. */
@@ -63,7 +68,7 @@ export interface MonthlyTable {
   beginArchiving(set: ChangeSet, month: Month): void
   /**
    * Removes the month's table, whose rows lie elsewhere now; fails the set when any has changed since the beginning, and
-   * when the month was dropped.
+   * when the month was dropped: as a conflict, or because the table is missing.
    */
   endArchiving(set: ChangeSet, month: Month, orElse: InsertFailure): void
   /** Gives it up. */
@@ -302,8 +307,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
         return query(layout.from(left), left)
       }
     },
-    async insert(set, month, rows, orElse) {
-      const isArchived = (await learn()).archived.has(month)
+    async insert(set, month, rows, { isArchived, orElse }) {
       // Said every time, not only when the month is unknown: another process may be dropping it.
       runAll(set, await layout.create(month))
       set.run(register, [name, month, 'present'])

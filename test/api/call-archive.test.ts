@@ -153,6 +153,25 @@ describeEngines('Call records in files', (engine) => {
     expect(data.reduce((sum: number, { calls: some }: Json) => sum + Number(some), 0)).toBe(4)
   })
 
+  it('take no record a second time when their month is archived at that moment', async () => {
+    const account = await world.account()
+    const reader = await world.admin(account)
+    const legs = [0, 1].map((at) => legOf(account, nowOf(world) - 2 * month + at))
+    await sendLegs(world, legs)
+    const { cdrs } = world.server.store
+    const { insert } = cdrs
+    cdrs.insert = async (...given) => {
+      cdrs.insert = insert
+      await runNow()
+      return insert(...given)
+    }
+    const again = await world.operator.put('/v2/cdrs', legs)
+    expect(again.data).toMatchObject({ accepted: 0, duplicates: 2 })
+    const query = { created_from: String(nowOf(world) - 3 * month) }
+    const { data } = await reader.get(`${account.path}/cdrs`, { query })
+    expect(data).toHaveLength(2)
+  })
+
   it('that cannot be read now are answered with 503, and all else goes on', async () => {
     const account = await world.account()
     const reader = await world.admin(account)

@@ -2,13 +2,17 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { createArchiveRegister } from '../../src/areas/cdrs/archive/store.ts'
 import { type CdrRow, columns } from '../../src/areas/cdrs/columns.ts'
+import { createDepartureStore } from '../../src/areas/cdrs/departures/store.ts'
 import { askedOf } from '../../src/areas/cdrs/filters/rules.ts'
 import type { Intake } from '../../src/areas/cdrs/intake/operations.ts'
+import { createIntakeStore } from '../../src/areas/cdrs/intake/store.ts'
 import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
 import { createCdrMonths } from '../../src/areas/cdrs/months/operations.ts'
 import { createCdrMonthStore } from '../../src/areas/cdrs/months/store.ts'
 import { monthAt } from '../../src/areas/cdrs/reading/rules.ts'
+import { createRebuildStore } from '../../src/areas/cdrs/rebuild/store.ts'
 import { cellCareOf } from '../../src/areas/cdrs/rules.ts'
 import { createStatsStore } from '../../src/areas/cdrs/stats/store.ts'
 import { createCdrStore } from '../../src/areas/cdrs/store.ts'
@@ -16,13 +20,12 @@ import { addGroup, emptySummary } from '../../src/areas/cdrs/summary/rules.ts'
 import { createSummaryStore } from '../../src/areas/cdrs/summary/store.ts'
 import { questionsOf } from '../../src/http/answer/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { failure } from '../../src/lib/failure.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { openDirectory } from '../../src/object-store/directory.ts'
 import { openS3 } from '../../src/object-store/s3.ts'
 import type { Settings } from '../../src/settings/settings.ts'
-import { ChangeSet } from '../../src/storage/change-set.ts'
-import { MonthMoved } from '../../src/storage/monthly.ts'
+import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import { MonthMoved, readingAgain } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { anyRows, edge, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
 import { archiveAround } from '../support/call-archive.ts'
@@ -32,8 +35,9 @@ import { startObjectServer } from '../support/object-server.ts'
 
 const insertInto = async (store: Store, rows: readonly CdrRow[]) => {
   const set = new ChangeSet({ requestId: 'test' })
+  const archived = await store.cdrs.archivedMonths()
   for (const [month, members] of Map.groupBy(rows, ({ id }) => Number(id.slice(0, 6))))
-    await store.cdrs.insert(set, month, members, () => failure('datastore_conflict', {}))
+    await store.cdrs.insert(set, month, members, { isArchived: archived.has(month), orElse: conflict })
   set.record({ accountId: rows[0]?.account_id ?? '', kind: 'cdrs', id: 'x', action: 'created' })
   if (rows.length > 0) await store.commit(set)
 }
@@ -251,6 +255,28 @@ describeEngines('Call records that are archived while they are read', (engine) =
     expect(counted.reduce((sum, { calls }) => sum + Number(calls), 0)).toBe(80)
   })
 
+  it('are each among the legs of their interaction once', async () => {
+    const accountId = randomHex(16)
+    const { store, around } = place
+    const [leg] = plainLegs(accountId, 1)
+    if (!leg) throw new Error('there is no leg')
+    const { id, interaction_time: time, interaction_key: mark } = leg
+    const reading = {
+      ...around.reading,
+      async legsOf(...asked: Parameters<typeof around.reading.legsOf>) {
+        await around.archive()
+        return around.reading.legsOf(...asked)
+      },
+    }
+    const { legPlaces, legs } = createCdrStore(store, reading)
+    await insertInto(store, [leg])
+    const idsIn = (found: readonly { id: string }[]) => found.map((one) => one.id).sort()
+    expect(idsIn(await legPlaces(accountId, { time, mark }))).toEqual([id])
+    await insertInto(store, [{ ...leg, id: `${id}-late` }])
+    const asked = [id, `${id}-late`, `${id}-none`]
+    expect(idsIn(await legs(accountId, { time, mark }, asked))).toEqual([id, `${id}-late`])
+  })
+
   it('are each on a page, whatever moment of its reading it is', async () => {
     const accountId = randomHex(16)
     const { store, around } = place
@@ -310,7 +336,9 @@ describeEngines('A month of call records that others move', (engine) => {
   }
 
   const drained = async (parts: AsyncIterable<unknown>) => {
-    for await (const _ of parts);
+    let count = 0
+    for await (const _ of parts) count += 1
+    return count
   }
 
   it('is not written out as if it were whole', async () => {
@@ -402,5 +430,52 @@ describeEngines('A month of call records that others move', (engine) => {
     expect(Buffer.concat(found as Uint8Array[]).toString()).toBe(wanted)
     await expect(drained(written)).rejects.toMatchObject({ kind: 'datastore_conflict' })
     fresh.remove()
+  })
+
+  it('is found by whoever has not yet heard of it', async () => {
+    const { store, around, opened } = place
+    const accountId = randomHex(16)
+    const rows = plainLegs(accountId, 12)
+    const other = createStore(opened.reopen(), systemClock)
+    const [months, rebuild] = [createCdrMonthStore(other), createRebuildStore(other)]
+    const files = { ...around.reading, register: createArchiveRegister(other) }
+    const intake = createIntakeStore(other, files)
+    const departures = createDepartureStore(other, files.register)
+    const period = { month: late, from: edge, end: edge + 40 * 86_400, tables: [early, late] }
+    const readings: Record<string, () => Promise<unknown>> = {
+      count: () => months.count(late),
+      stored: () => readingAgain(async () => (await intake.stored(rows, await intake.archivedMonths())).size),
+      departures: async () => (await departures.next(accountId))?.records,
+      nextTime: () => rebuild.nextTime(accountId, 0),
+      legCount: () => rebuild.count(accountId, period, period, 5),
+      legDays: async () => (await rebuild.legDays(accountId, period, period)).size,
+      billed: () => drained(rebuild.billed(accountId, period, period)),
+    }
+    const found: Record<string, unknown> = {}
+    await around.archive()
+    for (const [name, read] of Object.entries(readings)) {
+      await drop(early)
+      await drop(late)
+      for (const month of [early, late]) {
+        const set = new ChangeSet(author)
+        for (const file of await around.register.liveOf(month)) around.register.retire(set, file)
+        store.cdrs.forgetArchived(set, month)
+        await store.writeUnrecorded(set.statements)
+      }
+      await insertInto(store, rows)
+      await other.fence()
+      expect(await other.cdrs.months()).toEqual([early, late])
+      await around.archive()
+      found[name] = await read()
+    }
+    expect(found).toEqual({
+      count: 0,
+      stored: 12,
+      departures: 6,
+      nextTime: undefined,
+      legCount: 0,
+      legDays: 0,
+      billed: 0,
+    })
   })
 })

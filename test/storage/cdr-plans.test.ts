@@ -8,8 +8,7 @@ import { tallyStatements } from '../../src/areas/cdrs/stats/store.ts'
 import { createCdrStore, type Scope } from '../../src/areas/cdrs/store.ts'
 import { questionsOf } from '../../src/http/answer/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { failure } from '../../src/lib/failure.ts'
-import { ChangeSet } from '../../src/storage/change-set.ts'
+import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { guarded } from '../../src/storage/csv-lines.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
@@ -67,7 +66,7 @@ const insert = async (store: Store, month: number, account: string) => {
   const rows = Array.from({ length: perMonth }, (_, index) => legOf(account, month, index))
   const set = new ChangeSet({ requestId: 'test' })
   set.record({ accountId: account, kind: 'cdr', id: 'x', action: 'created' })
-  await store.cdrs.insert(set, month, rows, () => failure('datastore_conflict', {}))
+  await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
   for (const { sql, params } of tallyStatements(store.words, rows)) set.run(sql, params)
   await store.commit(set)
 }

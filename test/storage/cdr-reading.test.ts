@@ -7,9 +7,8 @@ import { byChannelTime, csvLineOf, filterableOf } from '../../src/areas/cdrs/rul
 import { createCdrStore } from '../../src/areas/cdrs/store.ts'
 import { filterOf, questionsOf } from '../../src/http/answer/filters.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { failure } from '../../src/lib/failure.ts'
 import { randomHex } from '../../src/lib/ids.ts'
-import { ChangeSet } from '../../src/storage/change-set.ts'
+import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { anyRows, edge, idsOf, inOrder, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
@@ -32,7 +31,7 @@ describeEngines('Reading call detail records', (engine) => {
   const insert = async (rows: readonly CdrRow[]) => {
     const set = new ChangeSet({ requestId: 'test' })
     for (const [month, members] of Map.groupBy(rows, ({ id }) => Number(id.slice(0, 6))))
-      await place.store.cdrs.insert(set, month, members, () => failure('datastore_conflict', {}))
+      await place.store.cdrs.insert(set, month, members, { isArchived: false, orElse: conflict })
     set.record({ accountId, kind: 'cdr', id: 'x', action: 'created' })
     if (rows.length > 0) await place.store.commit(set)
   }

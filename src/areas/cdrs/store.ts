@@ -112,6 +112,11 @@ const monthsOf = ({ stretch: { months }, archived }: Part): MonthRange => ({
 
 const placeOf = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
 
+/** Legs of the store and of files, where they may just have gone from one to the other. */
+const eachOnce = <T extends LegPlace>(stored: readonly T[], archived: readonly T[]) => [
+  ...new Map([...stored, ...archived].map((leg) => [leg.id, leg])).values(),
+]
+
 const lineView = ({ utcOffset, forReseller }: LineView): RowView => ({
   utcOffset,
   forReseller,
@@ -342,7 +347,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
             [accountId, time, mark],
           ),
         )
-        return [...stored, ...((await archive?.legsOf(accountId, { time, mark })) ?? [])]
+        return eachOnce(stored, (await archive?.legsOf(accountId, { time, mark })) ?? [])
       })
     },
 
@@ -359,7 +364,10 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         )
         if (stored.length === ids.length) return stored
         const archived = (await archive?.legsOf(accountId, { time, mark })) ?? []
-        return [...stored, ...archived.filter(({ id }) => ids.includes(id))]
+        return eachOnce(
+          stored,
+          archived.filter(({ id }) => ids.includes(id)),
+        )
       }),
 
     batch: (scope: Scope, reading: Reading) => readingAgain(() => readBatch(scope, reading)),

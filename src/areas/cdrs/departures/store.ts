@@ -1,4 +1,5 @@
 import type { Statement } from '../../../storage/db.ts'
+import { readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, shape } from '../../../storage/table.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
@@ -35,7 +36,9 @@ export const createDepartureStore = (store: Store, register: ArchiveRegister) =>
 
   const nextRecords = async (accountId: string): Promise<Erasure | undefined> => {
     for (const month of await cdrs.months()) {
-      const records = await cdrs.read({ first: month, last: month }, (from) => countOf(from, accountId))
+      const records = await readingAgain(() =>
+        cdrs.read({ first: month, last: month }, (from) => countOf(from, accountId)),
+      )
       if (records > 0)
         return {
           records,

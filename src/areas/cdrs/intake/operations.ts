@@ -6,6 +6,7 @@ import { isObject } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { readingAgain } from '../../../storage/monthly.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
@@ -169,11 +170,12 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     const set = new ChangeSet(author)
     const { rows, legsByKey, results } = rowsOf(batch, await join(batch, set))
     const all = [...rows.values()]
-    const isUnsure = looks || (await legs.mayLieInFiles(all))
-    const stored = isUnsure ? await legs.stored(all) : new Set<string>()
+    const archived = await legs.archivedMonths()
+    const isUnsure = looks || legs.mayLieInFiles(all, archived)
+    const stored = isUnsure ? await legs.stored(all, archived) : new Set<string>()
     const added = all.filter((row) => !stored.has(keyOf(row)))
     if (added.length > 0) {
-      await legs.insert(set, added)
+      await legs.insert(set, added, archived)
       const uncounted = await legs.uncounted(added)
       set.statements.push(...tallyStatements(store.words, uncounted))
       const calls = uncounted.flatMap((row) => {
@@ -202,7 +204,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     const priced = await billing.price(batch)
     return retrying(async (number) => {
       if (number > 1) await store.fence()
-      return attempt({ author, legs: priced, looks: looksFirst || number > 1, paid })
+      return readingAgain(() => attempt({ author, legs: priced, looks: looksFirst || number > 1, paid }))
     })
   }
 

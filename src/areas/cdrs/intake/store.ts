@@ -1,5 +1,6 @@
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
+import type { ArchivedMonths } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, table, text } from '../../../storage/table.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
@@ -47,23 +48,24 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
       ),
     )
 
-  const archivedAmong = async (rows: readonly CdrRow[]) => {
-    const months = await store.cdrs.archivedMonths()
-    return rows.filter(({ id }) => months.has(monthOfId(id)))
-  }
+  const archivedAmong = (rows: readonly CdrRow[], archived: ArchivedMonths) =>
+    rows.filter(({ id }) => archived.has(monthOfId(id)))
 
   return {
-    /** Which of these rows are stored already, in the store or in files, as keys. */
-    async stored(rows: readonly CdrRow[]): Promise<ReadonlySet<string>> {
+    archivedMonths: store.cdrs.archivedMonths,
+
+    /** Which of these rows are stored already, in the store or in the files of months that are archived, as keys. */
+    async stored(rows: readonly CdrRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> {
       const found: string[] = []
       for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)).map(keyOf))
-      for (const row of await archivedAmong(rows))
+      for (const row of archivedAmong(rows, archived))
         if (await archive?.find(row.account_id, row.id)) found.push(keyOf(row))
       return new Set(found)
     },
 
     /** Whether the store alone cannot tell that all of these are new. */
-    mayLieInFiles: async (rows: readonly CdrRow[]) => (await archivedAmong(rows)).length > 0,
+    mayLieInFiles: (rows: readonly CdrRow[], archived: ArchivedMonths) =>
+      archivedAmong(rows, archived).length > 0,
 
     /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
     async uncounted(rows: readonly CdrRow[]) {
@@ -71,9 +73,13 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
       return dropped.length === 0 ? rows : rows.filter(({ id }) => !dropped.includes(monthOfId(id)))
     },
 
-    /** Adds rows. The change set fails as a conflict unless all of them are new. */
-    async insert(set: ChangeSet, rows: readonly CdrRow[]) {
-      for (const [month, legs] of byMonth(rows)) await store.cdrs.insert(set, month, legs, conflict)
+    /**
+     * Adds rows. The change set fails as a conflict unless all of them are new, and when a month was archived after one
+     * had looked for them in those that are.
+     */
+    async insert(set: ChangeSet, rows: readonly CdrRow[], archived: ArchivedMonths) {
+      for (const [month, legs] of byMonth(rows))
+        await store.cdrs.insert(set, month, legs, { isArchived: archived.has(month), orElse: conflict })
     },
 
     /** The interactions that were found for legs, by key. */

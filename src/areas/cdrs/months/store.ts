@@ -1,5 +1,5 @@
 import type { Value } from '../../../storage/db.ts'
-import { type ArchivedMonths, MonthMoved } from '../../../storage/monthly.ts'
+import { type ArchivedMonths, MonthMoved, readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, shape } from '../../../storage/table.ts'
 import { type CdrRow, storedColumns } from '../columns.ts'
@@ -14,8 +14,10 @@ export const createCdrMonthStore = (store: Store) => ({
 
   /** How many legs a month has. */
   async count(month: number): Promise<number> {
-    const rows = await store.cdrs.read({ first: month, last: month }, (from) =>
-      store.scan(`SELECT count(*) AS legs FROM ${from}`),
+    const rows = await readingAgain(() =>
+      store.cdrs.read({ first: month, last: month }, (from) =>
+        store.scan(`SELECT count(*) AS legs FROM ${from}`),
+      ),
     )
     return counted.first(rows)?.legs ?? 0
   },

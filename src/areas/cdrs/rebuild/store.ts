@@ -1,5 +1,6 @@
 import { type ChangeSet, conflict } from '../../../storage/change-set.ts'
 import type { Row, Value } from '../../../storage/db.ts'
+import { type MonthRange, readingAgain } from '../../../storage/monthly.ts'
 import type { Store } from '../../../storage/store.ts'
 import { integer, optional, shape } from '../../../storage/table.ts'
 import { type CdrRow, monthOfId, storedColumns } from '../columns.ts'
@@ -41,6 +42,9 @@ const daysSql = `INSERT INTO cdr_tallies (${tallyColumns})
 export const createRebuildStore = (store: Store) => {
   const spanOf = ({ tables }: Period) => ({ first: Math.min(...tables), last: Math.max(...tables) })
 
+  const inMonths = <T>(range: MonthRange, query: (from: string) => Promise<T>) =>
+    readingAgain(() => store.cdrs.read(range, query))
+
   const first = async (rows: Promise<Row[]>) => times.first(await rows)?.time
 
   const sumsOf = (rows: readonly Row[]): DaySums =>
@@ -49,7 +53,7 @@ export const createRebuildStore = (store: Store) => {
   return {
     /** The first second, from one on, in which the account has a record or statistics. */
     async nextTime(accountId: string, from: number): Promise<number | undefined> {
-      const leg = await store.cdrs.read({ first: 0, last: 999_999 }, (source) =>
+      const leg = await inMonths({ first: 0, last: 999_999 }, (source) =>
         first(
           store.scan(
             `SELECT created AS time, id FROM ${source} WHERE account_id = $1 AND created >= $2
@@ -77,7 +81,7 @@ export const createRebuildStore = (store: Store) => {
 
     /** How many records there are in a span, as far as `most` and one more. */
     async count(accountId: string, period: Period, span: Span, most: number): Promise<number> {
-      const [row] = await store.cdrs.read(spanOf(period), (from) =>
+      const [row] = await inMonths(spanOf(period), (from) =>
         store.scan<Row>(
           `SELECT count(*) AS legs FROM (SELECT 1 AS one FROM ${from} WHERE ${inSpan('created')} LIMIT $4) AS counted`,
           [accountId, span.from, span.end, most + 1],
@@ -89,7 +93,7 @@ export const createRebuildStore = (store: Store) => {
     /** The days of a span as the records have it. */
     legDays: async (accountId: string, period: Period, { from, end }: Span): Promise<DaySums> =>
       sumsOf(
-        await store.cdrs.read(spanOf(period), (source) =>
+        await inMonths(spanOf(period), (source) =>
           store.scan<Row>(
             `SELECT ${startOf('created', daySeconds)} AS day, ${legSums} FROM ${source}
               WHERE ${inSpan('created')} GROUP BY day`,
@@ -112,7 +116,7 @@ export const createRebuildStore = (store: Store) => {
     async *billed(accountId: string, period: Period, { from, end }: Span): AsyncGenerator<CdrRow[]> {
       let after: readonly Value[] = [from, '']
       for (;;) {
-        const rows = await store.cdrs.read(spanOf(period), (source) =>
+        const rows = await inMonths(spanOf(period), (source) =>
           store.scan<CdrRow>(
             `SELECT ${storedColumns.join(', ')} FROM ${source} WHERE ${inSpan('created')}
               AND (created, id) > ($4, $5)
