@@ -4,10 +4,19 @@ import { codeOf, messageOf } from '../lib/error-facts.ts'
 import { syncFolder } from '../saved/new-file.ts'
 import { type ObjectStore, ObjectStoreError } from './object-store.ts'
 
+/** The folders that a key names below a directory, the deepest first, and the directory itself. */
+const foldersOf = (path: string, key: string) => {
+  const names = key.split('/').slice(0, -1)
+  return [...names.map((_, at) => join(path, ...names.slice(0, names.length - at))), path]
+}
+
 const isAbsent = (error: unknown) => codeOf(error) === 'ENOENT'
 
-/** Objects as files under a directory, which has to be there: an empty place may be a disk that is not mounted. */
-export const openDirectory = (path: string): ObjectStore => {
+/**
+ * Objects as files under a directory, which has to be there: an empty place may be a disk that is not mounted. `sync`
+ * makes the names in a folder durable.
+ */
+export const openDirectory = (path: string, sync = syncFolder): ObjectStore => {
   const name = `directory ${path}`
 
   const failing = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -34,8 +43,7 @@ export const openDirectory = (path: string): ObjectStore => {
   const write = async (key: string, bytes: Uint8Array) => {
     await stat(path)
     const file = join(path, key)
-    const folder = dirname(file)
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await mkdir(dirname(file), { recursive: true, mode: 0o700 })
     const draft = `${file}.partial`
     const handle = await open(draft, 'w', 0o600)
     try {
@@ -45,7 +53,8 @@ export const openDirectory = (path: string): ObjectStore => {
       await handle.close()
     }
     await rename(draft, file)
-    for (const made of [folder, path]) syncFolder(made)
+    // Each of them may be new, and its name stands in the one above it.
+    for (const folder of foldersOf(path, key)) sync(folder)
   }
 
   return {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -76,6 +76,20 @@ describe('A bucket', () => {
     expect(server.objects.size).toBe(0)
     await server.stop()
     expect(await messageOf(openS3(place))).toContain('cannot be reached')
+  })
+})
+
+describe('A directory', () => {
+  it('holds an object after a power loss, in folders that were made for it as well', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'object-store-'))
+    const durable = new Set<string>()
+    const store = openDirectory(folder, (synced) => {
+      for (const name of readdirSync(synced)) durable.add(join(synced, name))
+    })
+    await store.put('cdrs/202601/a.parquet', content)
+    const names = ['cdrs', 'cdrs/202601', 'cdrs/202601/a.parquet'].map((name) => join(folder, name))
+    expect([...durable].sort()).toEqual(names)
+    rmSync(folder, { recursive: true })
   })
 })
 
