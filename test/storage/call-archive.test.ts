@@ -28,19 +28,10 @@ import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { MonthMoved, readingAgain } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { anyRows, edge, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
-import { archiveAround } from '../support/call-archive.ts'
+import { archiveAround, insertLegs } from '../support/call-archive.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { createTestLog } from '../support/log.ts'
 import { startObjectServer } from '../support/object-server.ts'
-
-const insertInto = async (store: Store, rows: readonly CdrRow[]) => {
-  const set = new ChangeSet({ requestId: 'test' })
-  const archived = await store.cdrs.archivedMonths()
-  for (const [month, members] of Map.groupBy(rows, ({ id }) => Number(id.slice(0, 6))))
-    await store.cdrs.insert(set, month, members, { isArchived: archived.has(month), orElse: conflict })
-  set.record({ accountId: rows[0]?.account_id ?? '', kind: 'cdrs', id: 'x', action: 'created' })
-  if (rows.length > 0) await store.commit(set)
-}
 
 describe.each(['directory', 'bucket'] as const)('Call records of which some lie in files of a %s', (kind) =>
   describeEngines('and others in the store', (engine) => {
@@ -58,7 +49,7 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
       },
     )
 
-    const insert = (rows: readonly CdrRow[]) => insertInto(place.store, rows)
+    const insert = (rows: readonly CdrRow[]) => insertLegs(place.store, rows)
 
     const how = fc.record({
       limit: fc.integer({ min: 1, max: 7 }),
@@ -210,7 +201,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
     it.each(['legs', 'interactions'] as const)('are each in the CSV of %s once', async (of) => {
       const accountId = randomHex(16)
       const scope = { accountId, ...whole }
-      await insertInto(place.store, plainLegs(accountId, 40))
+      await insertLegs(place.store, plainLegs(accountId, 40))
       const { lines } = storesOf(place)[of]
       const wanted = await textOf(lines(scope, walk, view))
       const parts = await interrupted(lines(scope, walk, view), place.around.archive)
@@ -222,9 +213,9 @@ describeEngines('Call records that are archived while they are read', (engine) =
       async (of) => {
         const accountId = randomHex(16)
         const scope = { accountId, ...whole }
-        await insertInto(place.store, plainLegs(accountId, 40))
+        await insertLegs(place.store, plainLegs(accountId, 40))
         await place.around.archive()
-        await insertInto(place.store, plainLegs(accountId, 40, 'late'))
+        await insertLegs(place.store, plainLegs(accountId, 40, 'late'))
         const { lines } = storesOf(place)[of]
         const wanted = await textOf(lines(scope, walk, view))
         // A filter that all of them pass: parts are as small as a trial.
@@ -238,12 +229,12 @@ describeEngines('Call records that are archived while they are read', (engine) =
 
   it('are each counted once', async () => {
     const accountId = randomHex(16)
-    await insertInto(place.store, plainLegs(accountId, 40))
+    await insertLegs(place.store, plainLegs(accountId, 40))
     const { legs } = storesOf(place)
     const summary = createSummaryStore(place.store, legs).groups({ accountId, ...whole })
     const groups = (await interrupted(summary, place.around.archive)).flat()
     expect(groups.reduce((sum, { seconds }) => sum + Number(seconds), 0)).toBe(40)
-    await insertInto(place.store, plainLegs(accountId, 40, 'late'))
+    await insertLegs(place.store, plainLegs(accountId, 40, 'late'))
     const span = { from: edge - 100 * 3600, end: edge + 100 * 3600, bucket: { seconds: 900 } } as const
     const cells = createStatsStore(place.store, legs).ofOwner(
       { accountId, ownerId: 'u1' },
@@ -269,10 +260,10 @@ describeEngines('Call records that are archived while they are read', (engine) =
       },
     }
     const { legPlaces, legs } = createCdrStore(store, reading)
-    await insertInto(store, [leg])
+    await insertLegs(store, [leg])
     const idsIn = (found: readonly { id: string }[]) => found.map((one) => one.id).sort()
     expect(idsIn(await legPlaces(accountId, { time, mark }))).toEqual([id])
-    await insertInto(store, [{ ...leg, id: `${id}-late` }])
+    await insertLegs(store, [{ ...leg, id: `${id}-late` }])
     const asked = [id, `${id}-late`, `${id}-none`]
     expect(idsIn(await legs(accountId, { time, mark }, asked))).toEqual([id, `${id}-late`])
   })
@@ -281,7 +272,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
     const accountId = randomHex(16)
     const { store, around } = place
     const rows = plainLegs(accountId, 6)
-    await insertInto(store, rows)
+    await insertLegs(store, rows)
     const { partsOf } = around.reading
     for (const kind of ['legs', 'interactions'] as const) {
       const reading = { ...around.reading, partsOf }
@@ -291,7 +282,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
         return parts
       }
       const late = kind === 'legs' ? [] : plainLegs(accountId, 6, 'late')
-      await insertInto(store, late)
+      await insertLegs(store, late)
       const { batch } =
         kind === 'legs' ? createCdrStore(store, reading) : createInteractionStore(store, reading)
       const paging = { after: undefined, limit: 50, descending: false, long: false }
@@ -343,7 +334,7 @@ describeEngines('A month of call records that others move', (engine) => {
 
   it('is not written out as if it were whole', async () => {
     const { store, around } = place
-    await insertInto(store, plainLegs(randomHex(16), 10))
+    await insertLegs(store, plainLegs(randomHex(16), 10))
     const reading = {
       ...around.reading,
       async *month(month: number) {
@@ -359,7 +350,7 @@ describeEngines('A month of call records that others move', (engine) => {
 
   it('does not end where it was dropped', async () => {
     const { store } = place
-    await insertInto(store, plainLegs(randomHex(16), 4002, 'leg', 1))
+    await insertLegs(store, plainLegs(randomHex(16), 4002, 'leg', 1))
     const legs = createCdrMonthStore(store).legs(late)
     expect((await legs.next()).value).toHaveLength(2000)
     await drop(late)
@@ -370,7 +361,7 @@ describeEngines('A month of call records that others move', (engine) => {
   it('does not come back when it is dropped while it is archived', async () => {
     const { store } = place
     await place.around.archive()
-    await insertInto(store, plainLegs(randomHex(16), 40))
+    await insertLegs(store, plainLegs(randomHex(16), 40))
     const before = await store.cdrs.archivedMonths()
     const objects = openDirectory(place.around.folder)
     const other = archiveAround(store, {
@@ -389,7 +380,7 @@ describeEngines('A month of call records that others move', (engine) => {
   it('leaves no file behind when it is dropped while it is archived', async () => {
     const { store, around } = place
     const accountId = randomHex(16)
-    await insertInto(store, plainLegs(accountId, 40))
+    await insertLegs(store, plainLegs(accountId, 40))
     const register = {
       ...around.register,
       async liveOf(month: number) {
@@ -412,7 +403,7 @@ describeEngines('A month of call records that others move', (engine) => {
     const { store, around } = place
     const [accountId, other] = [randomHex(16), randomHex(16)]
     // Both are in each file.
-    await insertInto(store, [...plainLegs(accountId, 12, 'leg', 1), ...plainLegs(other, 12, 'leg', 1)])
+    await insertLegs(store, [...plainLegs(accountId, 12, 'leg', 1), ...plainLegs(other, 12, 'leg', 1)])
     await around.archive()
     const legs = createCdrStore(store, around.reading, 1)
     const questions = askedOf(questionsOf([['filter_call_direction', 'inbound']]))
@@ -462,7 +453,7 @@ describeEngines('A month of call records that others move', (engine) => {
         store.cdrs.forgetArchived(set, month)
         await store.writeUnrecorded(set.statements)
       }
-      await insertInto(store, rows)
+      await insertLegs(store, rows)
       await other.fence()
       expect(await other.cdrs.months()).toEqual([early, late])
       await around.archive()

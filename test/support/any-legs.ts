@@ -44,6 +44,25 @@ const fields = fc.record(
   Object.fromEntries(columns.map(({ sql, type }) => [sql, anyOf[type]])) as never,
 ) as unknown as fc.Arbitrary<Fields>
 
+const nothing = Object.fromEntries(columns.map(({ sql }) => [sql, null])) as unknown as Fields
+
+/** A record of which nothing is known but this; without more it is an interaction by itself. */
+export const bareLeg = (known: Pick<CdrRow, 'account_id' | 'id' | 'created'> & Partial<CdrRow>): CdrRow => {
+  const leg = {
+    ...nothing,
+    interaction_time: known.created,
+    interaction_key: known.id,
+    owner_id: null,
+    channel_created_time: null,
+    loopback_leg: null,
+    cost: 0,
+    reseller_cost: 0,
+    rest: null,
+    ...known,
+  }
+  return { ...leg, ...cellCareOf(leg) }
+}
+
 const facts = fc.record({
   fields,
   micro,

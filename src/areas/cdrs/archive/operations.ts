@@ -128,15 +128,6 @@ export const createCallArchive = ({
     await store.writeUnrecorded(set.statements)
   }
 
-  /** Removes what nobody reads: what a process that died has begun, and what was replaced or dropped. */
-  const tidy = async ({ signal, guard }: Turn) => {
-    for (const { path } of await register.unread()) {
-      signal.throwIfAborted()
-      await objects.remove(path)
-      await register.forget(guard, path)
-    }
-  }
-
   /** One that fails keeps no other from its turn. */
   const each = async <T>(all: readonly T[], { signal }: Turn, work: (one: T) => Promise<void>) => {
     for (const one of all) {
@@ -154,6 +145,13 @@ export const createCallArchive = ({
     }
   }
 
+  /** Removes what nobody reads: what a process that died has begun, and what was replaced or dropped. */
+  const tidy = async (turn: Turn) =>
+    each(await register.unread(), turn, async ({ path }) => {
+      await objects.remove(path)
+      await register.forget(turn.guard, path)
+    })
+
   const due = async () => {
     const { archive_after_months: kept } = await settings.of('cdr')
     if (kept === undefined) return []
@@ -162,11 +160,10 @@ export const createCallArchive = ({
 
   const run = async (signal: AbortSignal, guard: Statement) => {
     const turn = { signal, guard }
-    const tidying = () => each([undefined], turn, () => tidy(turn))
-    await tidying()
+    await tidy(turn)
     await each(await due(), turn, (month) => archive(month, turn))
     await each(await register.withDeparted(), turn, (file) => rewrite(file, turn))
-    await tidying()
+    await tidy(turn)
   }
 
   return {

@@ -73,13 +73,7 @@ export const createArchiveWriter = (
     }
   }
 
-  /** What was put together is taken apart again before the store lets go of it, and what was sent is read back. */
-  const close = async () => {
-    if (records === 0) return
-    const path = pathNow()
-    const bytes = writer.finish()
-    await requireGroups(path, fileEndOf(bytes.subarray(-endBytesOf(bytes.subarray(-8)))), bytes)
-    await register.begin(guard, path, month)
+  const send = async (path: string, bytes: Uint8Array) => {
     await objects.put(path, bytes)
     const digest = hashOf(bytes)
     if ((await digestOfObject(objects, path, bytes.length)) !== digest)
@@ -87,6 +81,22 @@ export const createArchiveWriter = (
     await register.describe(guard, { path, month, records, bytes: bytes.length, digest }, [
       ...accounts.values(),
     ])
+  }
+
+  /** What was put together is taken apart again before the store lets go of it, and what was sent is read back. */
+  const close = async () => {
+    if (records === 0) return
+    const path = pathNow()
+    const bytes = writer.finish()
+    await requireGroups(path, fileEndOf(bytes.subarray(-endBytesOf(bytes.subarray(-8)))), bytes)
+    await register.begin(guard, path, month)
+    try {
+      await send(path, bytes)
+    } catch (error) {
+      // Whoever has taken the work over may have removed the file already, before it was there, and forgotten it.
+      await objects.remove(path).catch(() => undefined)
+      throw error
+    }
     written.push({ path, records })
     writer = createFileWriter()
     accounts = new Map()

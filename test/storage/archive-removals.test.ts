@@ -1,0 +1,79 @@
+// What the archive of call records leaves in the place of its files when something fails there.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { systemClock } from '../../src/lib/clock.ts'
+import { randomHex } from '../../src/lib/ids.ts'
+import { type ObjectStore, ObjectStoreError } from '../../src/object-store/object-store.ts'
+import { createStore, type Store } from '../../src/storage/store.ts'
+import { bareLeg, edge } from '../support/any-legs.ts'
+import { archiveAround, guard, insertLegs } from '../support/call-archive.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+
+describeEngines('The archive of call records', (engine) => {
+  let opened: TestDatabase
+  let store: Store
+  let around: ReturnType<typeof archiveAround>
+
+  beforeEach(async () => {
+    opened = await openTestDatabase(engine)
+    store = createStore(opened.db, systemClock)
+  })
+  afterEach(async () => {
+    around.remove()
+    await opened.close()
+  })
+
+  const archiveIn = (changed: (directory: ObjectStore) => ObjectStore) => {
+    around = archiveAround(store, undefined, changed)
+    return around
+  }
+
+  const insertOne = () =>
+    insertLegs(store, [bareLeg({ account_id: randomHex(16), id: '202601-a', created: edge + 1 })])
+
+  it('removes what it can, also when one file cannot be removed', async () => {
+    const paths = ['a', 'b', 'c'].map((name) => `cdrs/202601/${name}.parquet`)
+    const { register, objects, archive } = archiveIn((directory) => ({
+      ...directory,
+      remove: (path) =>
+        path === paths[0]
+          ? Promise.reject(new ObjectStoreError('this place', 'it does not let go of the first'))
+          : directory.remove(path),
+    }))
+    for (const path of paths) {
+      await register.begin(guard, path, 202601)
+      await objects.put(path, Uint8Array.of(1))
+    }
+    await expect(archive()).rejects.toThrow('it does not let go of the first')
+    expect((await register.unread()).map(({ path }) => path)).toEqual(paths.slice(0, 1))
+    expect(paths.map((path) => existsSync(join(around.folder, path)))).toEqual([true, false, false])
+  })
+
+  it('leaves no file that another process has forgotten before it was there', async () => {
+    const sent: string[] = []
+    const { archive, folder, register } = archiveIn((directory) => ({
+      ...directory,
+      async put(path, bytes) {
+        sent.push(path)
+        await register.forget(guard, path)
+        await directory.put(path, bytes)
+      },
+    }))
+    await insertOne()
+    await expect(archive()).rejects.toThrow('datastore_conflict')
+    expect(sent).not.toEqual([])
+    expect(sent.filter((path) => existsSync(join(folder, path)))).toEqual([])
+    expect(await store.cdrs.months()).toEqual([202601])
+  })
+
+  it('says why a file could not be sent, also when that cannot be taken back', async () => {
+    const { archive } = archiveIn((directory) => ({
+      ...directory,
+      put: () => Promise.reject(new ObjectStoreError('this place', 'it is full')),
+      remove: () => Promise.reject(new ObjectStoreError('this place', 'it is read-only')),
+    }))
+    await insertOne()
+    await expect(archive()).rejects.toThrow('it is full')
+  })
+})
