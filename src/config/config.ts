@@ -131,6 +131,13 @@ export class ConfigError extends Error {
 const isUrlOf = (text: string, ...protocols: string[]) =>
   URL.canParse(text) && protocols.includes(new URL(text).protocol)
 
+/** An address without anything that has no place in messages, or that a path behind it would fall into. */
+const isBareUrl = (text: string, ...protocols: string[]) => {
+  if (!isUrlOf(text, ...protocols)) return false
+  const { username, password, href } = new URL(text)
+  return username === '' && password === '' && !/[?#]/.test(href)
+}
+
 const dnsServer = /^(\[[0-9a-fA-F:.]+\]|[\w.-]+)(:\d{1,5})?$/
 
 const bucketForm = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9._/-]*))?$/
@@ -160,7 +167,9 @@ const rules: Record<string, (text: string) => string | undefined> = {
       ? undefined
       : 'must be a directory, or s3://bucket/prefix in letters that need no escape',
   AWS_ENDPOINT_URL_S3: (text) =>
-    isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
+    isBareUrl(text, 'http:', 'https:')
+      ? undefined
+      : 'must be a URL that begins with http:// or https://, without user, password, ? and #',
   CROSSPOINT_MASTER_ACCOUNT: (text) => (text.length <= 128 ? undefined : 'must have at most 128 characters'),
   CROSSPOINT_MASTER_REALM: (text) =>
     /^[.\w-]{4,253}$/.test(text) ? undefined : 'must be a host name of 4 to 253 characters',

@@ -3,6 +3,9 @@ import { AwsV4Signer } from 'aws4fetch'
 import { messageOf } from '../lib/error-facts.ts'
 import { type ObjectStore, ObjectStoreError, type S3Place } from './object-store.ts'
 
+// Of a refusal no more is read: its code stands at the beginning.
+const mostRefusalBytes = 4000
+
 const readTimeoutMs = 15_000
 // An object has at most some 40 MB: see areas/cdrs/archive/rules.ts.
 const writeTimeoutMs = 120_000
@@ -19,6 +22,27 @@ const escaped = (key: string) => key.split('/').map(encodeURIComponent).join('/'
 
 /** The code of an answer in XML, such as NoSuchBucket: of the text nothing else is repeated. */
 const codeIn = (text: string) => /<Code>([A-Za-z]{1,60})<\/Code>/.exec(text)?.[1]
+
+/** The beginning of a body as text, and no more of it. */
+const beginningOf = async (response: Response) => {
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for await (const chunk of response.body ?? []) {
+      chunks.push(chunk)
+      length += chunk.length
+      if (length >= mostRefusalBytes) break
+    }
+  } catch {
+    // What came of it before it broke is as good.
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, mostRefusalBytes)
+}
+
+/** Leaves a body that nobody needs; one that is broken already is left as well. */
+const leave = async ({ body }: Response) => {
+  await body?.cancel().catch(() => undefined)
+}
 
 /** Objects in a bucket of an S3-compatible store, asked with signatures of version 4. */
 export const openS3 = (place: S3Place): ObjectStore => {
@@ -52,15 +76,15 @@ export const openS3 = (place: S3Place): ObjectStore => {
     }
   }
 
-  const refused = async (response: Response, key: string) => {
-    const text = await response.text().catch(() => '')
-    const code = codeIn(text.slice(0, 4000))
-    return new ObjectStoreError(name, `${key}: ${response.status}${code ? ` ${code}` : ''}`)
-  }
+  const refusal = ({ status }: Response, key: string, code?: string) =>
+    new ObjectStoreError(name, `${key}: ${status}${code ? ` ${code}` : ''}`)
+
+  const refused = async (response: Response, key: string) =>
+    refusal(response, key, codeIn(await beginningOf(response)))
 
   const requireOk = async (response: Response, key: string) => {
     if (!response.ok) throw await refused(response, key)
-    await response.arrayBuffer()
+    await leave(response)
   }
 
   /** Never more than was asked for, whatever is sent. */
@@ -89,7 +113,12 @@ export const openS3 = (place: S3Place): ObjectStore => {
     async read(key, from, to) {
       if (from === to) return new Uint8Array()
       const response = await send({ method: 'GET', key, range: `bytes=${from}-${to - 1}` })
-      if (response.status !== 206) throw await refused(response, key)
+      if (!response.ok) throw await refused(response, key)
+      if (response.status !== 206) {
+        // The whole object, of a server that knows no ranges.
+        await leave(response)
+        throw refusal(response, key)
+      }
       return bodyOf(response, key, to - from)
     },
     async size(key) {
@@ -99,8 +128,11 @@ export const openS3 = (place: S3Place): ObjectStore => {
       return Number(response.headers.get('content-length'))
     },
     async remove(key) {
-      // What is not there is 204 as well: 404 is a bucket that is not there.
-      await requireOk(await send({ method: 'DELETE', key }), key)
+      const response = await send({ method: 'DELETE', key })
+      if (response.status !== 404) return requireOk(response, key)
+      // To Amazon what is not there is 204; to others it is this, and a bucket that is not there is 404 as well.
+      const code = codeIn(await beginningOf(response))
+      if (code !== 'NoSuchKey') throw refusal(response, key, code)
     },
   }
 }

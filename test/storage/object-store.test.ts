@@ -1,9 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
 import { openDirectory } from '../../src/object-store/directory.ts'
-import { type ObjectStore, ObjectStoreError } from '../../src/object-store/object-store.ts'
+import { type ObjectStore, ObjectStoreError, type S3Place } from '../../src/object-store/object-store.ts'
 import { openS3 } from '../../src/object-store/s3.ts'
 import { startObjectServer } from '../support/object-server.ts'
 
@@ -76,6 +79,108 @@ describe('A bucket', () => {
     expect(server.objects.size).toBe(0)
     await server.stop()
     expect(await messageOf(openS3(place))).toContain('cannot be reached')
+  })
+})
+
+/** A bucket behind something that answers everything in its own way. */
+const bucketThat = async (answer: (response: ServerResponse) => void) => {
+  const server = createServer((request, response) => {
+    request.resume().on('end', () => answer(response))
+  })
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const place: S3Place = {
+    kind: 's3',
+    bucket: 'calls',
+    prefix: '',
+    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    region: 'eu-test-1',
+    accessKeyId: 'AKIDEXAMPLE',
+    secretAccessKey: 'a-secret-that-is-never-told',
+    sessionToken: undefined,
+  }
+  return {
+    store: openS3(place),
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
+    },
+  }
+}
+
+/** Sends for as long as somebody listens, and resolves when nobody does. */
+const sendEndlessly = (response: ServerResponse) =>
+  new Promise<void>((left) => {
+    const chunk = Buffer.alloc(16_000, 'x')
+    const more = () => {
+      while (response.write(chunk));
+    }
+    response
+      .on('drain', more)
+      .on('close', left)
+      .on('error', () => undefined)
+    more()
+  })
+
+describe('A bucket that answers strangely', () => {
+  it('takes a removal of what is not there, and of nothing else', async () => {
+    const codes = ['NoSuchKey', 'NoSuchBucket']
+    const bucket = await bucketThat((response) =>
+      response.writeHead(404).end(`<Error><Code>${codes.shift()}</Code></Error>`),
+    )
+    await bucket.store.remove(key)
+    await expect(bucket.store.remove(key)).rejects.toThrow('404 NoSuchBucket')
+    await bucket.stop()
+  })
+
+  it.each([
+    ['knows no ranges', 200, 'read'],
+    ['is in trouble', 503, 'read'],
+    ['is in trouble', 503, 'remove'],
+    ['is done', 200, 'put'],
+  ] as const)('and %s, with a body of %i that never ends, is not heard out', async (_, status, call) => {
+    let left: Promise<void> | undefined
+    const bucket = await bucketThat((response) => {
+      left = sendEndlessly(response.writeHead(status))
+    })
+    const { store } = bucket
+    const calls = {
+      read: () => store.read(key, 0, 10),
+      remove: () => store.remove(key),
+      put: () => store.put(key, content),
+    }
+    const said = await calls[call]().then(
+      () => 'done',
+      (error: Error) => `${error.name} ${error.message.includes(String(status))}`,
+    )
+    expect(said).toBe(call === 'put' ? 'done' : 'ObjectStoreError true')
+    await left
+    await bucket.stop()
+  })
+
+  it.each([206, 503])('and breaks off in an answer of %i fails as a bucket does', async (status) => {
+    const bucket = await bucketThat((response) => {
+      response.writeHead(status, { 'content-length': 100 }).write('x', () => response.destroy())
+    })
+    await expect(bucket.store.read(key, 0, 100)).rejects.toThrow(ObjectStoreError)
+    await bucket.stop()
+  })
+})
+
+describe('The address of a bucket', () => {
+  const read = (address: string) => () => readConfig({ AWS_ENDPOINT_URL_S3: address })
+
+  it('is one of http or https', () => {
+    for (const address of ['https://s3.example', 'http://127.0.0.1:9000/', 'https://s3.example/at/all'])
+      expect(read(address)).not.toThrow()
+    expect(read('ftp://s3.example')).toThrow('AWS_ENDPOINT_URL_S3 must be a URL')
+  })
+
+  it('holds no keys, which messages would repeat, and nothing that a path cannot follow', () => {
+    for (const address of ['user:pass@s3.example', 'user@s3.example', 's3.example/?a=1', 's3.example/#a']) {
+      const mistake = 'AWS_ENDPOINT_URL_S3 must be a URL that begins with http:// or https://, without'
+      expect(read(`https://${address}`)).toThrow(mistake)
+      expect(read(`https://${address}`)).not.toThrow(address)
+    }
   })
 })
 
