@@ -78,30 +78,35 @@ export const createFileWriter = () => {
   }
 }
 
+/** A part of a file, in bytes: the end is not included. */
+interface Span {
+  from: number
+  to: number
+}
+
 interface Bounds<T> {
   first: T
   last: T
 }
 
 /** A group of rows, as the end of the file describes it. */
-export interface FileGroup {
+export interface FileGroup extends Span {
   /** The position of its first row in the file. */
   row: number
   rows: number
-  /** Where it lies in the file. */
-  from: number
-  to: number
   account: Bounds<string>
   created: Bounds<number>
   interactionTime: Bounds<number>
   /** Where it can be seen that an id is not there. */
-  ids: { from: number; to: number } | undefined
+  ids: Span | undefined
 }
 
 /** What the end of a file says. */
 export interface FileEnd {
   metadata: FileMetaData
   groups: readonly FileGroup[]
+  /** Where that of all groups lies, one behind the other. */
+  ids: Span | undefined
 }
 
 type Group = FileMetaData['row_groups'][number]
@@ -128,18 +133,21 @@ const numberBounds = (group: Group, name: string): Bounds<number> => {
   return { first: Number(first), last: Number(last) }
 }
 
+/** From the first of them to the end of the last. */
+const spanOf = (parts: readonly Span[]): Span => ({
+  from: Math.min(...parts.map(({ from }) => from)),
+  to: Math.max(...parts.map(({ to }) => to)),
+})
+
 const placeOf = (group: Group) => {
   const chunks = group.columns.map(({ meta_data: data }) => {
     const from = Number(data?.dictionary_page_offset ?? data?.data_page_offset)
     return { from, to: from + Number(data?.total_compressed_size) }
   })
-  return {
-    from: Math.min(...chunks.map(({ from }) => from)),
-    to: Math.max(...chunks.map(({ to }) => to)),
-  }
+  return spanOf(chunks)
 }
 
-const idsOf = (group: Group) => {
+const idsOf = (group: Group): Span | undefined => {
   const { bloom_filter_offset: offset, bloom_filter_length: length } = columnOf(group, 'id')
   if (offset === undefined || length === undefined) return undefined
   return { from: Number(offset), to: Number(offset) + Number(length) }
@@ -163,7 +171,8 @@ export const fileEndOf = (end: Uint8Array): FileEnd => {
       ids: idsOf(group),
     }
   })
-  return { metadata, groups }
+  const ids = groups.flatMap((group) => group.ids ?? [])
+  return { metadata, groups, ids: ids.length > 0 ? spanOf(ids) : undefined }
 }
 
 /** How long the end of a file is, by its last 8 bytes. */
