@@ -1,11 +1,13 @@
 // What it takes to read call records that lie in files.
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { CdrRow } from '../../src/areas/cdrs/columns.ts'
+import { createInteractionStore } from '../../src/areas/cdrs/interactions/store.ts'
+import { createCdrStore } from '../../src/areas/cdrs/store.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import type { ObjectStore } from '../../src/object-store/object-store.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { bareLeg, edge } from '../support/any-legs.ts'
+import { bareLeg, edge, idsOf, pagesOf, whole } from '../support/any-legs.ts'
 import { archiveAround, insertLegs } from '../support/call-archive.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 
@@ -61,5 +63,54 @@ describeEngines('Call records in files', (engine) => {
     reads = []
     expect(await reading.find(accountId, `${month}-noone`)).toBeUndefined()
     expect(reads).toEqual([])
+  })
+
+  const scopeOf = (accountId: string) => ({ accountId, ownerId: 'u1', ...whole })
+  const reading = { after: undefined, limit: 50, descending: false, long: false }
+
+  describe.each(['legs', 'interactions'] as const)('(%s of a user)', (kind) => {
+    /** A store that looks at so many records for one piece. */
+    const listOf = (tried: number) => {
+      const { store, around } = place
+      if (kind === 'legs') return createCdrStore(store, around.reading, tried)
+      return createInteractionStore(store, around.reading, tried)
+    }
+
+    it.each([false, true])(
+      'are looked for in so many records at a time (descending: %s)',
+      async (descending) => {
+        const { accountId, legs } = await archived(60, (at) => ({ owner_id: at % 30 === 7 ? 'u1' : 'u2' }))
+        const { batch } = listOf(10)
+        const scope = scopeOf(accountId)
+        const { items, next } = await batch(scope, { ...reading, descending })
+        // The end of each file is read once; two groups have 10 records, and the next one may begin where they end.
+        expect(reads.length - new Set(reads).size).toBeLessThanOrEqual(3)
+        expect(items.length).toBeLessThanOrEqual(1)
+        expect(next).toEqual({ time: expect.any(Number), mark: expect.any(String) })
+        const own = legs.filter(({ owner_id: owner }) => owner === 'u1')
+        expect(idsOf(await pagesOf(batch, scope, { limit: 50, descending }))).toEqual(
+          idsOf(descending ? own.reverse() : own),
+        )
+      },
+    )
+  })
+
+  it('are gone through in turns with other work, also where all of them are kept', async () => {
+    const { accountId } = await archived(36)
+    const { files, register } = place.around
+    const [part] = await register.partsOf(accountId, { first: month, last: month })
+    if (!part) throw new Error('there is no file')
+    const groups = await files.groups(part)
+    for (const group of groups) await files.rows(part, group)
+    let turns = 0
+    const count = () => {
+      turns += 1
+      other = setImmediate(count)
+    }
+    let other = setImmediate(count)
+    for (const group of groups) await files.rows(part, group)
+    clearImmediate(other)
+    expect(turns).toBeGreaterThanOrEqual(groups.length)
+    expect(groups.length).toBeGreaterThan(1)
   })
 })

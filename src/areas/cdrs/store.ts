@@ -55,7 +55,7 @@ export interface LineView {
 }
 
 // A filter that keeps little is tried on this many records at a time: some dozen milliseconds of the store's time.
-const usualTrial = 20_000
+export const usualTrial = 20_000
 // With filters, so many records are tried for lines that are made at once.
 const triedForLines = 5000
 /** So many texts are in the making while one is being sent. */
@@ -263,9 +263,10 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     parts: Sight['parts'],
     limit: number,
   ) => {
-    const { questions } = scope
+    const { questions, ownerId } = scope
     const asked = { holder: scope, window: stretch, after, descending, questions, limit }
-    const most = questions.length > 0 ? triedAtOnce : Number.POSITIVE_INFINITY
+    const passesOver = questions.length > 0 || ownerId !== undefined
+    const most = passesOver ? triedAtOnce : Number.POSITIVE_INFINITY
     return archive?.legs(parts, { ...asked, most }) ?? { items: [], next: undefined }
   }
 

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks'
+import { setImmediate as turn } from 'node:timers/promises'
 import { failure } from '../../../lib/failure.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { ObjectStore } from '../../../object-store/object-store.ts'
@@ -108,6 +109,8 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) =
     /** The rows of a group. Whoever gets them changes none: others get the same. */
     rows: (file: ArchivedFile, group: FileGroup): Promise<readonly CdrRow[]> =>
       reading(file, async () => {
+        // Rows that are kept come at once: whoever goes through many of them would hold up everybody else.
+        await turn()
         const end = await endOf(file)
         return groups(`${file.path} ${group.row}`, (group.to - group.from) * rowsWeight, async () =>
           rowsOfGroup(end, group, await measured(file.path, group.from, group.to)),

@@ -18,11 +18,14 @@ interface Walk {
   descending: boolean
 }
 
-interface Asked extends Walk {
-  questions: readonly Question[]
+interface Bounded extends Walk {
   limit: number
-  /** After looking at so many records it is said how far one is. */
+  /** After looking at about so many of the account's records it is said how far one is. */
   most: number
+}
+
+interface Asked extends Bounded {
+  questions: readonly Question[]
 }
 
 interface Group {
@@ -33,8 +36,7 @@ interface Group {
 const legPlace = (leg: CdrRow): Place => ({ time: leg.created, mark: leg.id })
 const interactionPlace = (leg: CdrRow): Place => ({ time: leg.interaction_time, mark: leg.interaction_key })
 
-const holds = ({ accountId, ownerId }: Holder, leg: CdrRow) =>
-  leg.account_id === accountId && (ownerId === undefined || leg.owner_id === ownerId)
+const isOwned = ({ ownerId }: Holder, leg: CdrRow) => ownerId === undefined || leg.owner_id === ownerId
 
 /** Call records that lie in files, as lists ask for them. */
 export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFiles) => {
@@ -47,7 +49,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
 
   const rowsOf = ({ part, group }: Group) => files.rows(part, group)
 
-  /** An account's rows of one file in order, group by group, as far as they lie in the window. */
+  /** An account's rows of one file in order, group by group, as far as they lie in the window: of every owner. */
   async function* rowsOfPart(part: ArchivedPart, { holder, window, after, descending }: Walk) {
     const order = placeOrder(descending)
     const place = placeWithin(window, after)
@@ -59,7 +61,7 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
       if (last < low || first > high) continue
       const rows = (await rowsOf(one)).filter(
         (leg) =>
-          holds(holder, leg) &&
+          leg.account_id === holder.accountId &&
           leg.created >= low &&
           leg.created <= high &&
           (!place || order(legPlace(leg), place) > 0),
@@ -103,14 +105,15 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
   }
 
   const legs = async (parts: readonly ArchivedPart[], asked: Asked): Promise<ListPiece> => {
-    const { questions, limit, most } = asked
+    const { holder, questions, limit, most } = asked
     const filter = filterOf(questions)
     const items: CdrRow[] = []
     let tried = 0
     for await (const rows of merged(parts, asked)) {
       for (const leg of rows) {
         tried += 1
-        if (!filter || filter(filterableOf(leg, { forReseller: true }))) items.push(leg)
+        const isAsked = isOwned(holder, leg)
+        if (isAsked && (!filter || filter(filterableOf(leg, { forReseller: true })))) items.push(leg)
         if (items.length === limit || tried === most) return { items, next: legPlace(leg) }
       }
     }
@@ -121,7 +124,8 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     const order = placeOrder(walk.descending)
     const place = placeWithin(walk.window, walk.after)
     return (leg: CdrRow) =>
-      holds(walk.holder, leg) &&
+      leg.account_id === walk.holder.accountId &&
+      isOwned(walk.holder, leg) &&
       leg.interaction_time >= walk.window.from &&
       leg.interaction_time <= walk.window.to &&
       (!place || order(interactionPlace(leg), place) > 0)
@@ -129,11 +133,12 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
 
   /**
    * The interactions of a month, each by its first leg. Groups are read in the order of the first interaction that may
-   * be in them, until no further group can have one, or a leg of one, that belongs to the piece.
+   * be in them, until no further group can have one, or a leg of one, that belongs to the piece; or, once enough has been
+   * looked at, up to the first interaction that may be in the next group.
    */
   const interactions = async (
     parts: readonly ArchivedPart[],
-    { limit, ...walk }: Walk & { limit: number },
+    { limit, most, ...walk }: Bounded,
   ): Promise<ListPiece> => {
     const { window, descending, holder } = walk
     const order = placeOrder(descending)
@@ -154,7 +159,13 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
             : last >= (place?.time ?? window.from) && first <= window.to,
       )
       .sort((a, b) => (descending ? edge(b) - edge(a) : edge(a) - edge(b)))
+    /** Just before the first interaction that may be in a group. */
+    const before = (group: Group): Place => ({ time: edge(group) + (descending ? 1 : 0), mark: '' })
+    const start = place ?? { time: descending ? window.to + 1 : window.from, mark: '' }
+    // A piece that came no further than the one before would be read again and again.
+    const mayEndBefore = (group: Group) => order(before(group), start) > 0
     const found = new Map<string, CdrRow>()
+    let tried = 0
     const settledBefore = (time: number | undefined) =>
       [...found.values()].filter(
         (leg) =>
@@ -163,12 +174,16 @@ export const createArchiveReading = (register: ArchiveRegister, files: ArchiveFi
     for (let at = 0; ; at += 1) {
       const group = groups[at]
       const settled = settledBefore(group && edge(group))
-      if (settled.length >= limit || !group) {
+      const isEnough = group && tried >= most && mayEndBefore(group)
+      if (settled.length >= limit || isEnough || !group) {
         const items = settled.sort((a, b) => order(interactionPlace(a), interactionPlace(b))).slice(0, limit)
         const final = items.at(-1)
-        return { items, next: final && items.length === limit ? interactionPlace(final) : undefined }
+        if (final && items.length === limit) return { items, next: interactionPlace(final) }
+        return { items, next: group && before(group) }
       }
-      for (const leg of await rowsOf(group)) {
+      const rows = await rowsOf(group)
+      tried += rows.length
+      for (const leg of rows) {
         if (!isAsked(leg)) continue
         const key = `${leg.interaction_time}-${leg.interaction_key}`
         const known = found.get(key)

@@ -19,6 +19,7 @@ import {
   type Scope,
   selectedColumns,
   textsAhead,
+  usualTrial,
 } from '../store.ts'
 
 // The order of an interaction's legs, as `byChannelTime` in rules.ts has it.
@@ -40,7 +41,7 @@ interface Part {
 }
 
 /** Interactions: each is shown by the leg whose channel was first. */
-export const createInteractionStore = (store: Store, archive?: ArchiveReading) => {
+export const createInteractionStore = (store: Store, archive?: ArchiveReading, triedAtOnce = usualTrial) => {
   const { cdrs, words } = store
 
   /** The interactions of a part, found along their index. */
@@ -146,7 +147,9 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading) =
     const stored = storedPiece(part, limit, long)
     if (!archive || parts.length === 0) return stored
     const { scope, after, descending } = part
-    const archived = archive.interactions(parts, { holder: scope, window: scope, after, descending, limit })
+    const most = scope.ownerId === undefined ? Number.POSITIVE_INFINITY : triedAtOnce
+    const asked = { holder: scope, window: scope, after, descending, limit, most }
+    const archived = archive.interactions(parts, asked)
     const choose = (a: CdrRow, b: CdrRow) => (byChannelTime(a, b) <= 0 ? a : b)
     return joinPieces(await Promise.all([stored, archived]), { limit, descending, placeOf, choose })
   }
