@@ -256,7 +256,7 @@ const putTogether = async (
     dns,
     outgoing,
     calls,
-    callArchive: openObjectStore(config.callArchive),
+    callArchive: openObjectStore(config.callArchive, calls),
     afterwards,
     leases,
     rounds,

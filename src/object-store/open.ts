@@ -1,8 +1,13 @@
+import type { Calls } from '../outgoing/calls.ts'
 import { openDirectory } from './directory.ts'
 import type { ObjectStore, ObjectStorePlace } from './object-store.ts'
 import { openS3 } from './s3.ts'
 
-export const openObjectStore = (place: ObjectStorePlace | undefined): ObjectStore | undefined => {
+/** Opens a place, if there is one. Calls to a bucket are watched where somebody counts them: a command does not. */
+export const openObjectStore = (
+  place: ObjectStorePlace | undefined,
+  calls?: Calls,
+): ObjectStore | undefined => {
   if (!place) return undefined
-  return place.kind === 's3' ? openS3(place) : openDirectory(place.path)
+  return place.kind === 's3' ? openS3(place, calls) : openDirectory(place.path)
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { AwsV4Signer } from 'aws4fetch'
 import { messageOf } from '../lib/error-facts.ts'
+import { type Calls, httpOutcome, serverIn } from '../outgoing/calls.ts'
 import { type ObjectStore, ObjectStoreError, type S3Place } from './object-store.ts'
 
 // Of a refusal no more is read: its code stands at the beginning.
@@ -44,8 +45,10 @@ const leave = async ({ body }: Response) => {
   await body?.cancel().catch(() => undefined)
 }
 
+const isTimeout = (error: unknown) => error instanceof Error && error.name === 'TimeoutError'
+
 /** Objects in a bucket of an S3-compatible store, asked with signatures of version 4. */
-export const openS3 = (place: S3Place): ObjectStore => {
+export const openS3 = (place: S3Place, calls?: Calls): ObjectStore => {
   const { bucket, prefix, endpoint, region, accessKeyId, secretAccessKey, sessionToken } = place
   const name = `bucket ${bucket} at ${new URL(endpoint).host}`
 
@@ -66,11 +69,31 @@ export const openS3 = (place: S3Place): ObjectStore => {
       service: 's3',
     }).sign()
 
+  /** Keys hold the ids of accounts, and are not told. */
+  const watched = (method: Call['method'], work: () => Promise<Response>) =>
+    calls
+      ? calls.watch(
+          {
+            purpose: 'call_archive',
+            name: `${method} call_archive`,
+            kind: 'client',
+            facts: { 'http.request.method': method, ...serverIn(endpoint) },
+            outcomeOf: ({ status }) => httpOutcome(status),
+            faultOf: (error) => (isTimeout(error) ? 'timeout' : 'unreachable'),
+          },
+          work,
+        )
+      : work()
+
+  const ask = async (call: Call) => {
+    const { url, method, headers } = await signed(call)
+    const signal = AbortSignal.timeout(call.body ? writeTimeoutMs : readTimeoutMs)
+    return fetch(url, { method, headers, signal, redirect: 'error', body: call.body ?? null })
+  }
+
   const send = async (call: Call): Promise<Response> => {
     try {
-      const { url, method, headers } = await signed(call)
-      const signal = AbortSignal.timeout(call.body ? writeTimeoutMs : readTimeoutMs)
-      return await fetch(url, { method, headers, signal, redirect: 'error', body: call.body ?? null })
+      return await watched(call.method, () => ask(call))
     } catch (error) {
       throw new ObjectStoreError(name, `it cannot be reached: ${messageOf(error)}`, error)
     }

@@ -6,6 +6,7 @@ import { currentTraceparent, inLaterSpan, type Recorder, type SpanFacts, tellOfS
 /** What for. */
 export type Purpose =
   | 'bookkeeper'
+  | 'call_archive'
   | 'carrier'
   | 'dns'
   | 'mail'

@@ -11,7 +11,9 @@ import { figureOf } from '../support/figures.ts'
 import { answerWith, type HookReceiver, startHookReceiver } from '../support/hook-receiver.ts'
 import { lacks } from '../support/installed.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
+import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { createNumberSource } from '../support/numbers.ts'
+import { type ObjectServer, startObjectServer } from '../support/object-server.ts'
 import { rabbitmqProgram, startRabbitmq } from '../support/rabbitmq.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
 import { type CollectedSpan, type SpanCollector, startSpanCollector } from '../support/span-collector.ts'
@@ -36,6 +38,7 @@ const lacking = lacks('rabbitmq-server', rabbitmqProgram)
 describeEngines('a call to somebody else', (engine) => {
   let collector: SpanCollector
   let smtp: SmtpServer
+  let objects: ObjectServer
   let dns: DnsServer
   let stripe: StripeServer
   let bookkeeper: BookkeeperServer
@@ -47,7 +50,13 @@ describeEngines('a call to somebody else', (engine) => {
     collector = await startSpanCollector()
     smtp = await startSmtpServer()
     dns = await startDnsServer()
-    return { otlpEndpoint: collector.url, smtpUrl: smtp.url, dnsServers: [dns.text] }
+    objects = await startObjectServer()
+    return {
+      otlpEndpoint: collector.url,
+      smtpUrl: smtp.url,
+      dnsServers: [dns.text],
+      callArchive: objects.place,
+    }
   })
 
   beforeAll(async () => {
@@ -66,6 +75,7 @@ describeEngines('a call to somebody else', (engine) => {
 
   afterAll(async () => {
     provisioner.server.close()
+    await objects.stop()
     const others = [smtp, dns, stripe, bookkeeper, inventory, receiver, collector]
     await Promise.all(others.map((other) => other.close()))
   })
@@ -222,6 +232,41 @@ describeEngines('a call to somebody else', (engine) => {
     })
     expect(JSON.stringify(collector.spans)).not.toContain(`traced-${engine}.test`)
     expect((await counted('dns', 'done')) - before).toBeGreaterThan(0)
+  })
+
+  const oldCalls = async () => {
+    const account = await world.account(world.reseller)
+    const time = nowOf(world) - 100 * 86_400
+    await sendLegs(world, [legOf(account, time, {})])
+    await world.configure('cdr', { archive_after_months: 1 })
+    await world.server.rounds.runNow('cdr-archive')
+    const query = { created_from: String(time - 60), created_to: String(time + 60) }
+    return { account, query, path: `${account.path}/cdrs` }
+  }
+
+  it('to the bucket of older call records is one, which does not say whose they are', async () => {
+    const before = await counted('call_archive', '2xx')
+    const { account, path, query } = await oldCalls()
+    expect(objects.objects.size).toBe(1)
+    expect((await counted('call_archive', '2xx')) - before).toBeGreaterThan(0)
+    const { trace, client } = traced(world.operator)
+    expect((await client.get(path, { query })).data).toHaveLength(1)
+    const span = await spanOf(trace, 'GET call_archive')
+    expect(span).toMatchObject(httpCall(objects.place.endpoint, 'GET', 206))
+    const { bucket, accessKeyId } = objects.place
+    const told = JSON.stringify(collector.spans.filter(({ name }) => name.endsWith(' call_archive')))
+    for (const secret of [account.id, accessKeyId, `/${bucket}/`, '.parquet'])
+      expect(told).not.toContain(secret)
+  })
+
+  it('to a bucket that refuses it has an error', async () => {
+    const { path, query } = await oldCalls()
+    objects.objects.clear()
+    const { trace, client } = traced(world.operator)
+    expect((await client.get(path, { query })).status).toBe(503)
+    expect(await spanOf(trace, 'GET call_archive')).toMatchObject(
+      httpCall(objects.place.endpoint, 'GET', 404),
+    )
   })
 
   const welcome = async (name: string) => {

@@ -44,6 +44,8 @@ const isSigned = (request: IncomingMessage, body: Buffer) => {
   )
 }
 
+export type ObjectServer = Awaited<ReturnType<typeof startObjectServer>>
+
 /** The bucket `calls`, with no object in it. */
 export const startObjectServer = async () => {
   const objects = new Map<string, Buffer>()
