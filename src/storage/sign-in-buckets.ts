@@ -1,8 +1,9 @@
-import { type Failure, isOutage } from '../lib/failure.ts'
+import { type Failure, failure, isOutage } from '../lib/failure.ts'
+import { createGathering } from '../lib/gathering.ts'
 import type { Statement } from './db.ts'
 import { forgetRows } from './forgetting.ts'
-import type { Store } from './store.ts'
-import { integer, shape } from './table.ts'
+import { isConflict, type Store } from './store.ts'
+import { integer, type RowOf, shape } from './table.ts'
 
 /** A bucket that refills at an even pace. */
 export interface SignInBucket {
@@ -12,6 +13,25 @@ export interface SignInBucket {
   millisecondsPerToken: number
   /** Unused for so long it counts as full. */
   inactivityMilliseconds?: number
+}
+
+/** So many tokens of each of these. */
+interface Draw {
+  buckets: readonly SignInBucket[]
+  tokens: number
+}
+
+interface Spend {
+  own: SignInBucket
+  everybody: SignInBucket | undefined
+}
+
+/** What several together draw from one bucket, in milliseconds of its refilling. */
+interface Sum {
+  bucket: SignInBucket
+  cost: number
+  /** What may be missing before, so that each of them finds what it draws. */
+  mostMissing: number
 }
 
 const held = shape({ fullAt: integer(), voidAt: integer() })
@@ -25,84 +45,175 @@ const setSql = `full_at = ${baseSql} + $4,
 const insertSql = (values: string) =>
   `INSERT INTO sign_in_buckets (bucket, full_at, void_at) ${values} ON CONFLICT (bucket) DO UPDATE SET ${setSql}`
 
+/** The same in milliseconds of refilling. */
+const missingOf = (row: RowOf<typeof held> | undefined, now: number) =>
+  row && row.voidAt > now ? Math.max(0, row.fullAt - now) : 0
+
 // Far enough away: a bucket that never rests.
 const never = 2 ** 52
+
+const mostTogether = 64
+// Each lost one is a batch that another process got through.
+const mostRaces = 100
+
+const costOf = ({ millisecondsPerToken }: SignInBucket, tokens: number) =>
+  Math.ceil(tokens * millisecondsPerToken)
+
+type Sums = Map<string, Sum>
+
+const sumWith = (sums: Sums, bucket: SignInBucket, tokens: number): Sum => {
+  const before = sums.get(bucket.key)
+  const cost = (before?.cost ?? 0) + costOf(bucket, tokens)
+  const mostMissing = costOf(bucket, bucket.size) - cost
+  return { bucket, cost, mostMissing: Math.min(mostMissing, before?.mostMissing ?? mostMissing) }
+}
+
+const note = (sums: Sums, sum: Sum) => void sums.set(sum.bucket.key, sum)
+
+/** Those that find what they take when it is their turn, where so much is missing in buckets; and what they take in all. */
+const grant = (takes: readonly Draw[], missing: (key: string) => number) => {
+  const sums: Sums = new Map()
+  const granted = new Set<Draw>()
+  for (const take of takes) {
+    const drawn = take.buckets.map((bucket) => sumWith(sums, bucket, take.tokens))
+    if (drawn.some(({ bucket, mostMissing }) => missing(bucket.key) > mostMissing)) continue
+    granted.add(take)
+    for (const sum of drawn) note(sums, sum)
+  }
+  return { granted, sums }
+}
+
+/** By their keys: all processes lock rows in the same order, so that no two wait for each other. */
+const inOrder = <T extends { bucket: SignInBucket }>(list: Iterable<T>) =>
+  [...list].sort((a, b) => (a.bucket.key < b.bucket.key ? -1 : a.bucket.key > b.bucket.key ? 1 : 0))
+
+/** Values in the order in which the statements number them. */
+const valuesOf = ({ bucket, cost }: Pick<Sum, 'bucket' | 'cost'>, now: number) => {
+  const rests = now + Math.min(bucket.inactivityMilliseconds ?? never, never - now)
+  return [bucket.key, now + cost, now, cost, rests, Math.min(now + cost, rests)]
+}
+
+const taking = (sum: Sum, now: number): Statement => ({
+  sql: `${insertSql('VALUES ($1, $2, $6)')} WHERE ${baseSql} <= $7`,
+  params: [...valuesOf(sum, now), now + sum.mostMissing],
+  expect: { rows: 1, orElse: () => failure('datastore_conflict', {}) },
+})
+
+const spending = (sum: Sum, now: number): Statement => ({
+  sql: insertSql('VALUES ($1, $2, $6)'),
+  params: valuesOf(sum, now),
+})
+
+const givingBack = ({ bucket, cost }: Sum, now: number): Statement => ({
+  // Nobody gets more than a full bucket.
+  sql: `UPDATE sign_in_buckets SET full_at = CASE WHEN full_at - $2 < $3 THEN $3 ELSE full_at - $2 END
+    WHERE bucket = $1`,
+  params: [bucket.key, cost, now],
+})
+
+const sharing = (bucket: SignInBucket, own: SignInBucket, latest: number, now: number): Statement => ({
+  sql: insertSql(
+    'SELECT $1, $2, $6 WHERE EXISTS (SELECT 1 FROM sign_in_buckets WHERE bucket = $7 AND full_at <= $8)',
+  ),
+  params: [...valuesOf({ bucket, cost: costOf(bucket, 1) }, now), own.key, latest],
+})
+
+const unlessAway = async <T>(work: Promise<T>, otherwise: T) => {
+  try {
+    return await work
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    return otherwise
+  }
+}
 
 export type SignInBuckets = ReturnType<typeof createSignInBuckets>
 
 /**
  * Buckets that all processes of a store draw from, by the clock of each: for sign-ins and wrong passwords, of which
  * several processes must not allow more than one. While the store takes no writes, each process counts by itself alone.
+ *
+ * Whoever draws from a bucket waits for the commit of the one before. So what comes to a process meanwhile is drawn
+ * together: one statement for each bucket, and one commit.
  */
 export const createSignInBuckets = ({ all, writeAlone, writeUnrecorded, clock }: Store) => {
-  const costOf = ({ millisecondsPerToken }: SignInBucket, tokens: number) =>
-    Math.ceil(tokens * millisecondsPerToken)
+  const rowOf = async (key: string) =>
+    held.first(await all(`SELECT ${held.columns} FROM sign_in_buckets WHERE bucket = $1`, [key]))
 
-  /** Values in the order in which the statements number them. */
-  const valuesOf = (bucket: SignInBucket, tokens: number) => {
-    const now = clock.now()
-    const cost = costOf(bucket, tokens)
-    const rests = now + Math.min(bucket.inactivityMilliseconds ?? never, never - now)
-    return [bucket.key, now + cost, now, cost, rests, Math.min(now + cost, rests)]
+  const rowsOf = async (buckets: readonly SignInBucket[]) => {
+    const keys = [...new Set(buckets.map(({ key }) => key))]
+    return new Map(await Promise.all(keys.map(async (key) => [key, await rowOf(key)] as const)))
   }
 
-  const taking = (bucket: SignInBucket, tokens: number, orElse: () => Failure): Statement => ({
-    sql: `${insertSql('VALUES ($1, $2, $6)')} WHERE ${baseSql} + $4 <= $7`,
-    params: [...valuesOf(bucket, tokens), clock.now() + costOf(bucket, bucket.size)],
-    expect: { rows: 1, orElse },
-  })
-
-  const spending = (bucket: SignInBucket, tokens: number): Statement => ({
-    sql: insertSql('VALUES ($1, $2, $6)'),
-    params: valuesOf(bucket, tokens),
-  })
-
-  const givingBack = (bucket: SignInBucket, tokens: number): Statement => ({
-    // Nobody gets more than a full bucket.
-    sql: `UPDATE sign_in_buckets SET full_at = CASE WHEN full_at - $2 < $3 THEN $3 ELSE full_at - $2 END
-      WHERE bucket = $1`,
-    params: [bucket.key, costOf(bucket, tokens), clock.now()],
-  })
-
-  const unlessAway = async (statements: readonly Statement[]) => {
+  /** Whether each bucket held what was to be taken; otherwise nothing was. */
+  const wereTaken = async (sums: Sums, now: number) => {
     try {
-      await writeAlone(statements)
+      await writeAlone(inOrder(sums.values()).map((sum) => taking(sum, now)))
+      return true
     } catch (error) {
-      if (!isOutage(error)) throw error
+      if (!isConflict(error)) throw error
+      return false
     }
   }
+
+  /** Whether each of them found what it takes, as if they had come one after the other. */
+  const takeTogether = createGathering(mostTogether, async (takes: readonly Draw[]) => {
+    // Buckets count as full until the store says otherwise: mostly there is enough, and nothing has to be read.
+    let rows: Awaited<ReturnType<typeof rowsOf>> = new Map()
+    for (let races = 0; races < mostRaces; races += 1) {
+      const now = clock.now()
+      const { granted, sums } = grant(takes, (key) => missingOf(rows.get(key), now))
+      if (granted.size === 0 || (await wereTaken(sums, now))) return takes.map((take) => granted.has(take))
+      // It fails once more only if another process has taken something since: until there is not enough for anybody.
+      rows = await rowsOf(takes.flatMap(({ buckets }) => buckets))
+    }
+    throw failure('datastore_conflict', {})
+  })
+
+  const giveBackTogether = createGathering(mostTogether, async (draws: readonly Draw[]) => {
+    const sums: Sums = new Map()
+    for (const { buckets, tokens } of draws)
+      for (const bucket of buckets) note(sums, sumWith(sums, bucket, tokens))
+    const now = clock.now()
+    await writeAlone(inOrder(sums.values()).map((sum) => givingBack(sum, now)))
+    return draws.map(() => undefined)
+  })
+
+  const spendTogether = createGathering(mostTogether, async (spends: readonly Spend[]) => {
+    const now = clock.now()
+    const owns: Sums = new Map()
+    const shares = spends.flatMap(({ own, everybody: bucket }) => {
+      const sum = sumWith(owns, own, 1)
+      note(owns, sum)
+      return bucket ? [{ bucket, own, costUntilThen: sum.cost }] : []
+    })
+    /** Until when the own bucket may be filled after all of them, if it had a token for this one. */
+    const latestOf = ({ own, costUntilThen }: { own: SignInBucket; costUntilThen: number }) =>
+      now + costOf(own, own.size) + (owns.get(own.key)?.cost ?? 0) - costUntilThen
+    await writeAlone([
+      ...inOrder(owns.values()).map((sum) => spending(sum, now)),
+      ...inOrder(shares).map((share) => sharing(share.bucket, share.own, latestOf(share), now)),
+    ])
+    return spends.map(() => undefined)
+  })
 
   return {
     /** What is left, in tokens; below zero when more was spent than there was. */
     async left({ key, size, millisecondsPerToken }: SignInBucket): Promise<number> {
-      const now = clock.now()
-      const rows = await all(`SELECT ${held.columns} FROM sign_in_buckets WHERE bucket = $1`, [key])
-      const found = held.first(rows)
-      if (!found || found.voidAt <= now) return size
-      return size - Math.max(0, found.fullAt - now) / millisecondsPerToken
+      return size - missingOf(await rowOf(key), clock.now()) / millisecondsPerToken
     },
 
     /** Takes so many tokens out of each of these, or fails and takes none. */
-    take: (buckets: readonly SignInBucket[], tokens: number, orElse: () => Failure) =>
-      unlessAway(buckets.map((bucket) => taking(bucket, tokens, orElse))),
+    async take(buckets: readonly SignInBucket[], tokens: number, orElse: () => Failure) {
+      if (!(await unlessAway(takeTogether({ buckets, tokens }), true))) throw orElse()
+    },
 
     giveBack: (buckets: readonly SignInBucket[], tokens: number) =>
-      unlessAway(buckets.map((bucket) => givingBack(bucket, tokens))),
+      unlessAway(giveBackTogether({ buckets, tokens }), undefined),
 
     /** Takes a token, whether it is there or not; out of `all` as well, as long as the own bucket had one. */
-    async spend(own: SignInBucket, everybody: SignInBucket | undefined) {
-      const statements = [spending(own, 1)]
-      if (everybody) {
-        const latest = clock.now() + costOf(own, own.size)
-        statements.push({
-          sql: insertSql(
-            'SELECT $1, $2, $6 WHERE EXISTS (SELECT 1 FROM sign_in_buckets WHERE bucket = $7 AND full_at <= $8)',
-          ),
-          params: [...valuesOf(everybody, 1), own.key, latest],
-        })
-      }
-      await unlessAway(statements)
-    },
+    spend: (own: SignInBucket, everybody: SignInBucket | undefined) =>
+      unlessAway(spendTogether({ own, everybody }), undefined),
 
     forgetFull: (signal: AbortSignal) =>
       forgetRows(
