@@ -6,6 +6,7 @@ import { setPriority } from 'node:os'
 import { basename } from 'node:path'
 import { workerData } from 'node:worker_threads'
 import { compileCache } from '../compile-cache.mjs'
+import '../own-imports.mjs'
 
 /** Linux has a priority for each thread. Elsewhere, and where that is forbidden, all threads stay alike. */
 const giveWay = (niceness) => {

@@ -1,0 +1,111 @@
+// Makes few files of the code of the server and of the packages that a start loads: to find, read and link a thousand is most
+// of what a start costs. Run as a program it makes the bundle of the sources as they are, where there is none yet, with what
+// `console/package-lock.json` names.
+import { existsSync } from 'node:fs'
+import { cp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from '../console/node_modules/rolldown/dist/index.mjs'
+import { bundleOf, bundlesIn } from './bundle.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
+const sources = join(root, 'src')
+
+// A process that runs may yet load parts of the one that it was started from.
+const keptBundles = 4
+
+const isOwn = (specifier) => specifier.startsWith('.') || specifier.startsWith('/')
+
+/** `areas/cdrs/archive/file-reader.ts` -> `areas-cdrs-archive-file-reader` */
+const entryName = (path) =>
+  relative(sources, path)
+    .replace(/\.(mjs|ts)$/, '')
+    .replaceAll('/', '-')
+
+// The folder of a module itself, '.', is that of the bundle.
+const ownUrl = /new URL\('([^':]*[^':.][^':]*)', import\.meta\.url\)/g
+
+const isCode = (path) => /\.(mjs|ts)$/.test(path)
+
+const isSource = (path) => path.startsWith(`${sources}/`)
+
+/** What a module names by its own place: scripts of threads become files beside it, texts are copied, the rest is where it was. */
+const ownUrls = (outDir, texts) => ({
+  name: 'own-urls',
+  transform: {
+    filter: { id: { include: [`${sources}/**`] }, code: { include: 'import.meta.url' } },
+    handler(code, id) {
+      const named = code.replaceAll(ownUrl, (_, path) => {
+        const target = resolve(dirname(id), path)
+        const slash = path.endsWith('/') ? '/' : ''
+        if (!isSource(target)) return `new URL('${relative(outDir, target)}${slash}', import.meta.url)`
+        if (!isCode(target)) {
+          texts.add(relative(sources, target))
+          return `new URL('./${relative(sources, target)}${slash}', import.meta.url)`
+        }
+        const fileName = `${entryName(target)}.js`
+        this.emitFile({ type: 'chunk', id: target, fileName })
+        return `new URL('./${fileName}', import.meta.url)`
+      })
+      return { code: named, map: null }
+    },
+  },
+})
+
+/** Packages that are loaded when something needs them stay where they are. */
+const latePackages = {
+  name: 'late-packages',
+  resolveId: (id, _importer, { kind }) =>
+    kind === 'dynamic-import' && !isOwn(id) ? { id, external: true } : null,
+}
+
+// They look for files beside their own.
+const packagesWithFiles = new Set(['pdfkit', 'pg-native'])
+
+const build = async (outDir, withPackages, making = outDir) => {
+  const texts = new Set()
+  const bundle = await rolldown({
+    input: { crosspoint: join(sources, 'crosspoint.mjs') },
+    platform: 'node',
+    plugins: [ownUrls(outDir, texts), latePackages],
+    external: (id) => packagesWithFiles.has(id) || (!withPackages && !isOwn(id)),
+  })
+  await bundle.write({
+    dir: making,
+    format: 'esm',
+    sourcemap: withPackages,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+  })
+  await bundle.close()
+  for (const text of texts) await cp(join(sources, text), join(making, text), { recursive: true })
+}
+
+const forgetOldest = async () => {
+  const names = await readdir(bundlesIn(root))
+  const aged = await Promise.all(
+    names.map(async (name) => ({ name, ms: (await stat(join(bundlesIn(root), name))).mtimeMs })),
+  )
+  const old = aged.sort((one, other) => other.ms - one.ms).slice(keptBundles)
+  await Promise.all(old.map(({ name }) => rm(join(bundlesIn(root), name), { recursive: true, force: true })))
+}
+
+/** The bundle appears whole, or not at all. */
+const buildOwn = async () => {
+  const outDir = bundleOf(root)
+  if (existsSync(outDir)) return
+  const making = join(bundlesIn(root), `${basename(outDir)}.${process.pid}`)
+  try {
+    await build(outDir, true, making)
+    // Another process may have been quicker.
+    if (!existsSync(outDir)) await rename(making, outDir)
+  } finally {
+    await rm(making, { recursive: true, force: true })
+  }
+  await forgetOldest()
+}
+
+/** The code of the server alone: packages stay where they are. */
+export const buildFor = (outDir) => build(outDir, false)
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildOwn()

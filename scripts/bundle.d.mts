@@ -1,0 +1,3 @@
+export const bundlesIn: (root: string) => string
+export const bundleOf: (root: string) => string
+export const programOf: (root: string) => string

@@ -1,0 +1,81 @@
+// The code of the server in few files: that it is what the sources are, and no more of it is loaded.
+import { execFile } from 'node:child_process'
+import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { bundleOf, programOf } from '../../scripts/bundle.mjs'
+
+const run = promisify(execFile)
+const root = join(import.meta.dirname, '../..')
+const sources = join(root, 'src/crosspoint.mjs')
+
+const printedBy = async (...args: string[]) =>
+  (await run(process.execPath, args, { maxBuffer: 64 * 1024 * 1024 })).stdout
+
+const spy = `import { registerHooks } from 'node:module'
+  registerHooks({ load(url, context, next) {
+    process.stderr.write(url + '\\n')
+    return next(url, context)
+  } })`
+
+/** The text of all files that a command loads. */
+const loadedBy = async (...args: string[]) => {
+  const options = ['--import', `data:text/javascript,${encodeURIComponent(spy)}`]
+  const { stderr } = await run(process.execPath, [...options, ...args])
+  const files = stderr.split('\n').filter((line) => line.startsWith('file:'))
+  return { files, text: files.map((file) => readFileSync(new URL(file), 'utf8')).join('\n') }
+}
+
+describe('the bundle of the server', () => {
+  let program: string
+
+  beforeAll(async () => {
+    await run(process.execPath, [join(root, 'scripts/build-bundle.mjs')])
+    program = programOf(root)
+  }, 120_000)
+
+  it('is what the launcher runs when it is there', () => {
+    expect(program).toBe(join(bundleOf(root), 'crosspoint.js'))
+  })
+
+  it('says what the sources say', async () => {
+    for (const args of [
+      ['serve', '--help'],
+      ['--help'],
+      ['accounts', 'list', '--help'],
+      ['completion', 'bash'],
+      ['openapi'],
+    ])
+      expect(await printedBy(program, ...args)).toBe(await printedBy(sources, ...args))
+  }, 120_000)
+
+  it('has few files for the server, and leaves out what few starts need', async () => {
+    const { files, text } = await loadedBy(program, 'serve', '--help')
+    expect(files.filter((file) => !file.startsWith(`file://${bundleOf(root)}/`))).toEqual([])
+    expect(files.length).toBeLessThan(120)
+    expect(text).toContain('\n// node_modules/pg/')
+    for (const name of ['commander', '@clack', '@bomb.sh', 'hyparquet', 'fast-string-truncated-width'])
+      expect(text).not.toContain(`\n// node_modules/${name}/`)
+    const others = await loadedBy(program, 'accounts', '--help')
+    expect(others.text).toContain('\n// node_modules/commander/')
+  }, 120_000)
+})
+
+it('is another one when a source changes by size or time, and only then', () => {
+  const place = mkdtempSync(join(tmpdir(), 'crosspoint-bundle-'))
+  onTestFinished(() => rmSync(place, { recursive: true, force: true }))
+  for (const name of ['src', 'scripts', 'package-lock.json'])
+    cpSync(join(root, name), join(place, name), { recursive: true, preserveTimestamps: true })
+  const before = bundleOf(place)
+  expect(bundleOf(place)).toBe(before)
+  // Nothing is built there: the sources run.
+  expect(programOf(place)).toBe(join(place, 'bin/crosspoint.mjs'))
+  const source = join(place, 'src/compose.ts')
+  const { atime, mtimeMs } = statSync(source)
+  utimesSync(source, atime, new Date(mtimeMs + 1000))
+  const later = bundleOf(place)
+  appendFileSync(join(place, 'package-lock.json'), '\n')
+  expect(new Set([before, later, bundleOf(place)]).size).toBe(3)
+})
