@@ -1,0 +1,173 @@
+import { once } from 'node:events'
+import type { Transform } from 'node:stream'
+import { promisify } from 'node:util'
+import {
+  brotliCompress,
+  brotliCompressSync,
+  constants,
+  crc32,
+  createBrotliCompress,
+  createDeflateRaw,
+  createZstdCompress,
+  deflateRaw,
+  deflateRawSync,
+  zstdCompress,
+  zstdCompressSync,
+} from 'node:zlib'
+
+// Compressed bytes with an ending that is not compressed: a secret that stands in the ending changes nothing about the
+// length of the rest, whatever the rest repeats of it. What is compressed is flushed, which leaves it at the border of a
+// byte, and the ending follows in a block of the format's own for bytes as they are.
+
+/** The codings that are made here, the cheapest first: bench/README.md has what each costs. */
+export const codings = ['zstd', 'br', 'gzip'] as const
+
+export type Coding = (typeof codings)[number]
+
+/** What the last block tells of all bytes: only gzip does. */
+interface Sum {
+  crc: number
+  length: number
+}
+
+interface Coder {
+  begin: Uint8Array
+  now(bytes: Uint8Array): Uint8Array
+  beside(bytes: Uint8Array): Promise<Uint8Array>
+  stream(): Transform
+  /** The block of the bytes behind, the last one. */
+  end(ending: Uint8Array, sum: Sum): Uint8Array
+}
+
+const chunkSize = 65_536
+
+// Rows repeat what stood in the rows before: windows of 64 KB find nearly as much as larger ones, and are what each coder
+// takes in memory, which would be given back to the system, and taken again, with each answer.
+const zstdOptions = {
+  chunkSize,
+  finishFlush: constants.ZSTD_e_flush,
+  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 16 },
+}
+
+const brotliOptions = {
+  chunkSize,
+  finishFlush: constants.BROTLI_OPERATION_FLUSH,
+  params: { [constants.BROTLI_PARAM_QUALITY]: 1, [constants.BROTLI_PARAM_LGWIN]: 18 },
+}
+
+const deflateOptions = { chunkSize, finishFlush: constants.Z_SYNC_FLUSH, level: 1 }
+
+const littleEndian = (number: number, bytes: number) => {
+  const written = Buffer.alloc(bytes)
+  written.writeUIntLE(number, 0, bytes)
+  return written
+}
+
+const nothing = Buffer.alloc(0)
+
+/** RFC 8878, 3.1.1.1: a frame with a window of 512 KB, as level 1 has it. */
+const emptyFrame = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x48])
+
+const coders: Readonly<Record<Coding, Coder>> = {
+  zstd: {
+    begin: nothing,
+    now: (bytes) => zstdCompressSync(bytes, zstdOptions),
+    beside: (bytes) => promisify(zstdCompress)(bytes, zstdOptions),
+    stream: () => createZstdCompress(zstdOptions),
+    // RFC 8878, 3.1.1.2: the last block, of raw bytes. Of nothing no frame has been begun.
+    end: (ending, { length }) =>
+      Buffer.concat([
+        length === 0 ? emptyFrame : nothing,
+        littleEndian(ending.length * 2 ** 3 + 1, 3),
+        ending,
+      ]),
+  },
+  br: {
+    begin: nothing,
+    now: (bytes) => brotliCompressSync(bytes, brotliOptions),
+    beside: (bytes) => promisify(brotliCompress)(bytes, brotliOptions),
+    stream: () => createBrotliCompress(brotliOptions),
+    // RFC 7932, 9.2: a block that is not compressed, of which the length is told by 16 bits, and an empty last one.
+    end: (ending) =>
+      ending.length === 0
+        ? Buffer.from([3])
+        : Buffer.concat([littleEndian((ending.length - 1) * 2 ** 3 + 2 ** 19, 3), ending, Buffer.from([3])]),
+  },
+  gzip: {
+    // RFC 1952, 2.3: deflate, without a name, a time or a system.
+    begin: Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]),
+    now: (bytes) => deflateRawSync(bytes, deflateOptions),
+    beside: (bytes) => promisify(deflateRaw)(bytes, deflateOptions),
+    stream: () => createDeflateRaw(deflateOptions),
+    // RFC 1951, 3.2.4: the last block, of bytes as they are, and behind it the sum of all.
+    end: (ending, { crc, length }) =>
+      Buffer.concat([
+        Buffer.from([1]),
+        littleEndian(ending.length, 2),
+        littleEndian(ending.length ^ 0xffff, 2),
+        ending,
+        littleEndian(crc32(ending, crc), 4),
+        littleEndian((length + ending.length) % 2 ** 32, 4),
+      ]),
+  },
+}
+
+/** No block that is not compressed holds more in all of the formats. */
+export const longestEnding = 65_535
+
+// What takes longer than a moment is compressed beside the event loop. Of less the way there and back costs more.
+const mostNow = 65_536
+
+/** A body at once; `ending` stands behind it as it is. */
+export const compressed = async (coding: Coding, body: Uint8Array, ending: Uint8Array) => {
+  const coder = coders[coding]
+  const packed = body.length > mostNow ? await coder.beside(body) : coder.now(body)
+  const sum = { crc: coding === 'gzip' ? crc32(body) : 0, length: body.length }
+  return Buffer.concat([coder.begin, packed, coder.end(ending, sum)])
+}
+
+const written = (stream: Transform, bytes: Uint8Array) =>
+  new Promise<void>((resolve, reject) => {
+    stream.write(bytes, (error) => (error ? reject(error) : resolve()))
+  })
+
+/** A piece of a body: bytes that are to be compressed, or the ending, behind which nothing comes. */
+export interface Piece {
+  bytes: Uint8Array
+  isEnding: boolean
+}
+
+/**
+ * A body in pieces, one after the other: the next is asked for when the one before is compressed, and what that came to
+ * is taken. So no more than a piece is ever in memory.
+ */
+export async function* compressedPieces(
+  coding: Coding,
+  pieces: AsyncIterable<Piece>,
+): AsyncGenerator<Uint8Array> {
+  const coder = coders[coding]
+  const stream = coder.stream()
+  const made: Uint8Array[] = [coder.begin]
+  const sum = { crc: 0, length: 0 }
+  let ending: Uint8Array = nothing
+  stream.on('data', (bytes) => made.push(bytes))
+  try {
+    for await (const { bytes, isEnding } of pieces) {
+      if (isEnding) {
+        ending = bytes
+        continue
+      }
+      if (coding === 'gzip') sum.crc = crc32(bytes, sum.crc)
+      sum.length += bytes.length
+      await written(stream, bytes)
+      yield* made.splice(0)
+    }
+    const ended = once(stream, 'end')
+    stream.end()
+    await ended
+    yield* made
+    yield coder.end(ending, sum)
+  } finally {
+    stream.destroy()
+  }
+}
