@@ -17,6 +17,19 @@ export interface PageRequest {
   long: boolean
   /** Whole records are looked into, not only their rows shown. */
   whole: boolean
+  /** The same page was asked for before: what is made for it may be kept. */
+  isRepeated?: boolean
+}
+
+/**
+ * What the pages of a list follow from, and nothing else: then they can be kept. Whoever asks, and what they may see,
+ * is in none of the records, so it has to be part of `view`.
+ */
+export interface Sources {
+  /** Records of these accounts and kinds: a commit that names one of them stale ends what was kept. */
+  records: readonly (readonly [accountId: string, kind: string])[]
+  /** Everything else: which part of them is listed, and how its rows are shown. */
+  view: readonly unknown[]
 }
 
 /** What a list gives that looks through more than it shows. */
@@ -37,6 +50,15 @@ export interface Sheet<T> {
   lines?(request: Pick<PageRequest, 'after' | 'descending'>): AsyncIterable<Uint8Array>
 }
 
+/** A list whose window ends now. `view` of its sources does not tell what moves with the clock. */
+export interface MovingWindow<T> {
+  /** Its start at the moment. */
+  from: number
+  timeOf(item: T): number
+  /** Whether nothing lies behind its end, so that nothing comes into the list because time goes by. */
+  isAtEnd(): Promise<boolean>
+}
+
 /** A list as an area offers it. */
 export interface Listing<T> {
   /** Fewer items than `limit` are the last ones, unless a batch says where to go on. */
@@ -46,6 +68,8 @@ export interface Listing<T> {
   cursor(item: T): Cursor
   /** JSON text of the row. */
   row(item: T): string
+  /** The same as bytes, where these are at hand. */
+  bytes?(item: T): Uint8Array | undefined
   /** The whole public record: what filters and `fields` look at. */
   record(item: T): Json
   /** What `fields` picks from, where that is more than the record. */
@@ -58,6 +82,11 @@ export interface Listing<T> {
   /** Rows stand under keys of an object: the JSON around them, and the key of each. */
   keyed?: { open: string; close: string; key(item: T): string }
   startKeys?: StartKeys
+  /** Absent: pages are made anew each time. */
+  sources?: Sources
+  moving?: MovingWindow<T>
+  /** What the envelope tells of the rows beside them: asked when they are read. */
+  metadata?(): Record<string, unknown>
 }
 
 /** Start keys that clients can write by themselves: the page begins with what they name. Else keys are opaque. */
@@ -84,12 +113,16 @@ export interface ListPlan {
   filter: Filter | undefined
   fields: FieldPicker | undefined
   fullDocs: boolean
+  /** Whole records are needed whatever is asked for: for CSV that is made of them. */
+  needsWhole?: boolean
 }
 
 /** How a page ended. */
 export interface PageEnd {
   size: number
   nextStartKey: string | undefined
+  /** Of a list whose window moves: the time of the earliest item that was looked at. */
+  earliest?: number
 }
 
 /** Has a part of the work done when it is the turn of whoever asks. */
@@ -187,7 +220,10 @@ export const narrow = <T>(listing: Listing<T>, plan: ListPlan): [Listing<T>, Lis
   return [narrowed, { ...plan, questions: left, filter: filterOf(left) }]
 }
 
-export type Render<T> = (item: T) => string
+/** The text of a row, or its bytes. */
+export type RowText = string | Uint8Array
+
+export type Render<T, Text extends RowText = string> = (item: T) => Text
 
 /** A row as JSON. */
 const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
@@ -196,11 +232,15 @@ const jsonRow = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
   return fullDocs ? (item) => JSON.stringify(listing.record(item)) : listing.row
 }
 
+/** Whether rows are shown as the list has them. */
+export const showsRows = ({ fields, fullDocs }: ListPlan) => !fields && !fullDocs
+
 /** A row as it stands in the list: with its key in front where rows have keys. */
-export const jsonMember = <T>(listing: Listing<T>, plan: ListPlan): Render<T> => {
+export const jsonMember = <T>(listing: Listing<T>, plan: ListPlan): Render<T, RowText> => {
   const row = jsonRow(listing, plan)
   const { keyed } = listing
-  return keyed ? (item) => `${JSON.stringify(keyed.key(item))}:${row(item)}` : row
+  if (keyed) return (item) => `${JSON.stringify(keyed.key(item))}:${row(item)}`
+  return listing.bytes && showsRows(plan) ? (item) => listing.bytes?.(item) ?? row(item) : row
 }
 
 /** A row as an object by itself, for CSV: its key becomes its id. */
@@ -248,7 +288,7 @@ const requestAfter = (
   limit,
   descending: plan.descending,
   long,
-  whole: plan.filter !== undefined || plan.fields !== undefined || plan.fullDocs,
+  whole: plan.filter !== undefined || !showsRows(plan) || plan.needsWhole === true,
 })
 
 /** Whether a page is more than one short read. */
@@ -257,33 +297,37 @@ export const isLongPage = ({ filter, pageSize }: ListPlan) => filter !== undefin
 // Texts of so many bytes are read at once, as far as the rows before tell.
 const batchBytes = 300_000
 const leastAtOnce = 20
+const growth = 4
 
-/** How many rows to read next: as many as there have been, or twice that, but no more than weigh too much. */
-const nextBatchSize = (limit: number, rows: readonly string[]) => {
+/** How many rows to read next: a few times as many as before, but no more than weigh too much. */
+const nextBatchSize = (limit: number, rows: readonly RowText[]) => {
   if (rows.length === 0) return limit
   const bytes = rows.reduce((sum, row) => sum + row.length, 0)
   const fitting = Math.floor((batchBytes * rows.length) / bytes)
-  return Math.max(leastAtOnce, Math.min(2 * limit, fitting, batchSize))
+  return Math.max(leastAtOnce, Math.min(growth * limit, fitting, batchSize))
 }
 
 const firstBatchSize = 100
 
 /** One page, batch by batch: what matches, up to the page size, and the key of the next one if there is more. */
-export async function* pageRows<T>(
+export async function* pageRows<T, Text extends RowText>(
   listing: Listing<T>,
   plan: ListPlan,
-  render: Render<T>,
-  { now, inTurn }: { now: () => number; inTurn: InTurn },
-): AsyncGenerator<string[], PageEnd> {
+  render: Render<T, Text>,
+  { now, inTurn, isRepeated = false }: { now: () => number; inTurn: InTurn; isRepeated?: boolean },
+): AsyncGenerator<Text[], PageEnd> {
   const long = isLongPage(plan)
   let after = firstAfter(listing, plan)
   let spent = 0
   let size = 0
   let last: T | undefined
   let surplus: T | undefined
+  const { moving } = listing
+  const seen = { earliest: Number.POSITIVE_INFINITY }
   let atOnce = plan.filter ? batchSize : firstBatchSize
 
   const take = (item: T) => {
+    if (moving) seen.earliest = Math.min(seen.earliest, moving.timeOf(item))
     if (surplus !== undefined || !matches(listing, plan, item)) return undefined
     if (size === plan.pageSize) {
       surplus = item
@@ -296,7 +340,7 @@ export async function* pageRows<T>(
 
   for (;;) {
     const limit = plan.filter ? atOnce : Math.min(plan.pageSize - size + 1, long ? atOnce : batchSize)
-    const request = requestAfter(after, limit, plan, long)
+    const request = { ...requestAfter(after, limit, plan, long), isRepeated }
     const begun = now()
     const { rows, next } = await inTurn(async () => {
       const batch = await readBatch(listing, request)
@@ -307,24 +351,25 @@ export async function* pageRows<T>(
     if (surplus !== undefined) {
       const ownKey = listing.startKeys?.write(listing.cursor(surplus))
       return {
+        ...seen,
         size,
         nextStartKey: ownKey ?? (last === undefined ? undefined : encodeStartKey(listing.cursor(last))),
       }
     }
-    if (!next) return { size, nextStartKey: undefined }
+    if (!next) return { ...seen, size, nextStartKey: undefined }
     after = next
     atOnce = nextBatchSize(atOnce, rows)
-    if (spent > filterBudgetMs) return { size, nextStartKey: encodeStartKey(after) }
+    if (spent > filterBudgetMs) return { ...seen, size, nextStartKey: encodeStartKey(after) }
   }
 }
 
 /** The whole list, batch by batch, for streaming. */
-export async function* walk<T>(
+export async function* walk<T, Text extends RowText>(
   listing: Listing<T>,
   plan: ListPlan,
-  render: Render<T>,
+  render: Render<T, Text>,
   inTurn: InTurn,
-): AsyncGenerator<string[]> {
+): AsyncGenerator<Text[]> {
   const take = (item: T) => (matches(listing, plan, item) ? render(item) : undefined)
   let after = firstAfter(listing, plan)
   let atOnce = firstBatchSize
@@ -368,6 +413,19 @@ export const collectionListing = <Doc extends object, Hidden extends object>(
     record: (row) => recordJson(row as StoredRecord),
   }
 }
+
+/**
+ * The same for lists of which everybody who may see them sees the rows that are stored, and nothing else: their pages are
+ * kept.
+ */
+export const keptListing = <Doc extends object, Hidden extends object>(
+  collection: Pick<Collection<Doc, Hidden>, 'kind' | 'page' | 'rows' | 'fitting'>,
+  accountId: string,
+  ownerId?: string,
+): PlainListing<ListRow> => ({
+  ...collectionListing(collection, accountId, ownerId),
+  sources: { records: [[accountId, collection.kind]], view: [ownerId] },
+})
 
 /** A list that is at hand and short: never paged out of the store. Its order is its own. */
 export const shortListing = (rows: readonly Json[]): Listing<Json> => {

@@ -5,6 +5,7 @@ import { giveBack } from '../../storage/give-back.ts'
 import type { Exchange } from '../exchange.ts'
 import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
 import { envelopeOf, envelopeTail } from './envelope.ts'
+import type { CollectedPage, PagePlace } from './kept-pages.ts'
 import {
   bracketsOf,
   flatRow,
@@ -17,6 +18,7 @@ import {
   type PageEnd,
   pageRows,
   type Render,
+  type RowText,
   type Sheet,
   walk,
 } from './listing.ts'
@@ -56,6 +58,13 @@ const pagePace = (exchange: Exchange, plan: ListPlan) => {
   const kind = isLongPage(plan) ? 'long' : 'short'
   const pace: InTurn = (work) => inTurn(exchange, kind, work)
   return { now: exchange.frame.clock.now, inTurn: pace }
+}
+
+/** Rows that are at hand take no turn: it costs more than they do. */
+const repeatedPace = (exchange: Exchange, plan: ListPlan) => {
+  const pace = pagePace(exchange, plan)
+  const atOnce: InTurn = (work) => work()
+  return { ...pace, isRepeated: true, inTurn: isLongPage(plan) ? pace.inTurn : atOnce }
 }
 
 const bareFileName = (name: string) =>
@@ -115,7 +124,8 @@ async function* sheetLines<T>(
   sheet: Sheet<T>,
 ): Pieces {
   if (plan.filter || !sheet.lines) {
-    for await (const rows of walk(listing, plan, sheet.line, longTurns(exchange))) yield rows.join('')
+    const whole = { ...plan, needsWhole: true }
+    for await (const rows of walk(listing, whole, sheet.line, longTurns(exchange))) yield rows.join('')
     return
   }
   const { after, descending } = plan
@@ -152,7 +162,7 @@ const sendCsv = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => 
       )
 }
 
-const bytesOf = (rows: readonly string[]) => rows.reduce((sum, { length }) => sum + length, 0)
+const bytesOf = (rows: readonly RowText[]) => rows.reduce((sum, { length }) => sum + length, 0)
 
 /** A page of CSV is made whole: what follows it stands in a header before it. It takes room while it grows. */
 const collectCsvPage = async <T>(
@@ -186,7 +196,8 @@ const csvPageHeaders = (exchange: Exchange, { nextStartKey }: PageEnd): Headers 
 const sendCsvPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   const sheet = plan.fields ? undefined : listing.sheet
   const render = sheet ? (item: T) => sheet.line(item) : flatRow(listing, plan)
-  return collectCsvPage(exchange, listing, plan, render, async (rows, end) => {
+  const wanted = sheet ? { ...plan, needsWhole: true } : plan
+  return collectCsvPage(exchange, listing, wanted, render, async (rows, end) => {
     const headers = csvPageHeaders(exchange, end)
     if (sheet) return send(exchange, 200, sheet.header + rows.join(''), headers)
     const columns = new Set<string>(['id'])
@@ -200,31 +211,38 @@ const sendCsvPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan)
 const comma = 0x2c
 
 /** The bytes of a list, without a text of that length in between: V8 keeps those apart, and collects them at a price. */
-const joinedBytes = (open: string, rows: readonly string[], close: string) => {
-  const commas = Math.max(0, rows.length - 1)
-  const length = [open, ...rows, close].reduce((sum, text) => sum + Buffer.byteLength(text), commas)
-  const bytes = Buffer.allocUnsafe(length)
+const joinedBytes = (open: string, rows: readonly RowText[], close: string) => {
+  let length = Buffer.byteLength(open) + Buffer.byteLength(close) + Math.max(0, rows.length - 1)
+  for (const row of rows) length += typeof row === 'string' ? Buffer.byteLength(row) : row.length
+  // Not out of the pool, of which whatever is kept would hold a piece.
+  const bytes = Buffer.allocUnsafeSlow(length)
   let at = bytes.write(open)
   for (const [index, row] of rows.entries()) {
     if (index > 0) bytes[at++] = comma
-    at += bytes.write(row, at)
+    if (typeof row === 'string') at += bytes.write(row, at)
+    else {
+      bytes.set(row, at)
+      at += row.length
+    }
   }
   bytes.write(close, at)
   return bytes
 }
 
-type Batches = AsyncIterable<readonly string[]>
+type Batches = AsyncIterable<readonly RowText[]>
+
+const textOf = (row: RowText) => (typeof row === 'string' ? row : Buffer.from(row).toString())
 
 /** The bytes of rows, as the client wants them to look: with what stands before them. */
 const shapedRows = async (
   print: ((text: string) => string) | undefined,
   before: string,
-  rows: readonly string[],
+  rows: readonly RowText[],
 ) => {
   if (!print) return joinedBytes(before, rows, '')
   let mark = before
   const printed = await inSlices(rows, (row) => {
-    const text = print(mark) + print(row)
+    const text = print(mark) + print(textOf(row))
     mark = ','
     return text
   })
@@ -236,12 +254,13 @@ export async function* jsonPieces(
   exchange: Exchange,
   [open, close]: readonly [string, string],
   batches: Batches,
-  { tail, seen }: { tail(): string; seen?(text: string, rows: readonly string[]): void },
+  { tail, seen }: { tail(): string; seen?(text: string, rows: readonly RowText[]): void },
 ): Pieces {
   const print = wantsPretty(exchange) ? createPrettyPrinter() : undefined
   let before = `{"data":${open}`
   let bracket = open
   for await (const rows of batches) {
+    if (rows.length === 0) continue
     seen?.(bracket, rows)
     yield await shapedRows(print, before, rows)
     before = ','
@@ -271,7 +290,7 @@ const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) =
     const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
     const limit = exchange.crossbar.request_memory_limit
     if (limit !== undefined && isInOne(exchange)) await assertWithin(all(), limit)
-    const tail = () => envelopeTail(common(exchange, 'success'))
+    const tail = () => envelopeTail({ ...common(exchange, 'success'), metadata: listing.metadata?.() })
     return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), { tail }))
   })
 
@@ -284,19 +303,53 @@ const mostTextLength = 65_536
 const digestOf = (content: string | Uint8Array, { nextStartKey = '' }: PageEnd) =>
   createRevision().update(content).update(nextStartKey).digest('hex')
 
+const dataMember = '{"data":'
+
+/** A page as bytes, and the name of its content. */
+const collected = ([open, close]: readonly [string, string], rows: readonly RowText[], end: PageEnd) => {
+  const bytes = joinedBytes(dataMember + open, rows, close)
+  return { bytes, end, revision: digestOf(bytes.subarray(dataMember.length), end) }
+}
+
+const isText = (rows: readonly RowText[]): rows is readonly string[] =>
+  rows.every((row) => typeof row === 'string')
+
+/** What stands behind the data of a page. */
+const pageParts = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, revision: string) => ({
+  ...common(exchange, 'success'),
+  extra: pagingKeys(exchange, end),
+  revision,
+  metadata: listing.metadata?.(),
+})
+
+const sendBytes = <T>(exchange: Exchange, listing: Listing<T>, { bytes, end, revision }: CollectedPage) => {
+  const etag = `W/"${revision}"`
+  if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
+  const tail = envelopeTail(pageParts(exchange, listing, end, revision))
+  if (wantsPretty(exchange)) return sendJson(exchange, 200, textOf(bytes) + tail, { etag })
+  return sendPieces(exchange, 200, [bytes, Buffer.from(tail)], { etag, ...jsonHeaders() })
+}
+
 /** A page that is at hand: its name is known before it is sent. */
-const sendCollected = <T>(exchange: Exchange, listing: Listing<T>, rows: readonly string[], end: PageEnd) => {
-  const [open, close] = bracketsOf(listing)
-  const content =
-    bytesOf(rows) <= mostTextLength ? open + rows.join() + close : joinedBytes(open, rows, close)
+const sendCollected = async <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  rows: readonly RowText[],
+  { end, place }: { end: PageEnd; place: PagePlace | undefined },
+) => {
+  const brackets = bracketsOf(listing)
+  const [open, close] = brackets
+  if (place?.isRepeated || bytesOf(rows) > mostTextLength || !isText(rows)) {
+    const page = collected(brackets, rows, end)
+    await place?.keep(page)
+    return sendBytes(exchange, listing, page)
+  }
+  const content = open + rows.join() + close
   const revision = digestOf(content, end)
   const etag = `W/"${revision}"`
   if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
-  const parts = { ...common(exchange, 'success'), extra: pagingKeys(exchange, end), revision }
-  if (typeof content === 'string' || wantsPretty(exchange))
-    return sendJson(exchange, 200, envelopeOf({ ...parts, data: new RawJson(content.toString()) }), { etag })
-  const pieces = [Buffer.from('{"data":'), content, Buffer.from(envelopeTail(parts))]
-  return sendPieces(exchange, 200, pieces, { etag, ...jsonHeaders() })
+  const parts = pageParts(exchange, listing, end, revision)
+  return sendJson(exchange, 200, envelopeOf({ ...parts, data: new RawJson(content) }), { etag })
 }
 
 const pagingKeys = ({ listPlan }: Exchange, { size, nextStartKey }: PageEnd) => ({
@@ -309,8 +362,8 @@ const pagingKeys = ({ listPlan }: Exchange, { size, nextStartKey }: PageEnd) => 
 const sendLargePage = async <T>(
   exchange: Exchange,
   listing: Listing<T>,
-  rows: readonly string[],
-  batches: AsyncGenerator<string[], PageEnd>,
+  rows: readonly RowText[],
+  batches: AsyncGenerator<RowText[], PageEnd>,
 ) => {
   let end: PageEnd = { size: 0, nextStartKey: undefined }
   async function* all() {
@@ -320,9 +373,15 @@ const sendLargePage = async <T>(
   const digest = createRevision()
   const tail = () => {
     const revision = digest.update(end.nextStartKey ?? '').digest('hex')
-    return envelopeTail({ ...common(exchange, 'success'), extra: pagingKeys(exchange, end), revision })
+    const metadata = listing.metadata?.()
+    return envelopeTail({
+      ...common(exchange, 'success'),
+      extra: pagingKeys(exchange, end),
+      revision,
+      metadata,
+    })
   }
-  const seen = (before: string, rows: readonly string[]) => void digest.update(joinedBytes(before, rows, ''))
+  const seen = (before: string, rows: readonly RowText[]) => void digest.update(joinedBytes(before, rows, ''))
   return sendStreamed(
     exchange,
     jsonHeaders(),
@@ -330,13 +389,19 @@ const sendLargePage = async <T>(
   )
 }
 
+const placeOf = <T>({ frame, route, variables }: Exchange, listing: Listing<T>, plan: ListPlan) =>
+  route && frame.keptPages.placeOf({ route, variables, listing, plan })
+
 const sendJsonPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
-  const batches = pageRows(listing, plan, jsonMember(listing, plan), pagePace(exchange, plan))
-  const rows: string[] = []
+  const place = placeOf(exchange, listing, plan)
+  if (place?.found) return sendBytes(exchange, listing, place.found)
+  const pace = place?.isRepeated ? repeatedPace(exchange, plan) : pagePace(exchange, plan)
+  const batches = pageRows(listing, plan, jsonMember(listing, plan), pace)
+  const rows: RowText[] = []
   let bytes = 0
   while (bytes < mostPageBytes) {
     const { done, value } = await batches.next()
-    if (done) return sendCollected(exchange, listing, rows, value)
+    if (done) return sendCollected(exchange, listing, rows, { end: value, place })
     for (const row of value) rows.push(row)
     bytes += bytesOf(value)
   }
@@ -374,9 +439,9 @@ async function* rowsOf(exchange: Exchange, batches: AsyncIterable<readonly unkno
 }
 
 /** Rows that make up the whole answer. */
-export const sendRows = (exchange: Exchange, { batches }: RowsAnswer) =>
+export const sendRows = (exchange: Exchange, { batches, metadata }: RowsAnswer) =>
   withRoom(exchange, rowStreamBytes, () => {
-    const tail = () => envelopeTail(common(exchange, 'success'))
+    const tail = () => envelopeTail({ ...common(exchange, 'success'), metadata: metadata?.() })
     return sendStreamed(
       exchange,
       jsonHeaders(),

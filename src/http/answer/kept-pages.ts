@@ -1,0 +1,109 @@
+import type { Metrics } from '../../lib/metrics.ts'
+import type { GenerationOf } from '../../storage/generations.ts'
+import { createRecentlyUsed } from '../../storage/recently-used.ts'
+import type { Route } from '../route.ts'
+import { type Listing, type ListPlan, type MovingWindow, type PageEnd, showsRows } from './listing.ts'
+
+// Pages of lists as they go onto the wire, kept as long as nothing they follow from has changed. What differs from answer
+// to answer, the keys of the envelope behind the data, is no part of them.
+
+/** A page that is at hand. */
+export interface CollectedPage {
+  /** From the beginning of the envelope to the end of its data. */
+  bytes: Uint8Array
+  end: PageEnd
+  revision: string
+}
+
+/** Where a page is kept. */
+export interface PagePlace {
+  found: CollectedPage | undefined
+  /** The same page was asked for before, and may have been another one then. */
+  isRepeated: boolean
+  /** Keeps what was read after the place was looked for. */
+  keep(page: CollectedPage): Promise<void>
+}
+
+interface KeptPage extends CollectedPage {
+  /** Where the list's window began, if it moves. */
+  from: number
+}
+
+const pagesBytes = 24_000_000
+// One that takes more would drive out too many others.
+const largestKept = 1_000_000
+// Of what was asked for once only that is known: who walks through a list never asks for a page again.
+const namesBytes = 4_000_000
+
+/** What a page is asked for by. */
+export interface PageQuestion<T> {
+  route: Route
+  /** The names in the path. */
+  variables: Readonly<Record<string, string>>
+  listing: Listing<T>
+  plan: ListPlan
+}
+
+/** Pages whose rows are looked at, and not only shown, are made anew: filters stop when they have taken too long. */
+const isPlain = ({ filter, paginate, needsWhole, ...plan }: ListPlan) =>
+  paginate && filter === undefined && needsWhole !== true && showsRows(plan as ListPlan)
+
+/** Whether a window that has moved on still begins before everything that a page was made of. */
+const isStillSo = (
+  { from, end: { earliest = from } }: KeptPage,
+  { from: now }: Pick<MovingWindow<never>, 'from'>,
+) => from <= now && now <= earliest
+
+export type KeptPages = ReturnType<typeof createKeptPages>
+
+export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, maxBytes = pagesBytes) => {
+  const pages = createRecentlyUsed<KeptPage>(maxBytes)
+  const asked = createRecentlyUsed<true>(Math.min(namesBytes, maxBytes))
+  const lookups = { hit: 0, miss: 0 }
+  metrics.counted(
+    {
+      name: 'crosspoint_page_cache_lookups_total',
+      help: 'Pages of lists that can be kept, by whether they were at hand.',
+      labels: ['result'],
+    },
+    () => Object.entries(lookups).map(([result, value]) => ({ labels: [result], value })),
+  )
+  metrics.gauge(
+    { name: 'crosspoint_page_cache_bytes', help: 'Bytes that kept pages of lists take.' },
+    pages.bytes,
+  )
+
+  const wasAsked = (name: string) => {
+    if (asked.find(name)) return true
+    asked.keep(name, { value: true, bytes: 2 * name.length })
+    return false
+  }
+
+  return {
+    /** Undefined of pages that are not kept. */
+    placeOf<T>({ route, variables, listing, plan }: PageQuestion<T>): PagePlace | undefined {
+      const { sources, metadata, moving } = listing
+      if (!sources || metadata || !isPlain(plan)) return undefined
+      const { pageSize, startKey, descending } = plan
+      const place = [route.path, variables, sources.records, sources.view, pageSize, startKey, descending]
+      const name = JSON.stringify(place)
+      // Taken before anything is read: what changes meanwhile is kept where nobody looks any more.
+      const generations = sources.records.map(([accountId, kind]) => generationOf(accountId, kind))
+      const key = `${generations.join()} ${name}`
+      const kept = pages.find(key)?.value
+      const found = kept && (!moving || isStillSo(kept, moving)) ? kept : undefined
+      lookups[found ? 'hit' : 'miss'] += 1
+      const isRepeated = found !== undefined || wasAsked(name)
+      return {
+        found,
+        isRepeated,
+        async keep(page) {
+          if (!isRepeated || page.bytes.length > largestKept) return
+          if (moving && !(await moving.isAtEnd())) return
+          const value = { ...page, from: moving?.from ?? 0 }
+          pages.keep(key, { value, bytes: page.bytes.length + 2 * key.length })
+        },
+      }
+    },
+  }
+}

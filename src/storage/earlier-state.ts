@@ -1,0 +1,72 @@
+// A store that holds little can be kept as it is, row by row, and be put back to that after much was done to it.
+import type { Row, Statement, Value } from './db.ts'
+import { placements } from './distribution/placements.ts'
+import type { Store } from './store.ts'
+import { integer, shape, table, text } from './table.ts'
+
+// The machinery's own books go on, and what has happened stays told.
+const untouched: readonly string[] = [
+  'audit_heads',
+  'audit_index',
+  'audit_log',
+  'feed_below',
+  'feed_marks',
+  'leases',
+  'monthly_tables',
+  'rounds',
+  'sign_in_buckets',
+  'storage_upgrades',
+  'websockets',
+  'writers',
+]
+
+const earlier = table('kazoo_before', { name: text(), number: integer(), content: text() })
+const insert = earlier.insert()
+const counted = shape({ count: integer() })
+
+// What a first start leaves is some twenty rows.
+const mostRows = 5000
+
+const tables = Object.keys(placements).filter(
+  (name) => !untouched.includes(name) && !name.startsWith('kazoo_'),
+)
+
+/** More is in the store than can be put back. */
+export class TooMuch extends Error {}
+
+const columnsIn = (row: Row) => Object.keys(row)
+
+const insertionOf = (name: string, row: Row): Statement => {
+  const columns = columnsIn(row)
+  return {
+    sql: `INSERT INTO ${name} (${columns.join(', ')}) VALUES (${columns.map((_, at) => `$${at + 1}`).join(', ')})`,
+    params: columns.map((column): Value => row[column] ?? null),
+  }
+}
+
+/** What keeps the store as it is now. Fails with `TooMuch` where that is no small thing. */
+export const keepState = async ({ all, scan }: Pick<Store, 'all' | 'scan'>): Promise<Statement[]> => {
+  const kept: Statement[] = []
+  for (const name of tables) {
+    const [{ count } = { count: 0 }] = counted.list(
+      await all(
+        `SELECT count(*) AS count FROM (SELECT 1 AS one FROM ${name} LIMIT ${mostRows}) AS first_rows`,
+      ),
+    )
+    if (kept.length + count >= mostRows) throw new TooMuch(`${name} holds more than a first start leaves`)
+    for (const row of await scan(`SELECT * FROM ${name}`))
+      kept.push(insert({ name, number: kept.length, content: JSON.stringify(row) }))
+  }
+  return kept
+}
+
+/** What puts the store back to what was kept, in one write. The rows of months are dropped before, month by month. */
+export const putBackState = async ({ scan }: Pick<Store, 'scan'>): Promise<Statement[]> => {
+  const rows = earlier.list(await scan(`SELECT ${earlier.columns} FROM kazoo_before ORDER BY number`))
+  return [
+    // A month that was dropped takes no records any more.
+    { sql: "DELETE FROM monthly_tables WHERE state = 'dropped'", params: [] },
+    ...tables.map((name) => ({ sql: `DELETE FROM ${name}`, params: [] })),
+    ...rows.map(({ name, content }) => insertionOf(name, JSON.parse(content))),
+  ]
+}

@@ -1,0 +1,262 @@
+// Edges are told what became stale, of all processes by one, also when an edge or a process dies in between.
+import { once } from 'node:events'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
+import { eventually } from '../support/eventually.ts'
+import { lacks } from '../support/installed.ts'
+import { startKamailio } from '../support/kamailio.ts'
+import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { type TestAccount, useWorld } from '../support/world.ts'
+
+const patienceMs = 60_000
+
+const generations = (edge: EdgeServer) => edge.told('htable.seti').map(([, realm]) => String(realm))
+
+const told = (edge: EdgeServer, realm: string) =>
+  eventually(
+    () => generations(edge),
+    (realms) => realms.includes(realm),
+    patienceMs,
+  )
+
+const configured = (edges: readonly { url: string }[], more: Json = {}) => ({
+  adapter: 'kamailio',
+  kamailio: { rpc_urls: edges.map(({ url }) => url), timeout_ms: 1000, ...more },
+})
+
+describeEngines('edges', (engine) => {
+  const world = useWorld(engine)
+  const open: EdgeServer[] = []
+
+  const edge = async () => {
+    const made = await startEdgeServer()
+    open.push(made)
+    return made
+  }
+
+  /** Edges that have had their first word. */
+  const edges = async (count: number) => {
+    const made: EdgeServer[] = []
+    while (made.length < count) made.push(await edge())
+    await world.configure('switch', configured(made))
+    for (const one of made) {
+      await told(one, '*')
+      one.calls.length = 0
+    }
+    return made
+  }
+
+  afterEach(async () => {
+    await world.configure('switch', { adapter: 'none' })
+    await Promise.all(open.splice(0).map((one) => one.close()))
+  })
+
+  /** Has something told of for certain. What is told of every realm is told of that, too. */
+  const mark = async (one: EdgeServer) => {
+    const { realm } = await world.account(world.reseller)
+    await eventually(
+      () => generations(one),
+      (realms) => realms.includes(realm) || realms.includes('*'),
+      patienceMs,
+    )
+    return realm
+  }
+
+  /** What an edge is told of a change. Words of one moment come in any order, those of the next one behind them. */
+  const saidOf = async (one: EdgeServer, change: () => Promise<unknown>) => {
+    one.calls.length = 0
+    await mark(one)
+    one.calls.length = 0
+    const marks = [await mark(one)]
+    one.calls.length = 0
+    await change()
+    marks.push(await mark(one), await mark(one))
+    return new Set(generations(one).filter((realm) => !marks.includes(realm)))
+  }
+
+  it('are told that everything is stale first, and then of realms', async () => {
+    const made = await edges(2)
+    const { realm } = await world.account(world.reseller)
+    for (const one of made) expect(await told(one, realm)).not.toContain('*')
+    const numbers = made.map((one) => one.told('htable.seti').find(([, about]) => about === realm)?.[2])
+    expect(numbers[0]).toBeGreaterThan(0)
+    expect(numbers[1]).toBe(numbers[0])
+  })
+
+  it('are told of what their answers depend on, and of nothing else', async () => {
+    const [one] = (await edges(1)) as [EdgeServer]
+    const account = await world.account(world.reseller)
+    const user = await world.user(account)
+    const device = await world.device(account, { owner_id: user.id, sip: { username: 'desk' } })
+    const operator = world.operator
+    const realm = new Set([account.realm])
+    const patch = (path: string, data: Json) => saidOf(one, () => operator.patch(path, data))
+    expect(await patch(device.path, { name: 'Renamed' })).toEqual(new Set())
+    expect(await patch(device.path, { enabled: false })).toEqual(realm)
+    expect(await patch(device.path, { sip: { password: 'another-secret' } })).toEqual(realm)
+    expect(await patch(user.path, { first_name: 'Renamed' })).toEqual(new Set())
+    expect(await patch(user.path, { enabled: false })).toEqual(realm)
+    const lists = { order: 'allow,deny', cidrs: ['192.0.2.0/24'] }
+    expect(await saidOf(one, () => operator.post(`${account.path}/access_lists`, lists))).toEqual(realm)
+    expect(await patch(account.path, { name: 'Renamed' })).toEqual(new Set())
+    expect(await patch(account.path, { enabled: false })).toEqual(realm)
+    expect(await patch(account.path, { realm: 'moved.test' })).toEqual(new Set([account.realm, 'moved.test']))
+    expect(await patch(world.reseller.path, { enabled: false })).toContain('*')
+    expect(await patch(world.reseller.path, { enabled: true })).toContain('*')
+    const rates = { rate_limits: { device: { per_minute: { invites: 99 } } } }
+    expect(await saidOf(one, () => world.configure('frontier', rates))).toContain('*')
+    const carrier = { name: 'Ours', rules: ['.*'], gateways: [{ server: 'carrier.test' }] }
+    expect(await saidOf(one, () => operator.put(`${account.path}/resources`, carrier))).toContain('*')
+    expect(await saidOf(one, () => operator.delete(device.path))).toEqual(new Set(['moved.test']))
+  })
+
+  it('are told of the realm of a device that has one of its own, as it is and as it was', async () => {
+    const [one] = (await edges(1)) as [EdgeServer]
+    const account = await world.account(world.reseller)
+    const user = await world.user(account)
+    const sip = { username: 'roaming', realm: 'Own.test' }
+    const device = await world.device(account, { owner_id: user.id, sip })
+    const { operator } = world
+    const moved = await saidOf(one, () => operator.patch(device.path, { sip: { realm: 'other.test' } }))
+    expect(moved).toEqual(new Set([account.realm, 'own.test', 'other.test']))
+    const off = await saidOf(one, () => operator.patch(user.path, { enabled: false }))
+    expect(off).toEqual(moved)
+    const gone = await saidOf(one, () => operator.delete(device.path))
+    expect(gone).toEqual(moved)
+  })
+
+  it('are told a few words of many changes', async () => {
+    const [one] = (await edges(1)) as [EdgeServer]
+    const account: TestAccount = await world.account(world.reseller)
+    await told(one, account.realm)
+    one.calls.length = 0
+    const began = performance.now()
+    for (let at = 0; at < 200; at += 1) await world.device(account, { sip: { username: `many${at}` } })
+    const end = await world.account(world.reseller)
+    await told(one, end.realm)
+    const words = generations(one).filter((realm) => realm === account.realm)
+    // A word in each 400 ms, and one at the beginning.
+    expect(words.length).toBeLessThanOrEqual(2 + (performance.now() - began) / 400)
+    expect(words.length).toBeGreaterThan(0)
+  })
+
+  it('that are away keep others not waiting, and are told that everything is stale when they are back', async () => {
+    const [here, away] = (await edges(2)) as [EdgeServer, EdgeServer]
+    away.fallSilent()
+    const first = await world.account(world.reseller)
+    await told(here, first.realm)
+    await eventually(
+      () => world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached'),
+      ({ length }) => length > 0,
+      patienceMs,
+    )
+    const titles = async () =>
+      ((await world.operator.get(`${world.master.path}/alerts`)).data as Json[]).map(({ title }) => title)
+    expect(await titles()).not.toContain('A SIP edge cannot be reached')
+    world.clock.advance({ seconds: 61 })
+    await eventually(titles, (all) => all.includes('A SIP edge cannot be reached'), patienceMs)
+    away.calls.length = 0
+    away.speak()
+    expect(await told(away, '*')).not.toContain(first.realm)
+    await eventually(titles, (all) => !all.includes('A SIP edge cannot be reached'), patienceMs)
+    const notes = world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached')
+    expect(notes.map(({ fields }) => fields?.host)).toEqual([away.host])
+    expect(generations(here)).not.toContain('*')
+  })
+})
+
+const lacking = lacks('kamailio')
+
+describe.skipIf(lacking)(`a real edge${lacking}`, () => {
+  describeEngines('keeps what it is told', (engine) => {
+    const world = useWorld(engine)
+
+    it('within a second of the change', async () => {
+      const edge = await startKamailio()
+      try {
+        await world.configure('switch', configured([edge], { secret: edge.secret }))
+        await eventually(
+          () => edge.generation('*'),
+          (number) => number !== undefined,
+          patienceMs,
+        )
+        const account = await world.account(world.reseller)
+        const first = await eventually(
+          () => edge.generation(account.realm),
+          (number) => number !== undefined,
+          patienceMs,
+        )
+        await world.device(account, { sip: { username: 'desk' } })
+        const second = await eventually(
+          () => edge.generation(account.realm),
+          (number) => number !== first,
+          patienceMs,
+        )
+        expect(second).toBeGreaterThan(Number(first))
+      } finally {
+        await world.configure('switch', { adapter: 'none' })
+        await edge.close()
+      }
+    }, 120_000)
+  })
+})
+
+describeEngines('edges of processes that are killed', (engine) => {
+  const servers: ServerProcess[] = []
+  const sessions: Session[] = []
+  let place: Place
+
+  const begin = async (at: number) => {
+    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+    sessions[at]?.close()
+    servers[at] = server
+    sessions[at] = await openSession(server, sessions[0])
+  }
+
+  beforeAll(async () => {
+    place = await makePlace(engine)
+    await begin(0)
+    await freeRequests(sessions[0] as Session)
+    // One file has one process.
+    if (engine === 'postgres') await begin(1)
+  }, 120_000)
+
+  afterAll(async () => {
+    for (const session of sessions) session.close()
+    await Promise.all(servers.map((server) => server.end()))
+    await place.remove()
+  })
+
+  it('are told that everything is stale by the one that goes on, and by one at a time', async () => {
+    const edge = await startEdgeServer()
+    try {
+      const [{ admin }] = sessions as [Session]
+      expect(await admin.patch('/v2/system_configs/switch', { default: configured([edge]) })).toSucceed()
+      await told(edge, '*')
+      for (const at of servers.keys()) {
+        edge.calls.length = 0
+        const { process } = servers[at] as ServerProcess
+        process.kill('SIGKILL')
+        await once(process, 'exit')
+        await begin(at)
+        const made = await (sessions[at] as Session).admin.put('/v2/accounts', {
+          name: `Killed ${at}`,
+          realm: `killed${at}.test`,
+        })
+        expect(made.status).toBe(201)
+        await eventually(
+          () => generations(edge),
+          (realms) => realms.includes('*') || realms.includes(`killed${at}.test`),
+          patienceMs,
+        )
+      }
+      const words = edge.told('htable.seti').map(([, realm, number]) => `${realm} ${number}`)
+      expect(words.filter((word, at) => words.indexOf(word) !== at)).toEqual([])
+    } finally {
+      await edge.close()
+    }
+  }, 180_000)
+})
