@@ -3,7 +3,7 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { performance } from 'node:perf_hooks'
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { createArchiveFiles } from '../src/areas/cdrs/archive/files.ts'
 import { createArchiveMetrics } from '../src/areas/cdrs/archive/metrics.ts'
@@ -54,6 +54,15 @@ const timed = async (work: (time: number) => Promise<unknown>) => {
   return `${found[pages >> 1]?.toFixed(1)} ms, longest ${found.at(-1)?.toFixed(1)} ms`
 }
 
+const delays = monitorEventLoopDelay({ resolution: 1 })
+
+/** How long other work had to wait since it was asked last. */
+const delayTold = () => {
+  const told = `other work waited ${(delays.percentile(99) / 1e6).toFixed(0)} ms at the 99th percentile, at most ${(delays.max / 1e6).toFixed(0)}`
+  delays.reset()
+  return told
+}
+
 const folder = await mkdtemp(join(tmpdir(), 'call-archive-'))
 const server = options.engine === 'postgres' ? await startPostgres() : undefined
 const databaseUrl = server && (await createDatabase(server.url)).url
@@ -72,6 +81,7 @@ const register = createArchiveRegister(store)
 const metrics = createArchiveMetrics(createMetrics())
 
 const readings = async (title: string) => {
+  delays.reset()
   // Nothing is remembered of readings before.
   const files = createArchiveFiles({ objects, register, metrics, log })
   const reading = createArchiveReading(register, files)
@@ -91,9 +101,10 @@ const readings = async (title: string) => {
   say(`${title}: a page of 50 interactions ${await timed((time) => interactions.batch(scope, page(time)))}`)
   const queue = [...ids]
   say(`${title}: a record by its id ${await timed(async () => legs.find(accountId, queue.shift() ?? ''))}`)
-  say(`${title}: ${Math.round(process.memoryUsage().rss / 1e6)} MB of memory`)
+  say(`${title}: ${Math.round(process.memoryUsage().rss / 1e6)} MB of memory; ${delayTold()}`)
 }
 
+delays.enable()
 await readings('store')
 
 const { round } = createCallArchive({
@@ -109,6 +120,7 @@ let mostMemory = 0
 const watch = setInterval(() => {
   mostMemory = Math.max(mostMemory, process.memoryUsage().rss)
 }, 50)
+delays.reset()
 const began = performance.now()
 await round.run(new AbortController().signal, { sql: 'DELETE FROM rounds WHERE name = $1', params: [''] })
 clearInterval(watch)
@@ -119,6 +131,7 @@ const bytes = sizes.reduce((sum, size) => sum + size, 0)
 say(
   `archived ${records} records in ${seconds.toFixed(1)} s: ${made.length} files, ${(bytes / records).toFixed(0)} bytes a record, at most ${Math.round(mostMemory / 1e6)} MB of memory`,
 )
+say(`archiving: ${delayTold()}`)
 
 await readings('files')
 

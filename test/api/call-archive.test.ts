@@ -3,8 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { eventJson, sequenceText } from '../../src/events/events.ts'
 import type { Json } from '../../src/lib/json.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Answer } from '../support/client.ts'
+import { openEventStream } from '../support/event-stream.ts'
+import { eventually } from '../support/eventually.ts'
+import { figureOf } from '../support/figures.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
 import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
@@ -122,7 +127,9 @@ describeEngines('Call records in files', (engine) => {
     await calls(account, owner.id, 40)
     const before = await everything(reader, account, owner.id)
     await runNow()
-    expect(await world.server.store.cdrs.months()).toEqual([202512, 202601])
+    const months = await world.server.store.cdrs.months()
+    // The one to come has its table already, or gets it soon.
+    expect(months.filter((one) => one !== 202602)).toEqual([202512, 202601])
     expect(filesOf()).toHaveLength(2)
     expect(await everything(reader, account, owner.id)).toEqual(before)
   })
@@ -201,6 +208,63 @@ describeEngines('Call records in files', (engine) => {
     expect((await reader.get(lists, { query: wide })).data).toHaveLength(2)
   })
 
+  it('whose file cannot be read are told of without what is in it, and hold up no other event', async () => {
+    const account = await world.account()
+    const reader = await world.admin(account)
+    const before = (await world.server.feed.all(0, 100_000)).at(-1)?.sequence ?? 0
+    const legs = [0, 1].map((at) => legOf(account, nowOf(world) - 2 * month + at))
+    await sendLegs(world, legs)
+    const device = await world.device(account)
+    await runNow()
+    const types = ['cdr.created', 'device.created']
+    const readers: Record<string, () => Promise<Json[]>> = {
+      everybody: async () => {
+        const events = await eventually(
+          () => world.server.feed.all(before, 1000),
+          (all) => all.some(({ recordId }) => recordId === device.id),
+        )
+        return events.filter(({ type }) => types.includes(type)).map((event) => eventJson(event))
+      },
+      page: async () =>
+        (await reader.get(`${account.path}/events`, { query: { type: types.join(',') } })).data,
+      stream: async () => {
+        const path = `${account.path}/events?type=${types.join(',')}&after=${sequenceText(before)}`
+        const stream = await openEventStream(world.server.port, path, { 'x-auth-token': reader.token })
+        const messages = await stream.come(3).finally(stream.close)
+        return messages.map(({ data }) => JSON.parse(data))
+      },
+    }
+    const untold = async () => {
+      const { text } = await world.anonymous.get('/metrics')
+      return figureOf(text, 'crosspoint_call_archive_records_untold_total', {}) ?? 0
+    }
+    const each = async () => {
+      const found: Record<string, Json[]> = {}
+      for (const [name, read] of Object.entries(readers)) found[name] = await read()
+      return found
+    }
+    const counted = await untold()
+    renameSync(path, `${path}-away`)
+    const bare = await each().finally(() => renameSync(`${path}-away`, path))
+    expect(await untold()).toBe(counted + 6)
+    const { page = [], ...whole } = await each()
+    expect(page).toMatchObject([
+      ...legs.map(({ call_id }) => ({ type: 'cdr.created', after: { call_id } })),
+      { type: 'device.created', record: { id: device.id } },
+    ])
+    expect(whole).toEqual({ everybody: page, stream: page })
+    const without = page.map(({ after, ...event }) =>
+      event.type === 'cdr.created' ? event : { ...event, after },
+    )
+    expect(bare).toEqual({ everybody: without, page: without, stream: without })
+    const told = world.logEntries.filter(
+      ({ message }) => message === 'events are told without their call records',
+    )
+    const records = legs.map(({ call_id }) => `202511-${call_id}`)
+    const line = { level: 'warn', fields: { account_id: account.id, records } }
+    expect(told).toMatchObject([line, line, line])
+  })
+
   it('are not lost by a month that cannot be archived now', async () => {
     const account = await world.account()
     await sendLegs(world, [legOf(account, nowOf(world) - 2 * month)])
@@ -214,6 +278,17 @@ describeEngines('Call records in files', (engine) => {
     expect(await world.server.store.cdrs.months()).not.toContain(202511)
     const left = await world.server.store.all("SELECT path FROM cdr_files WHERE state <> 'live'")
     expect(left).toEqual([])
+  })
+
+  it('are none of a month in which no call came, whose table goes all the same', async () => {
+    const { store } = world.server
+    const set = new ChangeSet({ requestId: 'test' })
+    await store.cdrs.make(set, 202505)
+    await store.writeAlone(set.statements, set.stale)
+    const files = filesOf()
+    await runNow()
+    expect(await store.cdrs.months()).not.toContain(202505)
+    expect(filesOf()).toEqual(files)
   })
 
   it('go with their account, and with them what is in the files', async () => {

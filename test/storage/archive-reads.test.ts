@@ -30,7 +30,7 @@ describeEngines('Call records in files', (engine) => {
       return { opened, store, around: archiveAround(store, undefined, counting) }
     },
     async ({ opened, around }) => {
-      around.remove()
+      await around.remove()
       await opened.close()
     },
   )

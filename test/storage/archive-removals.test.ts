@@ -20,7 +20,7 @@ describeEngines('The archive of call records', (engine) => {
     store = createStore(opened.db, systemClock)
   })
   afterEach(async () => {
-    around.remove()
+    await around.remove()
     await opened.close()
   })
 

@@ -67,6 +67,9 @@ export const archiveAround = (
       const failed = errors()
       if (failed.length > 0) throw new Error(JSON.stringify(failed))
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
+    async remove() {
+      await files.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
   }
 }

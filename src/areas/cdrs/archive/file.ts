@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { type AsyncBuffer, type FileMetaData, parquetMetadata, parquetRead } from 'hyparquet'
 import { hashParquetValue, readBloomFilter, sbbfContains } from 'hyparquet/src/bloom.js'
@@ -5,7 +7,8 @@ import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import { type CdrRow, columns, storedColumns } from '../columns.ts'
 
 // Call records as Parquet: the columns of columns.ts under their names, sorted by account, time and id. Any reader of
-// Parquet understands the files; this server takes from them one group of rows at a time.
+// Parquet understands the files; this server takes from them one group of rows at a time. To put a group together, or to
+// take it apart, keeps a processor busy for a tenth of a second: that is done in the threads of threads.ts.
 
 const ownIntegers: readonly string[] = ['cost', 'reseller_cost', 'csv_quoted', 'csv_guarded']
 const required: readonly string[] = ['account_id', 'id', 'created', 'interaction_time', 'interaction_key']
@@ -42,8 +45,18 @@ const codec = 'ZSTD'
 const compressors = { ZSTD: (bytes: Uint8Array) => zstdCompressSync(bytes) }
 const decompressors = { ZSTD: (bytes: Uint8Array) => zstdDecompressSync(bytes) }
 
+/** A group as it has to be when it is read back. */
+const digestOf = (rows: readonly CdrRow[]) => {
+  const hash = createHash('sha256')
+  for (const row of rows)
+    hash.update(JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))))
+  return hash.digest('hex')
+}
+
 /** A file in the making, in memory: `FileSizes` of rules.ts bound it. */
 export const createFileWriter = () => {
+  const digests: string[] = []
+  let records = 0
   const target = new ByteWriter()
   const writer = new ParquetWriter({
     writer: target,
@@ -58,6 +71,9 @@ export const createFileWriter = () => {
     get bytes() {
       return target.offset
     },
+    get records() {
+      return records
+    },
     /** Adds a group: rows in the order of account, time and id, behind those before. */
     add(rows: readonly CdrRow[]) {
       const columnData = fileColumns.map(({ name, isInteger }) => ({
@@ -70,10 +86,19 @@ export const createFileWriter = () => {
         ...(name === 'id' ? { bloomFilter: { fpp: 0.001 } } : {}),
       }))
       writer.write({ columnData, rowGroupSize: rows.length })
+      digests.push(digestOf(rows))
+      records += rows.length
     },
-    finish(): Uint8Array {
+    /** The whole file. What was put together is taken apart again, group by group. */
+    async finish(): Promise<Uint8Array<ArrayBuffer>> {
       writer.finish()
-      return new Uint8Array(target.getBuffer())
+      const bytes = new Uint8Array(target.getBuffer())
+      const { groups } = fileEndOf(bytes.subarray(-endBytesOf(bytes.subarray(-8))))
+      const found: string[] = []
+      for (const group of groups)
+        found.push(digestOf(await rowsOfGroup(group, bytes.subarray(group.from, group.to))))
+      if (!isDeepStrictEqual(found, digests)) throw new Error('the file does not hold what was written')
+      return bytes
     },
   }
 }
@@ -99,11 +124,12 @@ export interface FileGroup extends Span {
   interactionTime: Bounds<number>
   /** Where it can be seen that an id is not there. */
   ids: Span | undefined
+  /** What it takes to read the group: as if the file had no other. */
+  metadata: FileMetaData
 }
 
 /** What the end of a file says. */
 export interface FileEnd {
-  metadata: FileMetaData
   groups: readonly FileGroup[]
   /** Where that of all groups lies, one behind the other. */
   ids: Span | undefined
@@ -153,13 +179,40 @@ const idsOf = (group: Group): Span | undefined => {
   return { from: Number(offset), to: Number(offset) + Number(length) }
 }
 
+/** A column of a group without what is said of it: bounds are told above, and others were for other readers. */
+const chunkOf = ({ file_offset, meta_data: data }: Group['columns'][number]) => {
+  if (!data) throw new Error('a column of the file is not described')
+  const { type, path_in_schema, codec, num_values, total_uncompressed_size, total_compressed_size } = data
+  const { data_page_offset, dictionary_page_offset } = data
+  return {
+    file_offset,
+    meta_data: {
+      type,
+      encodings: [],
+      path_in_schema,
+      codec,
+      num_values,
+      total_uncompressed_size,
+      total_compressed_size,
+      data_page_offset,
+      ...(dictionary_page_offset === undefined ? {} : { dictionary_page_offset }),
+    },
+  }
+}
+
 /** Reads the end of a file: the last bytes of it, as many as `endBytesOf` says at least. */
 export const fileEndOf = (end: Uint8Array): FileEnd => {
   const { buffer, byteOffset, byteLength } = end
-  const metadata = parquetMetadata(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
+  const {
+    row_groups: all,
+    version,
+    schema,
+  } = parquetMetadata(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer)
   let row = 0
-  const groups = metadata.row_groups.map((group): FileGroup => {
-    const rows = Number(group.num_rows)
+  const groups = all.map((group): FileGroup => {
+    const { num_rows, total_byte_size } = group
+    const rows = Number(num_rows)
+    const alone = { num_rows, total_byte_size, columns: group.columns.map(chunkOf) }
     row += rows
     return {
       row: row - rows,
@@ -169,10 +222,11 @@ export const fileEndOf = (end: Uint8Array): FileEnd => {
       created: numberBounds(group, 'created'),
       interactionTime: numberBounds(group, 'interaction_time'),
       ids: idsOf(group),
+      metadata: { version, schema, num_rows, row_groups: [alone], metadata_length: 0 },
     }
   })
   const ids = groups.flatMap((group) => group.ids ?? [])
-  return { metadata, groups, ids: ids.length > 0 ? spanOf(ids) : undefined }
+  return { groups, ids: ids.length > 0 ? spanOf(ids) : undefined }
 }
 
 /** How long the end of a file is, by its last 8 bytes. */
@@ -189,8 +243,7 @@ const rowOf = (read: Record<string, unknown>): CdrRow => {
 
 /** The rows of a group, of its bytes. */
 export const rowsOfGroup = async (
-  { metadata }: FileEnd,
-  { from, row, rows }: FileGroup,
+  { from, rows, metadata }: FileGroup,
   bytes: Uint8Array,
 ): Promise<CdrRow[]> => {
   const file: AsyncBuffer = {
@@ -204,8 +257,8 @@ export const rowsOfGroup = async (
   await parquetRead({
     file,
     metadata,
-    rowStart: row,
-    rowEnd: row + rows,
+    rowStart: 0,
+    rowEnd: rows,
     compressors: decompressors,
     rowFormat: 'object',
     onComplete: (read) => {

@@ -5,12 +5,16 @@ import { describeError, type Log } from '../../../lib/log.ts'
 import type { ObjectStore } from '../../../object-store/object-store.ts'
 import { MonthMoved } from '../../../storage/monthly.ts'
 import type { CdrRow } from '../columns.ts'
-import { endBytesOf, type FileEnd, type FileGroup, fileEndOf, mayHoldId, rowsOfGroup } from './file.ts'
+import type { FileEnd, FileGroup } from './file.ts'
 import type { ArchiveMetrics } from './metrics.ts'
 import type { ArchivedPart } from './rules.ts'
 import type { ArchiveRegister } from './store.ts'
+import { createFileReader } from './threads.ts'
 
 type ArchivedFile = Pick<ArchivedPart, 'path' | 'month' | 'bytes'>
+
+// Loaded by the first who reads such a file: every start would wait for it.
+const loadParquet = () => import('./file.ts')
 
 const retryAfterSeconds = 30
 
@@ -61,6 +65,7 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) =
   const ends = createWeighed<FileEnd>(mostEndBytes)
   const groups = createWeighed<CdrRow[]>(mostRowBytes)
   const filters = createWeighed<Uint8Array>(mostFilterBytes)
+  const reader = createFileReader()
 
   const measured = async (path: string, from: number, to: number) => {
     if (!objects) throw new Error('CROSSPOINT_CALL_ARCHIVE is not set')
@@ -77,9 +82,10 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) =
   }
 
   const readEnd = async ({ path, bytes: size }: ArchivedFile) => {
+    const { endBytesOf } = await loadParquet()
     const likely = await measured(path, Math.max(0, size - likelyEndBytes), size)
     const length = endBytesOf(likely.subarray(-8))
-    return fileEndOf(length <= likely.length ? likely : await measured(path, size - length, size))
+    return reader.end(length <= likely.length ? likely : await measured(path, size - length, size))
   }
 
   /** What cannot be read now is not gone: whoever asks again later may have it. */
@@ -111,9 +117,8 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) =
       reading(file, async () => {
         // Rows that are kept come at once: whoever goes through many of them would hold up everybody else.
         await turn()
-        const end = await endOf(file)
         return groups(`${file.path} ${group.row}`, (group.to - group.from) * rowsWeight, async () =>
-          rowsOfGroup(end, group, await measured(file.path, group.from, group.to)),
+          reader.rows(group, await measured(file.path, group.from, group.to)),
         )
       }),
 
@@ -124,8 +129,12 @@ export const createArchiveFiles = ({ objects, register, metrics, log }: Tools) =
         if (!ids || !all) return true
         // Of all groups at once: whoever looks into one of them looks into the next.
         const bytes = await filters(file.path, all.to - all.from, () => measured(file.path, all.from, all.to))
+        const { mayHoldId } = await loadParquet()
         return mayHoldId(bytes.subarray(ids.from - all.from, ids.to - all.from), id)
       }),
+
+    /** Ends the thread that takes files apart: the next reading would start another one. */
+    close: reader.close,
   }
 }
 

@@ -22,6 +22,10 @@ export const createArchiveMetrics = (metrics: Metrics) => {
     name: 'crosspoint_call_archive_failures_total',
     help: 'Months of call records that could not be archived, rewritten or removed when their turn came.',
   })
+  const untold = metrics.counter({
+    name: 'crosspoint_call_archive_records_untold_total',
+    help: 'Call records that an event was told without, for their file could not be read.',
+  })
   return {
     read(outcome: 'done' | 'failed', seconds: number, count: number) {
       durations.of(outcome).observe(seconds)
@@ -29,5 +33,6 @@ export const createArchiveMetrics = (metrics: Metrics) => {
     },
     archived: (count: number) => records.of().add(count),
     failed: () => failures.of().add(),
+    untold: (count: number) => untold.of().add(count),
   }
 }

@@ -39,9 +39,9 @@ export const placeOrder = (descending: boolean) => {
 }
 
 /** A part of a list, from one of the places where it lies. */
-export interface ListPiece {
+export interface ListPiece<Item = CdrRow> {
   /** In the order of the list. */
-  items: CdrRow[]
+  items: Item[]
   /** Behind what there may be more; undefined when there is no more. */
   next: Place | undefined
 }

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
-import { setImmediate as turn } from 'node:timers/promises'
 import type { ObjectStore } from '../../../object-store/object-store.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { CdrRow } from '../columns.ts'
-import { createFileWriter, endBytesOf, type FileEnd, fileEndOf, rowsOfGroup } from './file.ts'
+import type { WrittenFile } from './file-writer.ts'
 import type { FileSizes } from './rules.ts'
 import type { AccountRow, ArchiveRegister, FileRow } from './store.ts'
+import { createFileThread } from './threads.ts'
 
 type Written = Pick<FileRow, 'path' | 'records'>
 
@@ -16,16 +16,6 @@ interface Run {
   /** Lets everything fail that is written after another process took the work over. */
   guard: Statement
   signal: AbortSignal
-}
-
-const hashOf = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
-
-/** A group as it has to be when it is read back. */
-const digestOf = (rows: readonly CdrRow[]) => {
-  const hash = createHash('sha256')
-  for (const row of rows)
-    hash.update(JSON.stringify(Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))))
-  return hash.digest('hex')
 }
 
 const partBytes = 4_000_000
@@ -46,9 +36,8 @@ export const createArchiveWriter = (
 ) => {
   const written: Written[] = []
   const { recordsPerGroup } = sizes
-  let writer = createFileWriter()
+  const thread = createFileThread()
   let accounts = new Map<string, AccountRow>()
-  let digests: string[] = []
   let records = 0
 
   const count = (path: string, rows: readonly CdrRow[]) => {
@@ -64,18 +53,8 @@ export const createArchiveWriter = (
   const pathNow = () =>
     `cdrs/${month}/${month}-${name}-${String(written.length + 1).padStart(4, '0')}.parquet`
 
-  const requireGroups = async (path: string, end: FileEnd, bytes: Uint8Array) => {
-    for (const [at, group] of end.groups.entries()) {
-      signal.throwIfAborted()
-      const rows = await rowsOfGroup(end, group, bytes.subarray(group.from, group.to))
-      if (digestOf(rows) !== digests[at]) throw new Error(`${path} does not hold what was written`)
-      await turn()
-    }
-  }
-
-  const send = async (path: string, bytes: Uint8Array) => {
+  const send = async (path: string, { bytes, digest }: WrittenFile) => {
     await objects.put(path, bytes)
-    const digest = hashOf(bytes)
     if ((await digestOfObject(objects, path, bytes.length)) !== digest)
       throw new Error(`${path} is not what was written when it is read back`)
     await register.describe(guard, { path, month, records, bytes: bytes.length, digest }, [
@@ -83,49 +62,56 @@ export const createArchiveWriter = (
     ])
   }
 
-  /** What was put together is taken apart again before the store lets go of it, and what was sent is read back. */
+  /** What was put together was taken apart again before the store lets go of it, and what was sent is read back. */
   const close = async () => {
     if (records === 0) return
+    signal.throwIfAborted()
     const path = pathNow()
-    const bytes = writer.finish()
-    await requireGroups(path, fileEndOf(bytes.subarray(-endBytesOf(bytes.subarray(-8)))), bytes)
+    const file = await thread.finish()
     await register.begin(guard, path, month)
     try {
-      await send(path, bytes)
+      await send(path, file)
     } catch (error) {
       // Whoever has taken the work over may have removed the file already, before it was there, and forgotten it.
       await objects.remove(path).catch(() => undefined)
       throw error
     }
     written.push({ path, records })
-    writer = createFileWriter()
     accounts = new Map()
-    digests = []
     records = 0
   }
 
   const addGroup = async (rows: readonly CdrRow[]) => {
     signal.throwIfAborted()
-    writer.add(rows)
+    const bytes = await thread.add(rows)
     count(pathNow(), rows)
-    digests.push(digestOf(rows))
     records += rows.length
-    if (records >= sizes.mostRecords || writer.bytes >= sizes.mostBytes) await close()
-    await turn()
+    if (records >= sizes.mostRecords || bytes >= sizes.mostBytes) await close()
+  }
+
+  const writeAll = async (batches: AsyncIterable<readonly CdrRow[]>) => {
+    let waiting: CdrRow[] = []
+    for await (const rows of batches) {
+      waiting.push(...rows)
+      for (; waiting.length >= recordsPerGroup; waiting = waiting.slice(recordsPerGroup))
+        await addGroup(waiting.slice(0, recordsPerGroup))
+    }
+    if (waiting.length > 0) await addGroup(waiting)
+    await close()
+    return written
   }
 
   return {
     /** Writes rows that come in the order of account, time and id. */
     async write(batches: AsyncIterable<readonly CdrRow[]>): Promise<readonly Written[]> {
-      let waiting: CdrRow[] = []
-      for await (const rows of batches) {
-        waiting.push(...rows)
-        for (; waiting.length >= recordsPerGroup; waiting = waiting.slice(recordsPerGroup))
-          await addGroup(waiting.slice(0, recordsPerGroup))
+      const endNow = () => void thread.close()
+      signal.addEventListener('abort', endNow)
+      try {
+        return await writeAll(batches)
+      } finally {
+        signal.removeEventListener('abort', endNow)
+        await thread.close()
       }
-      if (waiting.length > 0) await addGroup(waiting)
-      await close()
-      return written
     },
   }
 }

@@ -1,0 +1,96 @@
+// Files of call records are put together and taken apart beside the event loop.
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { endBytesOf } from '../../src/areas/cdrs/archive/file.ts'
+import { createFileReader, createFileThread } from '../../src/areas/cdrs/archive/threads.ts'
+import { bareLeg, edge } from '../support/any-legs.ts'
+
+const legs = (count: number, first = 0) =>
+  Array.from({ length: count }, (_, at) =>
+    bareLeg({
+      account_id: 'a',
+      id: `202601-${String(first + at).padStart(6, '0')}`,
+      created: edge + first + at,
+      rest: `{"n":${at % 7}}`,
+    }),
+  )
+
+/** How often other work had its turn meanwhile. */
+const turnsDuring = async (work: () => Promise<unknown>) => {
+  let turns = 0
+  const count = () => {
+    turns += 1
+    other = setImmediate(count)
+  }
+  let other = setImmediate(count)
+  await work()
+  clearImmediate(other)
+  return turns
+}
+
+describe('A file of call records', () => {
+  let thread: ReturnType<typeof createFileThread>
+  let reader: ReturnType<typeof createFileReader>
+
+  beforeEach(() => {
+    thread = createFileThread()
+    reader = createFileReader()
+  })
+  afterEach(() => Promise.all([thread.close(), reader.close()]))
+
+  const endOf = (bytes: Uint8Array) => reader.end(bytes.subarray(-endBytesOf(bytes.subarray(-8))))
+
+  const rowsOf = async (bytes: Uint8Array) => {
+    const { groups } = await endOf(bytes)
+    const read = groups.map((group) => reader.rows(group, bytes.slice(group.from, group.to)))
+    return Promise.all(read)
+  }
+
+  it('has what was added to it, and the next one nothing of it', async () => {
+    await thread.add(legs(5))
+    await thread.add(legs(3, 5))
+    const first = await thread.finish()
+    await thread.add(legs(2))
+    const second = await thread.finish()
+    expect(await rowsOf(first.bytes)).toEqual([legs(5), legs(3, 5)])
+    expect(await rowsOf(second.bytes)).toEqual([legs(2)])
+    expect([first.records, second.records]).toEqual([8, 2])
+  })
+
+  it('is put together and taken apart while other work goes on', async () => {
+    const rows = legs(500)
+    await thread.add(rows)
+    await reader.end(new Uint8Array()).catch(() => undefined)
+    expect(await turnsDuring(() => thread.add(rows))).toBeGreaterThan(50)
+    let bytes = new Uint8Array()
+    const finishing = async () => {
+      bytes = (await thread.finish()).bytes
+    }
+    expect(await turnsDuring(finishing)).toBeGreaterThan(50)
+    const [group] = (await endOf(bytes)).groups
+    if (!group) throw new Error('there is no group')
+    const part = bytes.slice(group.from, group.to)
+    expect(await turnsDuring(() => reader.rows(group, part))).toBeGreaterThan(50)
+  })
+
+  it('of which a thread that ended had a part is not taken for whole', async () => {
+    await thread.add(legs(5))
+    await thread.close()
+    await thread.add(legs(3, 5))
+    await expect(thread.finish()).rejects.toThrow('the thread lost a part of the file')
+  })
+
+  it('that is damaged is an error to whoever reads it, and to nobody else', async () => {
+    await thread.add(legs(5))
+    const { bytes } = await thread.finish()
+    const [group] = (await endOf(bytes)).groups
+    if (!group) throw new Error('there is no group')
+    const part = bytes.slice(group.from, group.to)
+    await expect(
+      reader.rows(
+        group,
+        part.map(() => 7),
+      ),
+    ).rejects.toThrow()
+    expect(await reader.rows(group, part)).toEqual(legs(5))
+  })
+})
