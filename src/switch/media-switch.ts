@@ -31,26 +31,76 @@ export interface Quickcall {
   applicationVariables: Readonly<Record<string, unknown>>
 }
 
-/** What this server asks of the machine that carries the calls. */
+/** A contact under which a phone can be reached. */
+export interface Registration {
+  phone: Phone
+  /** SIP address, as the phone has said it. */
+  contact: string
+  /** SIP address from where it was said, where that differs. */
+  received: string | undefined
+  userAgent: string | undefined
+  callId: string
+  /** What is left of it. */
+  expiresSeconds: number
+  /** Unix seconds of the last time it was said. */
+  registeredAt: number
+  /** Host of the edge that knows it. */
+  edge: string
+  /** Where the edge took it: `udp:192.0.2.1:5060`. */
+  socket: string | undefined
+}
+
+/** A call that goes on. */
+export interface ActiveCall {
+  callId: string
+  from: string
+  to: string
+  isAnswered: boolean
+  /** Unix seconds. */
+  began: number
+  answered: number | undefined
+  /** SIP addresses under which the two ends are. */
+  contacts: { caller: string | undefined; callee: string | undefined }
+  /** What the edge was told of it: `account_id`, `authorizing_id`, `owner_id`, `direction`, ... */
+  variables: Readonly<Record<string, string>>
+  /** Host of the edge that carries it. */
+  edge: string
+}
+
+/** What those edges said that answered. */
+export interface Heard<Found> {
+  found: readonly Found[]
+  /** Hosts of the edges that did not: more may be known there. */
+  unreachable: readonly string[]
+}
+
+/** What this server asks of the machines that carry the calls. It fails with `media_switch_unreachable` where none answers. */
 export interface MediaSwitch {
-  /** The ids of the account's devices that are registered now. */
-  registered(accountId: string): Promise<ReadonlySet<string>>
-  /** Forgets the registrations of phones whose credentials no longer hold. */
-  endRegistrations(phones: readonly Phone[]): Promise<void>
-  notify(phone: Phone, notice: Notice): Promise<void>
-  /** Tells phones to fetch their settings again. */
-  sync(phones: readonly Phone[], restart: 'reboot' | 'reload'): Promise<void>
+  /** The contacts of phones that are registered now. */
+  registrations(phones: readonly Phone[]): Promise<Heard<Registration>>
+  /** Forgets the registrations of phones. Answers with the hosts of edges that could not be told. */
+  endRegistrations(phones: readonly Phone[]): Promise<readonly string[]>
+  /** Sends it to each contact of a phone. Answers with how many there are. */
+  notify(phone: Phone, notice: Notice): Promise<number>
   /** Starts a call. `ended` tells how it went. */
   startQuickcall(call: Quickcall): Promise<{ ended: Promise<Readonly<Record<string, unknown>>> }>
+  /** The calls of an account. */
+  calls(accountId: string): Promise<Heard<ActiveCall>>
+  /** One of them. */
+  call(accountId: string, callId: string): Promise<ActiveCall | undefined>
+  /** Ends one of them. False: there is none any more. */
+  hangUp(accountId: string, callId: string): Promise<boolean>
 }
 
 const unavailable = () => Promise.reject(failure('no_media_switch', {}))
 
-/** Nothing can be registered here, so nothing is, and there is nothing to end; everything else fails. */
+/** Nothing can be registered here, so there is nothing to end; everything else fails. */
 export const noMediaSwitch: MediaSwitch = {
-  registered: async () => new Set(),
-  endRegistrations: async () => undefined,
+  registrations: unavailable,
+  endRegistrations: async () => [],
   notify: unavailable,
-  sync: unavailable,
   startQuickcall: unavailable,
+  calls: unavailable,
+  call: unavailable,
+  hangUp: unavailable,
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Answer, Client } from '../support/client.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
@@ -20,6 +21,7 @@ const both = (total: number) => ({
 const stranger = {
   access_lists: { realm: { order: 'allow,deny', cidrs: [] } },
   rate_limits: { account: nothing, device: nothing },
+  max_age_s: 60,
 }
 
 describeEngines('what an edge asks', (engine) => {
@@ -42,11 +44,13 @@ describeEngines('what an edge asks', (engine) => {
       device_id: device.id,
       access_lists: {},
       rate_limits: { account: accountLimits, device: deviceLimits },
+      max_age_s: 60,
     })
     expect(await ask(operator, { realm, username: 'nobody' })).toSucceedWith({
       account_id: account.id,
       access_lists: {},
       rate_limits: { account: accountLimits, device: deviceLimits },
+      max_age_s: 60,
     })
   })
 
@@ -216,6 +220,58 @@ describeEngines('what an edge asks', (engine) => {
     const changed = await operator.get('/v2/edge', { query, headers })
     expect(changed).toSucceed()
     expect(changed.data.access_lists).toEqual({ device: { order: 'allow,deny', cidrs: [] } })
+  })
+
+  it('tells the operator alone, and only when asked, what a device signs in with: never the password', async () => {
+    const { operator, ross, ada } = world
+    const account = await world.account(world.reseller)
+    const sip = { username: 'bob', password: 'correct-horse', expire_seconds: 360 }
+    const device = await world.device(account, { sip })
+    const { realm } = account
+    const plain = { realm, username: 'bob' }
+    const asked = { ...plain, credentials: 'true' }
+    const without = await ask(operator, plain)
+    const told = await ask(operator, asked)
+    const ha1 = hash('md5', `bob:${realm}:correct-horse`, 'hex')
+    expect(told).toSucceedWith({ ...without.data, ha1, expires_s: 360 })
+    expect(told.headers).toMatchObject({
+      'cache-control': 'private, max-age=60',
+      vary: expect.stringContaining('X-Auth-Token, Authorization'),
+    })
+    expect(told.headers.etag).not.toBe(without.headers.etag)
+    expect(without.data).not.toHaveProperty('ha1')
+    expect(without.data).not.toHaveProperty('expires_s')
+    expect(told.text).not.toContain('correct-horse')
+    for (const other of [ross, ada, await world.keyHolder(world.reseller)]) {
+      const headers = { 'if-none-match': String(told.headers.etag) }
+      expect(await other.get('/v2/edge', { query: asked, headers })).toFailWith(403, 'forbidden', {
+        message: 'forbidden',
+        cause: 'credentials are for the keys of the operator',
+      })
+    }
+    const key = await world.keyHolder(world.master)
+    expect((await ask(key, asked)).data.ha1).toBe(ha1)
+    const typed = { realm: realm.toUpperCase(), username: 'BOB', credentials: 'true' }
+    const asTyped = hash('md5', `BOB:${realm.toUpperCase()}:correct-horse`, 'hex')
+    expect((await ask(operator, typed)).data.ha1).toBe(asTyped)
+    await operator.patch(device.path, { sip: { password: 'another-horse' } })
+    const changed = await ask(operator, asked)
+    expect(changed.data.ha1).toBe(hash('md5', `bob:${realm}:another-horse`, 'hex'))
+  })
+
+  it('has no credentials of devices that are known by their address, of unknown ones and of nobody', async () => {
+    const { operator } = world
+    const account = await world.account(world.reseller)
+    await world.device(account, {
+      sip: { username: 'desk', password: 'secret', method: 'ip', ip: '192.0.2.7' },
+    })
+    await world.device(account, { sip: { username: 'bare' } })
+    for (const username of ['desk', 'bare', 'nobody']) {
+      const { data } = await ask(operator, { realm: account.realm, username, credentials: 'true' })
+      expect(data.account_id).toBe(account.id)
+      expect(data).not.toHaveProperty('ha1')
+    }
+    expect(await ask(operator, { realm: 'nowhere.example', credentials: 'true' })).toSucceedWith(stranger)
   })
 
   it('follows the account to another realm, and the device to another name', async () => {

@@ -1,24 +1,37 @@
-import { expect, it } from 'vitest'
+// What is asked of the machines that carry calls, of edges that answer, and of edges that do not.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDevices } from '../../src/areas/devices/operations.ts'
 import { createQuickcalls } from '../../src/areas/quickcalls/operations.ts'
 import { callWishesIn } from '../../src/areas/quickcalls/rules.ts'
+import { createAfterwards } from '../../src/jobs/afterwards.ts'
 import { failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
-import type { MediaSwitch, Phone } from '../../src/switch/media-switch.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { type MediaSwitch, noMediaSwitch, type Phone } from '../../src/switch/media-switch.ts'
+import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
+import { eventually } from '../support/eventually.ts'
+import { lacks } from '../support/installed.ts'
+import { type Kamailio, startKamailio } from '../support/kamailio.ts'
+import { createTestLog } from '../support/log.ts'
+import { type SipPhone, startSipPhone } from '../support/sip-phone.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const author = { requestId: 'test' }
-const noSwitch = [500, 'no media switch is configured', { message: 'no media switch is configured' }] as const
+const noSwitch = [501, 'no media switch is configured', { message: 'no media switch is configured' }] as const
 
 /** A switch that writes down what it is told. */
 const createRecorder = () => {
   const told: unknown[] = []
   const names = (phones: readonly Phone[]) => phones.map(({ username, realm }) => `${username}@${realm}`)
   const mediaSwitch: MediaSwitch = {
-    registered: async () => new Set(),
-    endRegistrations: async (phones) => void told.push(['end', ...names(phones)]),
-    notify: async (phone, notice) => void told.push(['notify', ...names([phone]), notice]),
-    sync: async (phones, restart) => void told.push([restart, ...names(phones)]),
+    ...noMediaSwitch,
+    endRegistrations: async (phones) => {
+      told.push(['end', ...names(phones)])
+      return []
+    },
+    notify: async (phone, notice) => {
+      told.push(['notify', ...names([phone]), notice])
+      return 1
+    },
     startQuickcall: async (call) => {
       told.push(['call', call.number, ...names(call.phones)])
       return { ended: Promise.resolve({ hangup_cause: 'NORMAL_CLEARING' }) }
@@ -34,11 +47,8 @@ describeEngines('a media switch', (engine) => {
     const { mediaSwitch, take } = createRecorder()
     const { store, areas } = world.server
     const mobileNumbers = areas.phoneNumbers.mobile
-    const devices = createDevices({
-      store,
-      mediaSwitch,
-      mobileNumbers,
-    })
+    const afterwards = createAfterwards(createTestLog().log)
+    const devices = createDevices({ store, mediaSwitch, mobileNumbers, afterwards })
     const made = await world.account()
     const account = await world.server.areas.accounts.get(made.id)
     const owner = (await world.user(made)).id
@@ -49,20 +59,24 @@ describeEngines('a media switch', (engine) => {
       sip,
       owner_id: owner,
     })
-    return { devices, account, device, owner, sip, take, mediaSwitch, realm: account.doc.realm }
+    const taken = async () => {
+      await afterwards.settle()
+      return take()
+    }
+    return { devices, account, device, owner, sip, taken, mediaSwitch, realm: account.doc.realm }
   }
 
   it('ends a registration when password, user name, owner or enabled change, and with the device', async () => {
-    const { devices, account, device, sip, take, realm } = await equipped()
+    const { devices, account, device, sip, taken, realm } = await equipped()
     const ended = [['end', `desk@${realm}`]]
     const base = { ...device.doc }
     const after = async (data: Json) => {
       const stored = await devices.get(account.id, device.id)
       await devices.replace(author, account, stored, { ...base, ...data })
-      const told = take()
+      const told = await taken()
       const changed = await devices.get(account.id, device.id)
       await devices.replace(author, account, changed, base)
-      take()
+      await taken()
       return told
     }
     expect(await after({ name: 'Renamed', sip: { ...sip, transport: 'tcp' } })).toEqual([])
@@ -72,33 +86,302 @@ describeEngines('a media switch', (engine) => {
     expect(await after({ owner_id: undefined })).toEqual(ended)
     const stored = await devices.get(account.id, device.id)
     await devices.remove(author, account, stored)
-    expect(take()).toEqual(ended)
+    expect(await taken()).toEqual(ended)
   })
 
   it('is told to synchronize, to notify and to call', async () => {
-    const { devices, account, device, owner, take, mediaSwitch, realm } = await equipped()
+    const { devices, account, device, owner, taken, mediaSwitch, realm } = await equipped()
     const phone = `desk@${realm}`
     await devices.sync(account, [device], 'reboot')
     await devices.trySync(account, await devices.ownedBy(account, owner), 'reload')
-    await devices.notify(account, device, { event: 'check-sync' })
+    const ownWords = { check_sync_event: 'resync', check_sync_reboot: '', check_sync_reload: 'now=1' }
+    const other = await devices.replace(author, account, device, { ...device.doc, provision: ownWords })
+    await devices.sync(account, [other], 'reboot')
+    await devices.sync(account, [other], 'reload')
+    await devices.notify(account, device, { event: 'message-summary' })
     const quickcalls = createQuickcalls({ settings: undefined as never, devices, mediaSwitch })
     const silent = await devices.create(author, account, { name: 'Off', enabled: false })
     const wishes = callWishesIn('+1 (415) 555-0100', () => undefined)
     const { ended } = await quickcalls.start(account, [device, silent], wishes)
     expect(await ended).toEqual({ hangup_cause: 'NORMAL_CLEARING' })
-    expect(take()).toEqual([
-      ['reboot', phone],
-      ['reload', phone],
-      ['notify', phone, { event: 'check-sync' }],
+    expect(await taken()).toEqual([
+      ['notify', phone, { event: 'check-sync;reboot=true' }],
+      ['notify', phone, { event: 'check-sync;reboot=false' }],
+      ['notify', phone, { event: 'resync' }],
+      ['notify', phone, { event: 'resync;now=1' }],
+      ['notify', phone, { event: 'message-summary' }],
       ['call', '+14155550100', phone],
     ])
   })
 
   it('that fails does not undo a change', async () => {
     const { devices, account, device, mediaSwitch } = await equipped()
-    mediaSwitch.sync = () => Promise.reject(failure('no_media_switch', {}))
+    mediaSwitch.notify = () => Promise.reject(failure('no_media_switch', {}))
     await devices.trySync(account, [device], 'reload')
     await expect(devices.sync(account, [device], 'reload')).rejects.toMatchObject({ kind: 'no_media_switch' })
+    mediaSwitch.notify = async () => 0
+    await devices.trySync(account, [device], 'reload')
+    await expect(devices.sync(account, [device], 'reload')).rejects.toMatchObject({
+      kind: 'phone_unregistered',
+    })
+  })
+})
+
+describeEngines('edges that do not answer as they should', (engine) => {
+  const world = useWorld(engine)
+  let first: EdgeServer
+  let second: EdgeServer
+
+  beforeAll(async () => {
+    first = await startEdgeServer()
+    second = await startEdgeServer()
+    await world.configure('switch', {
+      adapter: 'kamailio',
+      kamailio: { rpc_urls: [first.url, second.url], timeout_ms: 300, secret: 'between-us' },
+    })
+  })
+
+  afterAll(() => Promise.all([first.close(), second.close()]))
+
+  const unreachable = (...reasons: readonly (readonly [EdgeServer, string])[]) =>
+    [
+      503,
+      'media_switch_unreachable',
+      {
+        message: 'no edge of the media switch answers',
+        edges: reasons.map(([{ host }, reason]) => ({ host, reason })),
+      },
+    ] as const
+
+  it('are asked with the secret, which nobody reads', async () => {
+    const phone = await world.device(world.acme, { sip: { username: 'asked' } })
+    expect(await world.ada.post(`${phone.path}/sync`)).toFailWith(409, 'phone_unregistered')
+    for (const edge of [first, second]) {
+      expect(edge.told('ul.lookup')).toContainEqual(['location', `asked@${world.acme.realm}`])
+      expect(edge.calls.at(-1)?.headers.authorization).toBe('Bearer between-us')
+    }
+    const { data, text } = await world.operator.get('/v2/system_configs/switch')
+    expect(data.default).toMatchObject({ kamailio: { secret: '***' } })
+    expect(text).not.toContain('between-us')
+  })
+
+  it('take nothing from what others say, and are named', async () => {
+    const phone = await world.device(world.acme, { sip: { username: 'split' } })
+    const contact = { Address: 'sip:split@192.0.2.9:5062', Expires: 60, 'Call-ID': 'a', 'Last-Modified': 1 }
+    first.says('ul.lookup', (_table, place) =>
+      String(place).startsWith('split@') ? { Contacts: [{ Contact: contact }] } : { Contacts: [] },
+    )
+    second.fallSilent()
+    const list = await world.ada.get(`${world.acme.path}/registrations`)
+    expect(list).toSucceed()
+    expect(list.data).toMatchObject([{ username: 'split', contact_ip: '192.0.2.9', contact_port: 5062 }])
+    expect(list.body.metadata).toEqual({ unreachable: [second.host] })
+    const rows = await world.ada.get(`${world.acme.path}/devices`, { query: { with_status: 'true' } })
+    expect(rows.body.metadata).toEqual({ unreachable: [second.host] })
+    const seen = (rows.data as unknown as Json[]).map(({ id, registered }) => [id, registered])
+    expect(seen).toContainEqual([phone.id, true])
+    // What the silent edge may know is not known.
+    expect(seen.filter(([, registered]) => registered === false)).toEqual([])
+    second.speak()
+  })
+
+  it('are a failure that names them all where none answers, within their time', async () => {
+    const phone = await world.device(world.rival, { sip: { username: 'lost' } })
+    first.fallSilent()
+    second.hangUp()
+    const began = performance.now()
+    expect(await world.rex.post(`${phone.path}/sync`)).toFailWith(
+      ...unreachable([first, 'timeout'], [second, 'unreachable']),
+    )
+    expect(performance.now() - began).toBeLessThan(2000)
+    first.talkNonsense(200)
+    second.talkNonsense(403)
+    expect(await world.rex.post(`${phone.path}/sync`)).toFailWith(
+      ...unreachable([first, 'malformed'], [second, 'answers with 403: is the secret right?']),
+    )
+    for (const path of ['registrations', 'registrations/count', 'channels', `devices/${phone.id}/channels`]) {
+      const answer = await world.rex.get(`${world.rival.path}/${path}`)
+      expect([path, answer.status, answer.body.message]).toEqual([path, 503, 'media_switch_unreachable'])
+    }
+    expect((await world.rex.delete(`${world.rival.path}/registrations`)).status).toBe(503)
+    const { data, body } = await world.rex.get(`${world.rival.path}/devices/status`)
+    expect(data).toContainEqual({ device_id: phone.id, registrable: true })
+    expect(body.metadata).toEqual({ unreachable: [first.host, second.host] })
+    first.speak()
+    second.speak()
+  })
+
+  it('keep no change of a device waiting', async () => {
+    const phone = await world.device(world.acme, { sip: { username: 'quick', password: 'first-secret' } })
+    first.fallSilent()
+    second.fallSilent()
+    const began = performance.now()
+    expect(await world.ada.patch(phone.path, { sip: { password: 'second-secret' } })).toSucceed()
+    expect(performance.now() - began).toBeLessThan(290)
+    first.speak()
+    second.speak()
+    await world.ada.patch(phone.path, { sip: { password: 'third-secret' } })
+    const place = ['location', `quick@${world.acme.realm}`]
+    await eventually(
+      () => first.told('ul.rm'),
+      (told) => told.filter(([, name]) => name === place[1]).length === 2,
+    )
+  })
+})
+
+const lacking = lacks('kamailio')
+
+describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
+  describeEngines('phones', (engine) => {
+    const world = useWorld(engine)
+    const phones: SipPhone[] = []
+    const edges: Kamailio[] = []
+
+    beforeAll(async () => {
+      edges.push(await startKamailio(), await startKamailio())
+      await world.configure('switch', {
+        adapter: 'kamailio',
+        kamailio: { rpc_urls: edges.map(({ url }) => url), timeout_ms: 3000, secret: edge().secret },
+      })
+    }, 120_000)
+    afterAll(async () => {
+      for (const phone of phones) phone.close()
+      await Promise.all(edges.map((one) => one.close()))
+    })
+
+    const edge = (at = 0) => edges[at] as Kamailio
+
+    const telephone = async (account: TestAccount, username: string, at = 0) => {
+      const phone = await startSipPhone({ username, realm: account.realm, server: edge(at) })
+      phones.push(phone)
+      expect((await phone.register()).status).toBe(200)
+      return phone
+    }
+
+    const equipped = async (fields: Json = {}, at = 0) => {
+      const account = await world.account(world.reseller)
+      const device = await world.device(account, { sip: { username: 'desk' }, ...fields })
+      return {
+        account,
+        device,
+        admin: await world.admin(account),
+        desk: await telephone(account, 'desk', at),
+      }
+    }
+
+    const notices = (phone: SipPhone, count = 1) =>
+      eventually(
+        () => phone.requests('NOTIFY'),
+        (found) => found.length >= count,
+      )
+
+    it('are told to fetch their settings, wherever they are registered', async () => {
+      for (const at of edges.keys()) {
+        const { admin, device, desk } = await equipped({}, at)
+        expect(await admin.post(`${device.path}/sync`)).toSucceedWith('sync request sent', 202)
+        expect(await admin.post(`${device.path}/sync`, undefined, { query: { reboot: 'true' } })).toSucceed(
+          202,
+        )
+        const found = await notices(desk, 2)
+        expect(found.map((notice) => notice.value('Event'))).toEqual([
+          'check-sync;reboot=false',
+          'check-sync;reboot=true',
+        ])
+      }
+    })
+
+    it('are sent what somebody writes, which begins no header of its own', async () => {
+      const { admin, device, desk } = await equipped()
+      const event = 'message-summary\r\nX-Evil: 1 !!'
+      const body = { content_type: 'text/plain', data: 'Voice-Message: 2/1' }
+      expect(await admin.put(device.path, { action: 'notify', data: { event, body } })).toSucceedWith(
+        'NOTIFY sent',
+        202,
+      )
+      const [notice] = await notices(desk)
+      expect(notice?.value('Event')).toBe('message-summary X-Evil: 1')
+      expect(notice?.value('X-Evil')).toBeUndefined()
+      expect(notice?.body).toBe('Voice-Message: 2/1')
+    })
+
+    it('that are not registered are told of as such', async () => {
+      const { admin, account } = await equipped()
+      const { path } = await world.device(account, { sip: { username: 'cellar' } })
+      const gone = [
+        409,
+        'phone_unregistered',
+        { message: 'the device is not registered: nothing was sent' },
+      ] as const
+      expect(await admin.post(`${path}/sync`)).toFailWith(...gone)
+      expect(await admin.put(path, { action: 'notify', data: { event: 'x' } })).toFailWith(...gone)
+      for (const call of [admin.get(`${path}/quickcall/100`), admin.post(`${path}/quickcall/100`)])
+        expect(await call).toFailWith(500, 'quickcall initiation failed', {
+          message: 'none of the phones is registered',
+        })
+    })
+
+    it('ring first, and then the number', async () => {
+      const { admin, account, device, desk } = await equipped()
+      const office = await telephone(account, '100')
+      const answer = await admin.post(`${device.path}/quickcall/100`)
+      expect(answer).toSucceed()
+      expect(answer.data).toEqual({
+        hangup_cause: 'NORMAL_CLEARING',
+        sip_code: 200,
+        call_id: expect.stringMatching(/^quickcall-/),
+        device_id: device.id,
+        destination: 'answered',
+      })
+      const [rung] = desk.requests('INVITE')
+      expect(rung?.value('From')).toContain(`"100" <sip:100@${account.realm}>`)
+      expect(rung?.value('Call-Info')).toContain('answer-after=0')
+      expect(desk.calls.map(({ direction, isAnswered }) => [direction, isAnswered])).toEqual([
+        ['in', true],
+        ['out', true],
+      ])
+      expect(desk.calls[0]?.isEnded).toBe(true)
+      expect(office.requests('INVITE')[0]?.value('From')).toContain(`sip:desk@${account.realm}`)
+      await desk.calls[1]?.hangUp()
+    })
+
+    it('show what the request says, and let people take the call', async () => {
+      const { admin, device, desk } = await equipped()
+      desk.takes({ status: 486, reason: 'Busy Here' })
+      const query = { 'cid-name': 'Click "to" dial', 'cid-number': '555', auto_answer: 'false' }
+      const answer = await admin.post(`${device.path}/quickcall/100`, undefined, { query })
+      expect(answer.data).toMatchObject({ hangup_cause: 'USER_BUSY', sip_code: 486 })
+      const [rung] = desk.requests('INVITE')
+      expect(rung?.value('From')).toContain('"Click to dial" <sip:555@')
+      expect(rung?.value('Call-Info')).toBeUndefined()
+    })
+
+    it('that nobody answers ring no longer than is asked', async () => {
+      const { admin, device, desk } = await equipped()
+      desk.takes('ring')
+      const answer = await admin.post(`${device.path}/quickcall/100`, undefined, { query: { timeout: '3' } })
+      expect(answer.data).toMatchObject({ hangup_cause: 'NO_ANSWER', sip_code: 487 })
+      expect(desk.requests('CANCEL')).toHaveLength(1)
+    })
+
+    it('of a user ring together, and the first one that answers has the call', async () => {
+      const account = await world.account(world.reseller)
+      const admin = await world.admin(account)
+      const user = await world.user(account)
+      const own = { owner_id: user.id }
+      const slow = await world.device(account, { ...own, sip: { username: 'slow' } })
+      await world.device(account, { ...own, sip: { username: 'fast' } })
+      const [slowPhone, fastPhone] = [await telephone(account, 'slow'), await telephone(account, 'fast', 1)]
+      await telephone(account, '100', 1)
+      slowPhone.takes('ring')
+      const answer = await admin.post(`${user.path}/quickcall/100`)
+      expect(answer.data).toMatchObject({ sip_code: 200, destination: 'answered' })
+      expect(answer.data.device_id).not.toBe(slow.id)
+      await eventually(
+        () => slowPhone.calls[0]?.status,
+        (status) => status === 487,
+      )
+      await fastPhone.calls[1]?.hangUp()
+    })
   })
 })
 

@@ -27,7 +27,7 @@ describeEngines('access lists and packet limits in an older store', (engine) => 
   let db: Database
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { onOneServer: true })
     db = place.databaseUrl
       ? openPostgres(place.databaseUrl)
       : openSqlite(join(place.dataDir, 'crosspoint.db'))

@@ -1,5 +1,6 @@
 import { area } from '../area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { deviceFailures } from './failures.ts'
 import { createDevices } from './operations.ts'
 import { deviceRoutes } from './routes.ts'
 import { Device } from './schema.ts'
@@ -8,12 +9,14 @@ import { Device } from './schema.ts'
 export const devicesArea = area({
   name: 'devices',
   needs: { phoneNumbers: phoneNumbersArea },
+  failures: deviceFailures,
   create(tools, { phoneNumbers }) {
     const devices = createDevices({ ...tools, mobileNumbers: phoneNumbers.mobile })
     return {
       offers: devices,
       routes: deviceRoutes(devices, tools.store.records),
       counts: [devices.counted],
+      adoptions: { device: devices.adoption },
       schemas: { devices: Device },
     }
   },

@@ -1,10 +1,12 @@
 import { type AccountRecord, type Actor, isSuperduper, userKind } from '../../auth/identity.ts'
-import { Failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import type { Afterwards } from '../../jobs/afterwards.ts'
+import { Failure, failure, joinProblems, type Problems } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { MediaSwitch, Notice, Phone } from '../../switch/media-switch.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { MobileNumbers } from '../phone-numbers/operations.ts'
 import {
   type DeviceDoc,
@@ -12,13 +14,18 @@ import {
   endsRegistration,
   isRegistrable,
   mobileNumberOf,
+  type Restart,
   storedHalf,
+  syncEventOf,
 } from './rules.ts'
+import { Device } from './schema.ts'
 import { deviceChanged, deviceLeaving } from './signals.ts'
 import {
+  addressClaim,
   createDeviceStore,
   type DeviceRecord,
   identityClaim,
+  mostReaching,
   realmTaken,
   uniqueNamesOf,
   usernameClaim,
@@ -29,12 +36,10 @@ interface Tools {
   store: Store
   mediaSwitch: MediaSwitch
   mobileNumbers: MobileNumbers
+  afterwards: Afterwards
 }
 
-export type { DeviceDoc, DeviceRecord }
-
-/** How a phone takes its settings anew. */
-export type Restart = 'reboot' | 'reload'
+export type { DeviceDoc, DeviceRecord, Restart }
 
 /** A device that somebody wants to store. */
 interface Proposal {
@@ -44,21 +49,44 @@ interface Proposal {
   own?: DeviceRecord
 }
 
-/** Whether a device is registered, where it can be. */
+/** Whether a device is registered, where it can be, and where that is known. */
 interface Registration {
   registrable: boolean
   registered?: boolean
+}
+
+/** Which devices are registered, as far as edges answer. */
+export interface Presence {
+  ids: ReadonlySet<string>
+  /** Hosts of edges that did not answer: what is not among `ids` may be registered there. */
+  unreachable: readonly string[]
+}
+
+interface Statuses {
+  statuses: DeviceStatus[]
+  unreachable: readonly string[]
 }
 
 interface DeviceStatus extends Registration {
   device_id: string
 }
 
+/** What names whoever sends SIP, so that nobody else is called the same. */
+const sipClaims = { username: usernameClaim, identity: identityClaim, address: addressClaim }
+
+export type SipClaims = typeof sipClaims
+
 export type Devices = ReturnType<typeof createDevices>
 
-export const createDevices = ({ store, mediaSwitch, mobileNumbers }: Tools) => {
+export const createDevices = ({ store, mediaSwitch, mobileNumbers, afterwards }: Tools) => {
   const devices = createDeviceStore(store)
   const { records } = store
+
+  /** How devices of another system are taken in. The numbers of mobile ones arrive with the numbers. */
+  const adoption: Adoption = {
+    schema: Device,
+    ...adoptingInto<DeviceDoc, object>(devices, ({ doc }) => ({ doc: doc as DeviceDoc, hidden: {} })),
+  }
 
   const phoneOf = ({ doc: { realm } }: AccountRecord, { accountId, id, doc }: DeviceRecord): Phone => ({
     accountId,
@@ -118,8 +146,11 @@ export const createDevices = ({ store, mediaSwitch, mobileNumbers }: Tools) => {
     if (has) await mobileNumbers.claim(set, after, has)
   }
 
-  const endRegistrations = (account: AccountRecord, ended: readonly DeviceRecord[]) =>
-    mediaSwitch.endRegistrations(ended.map((device) => phoneOf(account, device)))
+  /** Nobody waits for an edge that is away: whoever registers anew is refused there as well. */
+  const endRegistrations = (account: AccountRecord, ended: readonly DeviceRecord[]) => {
+    const phones = ended.map((device) => phoneOf(account, device))
+    afterwards.run('ending registrations', async () => void (await mediaSwitch.endRegistrations(phones)))
+  }
 
   const addRemoval = async (set: ChangeSet, device: DeviceRecord) => {
     devices.remove(set, device)
@@ -134,37 +165,69 @@ export const createDevices = ({ store, mediaSwitch, mobileNumbers }: Tools) => {
     return owned
   }
 
-  const sync = (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) =>
-    mediaSwitch.sync(
-      wanted.map((device) => phoneOf(account, device)),
-      restart,
-    )
+  /** Fails where nothing could be sent: a phone that is not registered hears nothing. */
+  const notify = async (account: AccountRecord, device: DeviceRecord, notice: Notice) => {
+    if ((await mediaSwitch.notify(phoneOf(account, device), notice)) === 0)
+      throw failure('phone_unregistered', {})
+  }
+
+  const sync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
+    for (const device of wanted) await notify(account, device, { event: syncEventOf(device.doc, restart) })
+  }
 
   /** After a change that is stored already: phones that cannot be told fetch it when they come back. */
   const trySync = async (account: AccountRecord, wanted: readonly DeviceRecord[], restart: Restart) => {
+    for (const device of wanted) {
+      try {
+        await sync(account, [device], restart)
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        // Nobody else could be told either.
+        if (!error.is('phone_unregistered')) return
+      }
+    }
+  }
+
+  const presenceOf = async (account: AccountRecord, wanted: readonly DeviceRecord[]): Promise<Presence> => {
+    const phones = wanted
+      .filter(({ doc }) => isRegistrable(doc.device_type))
+      .map((device) => phoneOf(account, device))
+    if (phones.length === 0) return { ids: new Set(), unreachable: [] }
     try {
-      await sync(account, wanted, restart)
+      const { found, unreachable } = await mediaSwitch.registrations(phones)
+      return { ids: new Set(found.map(({ phone }) => phone.deviceId)), unreachable }
     } catch (error) {
-      if (!(error instanceof Failure)) throw error
+      // Where there is no switch nothing can be registered.
+      if (error instanceof Failure && error.is('no_media_switch')) return { ids: new Set(), unreachable: [] }
+      if (!(error instanceof Failure && error.is('media_switch_unreachable'))) throw error
+      return { ids: new Set(), unreachable: error.details.edges.map(({ host }) => host) }
     }
   }
 
   const registrationOf = (
     id: string,
     deviceType: string | undefined,
-    registered: ReadonlySet<string>,
+    { ids, unreachable }: Presence,
   ): Registration => {
     const registrable = isRegistrable(deviceType)
-    return registrable ? { registrable, registered: registered.has(id) } : { registrable }
+    if (!registrable) return { registrable }
+    if (ids.has(id)) return { registrable, registered: true }
+    return unreachable.length > 0 ? { registrable } : { registrable, registered: false }
   }
 
   return {
     ...readsOf(devices),
+    claims: sipClaims,
     phoneOf,
     ownedBy,
     sync,
     trySync,
+    notify,
+    presenceOf,
     registrationOf,
+
+    /** Every device of an account, or of one user, in batches. */
+    all: (accountId: string, ownerId?: string) => devices.all(accountId, ownerId),
 
     /** What the schema cannot know: rules between fields, names that others hold, owners that are none. */
     async judge({ account, actor, data, own }: Proposal): Promise<Problems> {
@@ -202,7 +265,7 @@ export const createDevices = ({ store, mediaSwitch, mobileNumbers }: Tools) => {
       await moveNumber(set, device, after)
       set.tell(deviceChanged, { before: device, after })
       await store.commit(set)
-      if (endsRegistration(device.doc, after.doc)) await endRegistrations(account, [device])
+      if (endsRegistration(device.doc, after.doc)) endRegistrations(account, [device])
       return after
     },
 
@@ -210,30 +273,42 @@ export const createDevices = ({ store, mediaSwitch, mobileNumbers }: Tools) => {
       const set = new ChangeSet(author)
       await addRemoval(set, device)
       await store.commit(set)
-      await endRegistrations(account, [device])
+      endRegistrations(account, [device])
     },
 
     /** Adds the removal of all that a user owns to somebody's change set. */
     async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
       const owned = await ownedBy(account, ownerId)
       for (const device of owned) await addRemoval(set, device)
-      return { ids: owned.map(({ id }) => id), afterwards: () => endRegistrations(account, owned) }
+      return { ids: owned.map(({ id }) => id), afterwards: async () => endRegistrations(account, owned) }
     },
 
-    registered: (accountId: string) => mediaSwitch.registered(accountId),
+    /** The ids of the devices that ring for a user: where they have signed in, and theirs where nobody else has. */
+    async reaching(accountId: string, userId: string): Promise<string[]> {
+      const [own, signedIn] = await Promise.all([
+        devices.page({ accountId, ownerId: userId, limit: mostReaching, descending: false }),
+        devices.signedIn(accountId, userId),
+      ])
+      const free = own.filter(({ doc }) => Object.keys(doc.hotdesk?.users ?? {}).length === 0)
+      return [...new Set([...free.map(({ id }) => id), ...signedIn])]
+    },
 
-    async statuses(accountId: string): Promise<DeviceStatus[]> {
-      const registered = await mediaSwitch.registered(accountId)
+    adoption,
+
+    underRealm: devices.underRealm,
+    usernamesUnder: devices.usernamesUnder,
+
+    async statuses(account: AccountRecord): Promise<Statuses> {
       const statuses: DeviceStatus[] = []
-      for await (const batch of devices.all(accountId)) {
+      const silent = new Set<string>()
+      for await (const batch of devices.all(account.id)) {
+        const presence = await presenceOf(account, batch)
+        for (const host of presence.unreachable) silent.add(host)
         for (const { id, doc } of batch)
-          statuses.push({ device_id: id, ...registrationOf(id, doc.device_type, registered) })
+          statuses.push({ device_id: id, ...registrationOf(id, doc.device_type, presence) })
       }
-      return statuses
+      return { statuses, unreachable: [...silent] }
     },
-
-    notify: (account: AccountRecord, device: DeviceRecord, notice: Notice) =>
-      mediaSwitch.notify(phoneOf(account, device), notice),
 
     /** The account's device of this SIP user name, under the account's own realm. */
     async byUsername(accountId: string, username: string): Promise<DeviceRecord | undefined> {
@@ -243,5 +318,8 @@ export const createDevices = ({ store, mediaSwitch, mobileNumbers }: Tools) => {
     /** The device of this name under a realm that is no account's. */
     byIdentity: (username: string, realm: string): Promise<DeviceRecord | undefined> =>
       devices.holder(identityClaim(username, realm)),
+
+    /** The device that is known by this address. */
+    byAddress: (address: string): Promise<DeviceRecord | undefined> => devices.holder(addressClaim(address)),
   }
 }

@@ -1,13 +1,14 @@
 import { type AccountRecord, userKind } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
-import { accepted, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
-import { collectionListing, type Listing } from '../../http/answer/listing.ts'
+import { accepted, answer, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
+import { collectionListing, keptListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type RequestFacts, type Route } from '../../http/route.ts'
 import { failure } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
-import { list, open } from '../../lib/schema.ts'
+import { anyText, list } from '../../lib/schema.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { ListRow, Records } from '../../storage/records.ts'
+import { switchFails, unreachableIn } from '../../switch/answers.ts'
 import type { DeviceRecord, Devices, Restart } from './operations.ts'
 import { tidy } from './rules.ts'
 import { Device, DeviceRecord as DeviceAnswer, DeviceRow, DeviceStatus, Notify } from './schema.ts'
@@ -26,8 +27,11 @@ const requireNotify = (action: unknown) => {
   if (action !== 'notify') throw failure('invalid_action', {})
 }
 
+// Whole devices, of which each may be as large as a record can be.
+const mostBytesAtOnce = 4_000_000
+
 const statusQuery = { with_status: 'true adds `registrable` and `registered` to each row' }
-const syncFails = ['no_media_switch'] as const
+const syncFails = ['phone_unregistered', ...switchFails] as const
 
 export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
   const subject = ({ path }: { path: { account_id: string; device_id: string } }) =>
@@ -39,19 +43,39 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
     return { id: user.id }
   }
 
-  const withStatus = async (listing: Listing<ListRow>, account: AccountRecord) => {
-    const registered = await devices.registered(account.id)
-    const row = ({ id, rowText }: ListRow) => {
-      const shown: DeviceRow = JSON.parse(rowText)
-      return JSON.stringify({ ...shown, ...devices.registrationOf(id, shown.device_type, registered) })
+  /** Whole records are read: a row does not tell the realm. Of the others it is known at most which edge was silent. */
+  const withStatus = (account: AccountRecord, ownerId: string | undefined) => {
+    const registrations = new Map<string, object>()
+    const silent = new Set<string>()
+    const owner = ownerId === undefined ? {} : { ownerId }
+    const listing: Listing<ListRow> = {
+      ...collectionListing(devices, account.id, ownerId),
+      async page({ whole: _, ...request }) {
+        const query = { ...request, accountId: account.id, ...owner }
+        const limit = await devices.fitting(query, mostBytesAtOnce)
+        const items = await devices.page({ ...query, limit })
+        const presence = await devices.presenceOf(account, items)
+        for (const host of presence.unreachable) silent.add(host)
+        for (const { id, doc } of items)
+          registrations.set(id, devices.registrationOf(id, doc.device_type, presence))
+        const last = items.at(-1)
+        return { items, next: last && items.length === limit ? [last.sortKey, last.id] : undefined }
+      },
+      row({ id, rowText }) {
+        const shown: DeviceRow = JSON.parse(rowText)
+        const row = JSON.stringify({ ...shown, ...registrations.get(id) })
+        registrations.delete(id)
+        return row
+      },
+      metadata: () => unreachableIn([...silent]),
     }
-    return new ListAnswer({ ...listing, row })
+    return new ListAnswer(listing)
   }
 
-  const listed = ({ account, request }: Scope, ownerId?: string) => {
-    const listing = collectionListing(devices, account.id, ownerId)
-    return isTrue(request.value('with_status')) ? withStatus(listing, account) : new ListAnswer(listing)
-  }
+  const listed = ({ account, request }: Scope, ownerId?: string) =>
+    isTrue(request.value('with_status'))
+      ? withStatus(account, ownerId)
+      : new ListAnswer(keptListing(devices, account.id, ownerId))
 
   const create = async (author: Author, account: AccountRecord, data: Json) =>
     made(await devices.create(author, account, data))
@@ -105,7 +129,10 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       isLong: true,
       allow: accountMember,
       answers: list(DeviceStatus),
-      run: ({ account }) => devices.statuses(account.id),
+      run: async ({ account }) => {
+        const { statuses, unreachable } = await devices.statuses(account)
+        return answer({ data: statuses, metadata: unreachableIn(unreachable) })
+      },
     }),
     get(oneDevice, {
       summary: 'Read a device',
@@ -136,7 +163,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
         return { device }
       },
       body: Notify,
-      answers: open({}),
+      answers: anyText(),
       fails: ['action_required', 'invalid_action', ...syncFails],
       run: async ({ account, subject: { device }, data: { data: notice } }) => {
         const { event, body } = notice
@@ -151,7 +178,7 @@ export const deviceRoutes = (devices: Devices, records: Records): Route[] => {
       allow: accountMember,
       query: { reboot: 'true restarts the device' },
       subject,
-      answers: open({}),
+      answers: anyText(),
       fails: syncFails,
       run: async ({ account, subject: device, request }) => {
         await devices.sync(account, [device], restartIn(request))

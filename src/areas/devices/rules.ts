@@ -179,6 +179,19 @@ export const endsRegistration = (before: DeviceDoc, after: DeviceDoc) =>
   before.owner_id !== after.owner_id ||
   before.enabled !== after.enabled
 
+/** How a phone takes its settings anew. */
+export type Restart = 'reboot' | 'reload'
+
+/** The event of the NOTIFY that has a phone take its settings anew. */
+export const syncEventOf = ({ provision }: Partial<DeviceDoc>, restart: Restart) => {
+  const event = provision?.check_sync_event || 'check-sync'
+  const wish =
+    restart === 'reboot'
+      ? (provision?.check_sync_reboot ?? 'reboot=true')
+      : (provision?.check_sync_reload ?? 'reboot=false')
+  return wish === '' ? event : `${event};${wish}`
+}
+
 const neverRegister = new Set(['application', 'cellphone', 'sip_url', 'sip_uri', 'landline', 'smartphone'])
 
 export const isRegistrable = (type = standardType) => !neverRegister.has(type)

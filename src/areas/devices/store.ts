@@ -3,12 +3,15 @@ import { invalid, type Problems } from '../../lib/failure.ts'
 import { searchKey } from '../../lib/search-key.ts'
 import { type ChangeSet, type Claim, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import { requireRecord, type StoredRecord, sortKeyOf } from '../../storage/records.ts'
+import { type StoredRecord, sortKeyOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { type DeviceDoc, featuresOf, sipAddressOf, sipIdentityOf, standardType } from './rules.ts'
 import { Device } from './schema.ts'
 
 export type DeviceRecord = StoredRecord<DeviceDoc, object>
+
+// Phones that ring for one user.
+export const mostReaching = 500
 
 const taken = (path: string, message: string, cause: unknown): Problems => ({
   [path]: { unique: { message, cause } },
@@ -33,8 +36,14 @@ export const identityClaim = (username: string, realm: string): Claim => ({
   value: JSON.stringify([realm.toLowerCase(), username.toLowerCase()]),
 })
 
+const identitiesUnder = (realm: string) => {
+  const { scope, name, value } = identityClaim('', realm)
+  return { scope, name, prefix: value.slice(0, -'"]'.length) }
+}
+
 const macClaim = (accountId: string, value: string) => ({ scope: accountId, name: 'mac_address', value })
-const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
+/** For a device that is known by its address. */
+export const addressClaim = (value: string) => ({ scope: systemScope, name: 'sip_ip', value })
 
 /** A name that a device holds alone, and what the second one is told. */
 interface UniqueName {
@@ -77,15 +86,29 @@ const searchClaim = (accountId: string, id: string, doc: DeviceDoc): Claim => ({
   value: `${searchKey(doc.name)}/${id}`,
 })
 
+const signedInName = 'hotdesk_user'
+
+/** Not a name that must be unique, hence the id behind it: devices are found by the users who signed in there. */
+const signedInClaims = (accountId: string, id: string, { hotdesk }: DeviceDoc): HeldClaim[] =>
+  Object.keys(hotdesk?.users ?? {}).map((userId) => ({
+    scope: accountId,
+    name: signedInName,
+    value: `${userId}/${id}`,
+    orElse: conflict,
+  }))
+
 const claims = ({ accountId, id, doc }: DeviceRecord): HeldClaim[] => [
   ...uniqueNamesOf(accountId, doc).map(({ claim, problems }) => ({
     ...claim,
     orElse: () => invalid(problems),
   })),
   { ...searchClaim(accountId, id, doc), orElse: conflict },
+  ...signedInClaims(accountId, id, doc),
 ]
 
 export const createDeviceStore = (store: Store) => {
+  // Shared: devices that are made at the same time do not wait for each other.
+  const heldAccount = store.words.heldRecords(`account_id = $1 AND kind = '${accountKind}' AND id = $1`)
   const collection = createCollection<DeviceDoc, object>(store, {
     kind: 'device',
     secrets: () => Device,
@@ -107,12 +130,41 @@ export const createDeviceStore = (store: Store) => {
     counts: (doc) => (doc.enabled === false ? [] : [['devices', doc.device_type ?? standardType]]),
   })
 
+  const { records } = store
+
   return {
     ...collection,
 
+    /** The ids of the devices at which a user has signed in. */
+    async signedIn(accountId: string, userId: string): Promise<string[]> {
+      const holders = await records.claimants(accountId, signedInName, `${userId}/`, mostReaching)
+      return holders.map(({ id }) => id)
+    },
+
+    /** User names under a realm that is no account's, of trunks too, in lower case and in batches. */
+    async *usernamesUnder(realm: string): AsyncGenerator<string[]> {
+      const { scope, name, prefix } = identitiesUnder(realm)
+      const limit = 500
+      let after: string | undefined
+      for (;;) {
+        const found = await records.names(scope, name, prefix, limit, after)
+        after = found.at(-1)
+        if (after !== undefined) yield found.map((value) => JSON.parse(value)[1] as string)
+        if (found.length < limit) return
+      }
+    },
+
+    /** The device of this id that has a realm which is no account's. */
+    async underRealm(realm: string, id: string): Promise<DeviceRecord | undefined> {
+      const { scope, name, prefix } = identitiesUnder(realm)
+      const holders = await records.claimants(scope, name, prefix, mostReaching)
+      const holder = holders.find((one) => one.id === id)
+      return holder && collection.find(holder.accountId, holder.id)
+    },
+
     /** A new device of an account that must not be gone: nobody would give its system-wide names free again. */
     insert(set: ChangeSet, device: DeviceRecord) {
-      requireRecord(set, { accountId: device.accountId, kind: accountKind, id: device.accountId })
+      set.run(heldAccount, [device.accountId], { rows: 1, orElse: conflict })
       collection.insert(set, device)
     },
 

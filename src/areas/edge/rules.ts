@@ -1,6 +1,9 @@
 import { type Address, parseAddress } from '../../lib/cidr.ts'
 import { hasProblems, invalid, type Problems } from '../../lib/failure.ts'
 
+/** How long an edge may go on without asking again, and so how late it may hear of a change. */
+export const maxAgeSeconds = 60
+
 /** Where a packet says it comes from. */
 export interface EdgeQuestion {
   realm: string
@@ -8,6 +11,8 @@ export interface EdgeQuestion {
   /** Where it really comes from, when the edge wants a decision. */
   address: Address | undefined
   userAgent: string | undefined
+  /** Whether the edge holds digests against what it is told. */
+  withCredentials: boolean
 }
 
 /** An empty parameter counts as one that was not given. */
@@ -27,5 +32,11 @@ export const questionIn = (query: URLSearchParams): EdgeQuestion => {
       : {}),
   }
   if (realm === undefined || hasProblems(problems)) throw invalid(problems)
-  return { realm, username: given(query, 'username'), address, userAgent: given(query, 'user_agent') }
+  return {
+    realm,
+    username: given(query, 'username'),
+    address,
+    userAgent: given(query, 'user_agent'),
+    withCredentials: query.get('credentials') === 'true',
+  }
 }

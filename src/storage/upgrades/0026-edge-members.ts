@@ -1,4 +1,3 @@
-import { Check } from 'typebox/value'
 import { AccessList, accessListProblems } from '../../lib/access-list.ts'
 import { hasProblems } from '../../lib/failure.ts'
 import { randomHex } from '../../lib/ids.ts'
@@ -17,22 +16,24 @@ const atOnce = 500
 
 const memberOfPart: Record<string, string> = { access_list: 'access_lists', rate_limits: 'rate_limits' }
 
-const isSoundList = (value: Json) => Check(AccessList, value) && !hasProblems(accessListProblems(value))
+type Judge = (kind: string, value: Json) => boolean
 
-const areSoundLimits = (kind: string, value: Json) =>
-  kind === 'account'
-    ? Check(AccountRateLimits, value) && !hasProblems(accountLimitProblems(value))
-    : Check(DeviceRateLimits, value) && !hasProblems(deviceLimitProblems(value))
-
-const isSound: Record<string, (kind: string, value: Json) => boolean> = {
-  access_lists: (_kind, value) => isSoundList(value),
-  rate_limits: areSoundLimits,
+/** What is sound of the members. What checks is loaded for stores that have any: every start would wait for it. */
+const loadJudges = async (): Promise<Record<string, Judge>> => {
+  const { Check } = await import('typebox/value')
+  return {
+    access_lists: (_kind, value) => Check(AccessList, value) && !hasProblems(accessListProblems(value)),
+    rate_limits: (kind, value) =>
+      kind === 'account'
+        ? Check(AccountRateLimits, value) && !hasProblems(accountLimitProblems(value))
+        : Check(DeviceRateLimits, value) && !hasProblems(deviceLimitProblems(value)),
+  }
 }
 
-const withoutUnsound = (kind: string, doc: Json): Json =>
+const withoutUnsound = (judges: Record<string, Judge>, kind: string, doc: Json): Json =>
   Object.fromEntries(
     Object.entries(doc).filter(([key, value]) => {
-      const judge = Object.hasOwn(isSound, key) ? isSound[key] : undefined
+      const judge = Object.hasOwn(judges, key) ? judges[key] : undefined
       return !judge || (isObject(value) && judge(kind, value))
     }),
   )
@@ -55,10 +56,12 @@ const judgeMembers = async (run: Run) => {
         ORDER BY account_id, kind, id LIMIT ${atOnce}`,
       after,
     )
+    if (rows.length === 0) return
+    const judges = await loadJudges()
     for (const { account_id, kind, id, doc } of rows) {
       after = [String(account_id), String(kind), String(id)]
       const before: Json = JSON.parse(String(doc))
-      const sound = withoutUnsound(String(kind), before)
+      const sound = withoutUnsound(judges, String(kind), before)
       if (Object.keys(sound).length < Object.keys(before).length) await keep(run, after, sound)
     }
     if (rows.length < atOnce) return

@@ -1,0 +1,70 @@
+import type { AccountRecord } from '../../auth/identity.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { failure } from '../../lib/failure.ts'
+import type { ActiveCall, Heard, MediaSwitch } from '../../switch/media-switch.ts'
+import type { DeviceRecord, Devices } from '../devices/operations.ts'
+import { channelOf, isAt } from './rules.ts'
+import type { Channel } from './schema.ts'
+
+interface Tools {
+  clock: Clock
+  devices: Devices
+  mediaSwitch: MediaSwitch
+}
+
+export type Channels = ReturnType<typeof createChannels>
+
+/** The calls that go on, as the edges of the network know them. A call is an account's by what its edge was told of it. */
+export const createChannels = ({ clock, devices, mediaSwitch }: Tools) => {
+  const channelsOf = (calls: readonly ActiveCall[]) => calls.map((call) => channelOf(call, clock.now()))
+
+  const all = (account: AccountRecord) => mediaSwitch.calls(account.id)
+
+  /** Calls that devices have begun, and those that they have taken. */
+  const ofDevices = async (
+    account: AccountRecord,
+    wanted: readonly DeviceRecord[],
+    isTheirs: (call: ActiveCall) => boolean,
+  ): Promise<Heard<Channel>> => {
+    const phones = wanted.map((device) => devices.phoneOf(account, device))
+    const [calls, known] = await Promise.all([all(account), mediaSwitch.registrations(phones)])
+    const found = calls.found.filter(
+      (call) => isTheirs(call) || known.found.some((registration) => isAt(call, registration)),
+    )
+    return {
+      found: channelsOf(found),
+      unreachable: [...new Set([...calls.unreachable, ...known.unreachable])],
+    }
+  }
+
+  return {
+    async ofAccount(account: AccountRecord): Promise<Heard<Channel>> {
+      const { found, unreachable } = await all(account)
+      return { found: channelsOf(found), unreachable }
+    },
+
+    ofDevice: (account: AccountRecord, device: DeviceRecord) =>
+      ofDevices(account, [device], ({ variables }) => variables.authorizing_id === device.id),
+
+    async ofUser(account: AccountRecord, userId: string) {
+      const owned = await devices.ownedBy(account, userId)
+      const ids = new Set(owned.map(({ id }) => id))
+      return ofDevices(
+        account,
+        owned,
+        ({ variables: { owner_id: ownerId, authorizing_id: deviceId } }) =>
+          ownerId === userId || (deviceId !== undefined && ids.has(deviceId)),
+      )
+    },
+
+    async get(account: AccountRecord, callId: string): Promise<Channel> {
+      const call = await mediaSwitch.call(account.id, callId)
+      if (!call) throw failure('bad_identifier', { cause: callId })
+      return channelOf(call, clock.now())
+    },
+
+    async hangUp(account: AccountRecord, callId: string) {
+      if (!(await mediaSwitch.hangUp(account.id, callId))) throw failure('bad_identifier', { cause: callId })
+    },
+  }
+}

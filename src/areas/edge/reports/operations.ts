@@ -1,0 +1,92 @@
+import type { Refusal, Refusals } from '../../../events/refusals.ts'
+import { parseAddress } from '../../../lib/cidr.ts'
+import { hasProblems } from '../../../lib/failure.ts'
+import { dropNulls } from '../../../lib/json-merge.ts'
+import type { Author } from '../../../storage/change-set.ts'
+import type { Validate } from '../../area.ts'
+import type { Intake } from '../../cdrs/intake/operations.ts'
+import { reasonOf } from '../../cdrs/intake/rules.ts'
+import type { Edge } from '../operations.ts'
+import { withQuality } from './quality/rules.ts'
+import { type Alike, type Concern, gathered } from './rules.ts'
+import { EdgeRefusal, type EdgeReportsTaken } from './schema.ts'
+
+interface Tools {
+  edge: Pick<Edge, 'senderOf'>
+  intake: Pick<Intake, 'take'>
+  refusals: Refusals
+  validate: Validate
+}
+
+/** What an edge has sent, not judged yet. */
+interface Sent {
+  records: readonly unknown[]
+  refusals: readonly unknown[]
+}
+
+type RefusalsTaken = EdgeReportsTaken['refusals']
+
+const recordOf = ({ accountId, deviceId }: Alike['sender']) =>
+  deviceId === undefined ? { kind: 'account', id: accountId } : { kind: 'device', id: deviceId }
+
+const refusalOf = ({ sender, likeness, report }: Alike): Refusal => {
+  const { accountId } = sender
+  const after = JSON.stringify(report)
+  return { happening: { accountId, type: 'sip.refused', ...recordOf(sender), after }, about: likeness }
+}
+
+export type EdgeReporting = ReturnType<typeof createEdgeReporting>
+
+/** What edges tell of the calls that they have carried and of the packets that they have turned away. */
+export const createEdgeReporting = ({ edge, intake, refusals, validate }: Tools) => {
+  const concernOf = async (refusal: EdgeRefusal): Promise<Concern | undefined> => {
+    const { realm, username, address } = refusal
+    const sender = await edge.senderOf({
+      realm,
+      username: username || undefined,
+      address: address ? parseAddress(address) : undefined,
+    })
+    if (!sender) return undefined
+    return { refusal, sender: { accountId: sender.account.id, deviceId: sender.device?.id } }
+  }
+
+  const judged = async (sent: readonly unknown[]) => {
+    const concerns: Concern[] = []
+    const rejected: RefusalsTaken['rejected'] = []
+    let unknown = 0
+    for (const [index, given] of sent.entries()) {
+      const { value, problems } = await validate(EdgeRefusal, dropNulls(given))
+      if (hasProblems(problems)) {
+        rejected.push({ line: index + 1, reason: reasonOf(problems) })
+        continue
+      }
+      const concern = await concernOf(value)
+      if (concern) concerns.push(concern)
+      else unknown += 1
+    }
+    return { concerns, rejected, unknown }
+  }
+
+  const takeRefusals = async (author: Author, sent: readonly unknown[]): Promise<RefusalsTaken> => {
+    const { concerns, rejected, unknown } = await judged(sent)
+    const told = await refusals.note(author, gathered(concerns).map(refusalOf))
+    return { told, repeated: concerns.length - told, unknown, rejected }
+  }
+
+  return {
+    /** Takes both. What was taken before changes nothing: an edge that got no answer sends it again. */
+    async take(author: Author, { records, refusals: turnedAway }: Sent): Promise<EdgeReportsTaken> {
+      const entries = records.map((record, index) => ({
+        line: index + 1,
+        record: withQuality(dropNulls(record)),
+      }))
+      const taken = await intake.take(
+        author,
+        (async function* () {
+          yield entries
+        })(),
+      )
+      return { records: taken, refusals: await takeRefusals(author, turnedAway) }
+    },
+  }
+}

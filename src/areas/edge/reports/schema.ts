@@ -1,0 +1,59 @@
+import type { Static } from 'typebox'
+import { anyObject, anyText, gregorian, integer, list, must, open, text } from '../../../lib/schema.ts'
+import { IntakeReport } from '../../cdrs/intake/schema.ts'
+
+/** A packet that an edge has turned away. */
+export const EdgeRefusal = open(
+  {
+    realm: must(text(1, 253, { description: 'The realm the packet named' })),
+    username: text(0, 256, { description: 'The SIP user name it named' }),
+    address: text(0, 64, { description: 'Where it came from' }),
+    user_agent: text(0, 512, { description: 'What sent it' }),
+    method: text(1, 32, { description: 'REGISTER, INVITE, ...' }),
+    number: text(0, 64, { description: 'Whom it called' }),
+    reason: must(
+      text(1, 64, {
+        pattern: '^[a-z0-9_]+$',
+        description: 'As `/v2/edge` and `/v2/edge/route` give it, or one of the edge: `wrong_password`',
+      }),
+    ),
+    sip_code: must(integer({ minimum: 300, maximum: 699, description: 'What it was answered with' })),
+    at: must(gregorian('When')),
+  },
+  { title: 'Refusal at an edge' },
+)
+export type EdgeRefusal = Static<typeof EdgeRefusal>
+
+/** Each record and refusal is judged by itself: what cannot be taken does not hold up what comes after it. */
+export const EdgeReports = open(
+  {
+    records: list(anyObject(), { description: 'Call detail records, one a leg' }),
+    refusals: list(EdgeRefusal),
+  },
+  { title: 'Reports of an edge' },
+)
+
+const count = (description: string) => must(integer({ minimum: 0, description }))
+
+export const EdgeReportsTaken = open(
+  {
+    records: must(IntakeReport),
+    refusals: must(
+      open({
+        told: count('Refusals that are told in the feeds of their accounts'),
+        repeated: count('Refusals like one that was told within the last minute'),
+        unknown: count('Refusals of realms that no account has'),
+        rejected: must(
+          list(
+            open({
+              line: must(integer({ description: 'Which refusal, counted from 1' })),
+              reason: must(anyText()),
+            }),
+          ),
+        ),
+      }),
+    ),
+  },
+  { title: 'What became of the reports of an edge' },
+)
+export type EdgeReportsTaken = Static<typeof EdgeReportsTaken>

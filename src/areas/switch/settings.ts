@@ -1,0 +1,49 @@
+import { Type } from 'typebox'
+import { choice } from '../../lib/schema.ts'
+import { secret } from '../../lib/secrets.ts'
+import { section } from '../../settings/keys.ts'
+
+const kamailio = Type.Object(
+  {
+    rpc_urls: Type.Array(Type.String({ pattern: '^https?://[^\\s/]', maxLength: 2048 }), {
+      default: [],
+      maxItems: 64,
+      description:
+        'Where each edge takes JSON-RPC, as http://192.0.2.1:8080/RPC. It may be in a private network; none: no edge is asked',
+    }),
+    timeout_ms: Type.Integer({
+      minimum: 50,
+      maximum: 30_000,
+      default: 3000,
+      description:
+        'How long an edge is waited for; then it counts as unreachable, and what the others say holds',
+    }),
+    secret: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1024,
+        pattern: '^[\\x21-\\x7e]+$',
+        ...secret,
+        description: 'Sent to edges as `Authorization: Bearer`; absent: nothing is sent',
+      }),
+    ),
+  },
+  { default: {}, description: 'SIP edges that run Kamailio' },
+)
+
+const mediaSwitch = section('The machines that carry the calls', {
+  adapter: choice(['none', 'kamailio'], {
+    default: 'none',
+    description:
+      '`kamailio`: the edges of `kamailio` are asked for registrations and calls, and are told what became stale; `none`: nobody is, and what needs a switch is 501',
+  }),
+  kamailio,
+})
+
+export const switchSettings = { switch: mediaSwitch }
+
+type Owned = typeof switchSettings
+
+declare module '../../settings/documents.ts' {
+  interface SettingsDocuments extends Owned {}
+}

@@ -1,0 +1,31 @@
+import type { Outgoing } from '../outgoing/client.ts'
+import type { Settings } from '../settings/settings.ts'
+import { createResting } from './kamailio/edges.ts'
+import { createKamailio } from './kamailio/kamailio.ts'
+import { type MediaSwitch, noMediaSwitch } from './media-switch.ts'
+
+interface Tools {
+  settings: Settings
+  outgoing: Outgoing
+}
+
+/** The switch that the settings name, at each call anew: a change of theirs holds for the next one. */
+export const createMediaSwitch = ({ settings, outgoing }: Tools): MediaSwitch => {
+  const resting = createResting()
+
+  const chosen = async () => {
+    const { adapter, kamailio } = await settings.of('switch')
+    const isSet = adapter === 'kamailio' && kamailio.rpc_urls.length > 0
+    return isSet ? createKamailio({ outgoing, settings: kamailio, resting }) : noMediaSwitch
+  }
+
+  return {
+    registrations: async (phones) => (await chosen()).registrations(phones),
+    endRegistrations: async (phones) => (await chosen()).endRegistrations(phones),
+    notify: async (phone, notice) => (await chosen()).notify(phone, notice),
+    startQuickcall: async (call) => (await chosen()).startQuickcall(call),
+    calls: async (accountId) => (await chosen()).calls(accountId),
+    call: async (accountId, callId) => (await chosen()).call(accountId, callId),
+    hangUp: async (accountId, callId) => (await chosen()).hangUp(accountId, callId),
+  }
+}

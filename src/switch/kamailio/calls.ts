@@ -1,0 +1,157 @@
+import { isObject } from '../../lib/json.ts'
+import type { ActiveCall } from '../media-switch.ts'
+import { type Edge, EdgeRefusal } from './edges.ts'
+import { edgeContact, firstIn } from './requests.ts'
+import { headerLines, headerText } from './sip-text.ts'
+
+/** Profile of the dialogs of one account, where the edge keeps one. */
+const profile = 'account'
+
+/** One of two who speak, as the edge reaches it. */
+interface Leg {
+  tag: string
+  contact: string | undefined
+  /** Proxies on the way, as a header names them. */
+  route: string | undefined
+  socket: string | undefined
+  /** The number of the last request that came from it. */
+  sequence: string
+}
+
+/** A call with what the edge needs in order to end it. */
+export interface EdgeCall extends ActiveCall {
+  at: Edge
+  entry: number
+  id: number
+  legs: { caller: Leg; callee: Leg }
+}
+
+// States of a dialog: unconfirmed, early, confirmed (2), ended.
+const states = { confirmed: [3, 4], ended: 5 }
+
+const textIn = (fields: unknown, name: string) => {
+  const value = isObject(fields) ? fields[name] : undefined
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+const numberIn = (fields: Record<string, unknown>, name: string) => Number(fields[name] ?? 0)
+
+/** Variables of a dialog: an array of objects with a name each. */
+const variablesIn = (listed: unknown): Record<string, string> =>
+  Object.fromEntries(
+    (Array.isArray(listed) ? listed : []).flatMap((one: unknown) =>
+      isObject(one) ? Object.entries(one).map(([name, value]) => [name, String(value)]) : [],
+    ),
+  )
+
+const legOf = (fields: unknown): Leg => ({
+  tag: textIn(fields, 'tag') ?? '',
+  contact: textIn(fields, 'contact'),
+  route: textIn(fields, 'route_set'),
+  socket: textIn(fields, 'socket'),
+  sequence: textIn(fields, 'cseq') ?? '1',
+})
+
+const callOf = (at: Edge, dialog: unknown): EdgeCall | undefined => {
+  if (!isObject(dialog) || typeof dialog['call-id'] !== 'string') return undefined
+  const state = numberIn(dialog, 'state')
+  if (state >= states.ended) return undefined
+  const isAnswered = states.confirmed.includes(state)
+  const legs = { caller: legOf(dialog.caller), callee: legOf(dialog.callee) }
+  return {
+    callId: dialog['call-id'],
+    from: textIn(dialog, 'from_uri') ?? '',
+    to: textIn(dialog, 'to_uri') ?? '',
+    isAnswered,
+    began: numberIn(dialog, 'init_ts'),
+    answered: isAnswered ? numberIn(dialog, 'start_ts') : undefined,
+    contacts: { caller: legs.caller.contact, callee: legs.callee.contact },
+    variables: variablesIn(dialog.variables),
+    edge: at.host,
+    at,
+    entry: numberIn(dialog, 'h_entry'),
+    id: numberIn(dialog, 'h_id'),
+    legs,
+  }
+}
+
+const callsIn = (at: Edge, answer: unknown): EdgeCall[] =>
+  (Array.isArray(answer) ? answer : [answer]).flatMap((dialog: unknown) => callOf(at, dialog) ?? [])
+
+const isMissing = (error: unknown) => error instanceof EdgeRefusal && error.code === 404
+
+/** An edge that keeps no profile of accounts tells all that it has. */
+const dialogsOf = async (edge: Edge, accountId: string) => {
+  try {
+    return await edge.ask('dlg.profile_list', [profile, accountId])
+  } catch (error) {
+    if (isMissing(error)) return edge.ask('dlg.list', [])
+    throw error
+  }
+}
+
+/** Whatever the edge lists: a call is an account's by what the edge was told of it. */
+const isOf = (accountId: string) => (call: EdgeCall) => call.variables.account_id === accountId
+
+export const callsAt = async (edge: Edge, accountId: string) =>
+  callsIn(edge, await dialogsOf(edge, accountId)).filter(isOf(accountId))
+
+export const callAt = async (edge: Edge, accountId: string, callId: string) =>
+  callsIn(edge, await edge.ask('dlg.dlg_list', [callId])).find(isOf(accountId))
+
+/** Calls that came from an address of record. */
+export const callsFrom = async (edge: Edge, address: string) => {
+  try {
+    return callsIn(edge, await edge.ask('dlg.list_match', ['furi', 'eq', address, 100]))
+  } catch (error) {
+    if (isMissing(error)) return []
+    throw error
+  }
+}
+
+// The edge has numbered its own one higher than the caller's last request.
+const behindTheEdges = 2
+
+/** The end of the call, as the one who was called has to be told. */
+const byeToCallee = ({ callId, from, to, legs: { caller, callee } }: EdgeCall) => {
+  const { contact, route, socket, tag } = callee
+  const sequence = Number(caller.sequence) + behindTheEdges
+  const headers = [
+    ...(route === undefined ? [] : [['Route', route] as const]),
+    ['From', `<${from}>;tag=${caller.tag}`] as const,
+    ['To', `<${to}>;tag=${tag}`] as const,
+    ['Call-ID', callId] as const,
+    ['CSeq', `${sequence} BYE`] as const,
+  ].map(([name, value]) => [name, headerText(value)] as const)
+  const lines = headerLines([...headers, ['Contact', edgeContact]])
+  return ['BYE', contact, firstIn(route) ?? '.', socket ?? '.', lines, '']
+}
+
+/**
+ * Kamailio 5.6 ends both legs of an answered call, but tells the one who was called nothing when the caller's phone is
+ * quicker with its answer than it with its second request. So that one is told again: a phone that has no such call any
+ * more says so.
+ */
+const endAnswered = async (call: EdgeCall) => {
+  const { at, entry, id, legs } = call
+  await at.ask('dlg.end_dlg', [entry, id])
+  if (legs.callee.contact === undefined) return
+  await at.ask('tm.t_uac_start', byeToCallee(call)).catch((error) => {
+    if (!(error instanceof EdgeRefusal)) throw error
+  })
+}
+
+/** One that rings is taken back, as the caller would. */
+const askToEnd = (call: EdgeCall) =>
+  call.isAnswered ? endAnswered(call) : call.at.ask('tm.cancel', [call.callId, call.legs.caller.sequence])
+
+/** False: it has ended meanwhile. */
+export const endCall = async (call: EdgeCall) => {
+  try {
+    await askToEnd(call)
+    return true
+  } catch (error) {
+    if (error instanceof EdgeRefusal) return false
+    throw error
+  }
+}

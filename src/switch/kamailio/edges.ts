@@ -1,0 +1,203 @@
+import { failure } from '../../lib/failure.ts'
+import { isObject } from '../../lib/json.ts'
+import { type Outgoing, OutgoingError } from '../../outgoing/client.ts'
+
+/** How the edges are reached. */
+export interface EdgeSettings {
+  rpc_urls: readonly string[]
+  timeout_ms: number
+  secret?: string
+}
+
+/** An edge has said that it cannot do what it was asked. */
+export class EdgeRefusal extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.name = 'EdgeRefusal'
+    this.code = code
+  }
+}
+
+/** Nothing came of asking an edge: it is away, or what answers is none. */
+class EdgeUnreachable extends Error {}
+
+// What an edge knows of a call is a thousand bytes: this is as much as one can put together.
+const mostAnswerBytes = 64_000_000
+
+/** What one edge is asked. Fails with EdgeRefusal, or with anything else where the edge cannot be reached. */
+export interface Edge {
+  /** Without anything that is secret. */
+  host: string
+  url: string
+  ask(method: string, params: readonly unknown[], timeoutMs?: number): Promise<unknown>
+}
+
+const hostIn = (url: string) => URL.parse(url)?.host ?? url
+
+const resultIn = (answer: unknown, status: number) => {
+  if (!isObject(answer) || answer.jsonrpc !== '2.0')
+    throw new EdgeUnreachable(`answers with ${status} and no JSON-RPC`)
+  const { error, result } = answer
+  if (!isObject(error)) return result
+  throw new EdgeRefusal(Number(error.code ?? status), String(error.message ?? 'refused'))
+}
+
+// One that did not answer is left alone for so long by whoever only reads: a list of many devices waits for it once.
+const restMs = 5000
+
+/** Which edges did not answer a moment ago. */
+export const createResting = () => {
+  const until = new Map<string, number>()
+  return {
+    begin: (url: string) => void until.set(url, performance.now() + restMs),
+    end: (url: string) => void until.delete(url),
+    has: (url: string) => (until.get(url) ?? 0) > performance.now(),
+  }
+}
+
+export type Resting = ReturnType<typeof createResting>
+
+interface EdgesOf {
+  outgoing: Outgoing
+  settings: EdgeSettings
+  /** Whoever asks tells the log of failures by itself. */
+  isQuiet?: boolean
+}
+
+const edgeAt = (
+  url: string,
+  { outgoing, settings: { timeout_ms: usualMs, secret }, isQuiet = false }: EdgesOf,
+): Edge => ({
+  host: hostIn(url),
+  url,
+  async ask(method, params, timeoutMs = usualMs) {
+    const answer = await outgoing.send({
+      purpose: 'sip_edge',
+      method: 'POST',
+      url,
+      json: { jsonrpc: '2.0', id: 1, method, params },
+      headers: secret === undefined ? {} : { authorization: `Bearer ${secret}` },
+      timeoutMs,
+      maxBytes: mostAnswerBytes,
+      isOperators: true,
+      isQuiet,
+    })
+    if (answer.status === 401 || answer.status === 403)
+      throw new EdgeUnreachable(`answers with ${answer.status}: is the secret right?`)
+    return resultIn(answer.json(), answer.status)
+  },
+})
+
+/** Every edge, whether it has answered before or not. */
+export const edgesOf = (how: EdgesOf): readonly Edge[] => how.settings.rpc_urls.map((url) => edgeAt(url, how))
+
+/** The same: who does not answer is left alone afterwards by whoever only reads. */
+export const watchedEdges = (how: EdgesOf, resting: Resting): readonly Edge[] =>
+  edgesOf(how).map(({ host, url, ask }) => {
+    const asking: Edge['ask'] = async (...question) => {
+      try {
+        const answer = await ask(...question)
+        resting.end(url)
+        return answer
+      } catch (error) {
+        if (!(error instanceof EdgeRefusal)) resting.begin(url)
+        throw error
+      }
+    }
+    return { host, url, ask: asking }
+  })
+
+/** They as they are for whoever only reads. */
+export const readingFrom = (edges: readonly Edge[], resting: Resting): readonly Edge[] =>
+  edges.map((edge) => ({
+    ...edge,
+    async ask(...question) {
+      if (resting.has(edge.url)) throw new EdgeUnreachable('did not answer a moment ago')
+      return edge.ask(...question)
+    },
+  }))
+
+/** What went wrong with an edge, for people. */
+export const reasonOf = (error: unknown) => {
+  if (error instanceof OutgoingError) return error.fault
+  return error instanceof Error ? error.message : String(error)
+}
+
+/** Does something at one edge, where nobody else can do it. */
+export const askOne = async <Found>(edge: Edge, question: () => Promise<Found>): Promise<Found> => {
+  try {
+    return await question()
+  } catch (error) {
+    throw failure('media_switch_unreachable', { edges: [{ host: edge.host, reason: reasonOf(error) }] })
+  }
+}
+
+interface HeardOf<Found> {
+  /** Of each edge that answered. */
+  answers: readonly { edge: Edge; found: Found }[]
+  /** Hosts of the others. */
+  unreachable: readonly string[]
+}
+
+/** Asks all edges at once. One that does not answer takes nothing from what the others say. */
+export const askAll = async <Found>(
+  edges: readonly Edge[],
+  question: (edge: Edge) => Promise<Found>,
+): Promise<HeardOf<Found>> => {
+  const outcomes = await Promise.allSettled(edges.map(question))
+  const answers: { edge: Edge; found: Found }[] = []
+  const silent: { host: string; reason: string }[] = []
+  for (const [at, outcome] of outcomes.entries()) {
+    const edge = edges[at] as Edge
+    if (outcome.status === 'fulfilled') answers.push({ edge, found: outcome.value })
+    else silent.push({ host: edge.host, reason: reasonOf(outcome.reason) })
+  }
+  if (answers.length === 0) throw failure('media_switch_unreachable', { edges: silent })
+  return { answers, unreachable: silent.map(({ host }) => host) }
+}
+
+const inParts = <Item>(items: readonly Item[], size: number): Item[][] =>
+  Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
+
+/** Asks all edges about many things, so many at once. One that has failed is not asked for the rest. */
+export const askAllInParts = async <Item, Found>(
+  edges: readonly Edge[],
+  items: readonly Item[],
+  size: number,
+  question: (edge: Edge, part: readonly Item[]) => Promise<readonly Found[]>,
+) => {
+  const found: Found[] = []
+  let asked = edges
+  const unreachable: string[] = []
+  for (const part of inParts(items, size)) {
+    const heard = await askAll(asked, (edge) => question(edge, part))
+    for (const answer of heard.answers) found.push(...answer.found)
+    asked = heard.answers.map(({ edge }) => edge)
+    unreachable.push(...heard.unreachable)
+  }
+  return { found, unreachable }
+}
+
+/** Does something for each of many, a few at once. The first failure ends it. */
+export const forEachFew = async <Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item) => Promise<void>,
+) => {
+  const left = items.values()
+  let isFailed = false
+  const worker = async () => {
+    for (const item of left) {
+      if (isFailed) return
+      try {
+        await work(item)
+      } catch (error) {
+        isFailed = true
+        throw error
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker))
+}

@@ -1,0 +1,94 @@
+import { failure } from '../../lib/failure.ts'
+import type { Outgoing } from '../../outgoing/client.ts'
+import type { ActiveCall, MediaSwitch, Phone, Registration } from '../media-switch.ts'
+import { callAt, callsAt, type EdgeCall, endCall } from './calls.ts'
+import {
+  askAll,
+  askAllInParts,
+  askOne,
+  type EdgeSettings,
+  type Resting,
+  readingFrom,
+  watchedEdges,
+} from './edges.ts'
+import { createRinging } from './quickcall.ts'
+import { type Contact, contactsAt, forgetAt } from './registrations.ts'
+import { notifyRequest, paramsOf } from './requests.ts'
+
+interface Tools {
+  outgoing: Outgoing
+  settings: EdgeSettings
+  resting: Resting
+}
+
+// So many phones are looked up within one time-out.
+const mostAtOnce = 100
+
+const registrationOf = ({ at: _, path: __, ...registration }: Contact): Registration => registration
+
+const activeOf = ({ at: _, entry: __, id: ___, legs: ____, ...call }: EdgeCall): ActiveCall => call
+
+/** Edges that run Kamailio, and are asked by JSON-RPC: all at once, each no longer than is set. */
+export const createKamailio = ({ outgoing, settings, resting }: Tools): MediaSwitch => {
+  const edges = watchedEdges({ outgoing, settings }, resting)
+  const reading = readingFrom(edges, resting)
+  const { timeout_ms: timeoutMs } = settings
+
+  const contactsOf = (phones: readonly Phone[], asked = edges) =>
+    askAllInParts(asked, phones, mostAtOnce, (edge, part) => contactsAt(edge, { phones: part, timeoutMs }))
+
+  const callOf = async (accountId: string, callId: string) => {
+    const { answers } = await askAll(edges, (edge) => callAt(edge, accountId, callId))
+    return answers.find(({ found }) => found)?.found
+  }
+
+  return {
+    async registrations(phones) {
+      const { found, unreachable } = await contactsOf(phones, reading)
+      return { found: found.map(registrationOf), unreachable }
+    },
+
+    async endRegistrations(phones) {
+      const heard = await askAllInParts(edges, phones, mostAtOnce, async (edge, part) => {
+        await forgetAt(edge, { phones: part, timeoutMs })
+        return []
+      })
+      return heard.unreachable
+    },
+
+    async notify(phone, notice) {
+      const { found } = await contactsOf([phone])
+      await Promise.all(
+        found.map((contact) =>
+          askOne(contact.at, () =>
+            contact.at.ask('tm.t_uac_start', paramsOf(contact, notifyRequest(contact, notice))),
+          ),
+        ),
+      )
+      return found.length
+    },
+
+    async startQuickcall(call) {
+      const { found } = await contactsOf(call.phones)
+      if (found.length === 0)
+        throw failure('quickcall_failed', { reason: 'none of the phones is registered' })
+      return { ended: createRinging(call, found, timeoutMs).run() }
+    },
+
+    async calls(accountId) {
+      const { answers, unreachable } = await askAll(reading, (edge) => callsAt(edge, accountId))
+      const found = answers.flatMap((answer) => answer.found.map(activeOf))
+      return { found: found.toSorted((one, other) => one.began - other.began), unreachable }
+    },
+
+    async call(accountId, callId) {
+      const call = await callOf(accountId, callId)
+      return call && activeOf(call)
+    },
+
+    async hangUp(accountId, callId) {
+      const call = await callOf(accountId, callId)
+      return call ? askOne(call.at, () => endCall(call)) : false
+    },
+  }
+}

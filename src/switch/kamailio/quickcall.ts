@@ -1,0 +1,256 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomHex } from '../../lib/ids.ts'
+import type { Quickcall } from '../media-switch.ts'
+import { callsFrom } from './calls.ts'
+import { reasonOf } from './edges.ts'
+import type { Contact } from './registrations.ts'
+import { edgeContact, identityOf, paramsOf, type SipRequest } from './requests.ts'
+import { addressOf, headerIn, hostPart, quoted } from './sip-text.ts'
+
+type Outcome = 'answered' | 'unanswered'
+
+/** What came of a quickcall. */
+export interface QuickcallEnd {
+  [key: string]: unknown
+  /** In the words of call records. */
+  hangup_cause: string
+  sip_code: number
+  call_id?: string
+  device_id?: string
+  /** What the number did, as far as it was seen. */
+  destination?: Outcome
+}
+
+/** A phone that has answered: what is said to it within its call. */
+interface Answered {
+  contact: Contact
+  callId: string
+  from: string
+  to: string
+  target: string
+  nextHop: string
+  route: string
+}
+
+interface Attempt {
+  contact: Contact
+  callId: string
+}
+
+const causes: Readonly<Record<number, string>> = {
+  200: 'NORMAL_CLEARING',
+  404: 'UNALLOCATED_NUMBER',
+  408: 'NO_ANSWER',
+  480: 'NO_USER_RESPONSE',
+  486: 'USER_BUSY',
+  487: 'NO_ANSWER',
+  600: 'USER_BUSY',
+  603: 'CALL_REJECTED',
+}
+
+const causeOf = (code: number) =>
+  causes[code] ?? (code >= 500 && code < 600 ? 'NORMAL_TEMPORARY_FAILURE' : 'CALL_REJECTED')
+
+// A call without voice: the phone is told where to call before anybody would speak.
+const silence = [
+  'v=0',
+  'o=edge 0 0 IN IP4 0.0.0.0',
+  's=quickcall',
+  'c=IN IP4 0.0.0.0',
+  't=0 0',
+  'm=audio 9 RTP/AVP 8 0',
+  'a=rtpmap:8 PCMA/8000',
+  'a=rtpmap:0 PCMU/8000',
+  'a=inactive',
+  '',
+].join('\r\n')
+
+const lookMs = 500
+
+/** What the phone shows while it rings: whom it will call, unless the request says something else. */
+const shownAs = ({ phoneDisplay, number }: Quickcall, { phone: { realm } }: Contact) => {
+  const shown = phoneDisplay.number ?? number
+  return `${quoted(phoneDisplay.name ?? shown)} <${addressOf({ username: shown, realm })}>`
+}
+
+/** The two ways in which phones are asked to answer by themselves. */
+const answering = (realm: string) =>
+  [
+    ['Call-Info', `<sip:${hostPart(realm)}>;answer-after=0`],
+    ['Alert-Info', `<sip:${hostPart(realm)}>;info=alert-autoanswer;delay=0`],
+  ] as const
+
+const inviteOf = (call: Quickcall, { contact, callId }: Attempt): SipRequest => ({
+  method: 'INVITE',
+  headers: [
+    ['From', shownAs(call, contact)],
+    ['To', `<${identityOf(contact)}>`],
+    ['Call-ID', callId],
+    ['CSeq', '1 INVITE'],
+    ['Contact', edgeContact],
+    ['Allow', 'INVITE, ACK, CANCEL, BYE, NOTIFY'],
+    ['Content-Type', 'application/sdp'],
+    ...(call.autoAnswer ? answering(contact.phone.realm) : []),
+  ],
+  body: silence,
+})
+
+/** What the edge tells of an answer: code, reason, whom to speak to, next hop, route and headers; of a refusal less. */
+const answeredBy = ({ contact, callId }: Attempt, answer: readonly unknown[]): Answered => {
+  const [, , target, nextHop, route, headers] = answer.map(String)
+  return {
+    contact,
+    callId,
+    from: headerIn(headers ?? '', 'From') ?? '',
+    to: headerIn(headers ?? '', 'To') ?? '',
+    target: target ?? '',
+    nextHop: nextHop ?? '',
+    route: (route ?? '').replace(/^Route: /, ''),
+  }
+}
+
+/** A request within the call. A phone without a route is reached where its registration came from. */
+const within = (answered: Answered, sequence: number, { method, headers }: SipRequest) => {
+  const { contact, callId, from, to, target, nextHop, route } = answered
+  const params = paramsOf(contact, {
+    method,
+    uri: target,
+    headers: [
+      ['From', from],
+      ['To', to],
+      ['Call-ID', callId],
+      ['CSeq', `${sequence} ${method}`],
+      ['Contact', edgeContact],
+      ...(route === '' ? [] : [['Route', route] as const]),
+      ...headers,
+    ],
+  })
+  if (route !== '') params[2] = nextHop
+  return params
+}
+
+const referOf = (contact: Contact, number: string): SipRequest => ({
+  method: 'REFER',
+  headers: [
+    ['Refer-To', `<${addressOf({ username: number, realm: contact.phone.realm })}>`],
+    ['Referred-By', `<${identityOf(contact)}>`],
+    // How it goes is seen at the edge.
+    ['Refer-Sub', 'false'],
+    ['Supported', 'norefersub'],
+  ],
+})
+
+const bye: SipRequest = { method: 'BYE', headers: [] }
+
+const isListed = (value: unknown): value is readonly unknown[] => Array.isArray(value)
+
+/**
+ * A call that rings phones first. Each contact is called from its edge, with no voice; the first one that answers is
+ * referred to the number, and calls it as it calls every other: with its own credentials, limits and prices.
+ */
+export const createRinging = (call: Quickcall, contacts: readonly Contact[], timeoutMs: number) => {
+  const attempts = contacts.map((contact): Attempt => ({ contact, callId: `quickcall-${randomHex(16)}` }))
+  const ringMs = call.timeoutSeconds * 1000
+  let winner: Attempt | undefined
+
+  const ask = ({ at }: Contact, method: string, params: readonly unknown[], forMs = timeoutMs) =>
+    at.ask(method, params, forMs)
+
+  /** Code and the rest of what a phone says finally. */
+  const wait = async (contact: Contact, params: readonly unknown[], forMs: number) => {
+    const answer = await ask(contact, 'tm.t_uac_wait', params, forMs)
+    return isListed(answer) ? answer : []
+  }
+
+  /** One that does not ring any more needs no taking back. */
+  const takeBack = ({ contact, callId }: Attempt) =>
+    ask(contact, 'tm.cancel', [callId, '1']).then(
+      () => undefined,
+      () => undefined,
+    )
+
+  const hangUp = (answered: Answered, sequence: number) =>
+    ask(answered.contact, 'tm.t_uac_start', within(answered, sequence, bye)).then(
+      () => undefined,
+      () => undefined,
+    )
+
+  const takeOthersBack = (taken: Attempt) =>
+    Promise.all(attempts.filter((one) => one !== taken).map(takeBack))
+
+  /** The calls of a phone to the number. */
+  const callsOf = async ({ at, phone: { realm } }: Contact, from: string) => {
+    const to = addressOf({ username: call.number, realm })
+    return (await callsFrom(at, from)).filter((one) => one.to === to)
+  }
+
+  /** What the number does, as the edge sees the call of the phone. Undefined: the call was not seen. */
+  const followUp = async (contact: Contact, before: ReadonlySet<string>): Promise<Outcome | undefined> => {
+    const from = identityOf(contact)
+    let isBegun = false
+    for (let waitedMs = 0; waitedMs < ringMs; waitedMs += lookMs) {
+      await sleep(lookMs, undefined, { ref: false })
+      const calls = (await callsOf(contact, from)).filter(({ callId }) => !before.has(callId))
+      if (calls.some(({ isAnswered }) => isAnswered)) return 'answered'
+      if (isBegun && calls.length === 0) return 'unanswered'
+      isBegun ||= calls.length > 0
+    }
+    return isBegun ? 'unanswered' : undefined
+  }
+
+  const refer = async (answered: Answered): Promise<QuickcallEnd> => {
+    const { contact, callId } = answered
+    const facts = { call_id: callId, device_id: contact.phone.deviceId }
+    const before = await callsOf(contact, identityOf(contact)).catch(() => [])
+    const request = within(answered, 2, referOf(contact, call.number))
+    const [code = 408] = await wait(contact, request, timeoutMs).catch(() => [])
+    await hangUp(answered, 3)
+    if (Number(code) >= 300) return { hangup_cause: causeOf(Number(code)), sip_code: Number(code), ...facts }
+    const destination = await followUp(contact, new Set(before.map((one) => one.callId))).catch(
+      () => undefined,
+    )
+    const end = { ...facts, ...(destination === undefined ? {} : { destination }) }
+    return destination === 'unanswered'
+      ? { hangup_cause: 'NO_ANSWER', sip_code: 480, ...end }
+      : { hangup_cause: 'NORMAL_CLEARING', sip_code: 200, ...end }
+  }
+
+  /** Rings one contact; undefined: another one was faster. */
+  const ring = async (attempt: Attempt): Promise<QuickcallEnd | undefined> => {
+    const { contact, callId } = attempt
+    const params = paramsOf(contact, inviteOf(call, attempt))
+    const answer = await wait(contact, params, ringMs + 2 * timeoutMs)
+    const code = Number(answer[0] ?? 500)
+    if (code >= 300) return { hangup_cause: causeOf(code), sip_code: code, call_id: callId }
+    const answered = answeredBy(attempt, answer)
+    if (winner) {
+      await hangUp(answered, 2)
+      return undefined
+    }
+    winner = attempt
+    const [end] = await Promise.all([refer(answered), takeOthersBack(attempt)])
+    return end
+  }
+
+  const failed = (error: unknown): QuickcallEnd => ({
+    hangup_cause: 'NETWORK_OUT_OF_ORDER',
+    sip_code: 503,
+    message: reasonOf(error),
+  })
+
+  return {
+    /** How it went: of the phone that answered, else of the last one that did not. */
+    async run(): Promise<QuickcallEnd> {
+      const timer = setTimeout(() => {
+        if (!winner) for (const attempt of attempts) void takeBack(attempt)
+      }, ringMs)
+      try {
+        const ends = await Promise.all(attempts.map((attempt) => ring(attempt).catch(failed)))
+        const told = ends.filter((end) => end !== undefined)
+        return told.find((end) => end.device_id !== undefined) ?? told.at(-1) ?? failed('nobody was called')
+      } finally {
+        clearTimeout(timer)
+      }
+    },
+  }
+}

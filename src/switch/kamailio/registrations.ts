@@ -1,0 +1,105 @@
+import { isObject } from '../../lib/json.ts'
+import type { Phone, Registration } from '../media-switch.ts'
+import { type Edge, EdgeRefusal, forEachFew } from './edges.ts'
+
+const table = 'location'
+
+// A look-up is a matter of a hash: most of the time is spent on the way.
+const atOnce = 8
+
+/** A registration with what else the edge needs in order to send something there. */
+export interface Contact extends Registration {
+  /** Proxies on the way, as the header Route names them. */
+  path: string | undefined
+  at: Edge
+}
+
+/** Where an edge knows a phone; undefined: nowhere. */
+export const placeOf = ({ username, realm }: Phone) =>
+  username === undefined ? undefined : `${username}@${realm}`.toLowerCase()
+
+/** A text that the edge has something for. */
+const textIn = (fields: Record<string, unknown>, name: string) => {
+  const value = fields[name]
+  return typeof value === 'string' && value !== '' && value !== '[not set]' ? value : undefined
+}
+
+const numberIn = (fields: Record<string, unknown>, name: string) => {
+  const value = fields[name]
+  return typeof value === 'number' ? value : 0
+}
+
+const contactOf = (phone: Phone, at: Edge, fields: Record<string, unknown>): Contact | undefined => {
+  const contact = textIn(fields, 'Address')
+  if (contact === undefined) return undefined
+  return {
+    phone,
+    contact,
+    received: textIn(fields, 'Received'),
+    userAgent: textIn(fields, 'User-Agent'),
+    callId: textIn(fields, 'Call-ID') ?? '',
+    expiresSeconds: numberIn(fields, 'Expires'),
+    registeredAt: numberIn(fields, 'Last-Modified'),
+    edge: at.host,
+    socket: textIn(fields, 'Socket'),
+    path: textIn(fields, 'Path'),
+    at,
+  }
+}
+
+/** What `ul.lookup` answers with: `{ Contacts: [{ Contact: { Address, ... } }] }`. */
+export const contactsIn = (phone: Phone, at: Edge, answer: unknown): Contact[] => {
+  const listed = isObject(answer) && Array.isArray(answer.Contacts) ? answer.Contacts : []
+  return listed.flatMap((one: unknown) => {
+    const fields = isObject(one) ? one.Contact : undefined
+    return (isObject(fields) && contactOf(phone, at, fields)) || []
+  })
+}
+
+// The edge says it in words alone.
+const isUnknown = (error: unknown) =>
+  error instanceof EdgeRefusal && /^AOR (not found|has no contacts)/.test(error.message)
+
+const lookUp = async (edge: Edge, phone: Phone, place: string, timeoutMs: number) => {
+  try {
+    return contactsIn(phone, edge, await edge.ask('ul.lookup', [table, place], timeoutMs))
+  } catch (error) {
+    if (isUnknown(error)) return []
+    throw error
+  }
+}
+
+interface Asked {
+  phones: readonly Phone[]
+  /** For all of them. */
+  timeoutMs: number
+}
+
+const leftOf = (deadline: number) => Math.max(1, Math.ceil(deadline - performance.now()))
+
+const placed = (phones: readonly Phone[]) =>
+  phones.flatMap((phone) => {
+    const place = placeOf(phone)
+    return place === undefined ? [] : [{ phone, place }]
+  })
+
+/**
+ * The contacts of phones that one edge knows. Each is looked up: the edge has no list of an account, and a list of
+ * everything would cost what all accounts have together.
+ */
+export const contactsAt = async (edge: Edge, { phones, timeoutMs }: Asked): Promise<Contact[]> => {
+  const deadline = performance.now() + timeoutMs
+  const found: Contact[] = []
+  await forEachFew(placed(phones), atOnce, async ({ phone, place }) => {
+    found.push(...(await lookUp(edge, phone, place, leftOf(deadline))))
+  })
+  return found
+}
+
+/** Has one edge forget phones. */
+export const forgetAt = async (edge: Edge, { phones, timeoutMs }: Asked) => {
+  const deadline = performance.now() + timeoutMs
+  await forEachFew(placed(phones), atOnce, async ({ place }) => {
+    await edge.ask('ul.rm', [table, place], leftOf(deadline))
+  })
+}

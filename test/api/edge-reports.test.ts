@@ -1,0 +1,141 @@
+import { expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { eventually } from '../support/eventually.ts'
+import { storedCdrs } from '../support/stored-cdrs.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+
+// 2026-01-05T12:00:00Z, the tests' own time.
+const now = 63_934_833_600
+const noRecords = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
+const noRefusals = { told: 0, repeated: 0, unknown: 0, rejected: [] }
+
+describeEngines('what an edge reports', (engine) => {
+  const world = useWorld(engine)
+  let made = 0
+
+  const report = (data: Json, by = world.operator) => by.post('/v2/edge/reports', data)
+
+  const place = async () => {
+    const account = await world.account(world.reseller)
+    const device = await world.device(account, { sip: { username: 'bob' } })
+    return { account, device, realm: account.realm }
+  }
+
+  const legOf = (account: TestAccount): Json => {
+    made += 1
+    return {
+      call_id: `edge-leg-${made}`,
+      timestamp: now - made,
+      duration_seconds: 30,
+      custom_channel_vars: { account_id: account.id },
+    }
+  }
+
+  const refusalOf = (realm: string, more: Json = {}): Json => ({
+    realm,
+    username: 'bob',
+    address: '192.0.2.7',
+    user_agent: 'Snom 370',
+    method: 'REGISTER',
+    reason: 'wrong_password',
+    sip_code: 403,
+    at: now,
+    ...more,
+  })
+
+  const told = async (account: TestAccount, count: number) => {
+    const { operator } = world
+    const query = { type: 'sip.refused' }
+    const list = async () => (await operator.get(`${account.path}/events`, { query })).data as Json[]
+    return eventually(list, ({ length }) => length >= count)
+  }
+
+  it('of calls are call records, each stored once however often it is sent', async () => {
+    const { account } = await place()
+    const records = [legOf(account), legOf(account), { call_id: 'nobody-s' }]
+    const reason = 'custom_channel_vars.account_id: is missing'
+    const refused = { rejected: [{ line: 3, reason }], rejected_total: 1 }
+    expect(await report({ records })).toSucceedWith({
+      records: { ...noRecords, ...refused, accepted: 2 },
+      refusals: noRefusals,
+    })
+    expect(await report({ records })).toSucceedWith({
+      records: { ...noRecords, ...refused, duplicates: 2 },
+      refusals: noRefusals,
+    })
+    const stored = await storedCdrs(world.server.store)
+    const ids = stored.map(({ call_id: id }) => id).filter((id) => records.some((one) => one.call_id === id))
+    expect(ids.toSorted()).toEqual([records[0]?.call_id, records[1]?.call_id].toSorted())
+  })
+
+  it('of refusals is told in the feed of whose phone it was, with who, why and how often', async () => {
+    const { account, device, realm } = await place()
+    const refusal = refusalOf(realm.toUpperCase())
+    const refusals = [refusal, { ...refusal, at: now + 1 }, refusalOf(realm, { username: 'nobody' })]
+    expect(await report({ refusals })).toSucceedWith({
+      records: noRecords,
+      refusals: { ...noRefusals, told: 2, repeated: 1 },
+    })
+    const events = await told(account, 2)
+    expect(events.map(({ type, record, after }) => ({ type, record, after }))).toEqual([
+      {
+        type: 'sip.refused',
+        record: { kind: 'device', id: device.id },
+        after: { ...refusal, at: now + 1, count: 2 },
+      },
+      {
+        type: 'sip.refused',
+        record: { kind: 'account', id: account.id },
+        after: { ...refusalOf(realm, { username: 'nobody' }), count: 1 },
+      },
+    ])
+  })
+
+  it('of refusals is told once a minute for each reason, however often it is sent', async () => {
+    const { account, realm } = await place()
+    const send = async (more: Json = {}) =>
+      (await report({ refusals: [refusalOf(realm, more)] })).data.refusals
+    expect(await send()).toEqual({ ...noRefusals, told: 1 })
+    expect(await send()).toEqual({ ...noRefusals, repeated: 1 })
+    expect(await send({ reason: 'over_packet_limit', sip_code: 429 })).toEqual({ ...noRefusals, told: 1 })
+    world.clock.advance({ seconds: 61 })
+    expect(await send()).toEqual({ ...noRefusals, told: 1 })
+    expect((await told(account, 3)).map(({ after }) => (after as Json).reason)).toEqual([
+      'wrong_password',
+      'over_packet_limit',
+      'wrong_password',
+    ])
+  })
+
+  it('of refusals at realms that nobody has, and what is no refusal, holds nothing up', async () => {
+    const { account, realm } = await place()
+    const refusals = [
+      refusalOf('nobody.test'),
+      { ...refusalOf(realm), reason: 'Wrong Password!' },
+      'nonsense',
+      { ...refusalOf(realm), sip_code: 200 },
+      refusalOf(realm),
+    ]
+    expect((await report({ refusals })).data.refusals).toEqual({
+      told: 1,
+      repeated: 0,
+      unknown: 1,
+      rejected: [
+        { line: 2, reason: expect.stringMatching(/^reason: /) },
+        { line: 3, reason: expect.any(String) },
+        { line: 4, reason: expect.stringMatching(/^sip_code: /) },
+      ],
+    })
+    expect(await told(account, 1)).toHaveLength(1)
+  })
+
+  it('is taken from the operator alone', async () => {
+    const { account, realm } = await place()
+    const data = { records: [legOf(account)], refusals: [refusalOf(realm)] }
+    const before = await world.snapshot()
+    expect(await report(data, world.ross)).toFailWith(403, 'forbidden')
+    expect(await report({ records: {} })).toBreak({ records: ['type'] })
+    expect(await report({ refusals: 'none' })).toBreak({ refusals: ['type'] })
+    expect(await world.snapshot()).toEqual(before)
+  })
+})

@@ -1,0 +1,134 @@
+// Debian's Kamailio with the configuration that is shipped, while the server is away: what it was told holds for a while.
+import { describe, expect, it } from 'vitest'
+import { outcomeOf } from '../support/edge-messages.ts'
+import { openPhone, type Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
+import { lacksKamailio } from '../support/sip-edge.ts'
+import { deviceOf } from '../support/sip-server.ts'
+import { realm, useSipTown } from '../support/sip-town.ts'
+
+describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
+  const outageSeconds = 8
+  const town = useSipTown({ SERVER_REST_S: 1, OUTAGE_S: outageSeconds })
+
+  const asked = (username: string) =>
+    town.server.to('/v2/edge').filter(({ form }) => form.get('username') === username).length
+
+  it('is asked again when the time is over that the server has said', async () => {
+    const { phone, username } = await town.newPhone('ada')
+    for (let turn = 0; turn < 5; turn += 1) expect((await phone.register()).status).toBe(200)
+    expect(asked(username)).toBe(1)
+    town.server.mayBeKept(1)
+    const brief = await town.newPhone('bob')
+    const again = await eventually(
+      async () => {
+        expect((await brief.phone.register()).status).toBe(200)
+        return asked(brief.username)
+      },
+      (times) => times > 1,
+    )
+    expect(again).toBe(2)
+    expect(asked(username)).toBe(1)
+    town.server.mayBeKept(60)
+  })
+
+  it('of carriers is asked again then, too', async () => {
+    const bob = await town.newPhone('bob')
+    const number = '+14155550001'
+    town.server.rings(number, [bob.username], realm)
+    town.server.carriers.set(number, { allowed: true, resource_id: 'f'.repeat(32), reason: 'carrier' })
+    const carrier = await openPhone({
+      edgePort: town.edge.port,
+      realm: 'carrier.invalid',
+      username: '+49301234',
+    })
+    town.keep(carrier)
+    const times = () => town.server.to('/v2/edge/carrier').length
+    const call = async () => {
+      const before = bob.phone.received.filter(({ method }) => method === 'INVITE').length
+      const calling = carrier.call(number)
+      const invite = await bob.phone.comesIn('INVITE', before + 1)
+      bob.phone.answer(invite, { status: 486, phrase: 'Busy Here' }, `b${before}`)
+      expect((await calling).status).toBe(486)
+      return times()
+    }
+    expect([await call(), await call()]).toEqual([1, 1])
+    town.server.mayBeKept(1)
+    await town.edge.outdate('*', 1)
+    expect(await call()).toBe(2)
+    expect(await eventually(call, (count) => count > 2)).toBe(3)
+    town.server.mayBeKept(60)
+  })
+
+  it('rings on while the server is away, over carriers for emergencies alone, and nobody after that', async () => {
+    town.server.mayBeKept(1)
+    const [ada, bob, carrier] = [
+      await town.newPhone('ada'),
+      await town.newPhone('bob'),
+      await town.newPhone('x'),
+    ]
+    const device = {
+      type: 'device',
+      device_id: deviceOf(bob.username),
+      username: bob.username,
+      realm,
+      delay_s: 0,
+      timeout_s: 20,
+    }
+    const gateway = {
+      type: 'gateway',
+      resource_id: 'd'.repeat(32),
+      uri: `sip:127.0.0.1:${carrier.phone.port}`,
+      number: '112',
+      delay_s: 0,
+      timeout_s: 20,
+    }
+    town.server.rings('100', [], realm, { targets: [device] })
+    town.server.rings('200', [], realm, { targets: [device, gateway] })
+    town.server.rings('300', [], realm, { decision: 'offnet', targets: [gateway] })
+    town.server.rings('112', [], realm, { decision: 'offnet', emergency: true, targets: [gateway] })
+    let tags = 0
+    const busy = '486 Busy Here'
+    const away = '503 Service Unavailable'
+    const invitesAt = ({ received }: Phone) => received.filter(({ method }) => method === 'INVITE')
+    /** Calls a number, where all who are rung in turn say that they are busy. */
+    const outcome = async (number: string, ...called: readonly Phone[]) => {
+      const calling = ada.phone.call(number)
+      for (const phone of called) {
+        tags += 1
+        const rung = rings.get(phone) ?? 0
+        rings.set(phone, rung + 1)
+        const invite = await phone.comesIn('INVITE', rung + 1)
+        phone.answer(invite, { status: 486, phrase: 'Busy Here' }, `tag${tags}`)
+      }
+      return outcomeOf(await calling)
+    }
+    const rings = new Map<Phone, number>()
+    expect(await outcome('100', bob.phone)).toBe(busy)
+    expect(await outcome('200', bob.phone, carrier.phone)).toBe(busy)
+    expect(await outcome('300', carrier.phone)).toBe(busy)
+    expect(await outcome('112', carrier.phone)).toBe(busy)
+
+    town.server.goAway()
+    expect(await outcome('100', bob.phone)).toBe(busy)
+    expect(await outcome('200', bob.phone)).toBe(busy)
+    expect(await outcome('300')).toBe(away)
+    expect(await outcome('400')).toBe(away)
+    expect(invitesAt(carrier.phone)).toHaveLength(3)
+    expect(await outcome('112', carrier.phone)).toBe(busy)
+
+    await eventually(
+      () => ada.phone.register().then(outcomeOf),
+      (answer) => answer === away,
+      (outageSeconds + 10) * 1000,
+    )
+    expect([await outcome('100'), await outcome('112')]).toEqual([away, away])
+    town.server.comeBack()
+    await eventually(
+      () => ada.phone.register().then(outcomeOf),
+      (answer) => answer === '200 OK',
+    )
+    expect(await outcome('300', carrier.phone)).toBe(busy)
+    town.server.mayBeKept(60)
+  })
+})

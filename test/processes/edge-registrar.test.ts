@@ -1,0 +1,304 @@
+// Registrations at Debian's Kamailio with the configuration that is shipped, beside a real server: every packet is real.
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { createCuttable } from '../support/cuttable.ts'
+import { headerOf, headersOf, outcomeOf } from '../support/edge-messages.ts'
+import { openPhone, type Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
+import { removeDataDir } from '../support/server-process.ts'
+import { lacksKamailio, type SipEdge, startSipEdge } from '../support/sip-edge.ts'
+import {
+  edgeOf,
+  makeAccount,
+  makeDevice,
+  makePhone,
+  openSipPlace,
+  type SipPlace,
+} from '../support/sip-place.ts'
+
+describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () => {
+  let place: SipPlace
+  let edge: SipEdge
+  const phones: Phone[] = []
+
+  beforeAll(async () => {
+    place = await openSipPlace()
+    edge = await edgeOf(place)
+  }, 120_000)
+
+  afterAll(async () => {
+    for (const phone of phones) phone.close()
+    await edge?.end()
+    place.session.close()
+    await place.server.end()
+    removeDataDir(place.server)
+  })
+
+  const keep = <T extends { phone: Phone }>(made: T) => {
+    phones.push(made.phone)
+    return made
+  }
+
+  const newPhone = async (
+    account: Awaited<ReturnType<typeof makeAccount>>,
+    username: string,
+    more: Partial<Parameters<typeof openPhone>[0]> = {},
+  ) => keep(await makePhone(place, edge, account, { username, ...more }))
+
+  const further = async (facts: Parameters<typeof openPhone>[0]) => {
+    const phone = await openPhone(facts)
+    phones.push(phone)
+    return phone
+  }
+
+  const registered = async (username: string, realm: string) => {
+    const { body } = await edge.rpc('ul.lookup', ['location', `${username}@${realm}`])
+    return (body.result?.Contacts ?? []).map(
+      ({
+        Contact,
+      }: {
+        Contact: { Address: string; Received: string; 'User-Agent': string; Expires: number }
+      }) => [Contact.Address, Contact['User-Agent']],
+    )
+  }
+
+  it('is taken from two devices that were made over the API, and ends when they say so', async () => {
+    const account = await makeAccount(place)
+    const { phone: bob } = await newPhone(account, 'bob')
+    const { phone: eve } = await newPhone(account, 'eve', { userAgent: 'Snom 370' })
+    expect(outcomeOf(await bob.register())).toBe('200 OK')
+    expect(outcomeOf(await eve.register())).toBe('200 OK')
+    expect(await registered('bob', account.realm)).toEqual([[`sip:bob@127.0.0.1:${bob.port}`, 'Tester 1.0']])
+    expect(await registered('eve', account.realm)).toEqual([[`sip:eve@127.0.0.1:${eve.port}`, 'Snom 370']])
+    expect(outcomeOf(await bob.register(0))).toBe('200 OK')
+    expect(await registered('bob', account.realm)).toEqual([])
+  })
+
+  it('lasts no longer than the record of the device says, and no shorter than the edge bears', async () => {
+    const account = await makeAccount(place)
+    const { phone, device } = await newPhone(account, 'bob')
+    const { admin } = place.session
+    expect(await admin.patch(device.path, { sip: { expire_seconds: 90 } })).toSucceed()
+    const granted = await phone.register(3600)
+    expect(headersOf(granted, 'contact')).toEqual([`<sip:bob@127.0.0.1:${phone.port}>;expires=90`])
+    const sooner = await phone.register(60)
+    expect(headersOf(sooner, 'contact')).toEqual([`<sip:bob@127.0.0.1:${phone.port}>;expires=60`])
+    const longer = await phone.register(5)
+    expect(headersOf(longer, 'contact')).toEqual([`<sip:bob@127.0.0.1:${phone.port}>;expires=30`])
+  })
+
+  it('is refused in the same words for a wrong password, an unknown user and an unknown realm', async () => {
+    const account = await makeAccount(place)
+    await makeDevice(place, account, 'bob')
+    const says = async (realm: string, username: string) => {
+      const phone = await further({ edgePort: edge.port, realm, username, password: 'guessed' })
+      const final = await phone.register()
+      const challenge = phone.received.map(outcomeOf)
+      return [challenge, final.headers.map(([name]) => name)]
+    }
+    const wrong = await says(account.realm, 'bob')
+    expect(wrong[0]).toEqual(['401 Unauthorized', '403 Forbidden'])
+    expect(await says(account.realm, 'nobody')).toEqual(wrong)
+    expect(await says('nowhere.example', 'bob')).toEqual(wrong)
+    expect(await registered('bob', account.realm)).toEqual([])
+  })
+
+  it('is refused by access lists and for what is switched off, and the next packet follows what was changed', async () => {
+    const { admin } = place.session
+    const account = await makeAccount(place)
+    const { phone, device } = await newPhone(account, 'bob', { userAgent: 'Yealink T46' })
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
+    let generation = 0
+    const after = async (path: string, change: Record<string, unknown>) => {
+      const changed = await (path.endsWith('access_lists')
+        ? admin.post(path, change)
+        : admin.patch(path, change))
+      expect(changed).toSucceed()
+      generation += 1
+      expect((await edge.outdate(account.realm, generation)).status).toBe(200)
+      return outcomeOf(await phone.register())
+    }
+    const lists = `${device.path}/access_lists`
+    expect(await after(lists, { order: 'allow,deny', cidrs: ['10.0.0.0/8'] })).toBe('403 Forbidden')
+    expect(await after(lists, { order: 'allow,deny', cidrs: ['127.0.0.0/8'], user_agent: '^Snom' })).toBe(
+      '403 Forbidden',
+    )
+    expect(await after(lists, { order: 'allow,deny', cidrs: ['127.0.0.0/8'], user_agent: '^Yea' })).toBe(
+      '200 OK',
+    )
+    expect(await after(device.path, { enabled: false })).toBe('403 Forbidden')
+    expect(await after(device.path, { enabled: true })).toBe('200 OK')
+    expect(await after(account.path, { enabled: false })).toBe('403 Forbidden')
+  })
+
+  it('is one too many after so many packets in a minute, for its device and address alone', async () => {
+    const account = await makeAccount(place)
+    const { phone, device } = await newPhone(account, 'bob')
+    const { phone: eve } = await newPhone(account, 'eve')
+    const limits = { per_minute: { registrations: 6 }, per_second: { registrations: 100 } }
+    expect(await place.session.admin.post(`${device.path}/rate_limits`, limits)).toSucceed()
+    const bare = await further({ edgePort: edge.port, realm: account.realm, username: 'bob' })
+    const outcomes: string[] = []
+    for (let packet = 1; packet <= 7; packet += 1) outcomes.push(outcomeOf(await bare.register()))
+    // A minute may turn meanwhile: then the count begins anew.
+    if (!outcomes.includes('429 Too Many Requests'))
+      for (let packet = 1; packet <= 7; packet += 1) outcomes.push(outcomeOf(await bare.register()))
+    expect(outcomes.filter((one) => one === '429 Too Many Requests').length).toBeGreaterThan(0)
+    expect(outcomes.slice(0, 5)).toEqual(Array(5).fill('401 Unauthorized'))
+    const refused = bare.received.find(({ status }) => status === 429)
+    expect(Number(refused && headerOf(refused, 'retry-after'))).toBeGreaterThan(0)
+    expect(outcomeOf(await eve.register())).toBe('200 OK')
+    const elsewhere = await further({
+      edgePort: edge.port,
+      realm: account.realm,
+      username: 'bob',
+      password: device.password,
+      address: '127.0.0.9',
+    })
+    expect(outcomeOf(await elsewhere.register())).toBe('200 OK')
+    phone.close()
+    phones.splice(phones.indexOf(phone), 1)
+  })
+
+  it('is limited to so many phones of one device', async () => {
+    const account = await makeAccount(place)
+    const { device, phone } = await newPhone(account, 'bob')
+    const { admin } = place.session
+    const many = { per_minute: { registrations: 1000 }, per_second: { registrations: 1000 } }
+    expect(await admin.post(`${device.path}/rate_limits`, many)).toSucceed()
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
+    const again = { edgePort: edge.port, realm: account.realm, username: 'bob', password: device.password }
+    for (let count = 2; count <= 5; count += 1)
+      expect((await (await further(again)).register()).status).toBe(200)
+    expect(outcomeOf(await (await further(again)).register())).toBe('503 Too Many Registrations')
+    expect(await registered('bob', account.realm)).toHaveLength(5)
+    expect(outcomeOf(await phone.register())).toBe('200 OK')
+  })
+
+  it('does not register somebody else', async () => {
+    const account = await makeAccount(place)
+    const { phone } = await newPhone(account, 'bob')
+    await makeDevice(place, account, 'eve')
+    const final = await phone.request({
+      method: 'REGISTER',
+      uri: `sip:${account.realm}`,
+      to: `<sip:eve@${account.realm}>`,
+    })
+    expect(outcomeOf(final)).toBe('403 Forbidden')
+    expect(await registered('eve', account.realm)).toEqual([])
+  })
+
+  it('leaves what was refused for the server to hear, and no secret in the log', async () => {
+    const account = await makeAccount(place)
+    await makeDevice(place, account, 'bob')
+    const guess = await further({
+      edgePort: edge.port,
+      realm: account.realm,
+      username: 'bob',
+      password: 'guess',
+    })
+    await guess.register()
+    const told = await eventually(
+      () =>
+        edge
+          .kept("SELECT body FROM reports WHERE kind = 'refusal'")
+          .map(({ body }) => JSON.parse(String(body))),
+      (all) => all.some(({ realm }) => realm === account.realm),
+    )
+    expect(told.find(({ realm }) => realm === account.realm)).toEqual({
+      realm: account.realm,
+      username: 'bob',
+      address: '127.0.0.1',
+      user_agent: 'Tester 1.0',
+      method: 'REGISTER',
+      reason: 'wrong_password',
+      sip_code: 403,
+      at: expect.any(Number),
+    })
+    expect(edge.log()).not.toContain(place.key)
+    expect(edge.log()).not.toContain('secret-of-the-tests')
+    expect(edge.complaints()).toEqual([])
+  })
+
+  describe('while the server is away', () => {
+    /** An edge whose way to the server can be cut: answers hold for no time unasked, and for so many seconds alone. */
+    const cuttableEdge = async (outageSeconds: number) => {
+      const way = await createCuttable(place.server.url)
+      const values = { ANSWER_MAX_AGE_S: 1, OUTAGE_S: outageSeconds }
+      const lonely = await startSipEdge({ server: way.url.replace(/\/$/, ''), key: place.key, values })
+      onTestFinished(async () => {
+        await lonely.end()
+        await way.close()
+      })
+      return { way, lonely }
+    }
+
+    it('is taken from devices that have proved who they are, for a while; then nobody passes', async () => {
+      const { way, lonely } = await cuttableEdge(6)
+      const account = await makeAccount(place)
+      const { phone } = keep(await makePhone(place, lonely, account, { username: 'bob' }))
+      const stranger = keep(await makePhone(place, lonely, account, { username: 'eve' }))
+      expect(outcomeOf(await phone.register())).toBe('200 OK')
+      way.cut()
+      // Longer than an answer holds unasked: from here on it is taken for want of a better one.
+      const keptOn = await eventually(
+        () => phone.register().then(outcomeOf),
+        () => lonely.log().includes('the server gives no answer'),
+      )
+      expect(keptOn).toBe('200 OK')
+      expect(outcomeOf(await stranger.phone.register())).toBe('503 Service Unavailable')
+      const closed = await eventually(
+        () => phone.register().then(outcomeOf),
+        (outcome) => outcome !== '200 OK',
+      )
+      expect(closed).toBe('503 Service Unavailable')
+      way.mend()
+      const open = await eventually(
+        () => phone.register().then(outcomeOf),
+        (outcome) => outcome !== '503 Service Unavailable',
+      )
+      expect(open).toBe('200 OK')
+    })
+
+    it('is refused where what was known has become stale', async () => {
+      const { way, lonely } = await cuttableEdge(600)
+      const account = await makeAccount(place)
+      const { phone } = keep(await makePhone(place, lonely, account, { username: 'bob' }))
+      expect(outcomeOf(await phone.register())).toBe('200 OK')
+      way.cut()
+      expect(outcomeOf(await phone.register())).toBe('200 OK')
+      await lonely.outdate('*', 1)
+      expect(outcomeOf(await phone.register())).toBe('503 Service Unavailable')
+    })
+  })
+
+  describe('asked of by the server', () => {
+    const ask = (headers: Record<string, string>, body: unknown, path = '/RPC', port = edge.rpcPort) =>
+      fetch(`http://127.0.0.1:${port}${path}`, { method: 'POST', headers, body: JSON.stringify(body) }).then(
+        ({ status }) => status,
+      )
+    const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
+    const uptime = { jsonrpc: '2.0', id: 1, method: 'core.uptime', params: [] }
+
+    it('is told to whoever has the secret, and nothing else', async () => {
+      expect(await ask(bearer('secret-of-the-tests'), uptime)).toBe(200)
+      expect(await ask({}, uptime)).toBe(401)
+      expect(await ask(bearer('another-secret'), uptime)).toBe(401)
+      expect(await ask(bearer('secret-of-the-tests'), uptime, '/other')).toBe(404)
+    })
+
+    it('does no more than the server needs', async () => {
+      const call = (method: string, params: unknown[]) =>
+        edge.rpc(method, params).then(({ status }) => status)
+      expect(await call('htable.dump', ['answers'])).toBe(403)
+      expect(await call('htable.seti', ['minutes', 'x', 1])).toBe(403)
+      expect(await call('core.kill', [15])).toBe(403)
+      const twice = '{"jsonrpc":"2.0","id":1,"method":"core.kill","method":"core.uptime","params":[15]}'
+      const response = await fetch(`http://127.0.0.1:${edge.rpcPort}/RPC`, {
+        method: 'POST',
+        headers: bearer('secret-of-the-tests'),
+        body: twice,
+      })
+      expect(response.status).toBe(403)
+    })
+  })
+})

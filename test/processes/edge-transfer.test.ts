@@ -1,0 +1,185 @@
+// Attended transfer between phones at Debian's Kamailio with the configuration that is shipped: every packet is real.
+import { describe, expect, it } from 'vitest'
+import { freshToken, headerOf, outcomeOf, type SipMessage } from '../support/edge-messages.ts'
+import { openPhone, type Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
+import { lacksKamailio } from '../support/sip-edge.ts'
+import { accountId, deviceOf, rivalId, rivalRealm } from '../support/sip-server.ts'
+import { realm, useSipTown } from '../support/sip-town.ts'
+
+const invitesAt = (phone: Phone) => phone.received.filter(({ method }) => method === 'INVITE')
+
+describe.skipIf(lacksKamailio)(`an attended transfer at an edge${lacksKamailio}`, () => {
+  const town = useSipTown()
+
+  type Made = Awaited<ReturnType<typeof town.newPhone>>
+
+  interface Call {
+    callId: string
+    callerTag: string
+    calledTag: string
+    invite: SipMessage
+    final: SipMessage
+  }
+
+  /** A call that stands. */
+  const call = async (from: Made, to: Made, route: Record<string, unknown> = {}): Promise<Call> => {
+    const [callId, callerTag, calledTag] = [`${freshToken()}@phone`, freshToken(), freshToken()]
+    const number = town.newNumber()
+    town.server.rings(number, [to.username], realm, route)
+    const before = invitesAt(to.phone).length
+    const calling = from.phone.call(number, { callId, fromTag: callerTag })
+    const invite = await to.phone.comesIn('INVITE', before + 1)
+    to.phone.answer(invite, {}, calledTag)
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    return { callId, callerTag, calledTag, invite, final }
+  }
+
+  /** As whoever is to take over the place of `others` towards the phone with the other tag says it. */
+  const replacing = ({ callId }: Call, holders: string, others: string) =>
+    `${callId};to-tag=${holders};from-tag=${others}`
+
+  const takeOver = (phone: Phone, replaces: string, callId = `${freshToken()}@phone`) =>
+    phone.call('carol', { callId, headers: [['Replaces', replaces]] })
+
+  it('rings the phone that was asked, whose call with whoever transfers ends; the new one is in the records', async () => {
+    const [ada, bob, carol] = [
+      await town.newPhone('ada'),
+      await town.newPhone('bob'),
+      await town.newPhone('carol'),
+    ]
+    const first = await call(ada, bob)
+    const second = await call(ada, carol)
+    const replaces = replacing(second, second.calledTag, second.callerTag)
+    const target = `<sip:carol@${realm}?Replaces=${encodeURIComponent(replaces)}>`
+    const referring = ada.phone.within(first.final, 'REFER', [['Refer-To', target]])
+    const refer = await bob.phone.comesIn('REFER')
+    expect(headerOf(refer, 'refer-to')).toBe(target)
+    bob.phone.answer(refer, { status: 202, phrase: 'Accepted' }, first.calledTag)
+    expect((await referring).status).toBe(202)
+
+    const callId = `${freshToken()}@phone`
+    const calling = takeOver(bob.phone, replaces, callId)
+    const invite = await carol.phone.comesIn('INVITE', 2)
+    expect(headerOf(invite, 'replaces')).toBe(replaces)
+    carol.phone.answer(invite, {}, 'carols')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect((await carol.phone.withinAnswered(second.invite, 'BYE', second.calledTag)).status).toBe(200)
+    await ada.phone.comesIn('BYE')
+    expect((await ada.phone.within(first.final, 'BYE')).status).toBe(200)
+    await bob.phone.comesIn('BYE')
+    expect((await bob.phone.within(final, 'INFO')).status).toBe(405)
+    expect((await bob.phone.within(final, 'BYE')).status).toBe(200)
+    const [a, b] = await town.server.records(callId)
+    expect(a).toMatchObject({ call_id: callId, hangup_cause: 'NORMAL_CLEARING', digits_dialed: 'carol' })
+    expect([a.custom_channel_vars, b.custom_channel_vars]).toEqual(
+      [bob, carol].map(({ username }) => ({
+        account_id: accountId,
+        authorizing_id: deviceOf(username),
+        authorizing_type: 'device',
+      })),
+    )
+  })
+
+  it('reaches whoever has begun the call that is taken over, too, also after the edge has crashed', async () => {
+    const [ada, bob, carol] = [
+      await town.newPhone('ada'),
+      await town.newPhone('bob'),
+      await town.newPhone('carol'),
+    ]
+    const held = await call(carol, ada)
+    await town.edge.stop('SIGKILL')
+    await town.edge.start()
+    const calling = takeOver(bob.phone, replacing(held, held.callerTag, held.calledTag))
+    const invite = await carol.phone.comesIn('INVITE')
+    carol.phone.answer(invite, {}, 'carols')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(invitesAt(ada.phone)).toHaveLength(1)
+    expect((await carol.phone.within(held.final, 'BYE')).status).toBe(200)
+    expect((await bob.phone.within(final, 'BYE')).status).toBe(200)
+  })
+
+  it('takes over no call of another account, of a carrier, that rings still, or that there is not', async () => {
+    const [ada, bob, carol] = [
+      await town.newPhone('ada'),
+      await town.newPhone('bob'),
+      await town.newPhone('carol'),
+    ]
+    const rival = await town.newPhone('rival', rivalRealm)
+    const held = await call(ada, carol)
+    const foreign = await call(ada, carol, {
+      targets: [
+        { type: 'device', device_id: 'x', username: carol.username, realm, account_id: rivalId, delay_s: 0 },
+      ],
+    })
+    const outside = await call(ada, carol, {
+      decision: 'offnet',
+      targets: [
+        {
+          type: 'gateway',
+          resource_id: 'd'.repeat(32),
+          uri: `sip:127.0.0.1:${carol.phone.port}`,
+          number: '1',
+          delay_s: 0,
+        },
+      ],
+    })
+    const early = { callId: `${freshToken()}@phone`, fromTag: freshToken() }
+    const number = town.newNumber()
+    town.server.rings(number, [carol.username], realm)
+    const ringing = ada.phone.call(number, early)
+    const rings = await carol.phone.comesIn('INVITE', 4)
+    carol.phone.answer(rings, { status: 180, phrase: 'Ringing' }, 'early')
+    const before = [ada, bob, carol].map(({ phone }) => invitesAt(phone).length)
+    const refused = '481 Call Does Not Exist'
+    const attempt = async (by: Made, replaces: string) => outcomeOf(await takeOver(by.phone, replaces))
+    const whole = replacing(held, held.calledTag, held.callerTag)
+    expect(await attempt(rival, whole)).toBe(refused)
+    expect(await attempt(bob, replacing(foreign, foreign.calledTag, foreign.callerTag))).toBe(refused)
+    expect(await attempt(bob, replacing(outside, outside.calledTag, outside.callerTag))).toBe(refused)
+    expect(await attempt(bob, replacing(held, held.calledTag, 'guessed'))).toBe(refused)
+    expect(await attempt(bob, replacing(held, 'guessed', held.callerTag))).toBe(refused)
+    expect(await attempt(bob, `nowhere@phone;to-tag=a;from-tag=b`)).toBe(refused)
+    expect(await attempt(bob, `${early.callId};to-tag=early;from-tag=${early.fromTag}`)).toBe(refused)
+    expect(await attempt(bob, held.callId)).toBe(refused)
+    expect(await attempt(bob, ';')).toBe(refused)
+    expect([ada, bob, carol].map(({ phone }) => invitesAt(phone).length)).toEqual(before)
+    const told = await eventually(
+      () => town.server.taken('refusals').filter(({ reason }) => reason === 'no_such_call'),
+      ({ length }) => length === 9,
+    )
+    expect(told[0]).toMatchObject({ method: 'INVITE', sip_code: 481, realm: rivalRealm })
+    carol.phone.answer(rings, { status: 486, phrase: 'Busy Here' }, 'early')
+    expect((await ringing).status).toBe(486)
+    for (const { final } of [held, foreign, outside])
+      expect((await ada.phone.within(final, 'BYE')).status).toBe(200)
+  })
+
+  it('is nothing that a carrier may ask for', async () => {
+    const [ada, carol] = [await town.newPhone('ada'), await town.newPhone('carol')]
+    const held = await call(ada, carol)
+    const number = town.newNumber()
+    town.server.rings(number, [carol.username], realm)
+    town.server.carriers.set(number, { allowed: true, resource_id: 'f'.repeat(32), reason: 'carrier' })
+    const carrier = await openPhone({
+      edgePort: town.edge.port,
+      realm: 'carrier.invalid',
+      username: '+49301234',
+    })
+    town.keep(carrier)
+    const replaces = replacing(held, held.calledTag, held.callerTag)
+    const calling = carrier.call(number, { headers: [['Replaces', replaces]] })
+    const invite = await carol.phone.comesIn('INVITE', 2)
+    expect(headerOf(invite, 'replaces')).toBeUndefined()
+    carol.phone.answer(invite, { status: 486, phrase: 'Busy Here' }, 'busy')
+    expect((await calling).status).toBe(486)
+    expect((await ada.phone.within(held.final, 'BYE')).status).toBe(200)
+  })
+
+  it('leaves no complaint in the log of the edge', () => {
+    expect(town.edge.complaints()).toEqual([])
+  })
+})

@@ -1,0 +1,341 @@
+// A server, its SIP edge and phones: what is said over the API holds for packets, and what packets come to is in the API.
+// edge-refusals.test.ts has those that are turned away.
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Json } from '../../src/lib/json.ts'
+import { headerOf, outcomeOf } from '../support/edge-messages.ts'
+import { openPhone, type Phone } from '../support/edge-phone.ts'
+import { eventually } from '../support/eventually.ts'
+import { removeDataDir } from '../support/server-process.ts'
+import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
+import {
+  edgeOf,
+  makeAccount,
+  makeDevice,
+  makePhone,
+  openSipPlace,
+  type SipPlace,
+  tellEdge,
+} from '../support/sip-place.ts'
+
+const secondNow = () => Math.floor(Date.now() / 1000)
+
+describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
+  let place: SipPlace
+  let edge: SipEdge
+  const phones: Phone[] = []
+
+  beforeAll(async () => {
+    place = await openSipPlace()
+    edge = await edgeOf(place)
+    await tellEdge(place, edge)
+  }, 120_000)
+
+  afterAll(async () => {
+    for (const phone of phones) phone.close()
+    await edge?.end()
+    place.session.close()
+    await place.server.end()
+    removeDataDir(place.server)
+  })
+
+  type Account = Awaited<ReturnType<typeof makeAccount>>
+
+  const registered = async (account: Account, username: string) => {
+    const made = await makePhone(place, edge, account, { username })
+    phones.push(made.phone)
+    expect(outcomeOf(await made.phone.register())).toBe('200 OK')
+    return made
+  }
+
+  /** Two registered phones, of which a number, or an extension, rings the second. */
+  const office = async (dialled = '100') => {
+    const account = await makeAccount(place)
+    const number = `${account.path}/phone_numbers/${encodeURIComponent(dialled)}`
+    if (dialled.startsWith('+')) expect(await place.session.admin.put(number, {})).toSucceed()
+    const [ada, bob] = [await registered(account, 'ada'), await registered(account, 'bob')]
+    const flow = { module: 'device', data: { id: bob.device.id }, children: {} }
+    const callflow = await place.session.admin.put(`${account.path}/callflows`, { numbers: [dialled], flow })
+    expect(callflow).toSucceed()
+    return { account, ada, bob, callflowId: callflow.data.id }
+  }
+
+  /** The legs of the only call of an account, whole, as soon as both are listed. */
+  const legsOf = async (account: Account) => {
+    const { admin } = place.session
+    const rows = await eventually(
+      async () => (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[],
+      ({ length }) => length === 2,
+      2000,
+    )
+    const legs = await Promise.all(
+      rows.map(async ({ id }) => (await admin.get(`${account.path}/cdrs/${id}`)).data as Json),
+    )
+    const costs = Object.fromEntries(rows.map(({ call_id, cost }) => [call_id, cost]))
+    return {
+      legs: ['inbound', 'outbound'].map((way) => legs.find((leg) => leg.call_direction === way)),
+      costs,
+    }
+  }
+
+  it.each([
+    ['extension', '100'],
+    ['number', '+14155550142'],
+  ])('carries a call by %s, and lists the records of both legs within two seconds', async (_, dialled) => {
+    const { account, ada, bob, callflowId } = await office(dialled)
+    const callId = `${randomUUID()}@phone`
+    const calling = ada.phone.call(dialled, { callId })
+    const invite = await bob.phone.comesIn('INVITE')
+    bob.phone.answer(invite, { status: 180, phrase: 'Ringing' }, 'bobs')
+    bob.phone.answer(invite, {}, 'bobs')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    await bob.phone.comesIn('ACK')
+    const said = 'PS=285,OS=45600,PR=286,OR=45760,PL=3,JI=12,LA=0,DU=5,EN=G722,DE=G722'
+    expect(outcomeOf(await ada.phone.within(final, 'BYE', [['P-RTP-Stat', said]]))).toBe('200 OK')
+    await bob.phone.comesIn('BYE')
+    const {
+      legs: [a, b],
+      costs,
+    } = await legsOf(account)
+    expect(a).toMatchObject({
+      call_id: callId,
+      hangup_cause: 'NORMAL_CLEARING',
+      callee_id_number: dialled,
+      custom_channel_vars: { authorizing_id: ada.device.id, callflow_id: callflowId },
+      media_quality: { packets_sent: 285, packets_received: 286, packets_lost: 3, jitter_ms: 12 },
+    })
+    expect(b).not.toHaveProperty('media_quality')
+    expect(b).toMatchObject({
+      other_leg_call_id: callId,
+      hangup_cause: 'NORMAL_CLEARING',
+      interaction_id: a?.interaction_id,
+      custom_channel_vars: { authorizing_id: bob.device.id },
+    })
+    expect(Object.values(costs)).toEqual(['0', '0'])
+  })
+
+  /** Calls extension 100, where Bob answers; whoever called hangs up, and the records of both legs are there. */
+  const carries = async (account: Account, phone: Phone, bob: Phone) => {
+    const callId = `${randomUUID()}@phone`
+    const rung = bob.received.filter(({ method }) => method === 'INVITE').length
+    const calling = phone.call('100', { callId })
+    bob.answer(await bob.comesIn('INVITE', rung + 1), {}, `bobs${rung}`)
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await phone.within(final, 'BYE'))).toBe('200 OK')
+    const { admin } = place.session
+    const [found] = await eventually(
+      async () => (await admin.get(`${account.path}/cdrs?filter_call_id=${callId}`)).data as Json[],
+      ({ length }) => length === 1,
+    )
+    return (await admin.get(`${account.path}/cdrs/${found?.id}`)).data as Json
+  }
+
+  const phoneAt = async (address: string, realm: string) => {
+    const phone = await openPhone({ edgePort: edge.port, realm, username: '4930123', address })
+    phones.push(phone)
+    return phone
+  }
+
+  it('takes calls of devices and trunks that are known by their address, and nothing else without a password', async () => {
+    const { account, bob } = await office()
+    const { admin } = place.session
+    const [ofDevice, ofTrunk, ofNobody] = ['127.0.0.21', '127.0.0.22', '127.0.0.23']
+    const sip = { method: 'ip', ip: ofDevice }
+    const device = (await admin.put(`${account.path}/devices`, { name: 'Gate', sip })).data
+    const servers = [{ server_name: 'PBX', auth: { auth_method: 'IP', ip: ofTrunk } }]
+    const trunk = (await admin.put(`${account.path}/connectivity`, { servers })).data
+    for (const realm of [account.realm, 'pbx.example']) {
+      const byDevice = await carries(account, await phoneAt(ofDevice, realm), bob.phone)
+      expect(byDevice.custom_channel_vars).toMatchObject({
+        authorizing_id: device.id,
+        authorizing_type: 'device',
+      })
+      const byTrunk = await carries(account, await phoneAt(ofTrunk, realm), bob.phone)
+      expect(byTrunk.custom_channel_vars).toMatchObject({
+        authorizing_id: trunk.id,
+        authorizing_type: 'trunk',
+      })
+    }
+    const known = await phoneAt(ofDevice, account.realm)
+    expect(outcomeOf(await known.register())).toBe('401 Unauthorized')
+    const stranger = await phoneAt(ofNobody, account.realm)
+    expect((await stranger.call('100')).status).toBe(407)
+    const other = await makeAccount(place)
+    expect((await (await phoneAt(ofDevice, other.realm)).call('100')).status).toBe(407)
+    expect(await admin.patch(`${account.path}/devices/${device.id}`, { enabled: false })).toSucceed()
+    await eventually(
+      async () => outcomeOf(await known.call('100')),
+      (outcome) => outcome === '403 Forbidden',
+    )
+  })
+
+  it('gives each of two accounts the record of its leg of a call between them', async () => {
+    const [caller, called] = [await office(), await office()]
+    const { admin } = place.session
+    const number = '+14155550188'
+    const path = `${called.account.path}/phone_numbers/${encodeURIComponent(number)}`
+    expect(await admin.put(path, {})).toSucceed()
+    expect(
+      await admin.patch(`${called.account.path}/callflows/${called.callflowId}`, {
+        numbers: ['100', number],
+      }),
+    ).toSucceed()
+    const flow = { module: 'resources', data: {}, children: {} }
+    expect(await admin.put(`${caller.account.path}/callflows`, { numbers: ['no_match'], flow })).toSucceed()
+    const callId = `${randomUUID()}@phone`
+    const calling = caller.ada.phone.call(number, { callId })
+    called.bob.phone.answer(await called.bob.phone.comesIn('INVITE'), {}, 'bobs')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await caller.ada.phone.within(final, 'BYE'))).toBe('200 OK')
+    const callsOf = async (account: Account) =>
+      eventually(
+        async () => (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[],
+        ({ length }) => length > 0,
+      ).then((rows) => rows.map((row) => [row.call_id, row.direction]))
+    expect(await callsOf(caller.account)).toEqual([[callId, 'inbound']])
+    expect(await callsOf(called.account)).toEqual([[`${callId}.b`, 'outbound']])
+  })
+
+  it('takes what a call over a carrier costs from the account, also where it was forwarded there', async () => {
+    const { account, ada, bob } = await office()
+    const { admin } = place.session
+    const carrier = await openPhone({
+      edgePort: edge.port,
+      realm: 'carrier.test',
+      username: 'gate',
+      address: '127.0.0.7',
+    })
+    phones.push(carrier)
+    const gateways = [{ server: '127.0.0.7', port: carrier.port }]
+    expect(await admin.put('/v2/resources', { name: 'Ours', rules: ['^\\+1\\d{10}$'], gateways })).toSucceed()
+    const rate = { prefix: '1415', rate_cost: 0.02, rate_minimum: 60, rate_name: 'bay' }
+    expect(await admin.put('/v2/rates', rate)).toSucceed()
+    const paid = {
+      source: { service: 'payments', id: 'cash' },
+      usage: { type: 'credit', quantity: 1, unit: 'payment' },
+      amount: 10,
+    }
+    expect(await admin.put(`${account.path}/ledgers/credit`, paid)).toSucceed()
+    const out = { numbers: ['no_match'], flow: { module: 'resources', data: {}, children: {} } }
+    expect(await admin.put(`${account.path}/callflows`, out)).toSucceed()
+    const forward = { enabled: true, number: '+14155550177', substitute: true, require_keypress: false }
+    expect(await admin.patch(bob.device.path, { call_forward: forward })).toSucceed()
+    const amounts: number[] = []
+    for (const [turn, dialled] of ['+14155550177', '100'].entries()) {
+      const calling = ada.phone.call(dialled, { callId: `${turn}-${randomUUID()}@phone` })
+      carrier.answer(await carrier.comesIn('INVITE', turn + 1), {}, `gates${turn}`)
+      const final = await calling
+      expect(outcomeOf(final)).toBe('200 OK')
+      // Begun seconds are not paid for: the call has to last into another one, and one more for the clock of the edge.
+      const began = secondNow()
+      await eventually(secondNow, (second) => second > began + 1)
+      expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
+      amounts.push(
+        await eventually(
+          async () => (await admin.get(`${account.path}/ledgers/total`)).data.amount as number,
+          (amount) => amount < (amounts.at(-1) ?? 10),
+        ),
+      )
+    }
+    expect(amounts).toEqual([9.98, 9.96])
+    // It is the leg to the carrier that costs something, with the number that it was called for.
+    const legs = (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[]
+    const costly = legs.filter(({ cost }) => cost !== '0')
+    expect(costly.map(({ callee_id_number: number, cost }) => [number, cost])).toEqual([
+      ['+14155550177', '200'],
+      ['+14155550177', '200'],
+    ])
+    expect(costly.every(({ call_id: id }) => String(id).endsWith('.b'))).toBe(true)
+    expect(legs).toHaveLength(4)
+  })
+
+  it('ends a call for both who speak when the API says so, and its records are there', async () => {
+    const { account, ada, bob } = await office()
+    const { admin } = place.session
+    const callId = `${randomUUID()}@phone`
+    const calling = ada.phone.call('100', { callId })
+    bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
+    expect(outcomeOf(await calling)).toBe('200 OK')
+    await bob.phone.comesIn('ACK')
+    const channel = `${account.path}/channels/${encodeURIComponent(callId)}`
+    expect((await admin.post(channel, { action: 'hangup' })).status).toBe(202)
+    await ada.phone.comesIn('BYE')
+    // Once from the edge, as far as it does not forget it, and once from the server.
+    const byes = await eventually(
+      () => bob.phone.received.filter(({ method }) => method === 'BYE').map((bye) => headerOf(bye, 'cseq')),
+      (sequences) => sequences.includes('4 BYE'),
+    )
+    expect(byes.length).toBeLessThanOrEqual(2)
+    const { legs } = await legsOf(account)
+    expect(legs.map((leg) => leg?.hangup_cause)).toEqual(['NORMAL_CLEARING', 'NORMAL_CLEARING'])
+  })
+
+  it('tells a phone to fetch its settings again', async () => {
+    const { ada, bob } = await office()
+    expect((await place.session.admin.post(`${ada.device.path}/sync`, {})).status).toBe(202)
+    const notify = await ada.phone.comesIn('NOTIFY')
+    expect(headerOf(notify, 'event')).toBe('check-sync;reboot=false')
+    expect(bob.phone.received.filter(({ method }) => method === 'NOTIFY')).toEqual([])
+  })
+
+  it('lets the server of a trunk register, and sends it the calls to its number', async () => {
+    const { account, ada } = await office()
+    const { admin } = place.session
+    const number = '+14155550123'
+    expect(await admin.put(`${account.path}/phone_numbers/${encodeURIComponent(number)}`, {})).toSucceed()
+    const auth = { auth_user: 'pbx', auth_password: 'trunk-secret' }
+    const servers = [{ server_name: 'PBX', auth, DIDs: { [number]: {} } }]
+    expect(await admin.put(`${account.path}/connectivity`, { servers })).toSucceed()
+    const pbx = await openPhone({
+      edgePort: edge.port,
+      realm: account.realm,
+      username: 'pbx',
+      password: 'trunk-secret',
+    })
+    phones.push(pbx)
+    expect(outcomeOf(await pbx.register())).toBe('200 OK')
+    const calling = ada.phone.call(number, { callId: `${randomUUID()}@phone` })
+    pbx.answer(await pbx.comesIn('INVITE'), {}, 'pbxs')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
+  })
+
+  it('rings a phone for a quick call, and refers it to the number', async () => {
+    const { ada, bob } = await office()
+    expect((await place.session.admin.get(`${ada.device.path}/quickcall/100`)).status).toBe(202)
+    const invite = await ada.phone.comesIn('INVITE')
+    ada.phone.answer(invite, {}, 'adas')
+    const refer = await ada.phone.comesIn('REFER')
+    ada.phone.answer(refer, { status: 202, phrase: 'Accepted' }, 'adas')
+    const calling = ada.phone.call('100', { callId: `${randomUUID()}@phone` })
+    const rung = await bob.phone.comesIn('INVITE')
+    bob.phone.answer(rung, {}, 'bobs')
+    const final = await calling
+    expect(outcomeOf(final)).toBe('200 OK')
+    expect(outcomeOf(await ada.phone.within(final, 'BYE'))).toBe('200 OK')
+  })
+
+  it('knows who is registered, and ends registrations with their credentials', async () => {
+    const { account, ada, bob } = await office()
+    const { admin } = place.session
+    const states = async () => {
+      const { data } = await admin.get(`${account.path}/devices/status`)
+      return Object.fromEntries((data as Json[]).map((row) => [row.device_id, row.registered]))
+    }
+    const absent = await makeDevice(place, account, 'eve')
+    expect(await states()).toEqual({ [ada.device.id]: true, [bob.device.id]: true, [absent.id]: false })
+    const { data } = await admin.get(`${account.path}/devices?with_status=true`)
+    const listed = (data as Json[]).map(({ id, registrable, registered }) => [id, [registrable, registered]])
+    expect(Object.fromEntries(listed)).toEqual({
+      [ada.device.id]: [true, true],
+      [bob.device.id]: [true, true],
+      [absent.id]: [true, false],
+    })
+    expect(await admin.patch(ada.device.path, { sip: { password: 'another-word' } })).toSucceed()
+    await eventually(states, (known) => known[ada.device.id] === false)
+  })
+})
