@@ -38,6 +38,7 @@ describe('the resource that token restrictions and prices know a route by', () =
       whitelabel: ['icon', 'logo', 'welcome', '{email_id}/verify'],
       notifications: ['preview'],
       webhooks: ['', 'attempts', 'replay', 'test'],
+      apps_store: ['icon', 'screenshot/{index}'],
       phone_numbers: ['activate', 'identify', 'port', 'reserve'],
     })
   })

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { storedCdrs } from '../support/stored-cdrs.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
@@ -332,9 +333,16 @@ describeEngines('A FreeSWITCH that posts call detail records', (engine) => {
       for (const leg of [ringing, ...order.map((name) => legs[name])])
         expect(await postLeg(leg)).toEqual(accepted)
     }
+    const now = gregorianNow(world.clock)
+    const query = { created_from: now - 86_400, created_to: now + 86_400, page_size: 400 }
+    const listed = async () => (await world.operator.get(`${world.acme.path}/cdrs`, { query })).data as Json[]
+    // So often that the page is kept.
+    for (const _ of [1, 2, 3]) await listed()
     world.clock.advance({ seconds: 11 })
     await world.server.rounds.runNow('joined_calls')
     const all = await storedCdrs(world.server.store)
+    const interactionOf = new Map(all.map(({ id, interaction_id }) => [id, interaction_id]))
+    for (const row of await listed()) expect(row.interaction_id).toBe(interactionOf.get(String(row.id)))
     for (const [round, order] of orders.entries()) {
       const names = ['alice', 'bob', 'consulting', 'carol', 'ringing'].map(idsOf(round))
       const found = all.filter(({ call_id: id }) => names.includes(id as string))

@@ -1,0 +1,340 @@
+// Phones by SIPp that register and call through Debian's Kamailio beside a real server: what SIPp has counted, what became
+// records, and what it cost.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { findProgram } from '../test/support/installed.ts'
+import { freePort, type SipEdge, startSipEdge } from '../test/support/sip-edge.ts'
+import { end, startHelper } from './children.ts'
+import type { ProbeJob, ProbeResult } from './probe.ts'
+import { processorSecondsOf, type RunningServer } from './server.ts'
+import { call, freeRequests, inParallel } from './stage.ts'
+
+interface Device {
+  accountId: string
+  realm: string
+  username: string
+  extension: string
+}
+
+const passwordOf = (username: string) => `word-of-${username}`
+
+export interface CallsStage {
+  token: string
+  /** With which an edge asks. */
+  key: string
+  accountIds: readonly string[]
+  devices: readonly Device[]
+}
+
+// An office has this many phones.
+const devicesOfAccount = 100
+
+const plenty = { registrations: 1_000_000, invites: 1_000_000, total_packets: 1_000_000 }
+const roomy = { per_minute: plenty, per_second: plenty }
+
+/** Offices with phones, each phone with an extension; no packet limit that SIPp could come to. */
+export const prepareCalls = async (server: RunningServer, deviceCount: number): Promise<CallsStage> => {
+  const { port } = server
+  const { token, masterId } = await freeRequests(server)
+  const put = async (path: string, data: object) => (await call(port, 'PUT', path, token, data)).data
+  await put('/v2/system_configs/frontier', { default: { rate_limits: { account: roomy, device: roomy } } })
+  const { key } = (await put(`/v2/accounts/${masterId}/api_keys`, { name: 'Edge', scopes: ['*'] })) as {
+    id: string
+    account_id: string
+    key?: string
+  }
+  if (key === undefined) throw new Error('the answer has no key')
+  const accountIds: string[] = []
+  const devices: Device[] = []
+  for (let first = 0; first < deviceCount; first += devicesOfAccount) {
+    const realm = `office-${first}.bench.example.com`
+    const { id: accountId } = await put(`/v2/accounts/${masterId}`, { name: realm, realm })
+    accountIds.push(accountId)
+    const count = Math.min(devicesOfAccount, deviceCount - first)
+    devices.push(
+      ...Array.from({ length: count }, (_, at) => ({
+        accountId,
+        realm,
+        username: `phone-${first + at}`,
+        extension: `${1000 + at}`,
+      })),
+    )
+  }
+  await inParallel(devices, async ({ accountId, username, extension }) => {
+    const sip = { username, password: passwordOf(username) }
+    const { id } = await put(`/v2/accounts/${accountId}/devices`, { name: username, sip })
+    const flow = { module: 'device', data: { id }, children: {} }
+    await put(`/v2/accounts/${accountId}/callflows`, { numbers: [extension], flow })
+  })
+  return { token, key, accountIds, devices }
+}
+
+/** The edge as it is shipped, with as many processes as that has, but for the bound on packets of one address: all are SIPp's. */
+const startEdge = async (server: RunningServer, stage: CallsStage, settings: readonly string[] = []) => {
+  const url = `http://127.0.0.1:${server.port}`
+  const values = { FLOOD_PACKETS: 10_000_000, UDP_WORKERS: 8, SERVER_REST_S: 3 }
+  const edge = await startSipEdge({ server: url, key: stage.key, values, settings })
+  const kamailio = { rpc_urls: [`http://127.0.0.1:${edge.rpcPort}/RPC`], secret: edge.rpcSecret }
+  const adapter = { default: { adapter: 'kamailio', kamailio } }
+  await call(server.port, 'PATCH', '/v2/system_configs/switch', stage.token, adapter)
+  return edge
+}
+
+const scenario = (name: string) => new URL(`../test/fixtures/sip/${name}.xml`, import.meta.url).pathname
+
+const sipp = (folder: string, ...args: readonly (string | number)[]) =>
+  spawn(findProgram('sipp') ?? 'sipp', ['-i', '127.0.0.1', '-nostdin', ...args.map(String)], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+const credentialsOf = ({ username }: Device) =>
+  `[authentication username=${username} password=${passwordOf(username)}]`
+
+/** Phones of SIPp: all at one port, which is where they register from and are rung. */
+interface Phones {
+  folder: string
+  edge: SipEdge
+  stage: CallsStage
+  port: number
+}
+
+const openPhones = async (edge: SipEdge, stage: CallsStage): Promise<Phones> => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosspoint-sipp-'))
+  const { devices } = stage
+  const lines = devices.map((device) => [device.realm, device.username, credentialsOf(device)].join(';'))
+  // Each calls the next one of its office.
+  const callees = devices.map(
+    ({ accountId }, at) =>
+      devices.find((other, where) => where > at && other.accountId === accountId) ??
+      (devices.find((other) => other.accountId === accountId) as Device),
+  )
+  const callers = lines.map((line, at) => `${line};${callees[at]?.extension}`)
+  await writeFile(join(folder, 'phones.csv'), `SEQUENTIAL\n${lines.join('\n')}\n`)
+  await writeFile(join(folder, 'callers.csv'), `SEQUENTIAL\n${callers.join('\n')}\n`)
+  return { folder, edge, stage, port: await freePort() }
+}
+
+const done = async (child: ChildProcess, name: string) => {
+  const shown = child.stdout ? text(child.stdout) : ''
+  child.stderr?.resume()
+  const [status] = await once(child, 'exit')
+  // 1: some calls have failed, which is counted.
+  if (status !== 0 && status !== 1)
+    throw new Error(`${name} ended with ${status}:\n${(await shown).slice(-2000)}`)
+  return status as number
+}
+
+const registerAll = async ({ folder, edge, stage, port }: Phones) => {
+  const args = ['-sf', scenario('register'), '-inf', 'phones.csv', '-p', port]
+  const amount = ['-m', stage.devices.length, '-r', 200, `127.0.0.1:${edge.port}`]
+  if ((await done(sipp(folder, ...args, ...amount), 'registering')) !== 0)
+    throw new Error('not all phones could register')
+}
+
+const quantile = (sorted: readonly number[], share: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+
+/** Processor time of all processes of a group, in seconds. */
+const processorSecondsOfGroup = async (group: number) => {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number)
+  const members = await Promise.all(
+    pids.map(async (pid) => {
+      const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+      return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2]) === group ? pid : undefined
+    }),
+  )
+  const spent = await Promise.all(members.filter((pid) => pid !== undefined).map(processorSecondsOf))
+  return spent.filter(Number.isFinite).reduce((sum, seconds) => sum + seconds, 0)
+}
+
+/** Microseconds for packets of which Kamailio knew everything. */
+export interface Decisions {
+  packets: number
+  /** By its own clock, from the beginning of its rules to their end: on a busy machine others run meanwhile. */
+  p50: number
+  p99: number
+  /** Processor time of all its processes for a packet, whatever else they do. */
+  processor: number
+}
+
+/** All phones register twice. The second time nothing is asked: each packet is judged, counted, proved and kept from memory. */
+export const measureDecisions = async (server: RunningServer, stage: CallsStage): Promise<Decisions> => {
+  const edge = await startEdge(server, stage, ['latency_cfg_log=1'])
+  const phones = await openPhones(edge, stage)
+  try {
+    await registerAll(phones)
+    const before = edge.log().length
+    const spent = await processorSecondsOfGroup(edge.pid() ?? Number.NaN)
+    await registerAll(phones)
+    const spentNow = await processorSecondsOfGroup(edge.pid() ?? Number.NaN)
+    const taken = [
+      ...edge
+        .log()
+        .slice(before)
+        .matchAll(/request-route executed in: (\d+) usec/g),
+    ]
+    const sorted = taken.map(([, usec]) => Number(usec)).sort((a, b) => a - b)
+    return {
+      packets: sorted.length,
+      p50: quantile(sorted, 0.5),
+      p99: quantile(sorted, 0.99),
+      processor: ((spentNow - spent) / sorted.length) * 1e6,
+    }
+  } finally {
+    await edge.end()
+    await rm(phones.folder, { recursive: true, force: true })
+  }
+}
+
+/** The last line of SIPp's statistics, by the names of its columns. */
+const statisticsIn = async (file: string) => {
+  const lines = (await readFile(file, 'utf8')).trim().split('\n')
+  const [names = [], ...rows] = lines.map((line) => line.split(';'))
+  const last = rows.at(-1) ?? []
+  return (name: string) => last[names.indexOf(name)] ?? ''
+}
+
+const callIdsOf = async (server: RunningServer, { token, accountIds }: CallsStage) => {
+  const ids: string[] = []
+  for (const accountId of accountIds) {
+    const { data } = await call(server.port, 'GET', `/v2/accounts/${accountId}/cdrs?paginate=false`, token)
+    ids.push(...(data as unknown as { call_id: string }[]).map(({ call_id }) => call_id))
+  }
+  return ids
+}
+
+/** Questions of edges by their route, as the server has counted them: all, and those that took ten milliseconds at most. */
+const questionsOf = async ({ port }: RunningServer) => {
+  const shown = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  const sumOf = (route: string, bound: string) =>
+    shown
+      .split('\n')
+      .filter((line) => line.startsWith('crosspoint_http_request_duration_seconds_bucket'))
+      .filter((line) => line.includes(`route="${route}"`) && line.includes(`le="${bound}"`))
+      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+  return Object.fromEntries(
+    ['/v2/edge', '/v2/edge/route'].map((route) => [
+      route,
+      { all: sumOf(route, '+Inf'), soon: sumOf(route, '0.01') },
+    ]),
+  )
+}
+
+export interface Wanted {
+  perSecond: number
+  seconds: number
+  /** How long each call lasts. */
+  talkMs: number
+}
+
+export interface Carried {
+  /** Calls as SIPp has counted them. */
+  begun: number
+  succeeded: number
+  failed: number
+  /** Packets that callers have sent again, since no answer came in half a second: many say that the machine was too busy. */
+  repeated: number
+  /** Hours, minutes, seconds, microseconds: from the first INVITE to the 200, as SIPp averages it. */
+  setUp: string
+  /** Legs in the lists of the accounts. */
+  legs: number
+  /** Calls that have both their legs there. */
+  whole: number
+  /** Milliseconds from the end of the last call until its records were listed. */
+  listedAfterMs: number
+  /** What `GET /v2/edge` took a client that asked meanwhile, one question after the other. */
+  probe: ProbeResult
+  /** What Kamailio has asked meanwhile; the client's questions are among those of `/v2/edge`. */
+  questions: Awaited<ReturnType<typeof questionsOf>>
+  processor: { seconds: number; server: number; edge: number }
+}
+
+// What the server has not listed by then is lost.
+const patienceMs = 60_000
+
+const edgeQuestion = ({ realm, username }: Device) =>
+  `/v2/edge?credentials=true&realm=${realm}&username=${username}&address=127.0.0.1&user_agent=`
+
+/** All phones register; then calls begin so many times a second, each of them answered, and hung up by the caller. */
+export const carryCalls = async (
+  server: RunningServer,
+  stage: CallsStage,
+  { perSecond, seconds, talkMs }: Wanted,
+): Promise<Carried> => {
+  const edge = await startEdge(server, stage)
+  const phones = await openPhones(edge, stage)
+  const { folder } = phones
+  const probe = startHelper<ProbeJob, ProbeResult>('./probe.ts')
+  let answering: ChildProcess | undefined
+  try {
+    await registerAll(phones)
+    answering = sipp(folder, '-sf', scenario('answer'), '-p', phones.port)
+    answering.stdout?.resume()
+    const spentBy = async () => ({
+      server: await processorSecondsOf(server.pid),
+      edge: await processorSecondsOfGroup(edge.pid() ?? Number.NaN),
+    })
+    const asked = await questionsOf(server)
+    const before = await spentBy()
+    const began = performance.now()
+    const calling = sipp(
+      folder,
+      ...['-sf', scenario('call'), '-inf', 'callers.csv', '-p', await freePort(), '-d', talkMs],
+      ...['-m', perSecond * seconds, '-r', perSecond, '-l', Math.ceil(perSecond * (talkMs / 1000 + 20))],
+      ...['-trace_stat', '-stf', 'calls.csv', '-fd', 1, `127.0.0.1:${edge.port}`],
+    )
+    const paths = stage.devices.map(edgeQuestion)
+    const [seen] = await Promise.all([
+      probe.run({ port: server.port, token: stage.token, paths, seconds }),
+      done(calling, 'calling'),
+    ])
+    const ended = performance.now()
+    const statistics = await statisticsIn(join(folder, 'calls.csv'))
+    const [begun, succeeded, failed] = ['TotalCallCreated', 'SuccessfulCall(C)', 'FailedCall(C)'].map(
+      (name) => Number(statistics(name)),
+    ) as [number, number, number]
+    const isListed = (ids: readonly string[]) => ids.length >= 2 * succeeded
+    let ids = await callIdsOf(server, stage)
+    while (!isListed(ids) && performance.now() - ended < patienceMs) {
+      await sleep(200)
+      ids = await callIdsOf(server, stage)
+    }
+    const listedAfterMs = performance.now() - ended
+    const after = await spentBy()
+    const known = new Set(ids)
+    const questions = Object.fromEntries(
+      Object.entries(await questionsOf(server)).map(([route, { all, soon }]) => [
+        route,
+        { all: all - (asked[route]?.all ?? 0), soon: soon - (asked[route]?.soon ?? 0) },
+      ]),
+    )
+    return {
+      begun,
+      succeeded,
+      failed,
+      repeated: Number(statistics('Retransmissions(C)')),
+      setUp: statistics('ResponseTime1(C)'),
+      legs: known.size,
+      whole: ids.filter((id) => known.has(`${id}.b`)).length,
+      listedAfterMs,
+      probe: seen,
+      questions,
+      processor: {
+        seconds: (ended - began) / 1000,
+        server: after.server - before.server,
+        edge: after.edge - before.edge,
+      },
+    }
+  } finally {
+    if (answering) await end(answering, 'SIGKILL')
+    await probe.stop()
+    await edge.end()
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,26 @@
+import { on } from '../../storage/signal.ts'
+import { area } from '../area.ts'
+import { phoneNumbersArea } from '../phone-numbers/area.ts'
+import { numberLeaving, numberRenamed } from '../phone-numbers/signals.ts'
+import { createCallflows } from './operations.ts'
+import { callflowRoutes } from './routes.ts'
+import { Callflow } from './schema.ts'
+
+/** What happens to calls, by the number that is called. */
+export const callflowsArea = area({
+  name: 'callflows',
+  needs: { phoneNumbers: phoneNumbersArea },
+  create({ store }, { phoneNumbers: { numbers } }) {
+    const callflows = createCallflows({ store, numbers })
+    return {
+      offers: callflows,
+      routes: callflowRoutes(callflows),
+      hears: [
+        on(numberLeaving, (set, number, together) => callflows.replaceNumber({ set, together }, number)),
+        on(numberRenamed, (set, number, together) => callflows.replaceNumber({ set, together }, number)),
+      ],
+      schemas: { callflows: Callflow },
+      adoptions: { callflow: callflows.adoption },
+    }
+  },
+})

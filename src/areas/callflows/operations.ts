@@ -1,0 +1,289 @@
+import { type AccountRecord, userKind } from '../../auth/identity.ts'
+import { joinProblems, type Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import { compilePattern, type Pattern } from '../../lib/pattern.ts'
+import { type Author, ChangeSet, conflict } from '../../storage/change-set.ts'
+import { readsOf } from '../../storage/collection.ts'
+import type { Store } from '../../storage/store.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
+import type { NumberRecord, Numbers, NumberView } from '../phone-numbers/operations.ts'
+import { isReleasable } from '../phone-numbers/rules.ts'
+import {
+  type CallflowDoc,
+  flowProblems,
+  missingNumberProblems,
+  patternProblems,
+  phoneNumbersAmong,
+  recordsNamedIn,
+  storedHalf,
+  tidyNumbers,
+} from './rules.ts'
+import { Callflow } from './schema.ts'
+import { type CallflowRecord, createCallflowStore } from './store.ts'
+
+export type { CallflowDoc, CallflowRecord }
+
+interface Tools {
+  store: Store
+  numbers: Numbers
+}
+
+/** A callflow that somebody wants to store. */
+interface Proposal {
+  account: AccountRecord
+  data: Json
+  own?: CallflowRecord
+}
+
+/** The patterns of a callflow, compiled. */
+export interface PatternedCallflow {
+  id: string
+  patterns: readonly Pattern[]
+}
+
+const callflowUse = 'callflow'
+
+/** A change set in which something happens to a number, and those that are committed with it. */
+interface Hearing {
+  set: ChangeSet
+  together: readonly ChangeSet[]
+}
+
+/** A number of an account, and what stands in its place from now on. */
+interface Replacement {
+  accountId: string
+  number: string
+  after?: string
+}
+
+/** Whether its account may give a number up: none that a mobile device answers to. */
+const mayGo = ({ state, carrier, hidden }: NumberRecord) =>
+  hidden.deviceId === undefined && isReleasable(state, carrier)
+
+export type Callflows = ReturnType<typeof createCallflows>
+
+/** What happens to calls of the numbers of an account. */
+export const createCallflows = ({ store, numbers }: Tools) => {
+  const callflows = createCallflowStore(store)
+  const { records } = store
+  const compiled = new WeakMap<object, readonly Pattern[]>()
+
+  const docOf = async (account: AccountRecord, data: Json): Promise<CallflowDoc> => {
+    const dialling = { plans: [account.doc.dial_plan], numbering: await numbers.planning.rules() }
+    return storedHalf(data, tidyNumbers(data.numbers, dialling))
+  }
+
+  const phonesAmong = async (listed: readonly string[] = []) =>
+    phoneNumbersAmong(listed, await numbers.planning.rules())
+
+  /** Numbers that the callflow did not have before. */
+  const newNumbers = ({ numbers: wanted = [] }: CallflowDoc, own: CallflowRecord | undefined) => {
+    const had = new Set(own?.doc.numbers)
+    return wanted.filter((number) => !had.has(number))
+  }
+
+  const takenProblem = async (account: AccountRecord, number: string): Promise<Problems> => {
+    const holder = await callflows.byNumber(account.id, number)
+    if (!holder) return {}
+    const message = `Number ${number} exists in callflow ${holder.id} ${holder.doc.name ?? ''}`.trimEnd()
+    return { numbers: { unique: { message, cause: number } } }
+  }
+
+  const useProblem = (account: AccountRecord, number: string, stored: NumberRecord | undefined): Problems => {
+    if (stored?.accountId !== account.id)
+      return { numbers: { not_found: { message: 'The account has no such phone number', cause: number } } }
+    const { usedBy } = stored
+    return usedBy === 'trunkstore'
+      ? { numbers: { unique: { message: 'The phone number leads to a trunk', cause: number } } }
+      : {}
+  }
+
+  const numberProblems = async (
+    account: AccountRecord,
+    doc: CallflowDoc,
+    own: CallflowRecord | undefined,
+  ): Promise<Problems> => {
+    const wanted = newNumbers(doc, own)
+    const taken = await Promise.all(wanted.map((number) => takenProblem(account, number)))
+    const phones = await phonesAmong(wanted)
+    const stored = await numbers.store.findSeveral(phones)
+    const foreign = phones.map((number) => useProblem(account, number, stored.get(number)))
+    return joinProblems(...taken, ...foreign)
+  }
+
+  /** An owner who left keeps what they had: only a new one has to be there. */
+  const ownerProblems = async (
+    account: AccountRecord,
+    { owner_id: ownerId }: CallflowDoc,
+    own: CallflowRecord | undefined,
+  ): Promise<Problems> => {
+    if (ownerId === undefined || ownerId === own?.doc.owner_id) return {}
+    if (await records.find(account.id, userKind, ownerId)) return {}
+    return { owner_id: { not_found: { message: 'The account has no such user', cause: ownerId } } }
+  }
+
+  /** A number that went after one looked, or was taken: whoever asked is judged anew. */
+  const claimUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
+    const stored = await view.get(number)
+    if (stored?.accountId !== accountId) throw conflict()
+    await numbers.addUse(view, set, { accountId, number, usedBy: callflowUse })
+  }
+
+  const isTouched = ({ changes }: ChangeSet, number: string) =>
+    changes.some(({ kind, id }) => kind === 'number' && id === number)
+
+  const freeUse = async (view: NumberView, set: ChangeSet, accountId: string, number: string) => {
+    if (isTouched(set, number)) return
+    const stored = await view.get(number)
+    if (stored?.accountId !== accountId || stored.usedBy !== callflowUse) return
+    await numbers.addUse(view, set, { accountId, number, usedBy: undefined })
+  }
+
+  /** The numbers of the account say what they lead to. */
+  const moveUses = async (
+    set: ChangeSet,
+    accountId: string,
+    before: CallflowRecord | undefined,
+    after: CallflowRecord | undefined,
+  ) => {
+    const had = await phonesAmong(before?.doc.numbers)
+    const has = await phonesAmong(after?.doc.numbers)
+    const view = await numbers.preload([...had, ...has])
+    for (const number of had) if (!has.includes(number)) await freeUse(view, set, accountId, number)
+    for (const number of has) if (!had.includes(number)) await claimUse(view, set, accountId, number)
+  }
+
+  const addRemoval = async (set: ChangeSet, callflow: CallflowRecord) => {
+    callflows.remove(set, callflow)
+    await moveUses(set, callflow.accountId, callflow, undefined)
+  }
+
+  const patternsOf = ({ doc }: CallflowRecord) => {
+    const known = compiled.get(doc)
+    if (known) return known
+    const patterns = (doc.patterns ?? []).flatMap((text) => compilePattern(text).pattern ?? [])
+    compiled.set(doc, patterns)
+    return patterns
+  }
+
+  /** The callflow has another number in the place of one that it lists, or none. */
+  const replaceNumber = async ({ set, together }: Hearing, { accountId, number, after }: Replacement) => {
+    const holder = await callflows.byNumber(accountId, number)
+    const callflow = holder && callflows.leftBy(together, holder)
+    if (!callflow?.doc.numbers?.includes(number)) return
+    const isTaken = after !== undefined && (await callflows.byNumber(accountId, after)) !== undefined
+    const instead = after === undefined || isTaken ? [] : [after]
+    const kept = callflow.doc.numbers.flatMap((one) => (one === number ? instead : [one]))
+    const doc = { ...callflow.doc, numbers: [...new Set(kept)] }
+    callflows.replace(set, callflow, callflows.revise(callflow, { doc }))
+  }
+
+  return {
+    ...readsOf(callflows),
+    byNumber: callflows.byNumber,
+
+    /** What the schema cannot know: numbers of others, patterns that are none, flows without end. */
+    async judge({ account, data, own }: Proposal): Promise<Problems> {
+      const doc = await docOf(account, data)
+      return joinProblems(
+        missingNumberProblems(doc, own?.doc),
+        await numberProblems(account, doc, own),
+        patternProblems(doc),
+        flowProblems(doc.flow),
+        await ownerProblems(account, doc, own),
+      )
+    },
+
+    async create(author: Author, account: AccountRecord, data: Json): Promise<CallflowRecord> {
+      const callflow = callflows.draft(account.id, { doc: await docOf(account, data), hidden: {} })
+      const set = new ChangeSet(author)
+      callflows.insert(set, callflow)
+      await moveUses(set, account.id, undefined, callflow)
+      await store.commit(set)
+      return callflow
+    },
+
+    async replace(
+      author: Author,
+      account: AccountRecord,
+      callflow: CallflowRecord,
+      data: Json,
+    ): Promise<CallflowRecord> {
+      const after = callflows.revise(callflow, { doc: await docOf(account, data) })
+      const set = new ChangeSet(author)
+      callflows.replace(set, callflow, after)
+      await moveUses(set, account.id, callflow, after)
+      await store.commit(set)
+      return after
+    },
+
+    async remove(author: Author, callflow: CallflowRecord) {
+      const set = new ChangeSet(author)
+      await addRemoval(set, callflow)
+      await store.commit(set)
+    },
+
+    /** What the ids in a flow are called: of those that there are. */
+    async namesIn({ accountId, doc }: CallflowRecord): Promise<Json> {
+      const named = await Promise.all(
+        recordsNamedIn(doc.flow).map(async ({ kind, id }) => {
+          const record = await records.find(accountId, kind, id)
+          if (!record) return []
+          const { name, first_name: first, last_name: last, numbers: listed } = record.doc
+          const called = kind === userKind ? `${first} ${last}` : name
+          return [[id, { name: called, type: kind, ...(listed ? { numbers: listed } : {}) }] as const]
+        }),
+      )
+      return Object.fromEntries(named.flat())
+    },
+
+    /** The callflows that list one of these numbers, in the order of their list. */
+    async listing(account: AccountRecord, texts: Iterable<string>): Promise<CallflowRecord[]> {
+      const dialling = { plans: [account.doc.dial_plan], numbering: await numbers.planning.rules() }
+      const wanted = tidyNumbers([...texts], dialling)
+      const found = await Promise.all(wanted.map((number) => callflows.byNumber(account.id, number)))
+      const known = new Map(found.flatMap((callflow) => (callflow ? [[callflow.id, callflow]] : [])))
+      const placeOf = ({ sortKey, id }: CallflowRecord) => `${sortKey}\0${id}`
+      return [...known.values()].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1))
+    },
+
+    /** The patterns of an account's callflows, the oldest first. */
+    async patterned(accountId: string): Promise<PatternedCallflow[]> {
+      const ids = await callflows.withPatterns(accountId)
+      const found = await Promise.all(ids.map((id) => callflows.find(accountId, id)))
+      return found.flatMap((callflow) =>
+        callflow ? [{ id: callflow.id, patterns: patternsOf(callflow) }] : [],
+      )
+    },
+
+    /** Adds the removal of all that a user owns to somebody's change set. */
+    async removeOwned(set: ChangeSet, account: AccountRecord, ownerId: string) {
+      const owned = await callflows.ownedBy(account.id, ownerId)
+      for (const callflow of owned) await addRemoval(set, callflow)
+      return { ids: owned.map(({ id }) => id), afterwards: async () => undefined }
+    },
+
+    /** Gives up the phone numbers of a user's callflows, in somebody's change set. */
+    async releaseNumbersOf(set: ChangeSet, account: AccountRecord, ownerId: string) {
+      const owned = await callflows.ownedBy(account.id, ownerId)
+      const listed = await phonesAmong(owned.flatMap(({ doc }) => doc.numbers ?? []))
+      const view = await numbers.preload(listed)
+      const ids: string[] = []
+      for (const number of listed) {
+        const stored = await view.get(number)
+        if (stored?.accountId !== account.id || !mayGo(stored)) continue
+        await numbers.addRelease(view, set, stored)
+        ids.push(number)
+      }
+      return { ids, afterwards: async () => undefined }
+    },
+
+    replaceNumber,
+
+    /** Callflows of another system. Their numbers, which come by themselves, say that they lead here. */
+    adoption: {
+      schema: Callflow,
+      ...adoptingInto(callflows, ({ doc }) => ({ doc: doc as CallflowDoc, hidden: {} })),
+    } satisfies Adoption,
+  }
+}

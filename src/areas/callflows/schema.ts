@@ -1,0 +1,73 @@
+import type { Static } from 'typebox'
+import { Flags } from '../../lib/call-shapes.ts'
+import { anyObject, anyText, flag, id, integer, list, must, open, text } from '../../lib/schema.ts'
+
+const Flow = open(
+  {
+    module: must(
+      text(1, 64, { description: 'device, user, ring_group, callflow, resources, response, ...' }),
+    ),
+    data: anyObject({ default: {}, description: 'What the module is told' }),
+    children: anyObject({ description: 'What follows, by how the module ended; `_`: whatever else' }),
+  },
+  { description: 'What is done with a call' },
+)
+
+const FeatureCode = open({ name: text(1, 128), number: text(1, 30) })
+
+const fields = {
+  name: text(1, 128),
+  numbers: list(text(1, 36), {
+    maxItems: 500,
+    default: [],
+    description: 'Phone numbers of the account, extensions, or `no_match`: calls that nothing else takes',
+  }),
+  patterns: list(text(1, 256), {
+    maxItems: 100,
+    default: [],
+    description: 'Regular expressions (RE2) for numbers that no callflow lists',
+  }),
+  flow: must(Flow),
+  type: text(1, 64, { description: 'What a client made it for' }),
+  featurecode: FeatureCode,
+  owner_id: id({ description: 'The user whom it serves' }),
+  contact_list: open({ exclude: flag({ description: 'Leave it out of the contact list' }) }),
+  flags: Flags,
+}
+
+const served = { readOnly: true }
+
+const readOnlyFields = {
+  id: must(id(served)),
+  created: integer({ ...served, description: 'Gregorian seconds' }),
+  modified: integer({ ...served, description: 'Gregorian seconds' }),
+  metadata: anyObject({ ...served, description: 'What the ids in the flow are called' }),
+}
+
+/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
+export const Callflow = open(fields, {
+  title: 'Callflow',
+  description: 'What happens to calls of some numbers. Other fields are kept',
+})
+export type Callflow = Static<typeof Callflow>
+
+/** What a client reads. */
+export const CallflowRecord = open({ ...readOnlyFields, ...fields }, { title: 'Callflow record' })
+
+/** Fields that only the server sets; in requests they are ignored. */
+export const callflowReadOnly: readonly string[] = Object.keys(readOnlyFields)
+
+export const CallflowRow = open(
+  {
+    id: must(id()),
+    name: anyText(),
+    type: anyText(),
+    numbers: must(list(anyText())),
+    patterns: must(list(anyText())),
+    featurecode: FeatureCode,
+    owner_id: anyText(),
+    modules: must(list(anyText(), { description: 'The modules of the flow, each once' })),
+    flags: Flags,
+  },
+  { title: 'Callflow row' },
+)

@@ -1,0 +1,360 @@
+import { type AccountRecord, type Actor, isSuperduper } from '../../auth/identity.ts'
+import { parseAddress } from '../../lib/cidr.ts'
+import { failure, joinProblems, type Problems } from '../../lib/failure.ts'
+import type { Json } from '../../lib/json.ts'
+import { bracketed, isSipHost } from '../../lib/sip-host.ts'
+import type { Outgoing } from '../../outgoing/client.ts'
+import { type Author, ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
+import { readsOf } from '../../storage/collection.ts'
+import type { Store } from '../../storage/store.ts'
+import type { MediaSwitch } from '../../switch/media-switch.ts'
+import type { Accounts } from '../accounts/operations.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
+import type { SipClaims } from '../devices/operations.ts'
+import type { Numbers } from '../phone-numbers/operations.ts'
+import type { Resources } from '../resources/operations.ts'
+import { insideProblem } from '../resources/rules.ts'
+import {
+  addressOf,
+  type ConnectivityDoc,
+  connectivityProblems,
+  didsOf,
+  endedUsers,
+  hostsOf,
+  isServerOn,
+  serverName,
+  storedHalf,
+  type TrunkTarget,
+  taken,
+  targetOf,
+  userOf,
+  withNumber,
+} from './rules.ts'
+import { Connectivity } from './schema.ts'
+import { type ConnectivityRecord, createConnectivityStore } from './store.ts'
+
+interface Tools {
+  store: Store
+  outgoing: Pick<Outgoing, 'mayCall'>
+  mediaSwitch: Pick<MediaSwitch, 'endRegistrations'>
+  numbers: Numbers
+  accounts: Pick<Accounts, 'find'>
+  resources: Pick<Resources, 'isCarriers'>
+  /** The names that trunks share with devices. */
+  sip: SipClaims
+}
+
+export type { ConnectivityRecord, TrunkTarget }
+
+interface Proposal {
+  actor: Actor
+  account: AccountRecord
+  data: Partial<Connectivity>
+  own?: ConnectivityRecord | undefined
+}
+
+/** A server of a trunk, as an edge meets it. */
+export interface TrunkServer {
+  accountId: string
+  trunkId: string
+  /** Its name, or its place among the servers. */
+  server: string
+  isEnabled: boolean
+  method: 'password' | 'ip'
+  /** What it signs in with, in the realm of its account where it has no other. */
+  user: string | undefined
+  realm: string | undefined
+  password: string | undefined
+  /** What it is known by, in the one form of addresses. */
+  address: string | undefined
+}
+
+/** A number of the account that is another one from now on, or none of its. */
+interface Replacement {
+  accountId: string
+  number: string
+  after?: string
+}
+
+/** The change set of whoever tells, and all that are committed with it. */
+interface Hearing {
+  set: ChangeSet
+  together: readonly ChangeSet[]
+}
+
+const use = 'trunkstore'
+
+const numbersIn = (doc: ConnectivityDoc) => didsOf(doc).map(({ number }) => number)
+const numbersOf = (trunk: ConnectivityRecord | undefined) => (trunk ? numbersIn(trunk.doc) : [])
+
+const serversIn = ({ accountId, id, doc }: ConnectivityRecord): TrunkServer[] =>
+  (doc.servers ?? []).map((server, index) => ({
+    accountId,
+    trunkId: id,
+    server: serverName(server, index),
+    isEnabled: isServerOn(server),
+    method: userOf(server) === undefined ? 'ip' : 'password',
+    user: userOf(server),
+    realm: doc.account?.auth_realm,
+    password: server.auth.auth_password,
+    address: addressOf(server),
+  }))
+
+export type Trunks = ReturnType<typeof createTrunks>
+
+/** Trunks: the PBX servers of accounts, and the numbers whose calls they take. */
+export const createTrunks = (tools: Tools) => {
+  const { store, outgoing, mediaSwitch, numbers, accounts, resources, sip } = tools
+  const trunks = createConnectivityStore(store, sip)
+  const { records } = store
+
+  const docOf = async (account: AccountRecord, data: Json): Promise<ConnectivityDoc> => {
+    const { normalize } = await numbers.planning.rules()
+    return storedHalf(data, { realm: account.doc.realm, normalize })
+  }
+
+  const uniqueProblems = async (
+    account: AccountRecord,
+    doc: ConnectivityDoc,
+    own: ConnectivityRecord | undefined,
+  ): Promise<Problems> => {
+    const found = trunks.uniqueNamesOf(account.id, doc).map(async ({ claim, problems }) => {
+      const holder = await records.claimant(claim)
+      return holder && holder.id !== own?.id ? problems : {}
+    })
+    return joinProblems(...(await Promise.all(found)))
+  }
+
+  /** A realm that belongs to another account. */
+  const realmProblems = async (
+    account: AccountRecord,
+    { account: { auth_realm: realm } = {} }: ConnectivityDoc,
+    own: ConnectivityRecord | undefined,
+  ): Promise<Problems> => {
+    if (realm === undefined || realm === own?.doc.account?.auth_realm) return {}
+    const holder = await records.claimant({ scope: systemScope, name: 'realm', value: realm.toLowerCase() })
+    return holder && holder.id !== account.id
+      ? taken('account.auth_realm', 'SIP realm belongs to another account', realm)
+      : {}
+  }
+
+  /** What of hosts a customer may not say: where nobody of the internet stands, and where a carrier does. */
+  const hostProblem = async (
+    { path, host }: { path: string; host: string },
+    actor: Actor,
+  ): Promise<Problems> => {
+    const address = parseAddress(host)
+    if (address && (await resources.isCarriers(address)))
+      return taken(path, 'The address belongs to a carrier', host)
+    if (isSuperduper(actor) || (await outgoing.mayCall(`http://${bracketed(host)}`))) return {}
+    return insideProblem(path, host)
+  }
+
+  const hostProblems = async ({ actor, data, own }: Proposal): Promise<Problems> => {
+    const had = new Set(hostsOf(own?.doc ?? {}).map(({ host }) => host))
+    const found = hostsOf(data)
+      .filter(({ host }) => isSipHost(host) && !had.has(host))
+      .map((host) => hostProblem(host, actor))
+    return joinProblems(...(await Promise.all(found)))
+  }
+
+  /** Numbers that already lead elsewhere, to a callflow or a mobile device, or to other trunks of the account. */
+  const numberProblems = async (
+    account: AccountRecord,
+    doc: ConnectivityDoc,
+    own: ConnectivityRecord | undefined,
+  ): Promise<Problems> => {
+    const had = new Set(numbersOf(own))
+    const wanted = didsOf(doc).filter(({ number }) => !had.has(number))
+    const view = await numbers.preload(wanted.map(({ number }) => number))
+    const found = wanted.map(async ({ number, index }) => {
+      const path = `servers.${index}.DIDs.${number}`
+      const usedBy = (await view.get(number))?.usedBy
+      if (usedBy && usedBy !== use) return taken(path, `The phone number is used by ${usedBy}`, number)
+      return (await trunks.byNumber(account.id, number))
+        ? taken(path, 'The phone number leads to another trunk', number)
+        : {}
+    })
+    return joinProblems(...(await Promise.all(found)))
+  }
+
+  /** A number that somebody else has: it is not said whose. */
+  const assertOwn = async (
+    account: AccountRecord,
+    doc: ConnectivityDoc,
+    own: ConnectivityRecord | undefined,
+  ) => {
+    const had = new Set(numbersOf(own))
+    const wanted = numbersIn(doc).filter((number) => !had.has(number))
+    const view = await numbers.preload(wanted)
+    for (const number of wanted) {
+      if ((await view.get(number))?.accountId === account.id) continue
+      throw failure('forbidden', { message: `unauthorized to use ${number}`, cause: number })
+    }
+  }
+
+  /**
+   * The numbers of the account say what they lead to. One that has gone since is passed over: its new owner says what
+   * becomes of it.
+   */
+  const usesOf = async (
+    author: Author,
+    accountId: string,
+    before: ConnectivityRecord | undefined,
+    after: ConnectivityRecord | undefined,
+  ): Promise<ChangeSet[]> => {
+    const [had, has] = [numbersOf(before), new Set(numbersOf(after))]
+    const view = await numbers.preload([...had, ...has])
+    const sets: ChangeSet[] = []
+    const lead = async (number: string, usedBy: typeof use | undefined) => {
+      const { set } = await numbers.plan.use(view, { author, accountId, number, usedBy })
+      if (set) sets.push(set)
+    }
+    for (const number of had) {
+      const stored = has.has(number) ? undefined : await view.get(number)
+      if (stored?.accountId === accountId && stored.usedBy === use) await lead(number, undefined)
+    }
+    for (const number of has) {
+      const stored = await view.get(number)
+      const isFree = stored?.accountId === accountId && (stored.usedBy === '' || stored.usedBy === use)
+      if (isFree) await lead(number, use)
+      // Somebody was faster: whoever asked is judged anew.
+      else if (!had.includes(number)) throw conflict()
+    }
+    return sets
+  }
+
+  const commit = async (author: Author, change: (set: ChangeSet) => void, uses: readonly ChangeSet[]) => {
+    const set = new ChangeSet(author)
+    change(set)
+    await store.commit(set, ...uses)
+  }
+
+  const endRegistrations = async (
+    account: AccountRecord,
+    before: ConnectivityRecord,
+    after: ConnectivityRecord | undefined,
+  ) => {
+    const realm = before.doc.account?.auth_realm ?? account.doc.realm
+    const ended = endedUsers(before.doc, after?.doc).map((username) => ({
+      accountId: account.id,
+      deviceId: before.id,
+      username,
+      realm,
+    }))
+    if (ended.length > 0) await mediaSwitch.endRegistrations(ended)
+  }
+
+  /** The trunks have another number in the place of one whose calls they take, or none. */
+  const replaceNumber = async ({ set, together }: Hearing, { accountId, number, after }: Replacement) => {
+    const holder = await trunks.byNumber(accountId, number)
+    const trunk = holder && trunks.leftBy(together, holder)
+    if (!trunk || !numbersOf(trunk).includes(number)) return
+    const isTaken = after !== undefined && (await trunks.byNumber(accountId, after)) !== undefined
+    const doc = withNumber(trunk.doc, number, isTaken ? undefined : after)
+    trunks.replace(set, trunk, trunks.revise(trunk, { doc }))
+  }
+
+  return {
+    ...readsOf(trunks),
+    byNumber: trunks.byNumber,
+    replaceNumber,
+
+    /** Trunks of another system. Their numbers, which come by themselves, say that they lead here. */
+    adoption: {
+      schema: Connectivity,
+      ...adoptingInto(trunks, ({ doc }) => ({ doc, hidden: {} })),
+    } satisfies Adoption,
+
+    /** What the schema cannot know: names that others hold, numbers that lead elsewhere. */
+    async judge(proposal: Proposal): Promise<Problems> {
+      const { account, data, own } = proposal
+      const { normalize } = await numbers.planning.rules()
+      const doc = await docOf(account, data)
+      return joinProblems(
+        connectivityProblems(data, normalize),
+        await uniqueProblems(account, doc, own),
+        await realmProblems(account, doc, own),
+        await hostProblems(proposal),
+        await numberProblems(account, doc, own),
+      )
+    },
+
+    async create(author: Author, account: AccountRecord, data: Json): Promise<ConnectivityRecord> {
+      const doc = await docOf(account, data)
+      await assertOwn(account, doc, undefined)
+      const trunk = trunks.draft(account.id, { doc, hidden: {} })
+      const uses = await usesOf(author, account.id, undefined, trunk)
+      await commit(author, (set) => trunks.insert(set, trunk), uses)
+      return trunk
+    },
+
+    async replace(
+      author: Author,
+      account: AccountRecord,
+      before: ConnectivityRecord,
+      data: Json,
+    ): Promise<ConnectivityRecord> {
+      const doc = await docOf(account, data)
+      await assertOwn(account, doc, before)
+      const after = trunks.revise(before, { doc })
+      const uses = await usesOf(author, account.id, before, after)
+      await commit(author, (set) => trunks.replace(set, before, after), uses)
+      await endRegistrations(account, before, after)
+      return after
+    },
+
+    async remove(author: Author, account: AccountRecord, trunk: ConnectivityRecord) {
+      const uses = await usesOf(author, trunk.accountId, trunk, undefined)
+      await commit(author, (set) => trunks.remove(set, trunk), uses)
+      await endRegistrations(account, trunk, undefined)
+    },
+
+    /**
+     * How a call to a number is sent to the PBX that takes its calls; `disabled` when that is switched off, undefined when
+     * the number leads to no trunk.
+     */
+    async trunkFor(text: string): Promise<TrunkTarget | 'disabled' | undefined> {
+      const stored = await numbers.findAnywhere(await numbers.normalize(text))
+      if (stored?.usedBy !== use) return undefined
+      const { accountId, id: number } = stored
+      const trunk = await trunks.byNumber(accountId, number)
+      const listed = trunk && didsOf(trunk.doc).find((one) => one.number === number)
+      const account = await accounts.find(accountId)
+      if (!listed || !account) return undefined
+      if (!isServerOn(listed.server)) return 'disabled'
+      const realm = trunk.doc.account?.auth_realm ?? account.doc.realm
+      return targetOf({ trunkId: trunk.id, accountId, realm }, listed)
+    },
+
+    /** The server of this user name in a realm: of the account that has the realm, else of whoever names it. */
+    async byUser(
+      user: string,
+      realm: string,
+      owner: AccountRecord | undefined,
+    ): Promise<TrunkServer | undefined> {
+      const trunk = owner ? await trunks.byUser(owner.id, user) : await trunks.byIdentity(user, realm)
+      const wanted = user.toLowerCase()
+      return trunk && serversIn(trunk).find((server) => server.user?.toLowerCase() === wanted)
+    },
+
+    /** The server that is known by an address, in the one form of addresses. */
+    async byAddress(address: string): Promise<TrunkServer | undefined> {
+      const trunk = await trunks.byAddress(address)
+      return trunk && serversIn(trunk).find((server) => server.address === address)
+    },
+
+    /** All servers of an account, in batches. */
+    async *servers(accountId: string): AsyncGenerator<TrunkServer[]> {
+      const limit = 100
+      let after: readonly [string, string] | undefined
+      for (;;) {
+        const page = await trunks.page({ accountId, limit, descending: false, ...(after ? { after } : {}) })
+        if (page.length > 0) yield page.flatMap(serversIn)
+        const last = page.at(-1)
+        if (!last || page.length < limit) return
+        after = [last.sortKey, last.id]
+      }
+    },
+  }
+}

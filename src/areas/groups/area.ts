@@ -1,0 +1,18 @@
+import { area } from '../area.ts'
+import { createGroups } from './operations.ts'
+import { groupRoutes } from './routes.ts'
+import { Group } from './schema.ts'
+
+/** Users, devices and groups that are rung together. */
+export const groupsArea = area({
+  name: 'groups',
+  create({ store }) {
+    const groups = createGroups({ store })
+    return {
+      offers: groups,
+      routes: groupRoutes(groups),
+      schemas: { groups: Group },
+      adoptions: { group: groups.adoption },
+    }
+  },
+})

@@ -1,0 +1,51 @@
+import type { Static } from 'typebox'
+import { Flags, musicOnHold } from '../../lib/call-shapes.ts'
+import { anyText, choice, id, integer, keyedBy, list, must, open, text } from '../../lib/schema.ts'
+
+const Endpoint = open({
+  type: must(choice(['user', 'device', 'group'])),
+  weight: integer({ minimum: 1, maximum: 100, description: 'Who is rung one by one: the heavier first' }),
+  delay: integer({ minimum: 0, maximum: 600, description: 'Seconds before it rings' }),
+  timeout: integer({ minimum: 1, maximum: 600, description: 'Seconds it rings' }),
+})
+
+const fields = {
+  name: must(text(1, 128)),
+  endpoints: must(
+    keyedBy('^[0-9a-f]{32}$', Endpoint, { maxProperties: 200, description: 'Who is in it, by id' }),
+  ),
+  music_on_hold: musicOnHold(128),
+  flags: Flags,
+}
+
+const served = { readOnly: true }
+
+const readOnlyFields = {
+  id: must(id(served)),
+  created: integer({ ...served, description: 'Gregorian seconds' }),
+  modified: integer({ ...served, description: 'Gregorian seconds' }),
+}
+
+/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
+export const Group = open(fields, {
+  title: 'Group',
+  description: 'Users, devices and groups that are rung together. Other fields are kept',
+})
+export type Group = Static<typeof Group>
+
+/** What a client reads. */
+export const GroupRecord = open({ ...readOnlyFields, ...fields }, { title: 'Group record' })
+
+/** Fields that only the server sets; in requests they are ignored. */
+export const groupReadOnly: readonly string[] = Object.keys(readOnlyFields)
+
+export const GroupRow = open(
+  {
+    id: must(id()),
+    name: must(anyText()),
+    endpoints: must(integer({ description: 'How many are in it' })),
+    features: must(list(anyText(), { description: 'What is switched on' })),
+    flags: Flags,
+  },
+  { title: 'Group row' },
+)

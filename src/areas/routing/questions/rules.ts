@@ -1,0 +1,25 @@
+import { invalid } from '../../../lib/failure.ts'
+import type { RouteQuestion } from '../facts.ts'
+
+/** An empty parameter counts as one that was not given. */
+const given = (query: URLSearchParams, name: string) => query.get(name) || undefined
+
+const longestNumber = 64
+
+/** What an edge asks, or a 400. */
+export const questionIn = (query: URLSearchParams): RouteQuestion => {
+  const number = given(query, 'number')
+  if (number === undefined)
+    throw invalid({ number: { required: { message: 'Field is required but missing', value: 'number' } } })
+  if (number.length > longestNumber) {
+    const message = `String must not be more than ${longestNumber} characters`
+    throw invalid({ number: { maxLength: { message, target: longestNumber, value: number } } })
+  }
+  return {
+    realm: given(query, 'realm'),
+    accountId: given(query, 'account_id'),
+    number,
+    deviceId: given(query, 'from_device'),
+    caller: given(query, 'caller'),
+  }
+}
