@@ -1,0 +1,25 @@
+import { on } from '../../storage/signal.ts'
+import { area } from '../area.ts'
+import { userLeaving } from '../users/signals.ts'
+import { appsStoreFailures } from './failures.ts'
+import { createAppsStore } from './operations.ts'
+import { appsStoreRoutes } from './routes.ts'
+import { Blacklist, Installation } from './schema.ts'
+import { appsStoreSettings } from './settings.ts'
+
+/** The apps of web clients. */
+export const appsStoreArea = area({
+  name: 'appsStore',
+  settings: appsStoreSettings,
+  failures: appsStoreFailures,
+  create(tools) {
+    const apps = createAppsStore(tools)
+    return {
+      offers: apps,
+      routes: appsStoreRoutes(apps),
+      hears: [on(userLeaving, apps.forget)],
+      adoptions: { apps_store: apps.adoption },
+      schemas: { app: Installation, 'apps_store.blacklist': Blacklist },
+    }
+  },
+})
