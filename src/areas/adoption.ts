@@ -1,0 +1,107 @@
+import type { TSchema } from 'typebox'
+import type { Json } from '../lib/json.ts'
+import type { ChangeSet } from '../storage/change-set.ts'
+import type { Collection } from '../storage/collection.ts'
+import type { StoredRecord } from '../storage/records.ts'
+
+/** A file that comes with a record. */
+export interface ArrivingFile {
+  /** What it is to its record: `logo`, `photo`, `input`. */
+  role: string
+  contentType: string
+  bytes: Buffer
+  /** What it was called. */
+  name?: string
+}
+
+/** A record of another system as it is to stand here: with its own id and times. */
+export interface Arrival {
+  accountId: string
+  id: string
+  /** Gregorian seconds. */
+  created: number
+  modified: number
+  /** Tells what arrives from what arrived before: 32 hex digits, the same again for the same content. */
+  revision: string
+  /** What is public. */
+  doc: Json
+  /** What is not, in the words of the area. Secrets among it are in clear, and are never kept so. */
+  facts: Json
+  files: readonly ArrivingFile[]
+}
+
+/** A record as it would stand, and as it stands. */
+export interface Drawn {
+  expected: StoredRecord<object, object>
+  stored: StoredRecord<object, object> | undefined
+}
+
+/**
+ * How an area takes in records as they are. Nobody is asked and nobody is told: no consent, no quota, no signal, no
+ * errand; what belongs together comes together.
+ */
+export interface Adoption {
+  /** What `doc` is held against before `put`: keys that fail are set aside. Without it the area takes it as it is. */
+  schema?: TSchema
+  /** Keys, dotted, that `put` leaves out because they cannot hold here: for documents that no one schema describes. */
+  leavesOut?(arrival: Pick<Arrival, 'id' | 'doc'>): Promise<readonly string[]>
+  /** The kind of the records that it makes, under the account and the id of their arrival; undefined where they are none. */
+  kind?: string
+  /** What keeps a file from being taken in, in words for an operator; the record comes without it. */
+  fileProblem?(file: ArrivingFile, arrival: Pick<Arrival, 'accountId' | 'id'>): string | undefined
+  /** What is done for many at once before they are put: deriving keys. */
+  prepare?(arrivals: readonly Arrival[]): Promise<void>
+  /** Adds what makes the record stand as it arrives. False when it does already: nothing is added. */
+  put(set: ChangeSet, arrival: Arrival): Promise<boolean>
+  /** The same for many at once, where records come by the million: answers for each whether something was added. */
+  putMany?(set: ChangeSet, arrivals: readonly Arrival[]): Promise<boolean[]>
+  /** The record as it would be put, beside what stands there: nothing is written. */
+  drawn?(arrival: Arrival): Promise<Drawn>
+  /** The files of a record that stand here, by what they are to it, as they came. */
+  files?(place: Pick<Arrival, 'accountId' | 'id'>): Promise<ReadonlyMap<string, Buffer>>
+  /** Takes it away with what came with it. False when there is none. */
+  remove(set: ChangeSet, place: Pick<Arrival, 'accountId' | 'id'>): Promise<boolean>
+  /**
+   * Reckons anew what follows from everything that has arrived since: to be called whenever a source is read to its end,
+   * and before anybody uses what arrived. Again is harmless.
+   */
+  settle?(): Promise<void>
+}
+
+/** The adoption of records that lie in a collection. `contentOf` hears what an earlier arrival left, whose made-up secrets stay. */
+export const adoptingInto = <Doc extends object, Hidden extends object>(
+  collection: Pick<
+    Collection<Doc, Hidden>,
+    'kind' | 'find' | 'leftBy' | 'arriving' | 'freeNames' | 'insert' | 'replace' | 'remove'
+  >,
+  contentOf: (
+    arrival: Arrival,
+    before: StoredRecord<Doc, Hidden> | undefined,
+  ) => { doc: Doc; hidden: Hidden } | Promise<{ doc: Doc; hidden: Hidden }>,
+): Required<Pick<Adoption, 'kind' | 'put' | 'drawn' | 'remove'>> => ({
+  kind: collection.kind,
+  async drawn(arrival) {
+    const { accountId, id, created, modified, revision } = arrival
+    const stored = await collection.find(accountId, id)
+    const place = { accountId, id, created, modified, revision }
+    return { stored, expected: collection.arriving(place, await contentOf(arrival, stored)) }
+  },
+  async put(set, arrival) {
+    const { accountId, id, created, modified, revision } = arrival
+    const stored = await collection.find(accountId, id)
+    const before = stored && collection.leftBy([set], stored)
+    if (before?.revision === revision) return false
+    const tally = before ? { tally: before.tally } : {}
+    const place = { accountId, id, created, modified, revision, ...tally }
+    const after = collection.arriving(place, await contentOf(arrival, before))
+    collection.freeNames(set, after)
+    if (before) collection.replace(set, before, after)
+    else collection.insert(set, after)
+    return true
+  },
+  async remove(set, { accountId, id }) {
+    const record = await collection.find(accountId, id)
+    if (record) collection.remove(set, record)
+    return record !== undefined
+  },
+})

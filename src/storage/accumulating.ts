@@ -1,0 +1,57 @@
+import type { Statement, Value } from './db.ts'
+
+/** Rows that are added to a table, each to the row that has its key already, if there is one. */
+export interface Accumulation {
+  table: string
+  /** The columns that tell rows apart, with their types; no two of the rows share them. */
+  keys: Readonly<Record<string, 'text' | 'integer'>>
+  /** The columns of whole numbers that are added up. */
+  sums: readonly string[]
+  /** The values of the keys, then the numbers. */
+  rows: readonly (readonly Value[])[]
+}
+
+const namesOf = ({ keys, sums }: Accumulation) => [...Object.keys(keys), ...sums]
+
+const textOf = (accumulation: Accumulation, source: string) => {
+  const { table, keys, sums } = accumulation
+  const added = sums.map((name) => `${name} = ${table}.${name} + excluded.${name}`)
+  return `INSERT INTO ${table} (${namesOf(accumulation).join(', ')}) ${source}
+    ON CONFLICT (${Object.keys(keys).join(', ')}) DO UPDATE SET ${added.join(', ')}`
+}
+
+/** A statement for each row: of several rows in one SQLite makes a table of its own first, which takes twice as long. */
+export const sqliteAccumulating = (accumulation: Accumulation): Statement[] => {
+  const marks = namesOf(accumulation).map((_, index) => `$${index + 1}`)
+  const sql = textOf(accumulation, `VALUES (${marks.join(', ')})`)
+  return accumulation.rows.map((params) => ({ sql, params }))
+}
+
+const needsEscape = /["\\]/
+const escaped = (text: string) => (needsEscape.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text)
+
+/** A list as PostgreSQL writes it. */
+const arrayText = (values: readonly Value[], type: 'text' | 'integer') =>
+  type === 'integer'
+    ? `{${values.join(',')}}`
+    : `{${values.map((value) => `"${escaped(String(value))}"`).join(',')}}`
+
+const arrayTypes = { text: 'text[]', integer: 'bigint[]' }
+
+/**
+ * One statement for all rows: what a statement costs between the two processes is paid once. The values of a column come
+ * as one list, for PostgreSQL would read a JSON text anew for each value that it takes out of a row.
+ */
+export const postgresAccumulating = (accumulation: Accumulation): Statement[] => {
+  const { keys, sums, rows } = accumulation
+  if (rows.length === 0) return []
+  const types = [...Object.values(keys), ...sums.map(() => 'integer' as const)]
+  const lists = types.map((type, index) => `$${index + 1}::${arrayTypes[type]}`)
+  const params = types.map((type, column) =>
+    arrayText(
+      rows.map((row) => row[column] ?? null),
+      type,
+    ),
+  )
+  return [{ sql: textOf(accumulation, `SELECT * FROM unnest(${lists.join(', ')})`), params }]
+}

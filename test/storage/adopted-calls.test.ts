@@ -1,0 +1,85 @@
+// Call records of another system that belong to months of which records lie in files.
+import { expect, it } from 'vitest'
+import { createLegAdoption } from '../../src/areas/cdrs/intake/adoption.ts'
+import type { Cdr } from '../../src/areas/cdrs/schema.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { randomHex } from '../../src/lib/ids.ts'
+import type { Settings } from '../../src/settings/settings.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { createStore } from '../../src/storage/store.ts'
+import { archiveAround } from '../support/call-archive.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { storedRows } from '../support/stored-cdrs.ts'
+
+// 2025-03-02T00:00:00Z
+const moment = 63_908_092_800
+const kept = { of: async () => ({ ignore_apps: [], ignore_loopback_bowout: true }) } as unknown as Settings
+
+describeEngines('Call records that are adopted into an archived month', (engine) => {
+  const place = sharedBySuite(
+    async () => {
+      const opened = await openTestDatabase(engine)
+      const store = createStore(opened.db, systemClock)
+      const around = archiveAround(store)
+      const adoption = createLegAdoption({ store, settings: kept, archive: around.reading })
+      return { opened, store, around, adoption }
+    },
+    async ({ opened, around }) => {
+      await around.remove()
+      await opened.close()
+    },
+  )
+
+  const legsOf = (accountId: string, callIds: readonly string[]) =>
+    callIds.map((call_id, at) => {
+      const record: Cdr = {
+        call_id,
+        timestamp: moment + at,
+        interaction_id: `${moment}-${call_id}`,
+        custom_channel_vars: { account_id: accountId },
+      }
+      return { accountId, record }
+    })
+
+  const adopted = async (accountId: string, callIds: readonly string[]) => {
+    const set = new ChangeSet({ requestId: 'test' })
+    const judge = await place.adoption.judging()
+    const rows = legsOf(accountId, callIds).flatMap((leg) => {
+      const judged = judge(leg)
+      return typeof judged === 'object' && 'row' in judged ? [judged.row] : []
+    })
+    const verdicts = await place.adoption.add(set, rows, { looksFirst: false })
+    if (set.changes.length > 0) await place.store.adopt(set)
+    return verdicts
+  }
+
+  const callsCounted = async (accountId: string) => {
+    const rows = await place.store.all<{ calls: number }>(
+      "SELECT calls FROM cdr_tallies WHERE account_id = $1 AND dimension = 'all' AND seconds = 86400",
+      [accountId],
+    )
+    return rows.map(({ calls }) => Number(calls))
+  }
+
+  it('come in late as they do by intake, and those that lie in files are not taken again', async () => {
+    const accountId = randomHex(16)
+    expect(await adopted(accountId, ['a', 'b', 'c'])).toEqual(['accepted', 'accepted', 'accepted'])
+    await place.around.archive()
+    expect(await storedRows(place.store)).toEqual([])
+    expect(await adopted(accountId, ['a', 'b', 'c'])).toEqual(['duplicate', 'duplicate', 'duplicate'])
+    expect(await adopted(accountId, ['b', 'late'])).toEqual(['duplicate', 'accepted'])
+    expect((await storedRows(place.store)).map(({ id }) => id)).toEqual(['202503-late'])
+    expect(await callsCounted(accountId)).toEqual([4])
+  })
+
+  it('are not counted again in statistics of a month that was dropped', async () => {
+    const accountId = randomHex(16)
+    await adopted(accountId, ['d', 'e'])
+    const drop = new ChangeSet({ requestId: 'test' })
+    place.store.cdrs.drop(drop, 202503)
+    drop.record({ accountId, kind: 'cdrs', id: '202503', action: 'deleted' })
+    await place.store.commit(drop)
+    expect(await adopted(accountId, ['d', 'e'])).toEqual(['accepted', 'accepted'])
+    expect(await callsCounted(accountId)).toEqual([2])
+  })
+})

@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Value } from '../../src/storage/db.ts'
+import {
+  createPosting,
+  type PostedStatement,
+  placedText,
+  readPosted,
+} from '../../src/storage/posted-writes.ts'
+
+const value: fc.Arbitrary<Value> = fc.oneof(
+  fc.constant(null),
+  fc.constantFrom('same', '', 'ü'),
+  fc.string(),
+  fc.double({ noNaN: true }),
+  fc.integer(),
+  fc.uint8Array(),
+)
+
+const statement: fc.Arbitrary<PostedStatement> = fc.record({
+  text: fc.constantFrom(placedText, 0, 1, 2),
+  params: fc.array(value, { maxLength: 6 }),
+  rows: fc.constantFrom(undefined, 0, 1),
+})
+
+const posted = (writes: readonly (readonly PostedStatement[])[]) => {
+  const posting = createPosting()
+  for (const statements of writes) {
+    posting.beginWrite()
+    for (const { text, params, rows } of statements) posting.add(text, params, rows)
+  }
+  return readPosted(structuredClone(posting.posted()))
+}
+
+describe('writes on their way to another thread', () => {
+  it('arrive as they were, each by itself, and as often as they are asked for', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(statement, { maxLength: 5 }), { maxLength: 5 }), (writes) => {
+        const arrived = posted(writes)
+        // From behind: none needs those before it.
+        for (const [index, write] of [...arrived.entries()].reverse()) {
+          expect(write.length).toBe(writes[index]?.length)
+          expect([...write.statements()]).toEqual(writes[index])
+        }
+        expect(arrived.map((write) => [...write.statements()])).toEqual(writes)
+      }),
+    )
+  })
+
+  it('tell which statements they have', () => {
+    const [first, second] = posted([
+      [
+        { text: 3, params: ['a', 7, null], rows: 1 },
+        { text: placedText, params: [], rows: undefined },
+      ],
+      [{ text: 0, params: [-1, 3], rows: undefined }],
+    ])
+    expect([3, placedText, 0].map((text) => first?.hasText(text))).toEqual([true, true, false])
+    expect([3, placedText, 0].map((text) => second?.hasText(text))).toEqual([false, false, true])
+  })
+
+  it('say once what all rows of a write have in common', () => {
+    const posting = createPosting()
+    posting.beginWrite()
+    for (let row = 0; row < 100; row += 1) posting.add(0, ['account', row, null], 1)
+    const { numbers, others } = posting.posted()
+    expect(others).toEqual(['account'])
+    expect(numbers).toEqual(Float64Array.from({ length: 100 }, (_, row) => row))
+  })
+})
