@@ -74,6 +74,9 @@ interface Result {
 
 type Measure = (contender: Contender) => Promise<Result>
 
+// More than any load can spend. A bucket that there is already is filled when the next second begins.
+const plenty = { max_bucket_tokens: 1_000_000_000, tokens_fill_rate: 1_000_000_000 }
+
 const settle = async (
   server: RunningServer,
   place: Place,
@@ -81,6 +84,7 @@ const settle = async (
 ): Promise<Contender> => {
   const { token, masterId } = await freeRequests(server)
   const { port } = server
+  await call(port, 'PUT', '/v2/system_configs/token_buckets', token, { default: plenty })
   const accountIds: string[] = []
   await inParallel([...Array(readAccounts).keys()], async (index) => {
     const data = { name: `Account ${index}`, realm: `a${index}.bench.example.com` }
@@ -155,16 +159,14 @@ const purchase = async (contender: Contender, buyerIds: readonly string[]) => {
   return runCounted(contender, befores, after + bodyHead(body.length) + body, 4_155_000_000)
 }
 
-// Sign-ins have a price that no load can spend: what is paid for is counted, and nothing is refused.
+// Of `plenty`: what is paid for is counted, and nothing is refused.
 const priced = { token_costs: 1, user_auth_tokens: 1, api_auth_tokens: 1 }
-const plenty = { max_bucket_tokens: 1_000_000_000, tokens_fill_rate: 1_000_000_000 }
 
 const signingIn = async (contender: Contender, path: string, data: object) => {
   const { port } = contender.server
   const token = await signIn(contender.server)
   const set = (section: string, values: object) =>
     call(port, 'PATCH', `/v2/system_configs/${section}`, token, { default: values })
-  await call(port, 'PUT', '/v2/system_configs/token_buckets', token, { default: plenty })
   await set('crossbar', priced)
   const body = JSON.stringify({ data })
   const request = `PUT ${path} HTTP/1.1\r\nhost: localhost\r\n${bodyHead(body.length)}${body}`
@@ -268,18 +270,24 @@ const runEngine = async (
 ) => {
   say(`${engine}, ${rounds} rounds of ${seconds} s`)
   const contenders: Contender[] = []
-  for (const [at, checkout] of checkouts.entries()) {
-    const place = { dataDir: join(root, `${engine}-${at}`), databaseUrl: await databaseUrl() }
-    await mkdir(place.dataDir)
-    const { startServer } = (await import(
-      join(checkout, 'bench', 'server.ts')
-    )) as typeof import('./server.ts')
-    const name = at === 0 ? 'ours' : basename(checkout)
-    contenders.push(await settle(await startServer(place), place, { name, databaseSpent }))
+  const servers: RunningServer[] = []
+  try {
+    for (const [at, checkout] of checkouts.entries()) {
+      const place = { dataDir: join(root, `${engine}-${at}`), databaseUrl: await databaseUrl() }
+      await mkdir(place.dataDir)
+      const { startServer } = (await import(
+        join(checkout, 'bench', 'server.ts')
+      )) as typeof import('./server.ts')
+      const name = at === 0 ? 'ours' : basename(checkout)
+      const server = await startServer(place)
+      servers.push(server)
+      contenders.push(await settle(server, place, { name, databaseSpent }))
+    }
+    for (const [name, measure] of Object.entries(measures))
+      if (name.includes(options.only)) await compare(name, measure, contenders)
+  } finally {
+    for (const server of servers) await server.stop()
   }
-  for (const [name, measure] of Object.entries(measures))
-    if (name.includes(options.only)) await compare(name, measure, contenders)
-  for (const { server } of contenders) await server.stop()
 }
 
 try {

@@ -1,0 +1,79 @@
+// What the documents of a Kazoo come to, held against what stands here: what differs is what the store has changed or lost.
+import { gregorianNow } from '../../../lib/gregorian.ts'
+import type { Store } from '../../../storage/store.ts'
+import type { Adoption } from '../../adoption.ts'
+import type { Validate } from '../../area.ts'
+import type { Numbers } from '../../phone-numbers/operations.ts'
+import { type Chapter, everything } from '../chapters/chapter.ts'
+import { createGathering } from '../chapters/gathering.ts'
+import type { ImportStates } from '../hold/state.ts'
+import { createCheckedStore } from '../report/store.ts'
+import { monthsIn } from '../running/month-places.ts'
+import type { Source } from '../source/source.ts'
+import { createAccountComparison } from './accounts.ts'
+import { createDrawings, type Look } from './drawings.ts'
+import { createMonthComparison } from './months.ts'
+import { createNumberComparison } from './numbers.ts'
+import { createRecordComparison } from './records.ts'
+import { sampleOf } from './rules.ts'
+import { type BothSums, createSums, createTally, type Tally } from './tally.ts'
+
+interface Tools {
+  store: Store
+  states: Pick<ImportStates, 'read'>
+  adoptions: Readonly<Record<string, Adoption>>
+  validate: Validate
+  chapters: readonly Chapter[]
+  numbers: Pick<Numbers['store'], 'findSeveral'>
+}
+
+export interface Comparing {
+  /** So many accounts below the master account, besides itself. */
+  sample: number
+  seed: string
+  onAccount?(done: number, all: number): void
+}
+
+export interface ComparedWithDatabase extends Tally {
+  source: string
+  accounts: number
+  of_accounts: number
+  sums: BothSums[]
+}
+
+/** Holds a source against the store, account by account; it leaves out what the import has left out. */
+export const createComparison = ({ store, states, adoptions, validate, chapters, numbers }: Tools) => {
+  const checked = createCheckedStore(store)
+  const drawings = createDrawings({ store, adoptions, validate, chapters })
+  const compareAccount = createAccountComparison(store, drawings)
+  const compareRecords = createRecordComparison({ store, adoptions, drawings })
+  const ofNumbers = createNumberComparison({ numbers, checked, drawings })
+  const compareMonths = createMonthComparison(checked)
+
+  const countAccounts = async () => {
+    let count = 0
+    for await (const page of checked.accounts()) count += page.length
+    return count
+  }
+
+  return async (source: Source, { sample, seed, onAccount }: Comparing): Promise<ComparedWithDatabase> => {
+    const { narrowing = everything, begun } = (await states.read()) ?? {}
+    const facts = await createGathering(source)(begun ?? gregorianNow(store.clock), narrowing)
+    const [{ tally, add }, sums] = [createTally(['account', 'tree']), createSums()]
+    const look: Look = { facts, begun, add, sum: sums.add }
+    const below = [...facts.accounts.keys()].filter((id) => id !== facts.masterId)
+    const chosen = [facts.masterId, ...sampleOf(below, { sample, seed })]
+    const months = Map.groupBy(monthsIn(facts).flat(), ({ accountId }) => accountId)
+    const owned = await ofNumbers.ofAccounts(look, chosen)
+    sums.add('accounts', facts.accounts.size, await countAccounts())
+    for (const [index, accountId] of chosen.entries()) {
+      await compareAccount(look, accountId)
+      const others = await compareRecords(look, accountId)
+      await ofNumbers.compare(look, accountId, [...(owned.get(accountId) ?? []), ...others])
+      await compareMonths(look, accountId, months.get(accountId) ?? [])
+      onAccount?.(index + 1, chosen.length)
+    }
+    const [accounts, ofAll] = [chosen.length, facts.accounts.size]
+    return { source: source.facts.title, accounts, of_accounts: ofAll, ...tally, sums: sums.all() }
+  }
+}

@@ -1,0 +1,41 @@
+import type { Converted, Draft, KazooDocument } from '../documents/document.ts'
+import { isGone, textIn, timesOf } from '../documents/fields.ts'
+import { converted, finding } from './findings.ts'
+
+/** What has to be known to say whose documents of databases are that all accounts share. */
+export interface OwnerContext {
+  /** Those that are imported. */
+  accounts: { has(accountId: string): boolean }
+  /** Whose what belongs to no account is. */
+  systemId: string
+}
+
+/** What is converted of a document that belongs to an account. The others are gone, or their account is. */
+export const ofOwner = (
+  document: KazooDocument,
+  { accounts }: Pick<OwnerContext, 'accounts'>,
+  convert: (accountId: string) => Converted,
+): Converted => {
+  if (isGone(document.fields)) return converted(document, 'skipped')
+  const owner = textIn(document.fields, 'pvt_account_id')
+  if (owner !== undefined && accounts.has(owner)) return convert(owner)
+  const told = { field: 'pvt_account_id', old: owner ?? '' }
+  return converted(document, 'skipped', { findings: [finding(document, 'left_out', 'owner_gone', told)] })
+}
+
+/** The record that a document becomes under its own id. */
+export const draftOf = (
+  document: KazooDocument,
+  as: string,
+  accountId: string,
+  more: Partial<Pick<Draft, 'doc' | 'facts' | 'files'>> = {},
+): Draft => ({
+  as,
+  accountId,
+  id: document.id,
+  ...timesOf(document.fields),
+  doc: {},
+  facts: {},
+  files: [],
+  ...more,
+})

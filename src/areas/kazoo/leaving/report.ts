@@ -1,0 +1,71 @@
+// What an operator is told of an export.
+
+/** What is left for a person, and what it means. */
+const meanings = {
+  password_missing:
+    'users have to choose a new password: of the old one nothing is stored that a Kazoo takes',
+  second_factor_missing: 'users have to set up their second factor anew',
+  webhook_on: 'webhooks are on: while both systems run, both of them call',
+  payment_pending: 'payments are open: of these the bookkeeper has to be asked',
+} as const
+
+type Told = keyof typeof meanings
+
+export interface LeavingReport {
+  /** How many there are, each with a file. */
+  databases: number
+  documents: Readonly<Record<string, number>>
+  /** Records that have no counterpart there, by kind. */
+  leftOut: Readonly<Record<string, number>>
+  needsHand: readonly { code: Told; count: number }[]
+}
+
+const sorted = (counts: ReadonlyMap<string, number>) =>
+  Object.fromEntries([...counts].sort(([one], [other]) => (one < other ? -1 : 1)))
+
+const count = (counts: Map<string, number>, what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
+
+/** Counts while an export goes on. */
+export const createLeavingReport = () => {
+  const documents = new Map<string, number>()
+  const leftOut = new Map<string, number>()
+  const told = new Map<Told, number>()
+  return {
+    wrote: (type: string) => void count(documents, type || '(no type)'),
+    left: (kind: string) => void count(leftOut, kind),
+    tell: (code: Told) => void told.set(code, (told.get(code) ?? 0) + 1),
+    whole: (databases: number): LeavingReport => ({
+      databases,
+      documents: sorted(documents),
+      leftOut: sorted(leftOut),
+      needsHand: Array.from(told, ([code, times]) => ({ code, count: times })),
+    }),
+  }
+}
+
+export const leavingJson = (directory: string, report: LeavingReport) => ({
+  directory,
+  databases: report.databases,
+  documents: report.documents,
+  left_out: report.leftOut,
+  needs_hand: report.needsHand,
+})
+
+const counted = (number: number) => number.toLocaleString('en-US')
+
+const section = (title: string, counts: Readonly<Record<string, number>>) => {
+  const lines = Object.entries(counts).map(([name, number]) => `  ${counted(number).padStart(12)}  ${name}`)
+  return lines.length > 0 ? [title, ...lines] : []
+}
+
+export const leavingText = (directory: string, report: LeavingReport) =>
+  [
+    `${directory}: ${counted(report.databases)} databases`,
+    ...section('documents', report.documents),
+    ...section('left out: a Kazoo has nothing like it', report.leftOut),
+    ...(report.needsHand.length > 0 ? ['left for a person'] : []),
+    ...report.needsHand.map(
+      ({ code, count: times }) => `  ${counted(times).padStart(12)}  ${code}: ${meanings[code]}`,
+    ),
+    '',
+  ].join('\n')

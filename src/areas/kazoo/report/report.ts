@@ -1,0 +1,128 @@
+import type { Converted } from '../documents/document.ts'
+import type { CodeTally, TypeTally } from '../running/tallies.ts'
+
+/** A database of which only its size is told. */
+export interface ListedDatabase {
+  name: string
+  /** Undefined where counting them would mean reading all. */
+  documents: number | undefined
+  bytes: number | undefined
+}
+
+/** What an import has done, or a survey would do: for a person and for scripts, without secrets. */
+export interface Report {
+  /** Where from, in words. */
+  source: string
+  /** How many databases there are of each kind. */
+  databases: Readonly<Record<string, number>>
+  /** Databases of which nothing is taken over. */
+  listed: readonly ListedDatabase[]
+  accounts: number
+  /** Documents by type: those of which records are made, those that are kept as they are, those that are not taken over. */
+  imported: Readonly<Record<string, number>>
+  kept: Readonly<Record<string, number>>
+  leftOut: Readonly<Record<string, number>>
+  rejected: Readonly<Record<string, number>>
+  conflicts: readonly CodeTally[]
+}
+
+const severityTitles = {
+  stop: 'Stops the import',
+  needs_hand: 'Waits for a person',
+  repaired: 'Repaired',
+  left_out: 'Left out',
+} as const
+
+/** Of each type how many documents came to an outcome. */
+export const countsBy = (
+  types: readonly TypeTally[],
+  outcome: Converted['outcome'],
+): Record<string, number> =>
+  Object.fromEntries(
+    types
+      .filter((one) => one.outcome === outcome)
+      .sort((a, b) => (a.type < b.type ? -1 : 1))
+      .map(({ type, count }) => [type === '' ? '(none)' : type, count]),
+  )
+
+/** Whether somebody has to look at something before the cut-over. */
+export const needsPerson = ({ conflicts }: Pick<Report, 'conflicts'>) =>
+  conflicts.some(({ severity }) => severity === 'stop' || severity === 'needs_hand')
+
+const counted = (count: number) => count.toLocaleString('en-US')
+
+const column = (entries: Readonly<Record<string, number>>) =>
+  Object.entries(entries).map(([name, count]) => `  ${counted(count).padStart(12)}  ${name}`)
+
+const section = (title: string, entries: Readonly<Record<string, number>>) =>
+  Object.keys(entries).length === 0 ? [] : [`${title}:`, ...column(entries), '']
+
+const findingLine = ({ database, id, field, old, new: now }: CodeTally['first'][number]) => {
+  const change = [old, now].flatMap((value) => value ?? []).join(' -> ')
+  return [`      ${database} ${id}`, field, change].filter((part) => part).join('  ')
+}
+
+// The names of many begin with an account: all of them are in the JSON form.
+const listedShown = 20
+
+const unknownCount = '?'
+
+const listedLines = (listed: readonly ListedDatabase[]) => {
+  if (listed.length === 0) return []
+  const rows = listed.slice(0, listedShown).map(({ name, documents, bytes }) => {
+    const [count, size] = [documents, bytes].map((one) => (one === undefined ? unknownCount : counted(one)))
+    return `  ${(count ?? '').padStart(12)}  ${name}  ${size} bytes`
+  })
+  const more = listed.length - rows.length
+  return [
+    'Databases of which nothing is taken over, with their documents:',
+    ...rows,
+    ...(more > 0 ? [`      ... and ${counted(more)} more`] : []),
+    '',
+  ]
+}
+
+// Of each code a person needs to see what it is about; all of them are in the JSON form, and in the store.
+const shown = 3
+
+const conflictLines = (conflicts: readonly CodeTally[]) =>
+  Object.entries(severityTitles).flatMap(([severity, title]) => {
+    const ofSeverity = conflicts.filter((one) => one.severity === severity)
+    if (ofSeverity.length === 0) return []
+    return [
+      `${title}:`,
+      ...ofSeverity.flatMap(({ code, count, first }) => [
+        `  ${counted(count).padStart(12)}  ${code}`,
+        ...first.slice(0, shown).map(findingLine),
+        ...(count > shown ? [`      ... and ${counted(count - shown)} more`] : []),
+      ]),
+      '',
+    ]
+  })
+
+/** The report as a person reads it. `isPlan`: of a survey. */
+export const reportText = (report: Report, { isPlan }: { isPlan: boolean }) =>
+  [
+    `From ${report.source}: ${counted(report.accounts)} accounts`,
+    '',
+    ...section('Databases', report.databases),
+    ...listedLines(report.listed),
+    ...section(isPlan ? 'Will be imported' : 'Imported', report.imported),
+    ...section(isPlan ? 'Will be kept as it is' : 'Kept as it is', report.kept),
+    ...section('Left out', report.leftOut),
+    ...section('Refused', report.rejected),
+    ...conflictLines(report.conflicts),
+  ].join('\n')
+
+/** What a person wrote a script against: see docs/from-kazoo.md. */
+export const reportJson = (report: Report, { isPlan }: { isPlan: boolean }) => ({
+  source: report.source,
+  databases: report.databases,
+  listed: report.listed,
+  accounts: report.accounts,
+  [isPlan ? 'will_import' : 'imported']: report.imported,
+  [isPlan ? 'will_keep' : 'kept']: report.kept,
+  left_out: report.leftOut,
+  rejected: report.rejected,
+  conflicts: report.conflicts,
+})

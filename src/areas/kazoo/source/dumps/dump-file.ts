@@ -1,0 +1,157 @@
+// A file of a dump, packed or not: its items from any place on. Places are counted in unpacked bytes.
+import { createReadStream, readFileSync } from 'node:fs'
+import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { pipeline, type Readable } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { createItemScanner, type Item } from '../items.ts'
+import { SourceTrouble } from '../source.ts'
+import { type DumpForm, formOf, isGzip, isJson } from './forms.ts'
+
+const beginningBytes = 4096
+const pieceBytes = 256 * 1024
+
+const unpacked = (stream: Readable): AsyncIterable<Buffer> =>
+  pipeline(stream, createGunzip(), () => undefined)
+
+/** A file that nobody sees, and that is gone with this process however that ends: a dump holds credentials. */
+const unnamedFile = async (): Promise<FileHandle> => {
+  const folder = await mkdtemp(join(tmpdir(), 'crosspoint-import-'))
+  try {
+    return await open(join(folder, 'unpacked'), 'wx+', 0o600)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function* piecesOf(file: FileHandle, from: number, to: number): AsyncGenerator<Buffer> {
+  for (let at = from; at < to; ) {
+    const room = Buffer.allocUnsafe(Math.min(pieceBytes, to - at))
+    const { bytesRead } = await file.read(room, 0, room.length, at)
+    if (bytesRead === 0) return
+    at += bytesRead
+    yield room.subarray(0, bytesRead)
+  }
+}
+
+/** What is between two places of what comes. */
+async function* between(pieces: AsyncIterable<Buffer>, from: number, to: number): AsyncGenerator<Buffer> {
+  let passed = 0
+  for await (const piece of pieces) {
+    const some = piece.subarray(Math.max(0, from - passed), Math.max(0, to - passed))
+    passed += piece.length
+    if (some.length > 0) yield some
+    if (passed >= to) return
+  }
+}
+
+const isOfUnpacking = (error: unknown) =>
+  error instanceof Error && 'code' in error && String(error.code).startsWith('Z_')
+
+const brokenOff = (path: string) =>
+  new SourceTrouble(`${basename(path)} breaks off: the dump did not come to its end`)
+
+/** The bytes of a file, unpacked where it is packed. */
+const createBytes = (path: string, { isPacked, bytes }: { isPacked: boolean; bytes: number }) => {
+  let plain: FileHandle | undefined
+
+  async function* from(start: number, end: number): AsyncGenerator<Buffer> {
+    if (plain) return yield* piecesOf(plain, start, end)
+    // Months are small files by the thousand: the way to another thread takes longer than reading them.
+    if (!isPacked && bytes <= pieceBytes) return yield readFileSync(path).subarray(start, end)
+    if (isPacked)
+      return yield* between(unpacked(createReadStream(path, { highWaterMark: pieceBytes })), start, end)
+    const file = await open(path)
+    try {
+      yield* piecesOf(file, start, end)
+    } finally {
+      await file.close()
+    }
+  }
+
+  return {
+    async *from(start: number, end = Number.POSITIVE_INFINITY): AsyncGenerator<Buffer> {
+      try {
+        yield* from(start, end)
+      } catch (error) {
+        throw isOfUnpacking(error) ? brokenOff(path) : error
+      }
+    },
+    async unpack() {
+      if (!isPacked || plain) return
+      const file = await unnamedFile()
+      try {
+        await file.writeFile(unpacked(createReadStream(path)))
+      } catch (error) {
+        await file.close()
+        throw isOfUnpacking(error) ? brokenOff(path) : error
+      }
+      plain = file
+    },
+    async close() {
+      await plain?.close()
+      plain = undefined
+    },
+  }
+}
+
+const beginningOf = async (pieces: AsyncIterable<Buffer>) => {
+  const chunks: Buffer[] = []
+  for await (const piece of pieces) chunks.push(piece)
+  return Buffer.concat(chunks)
+}
+
+export interface DumpFile {
+  path: string
+  /** Of the file as it lies there. */
+  bytes: number
+  isPacked: boolean
+  form: DumpForm
+  /** The items that begin at or behind a place, as many at a time as are read at once. */
+  items(from: number, to?: number): AsyncGenerator<Item[]>
+  /** One item, by its place. */
+  item(start: number, end: number): Promise<Item | undefined>
+  /** Makes places cheap to find: a packed file is unpacked where nobody sees it. */
+  unpack(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Undefined: it is no dump. */
+export const openDumpFile = async (path: string, bytes: number): Promise<DumpFile | undefined> => {
+  if (bytes === 0) throw new SourceTrouble(`${basename(path)} is empty: the dump did not come to its end`)
+  const first = await beginningOf(createBytes(path, { isPacked: false, bytes }).from(0, beginningBytes))
+  const isPacked = isGzip(first)
+  const content = createBytes(path, { isPacked, bytes })
+  const beginning = isPacked ? await beginningOf(content.from(0, beginningBytes)) : first
+  const text = beginning.toString('utf8')
+  const form = formOf(text)
+  if (!form && isJson(text))
+    throw new SourceTrouble(`${basename(path)} has the form of no dump that is known`)
+  if (!form) return undefined
+  const { areRows } = form
+  return {
+    path,
+    bytes,
+    isPacked,
+    form,
+    async *items(from, to) {
+      // In the middle of a list its items stand alone.
+      const place = from === 0 ? form.place : 'listed'
+      const scanner = createItemScanner({ place, areRows, offset: from })
+      for await (const piece of content.from(from, to)) yield scanner.push(piece)
+      const { isHalf, isWhole } = scanner.end()
+      if (isHalf || (place === 'within' && !isWhole)) throw brokenOff(path)
+    },
+    async item(start, end) {
+      const scanner = createItemScanner({ place: 'listed', areRows, offset: start })
+      for await (const piece of content.from(start, end)) {
+        const [found] = scanner.push(piece)
+        if (found) return found
+      }
+      return undefined
+    },
+    unpack: content.unpack,
+    close: content.close,
+  }
+}

@@ -1,0 +1,76 @@
+// The documents of a Kazoo, held against the store of this machine.
+import type { ComparedWithDatabase } from '../areas/kazoo/comparing/operations.ts'
+import { openSource } from '../areas/kazoo/source/open.ts'
+import { SourceTrouble } from '../areas/kazoo/source/source.ts'
+import { systemClock } from '../lib/clock.ts'
+import { Refusal } from '../storage/saved-store.ts'
+import { withImports } from './kazoo.ts'
+import { counted, tell } from './kazoo-told.ts'
+import { tellingRefusals } from './refusals.ts'
+import { status } from './statuses.ts'
+import { differenceLines, questionLines, sumOfQuestions } from './told-differences.ts'
+
+interface Asked {
+  /** So many accounts below the master account. */
+  sample: number
+  /** Chooses the sample: the same one has the same accounts. */
+  seed: string
+  json?: boolean
+}
+
+// Something differs, which a person has to look at.
+const waitsForPerson = 2
+const toldEvery = 100
+
+const sumLines = ({ sums }: ComparedWithDatabase) =>
+  sums.map(({ name, there, here }) => {
+    const [one, other] = [there, here].map((sum) => counted(sum).padStart(20))
+    return `${name.padEnd(24)} ${one} ${other} ${there === here ? 'the same' : counted(here - there)}`
+  })
+
+/** What an operator can sign. */
+const textOf = (compared: ComparedWithDatabase) => {
+  const { source, accounts, of_accounts: ofAll } = compared
+  const [asked, different] = [sumOfQuestions(compared, 'asked'), sumOfQuestions(compared, 'different')]
+  return [
+    `${source}, held against the store of this machine at ${new Date(systemClock.now()).toISOString()}`,
+    '',
+    ...differenceLines(compared),
+    ...(different > 0 ? [''] : []),
+    'Compared, one by one:',
+    ...questionLines(compared),
+    '',
+    `${'Counts and sums'.padEnd(24)} ${'there'.padStart(20)} ${'here'.padStart(20)}`,
+    ...sumLines(compared),
+    '',
+    `${accounts} of ${ofAll} accounts, ${counted(asked)} answers, ${counted(different)} different.`,
+    '',
+    'Accepted by: ____________________  on: ______________',
+  ].join('\n')
+}
+
+/** Answers with the status: 0 when both say the same, 2 when not. */
+export const compareWithDatabase = (named: string, { sample, seed, json }: Asked): Promise<number> =>
+  tellingRefusals(async () => {
+    try {
+      const source = await openSource(named)
+      try {
+        const compared = await withImports(({ compare }) =>
+          compare(source, {
+            sample,
+            seed,
+            onAccount: (done, all) => {
+              if (done % toldEvery === 0) tell(`${counted(done)} of ${counted(all)} accounts`)
+            },
+          }),
+        )
+        process.stdout.write(json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
+        return sumOfQuestions(compared, 'different') === 0 ? status.done : waitsForPerson
+      } finally {
+        await source.close()
+      }
+    } catch (error) {
+      if (error instanceof SourceTrouble) throw new Refusal(error.message)
+      throw error
+    }
+  })

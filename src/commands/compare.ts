@@ -1,0 +1,232 @@
+import { text } from 'node:stream/consumers'
+import { type CrosspointCore, CrosspointError, createCrosspoint } from '../../client/src/core.ts'
+import { rowsOf } from '../../client/src/pages.ts'
+import {
+  differencesOfLists,
+  differencesOfRecords,
+  disregarded,
+  idOf,
+  type Question,
+  questions,
+  sampleOf,
+  type Told,
+} from '../areas/kazoo/comparing/rules.ts'
+import { createTally, type Tally } from '../areas/kazoo/comparing/tally.ts'
+import { systemClock } from '../lib/clock.ts'
+import { gregorianNow } from '../lib/gregorian.ts'
+import { isObject, type Json } from '../lib/json.ts'
+import { askHidden } from './remote/ask.ts'
+import { manners } from './remote/connection.ts'
+import { completeSignIn } from './remote/second-factor.ts'
+import { Mistake, printable, type Terminal } from './remote/terminal.ts'
+import { status } from './statuses.ts'
+import { differenceLines, questionLines, sumOfQuestions } from './told-differences.ts'
+
+interface Asked {
+  server: string
+  account?: string
+  username?: string
+  code?: string
+  /** So many accounts below, besides the own one. */
+  sample: number
+  /** Chooses the sample: the same one has the same accounts. */
+  seed: string
+  days: number
+  json?: boolean
+}
+
+interface CompareOptions extends Asked {
+  account: string
+  username: string
+  password: string
+}
+
+interface Sides {
+  there: CrosspointCore
+  here: CrosspointCore
+}
+
+// The first pages of a list tell whether filters and order are the same; records are counted by the checks of the import.
+const mostRows = 2000
+const recordsOfList = 25
+const daySeconds = 86_400
+// Something differs, which a person has to look at.
+const waitsForPerson = 2
+
+/** What a system answers with: `data`, or the status of its refusal. */
+type Answered = { data: unknown } | { status: number }
+
+const asking = async (ask: () => Promise<unknown>): Promise<Answered> => {
+  try {
+    return { data: await ask() }
+  } catch (error) {
+    if (error instanceof CrosspointError) return { status: error.status }
+    throw error
+  }
+}
+
+const listAt = async (side: CrosspointCore, path: string, query: Question['query']) => {
+  const rows: unknown[] = []
+  for await (const { data } of side.pagesOf(path, query)) {
+    rows.push(...rowsOf(data))
+    if (rows.length >= mostRows) return rows.slice(0, mostRows)
+  }
+  return rows
+}
+
+const recordAt = async (side: CrosspointCore, path: string, query: Question['query']) =>
+  (await side.request({ path, query })).data
+
+const both = async ({ there, here }: Sides, ask: (side: CrosspointCore) => Promise<unknown>) =>
+  Promise.all([asking(() => ask(there)), asking(() => ask(here))])
+
+const statusOf = (answered: Answered) => ('status' in answered ? answered.status : 200)
+
+type Place = Pick<Told, 'account_id' | 'question'>
+
+/** What one question finds; undefined where both refuse alike. */
+const compareRecords = (place: Place & { id?: string }, [there, here]: readonly Answered[]): Told[] => {
+  if (!there || !here) return []
+  if (statusOf(there) !== statusOf(here))
+    return [{ ...place, what: 'status', there: statusOf(there), here: statusOf(here) }]
+  if (!('data' in there) || !('data' in here) || !isObject(there.data) || !isObject(here.data)) return []
+  return differencesOfRecords(there.data, here.data).map(({ path, from, to }) => ({
+    ...place,
+    what: path,
+    there: from,
+    here: to,
+  }))
+}
+
+const compareLists = (place: Place, there: readonly unknown[], here: readonly unknown[]): Told[] => {
+  const { missing, extra, outOfOrder, rows } = differencesOfLists(there, here)
+  return [
+    ...missing.map((id) => ({ ...place, id, what: 'missing' })),
+    ...extra.map((id) => ({ ...place, id, what: 'extra' })),
+    ...(outOfOrder === undefined ? [] : [{ ...place, id: outOfOrder, what: 'order' }]),
+    ...rows.flatMap(({ id, differences }) =>
+      differences.map(({ path, from, to }) => ({ ...place, id, what: path, there: from, here: to })),
+    ),
+  ]
+}
+
+/** Asks one question about one account. `asked` counts answers that were held against each other. */
+const compareOne = async (
+  sides: Sides,
+  accountId: string,
+  question: Question,
+  query: Question['query'],
+): Promise<{ asked: number; told: Told[] }> => {
+  const place: Place = { account_id: accountId, question: question.name }
+  const path = `/v2/accounts/${accountId}${question.path}`
+  if (question.as === 'record')
+    return { asked: 1, told: compareRecords(place, await both(sides, (side) => recordAt(side, path, query))) }
+  const [there, here] = await both(sides, (side) => listAt(side, path, query))
+  if (!there || !here || !('data' in there) || !('data' in here))
+    return {
+      asked: 1,
+      told: compareRecords(
+        place,
+        [there, here].flatMap((one) => one ?? []),
+      ),
+    }
+  const [rowsThere, rowsHere] = [there.data, here.data].map((data) => (Array.isArray(data) ? data : []))
+  const told = compareLists(place, rowsThere ?? [], rowsHere ?? [])
+  if (question.as === 'list') return { asked: 1, told }
+  const ids = (rowsThere ?? []).slice(0, recordsOfList).map(idOf)
+  for (const id of ids) {
+    const one = `${path}/${encodeURIComponent(id)}`
+    told.push(...compareRecords({ ...place, id }, await both(sides, (side) => recordAt(side, one, {}))))
+  }
+  return { asked: 1 + ids.length, told }
+}
+
+/** The accounts that are looked at: the own one, and of those below it a sample that another run repeats. */
+const chosenAccounts = async ({ there }: Sides, ownId: string, { sample, seed }: CompareOptions) => {
+  const below: string[] = []
+  for await (const row of there.eachOf<Json>(`/v2/accounts/${ownId}/descendants`)) below.push(idOf(row))
+  return { accounts: [ownId, ...sampleOf(below, { sample, seed })], ofAll: below.length + 1 }
+}
+
+interface Compared extends Tally {
+  accounts: number
+  of_accounts: number
+  disregarded: readonly string[]
+}
+
+const timesOf = (days: number) => {
+  const now = gregorianNow(systemClock)
+  return { created_from: now - days * daySeconds, created_to: now }
+}
+
+const compareAll = async (terminal: Terminal, sides: Sides, ownId: string, options: CompareOptions) => {
+  const { accounts, ofAll } = await chosenAccounts(sides, ownId, options)
+  const times = timesOf(options.days)
+  const { tally, add } = createTally(questions.map(({ name }) => name))
+  for (const [index, accountId] of accounts.entries()) {
+    for (const question of questions) {
+      const query = { ...question.query, ...(question.isTimed ? times : {}) }
+      const { asked, told } = await compareOne(sides, accountId, question, query)
+      add(question.name, asked, told)
+    }
+    if ((index + 1) % 10 === 0) terminal.tell(`${index + 1} of ${accounts.length} accounts`)
+  }
+  const { questions: counted, differences, untold } = tally
+  const compared: Compared = {
+    accounts: accounts.length,
+    of_accounts: ofAll,
+    questions: counted,
+    differences,
+    untold,
+    disregarded: disregarded.map(({ why }) => why),
+  }
+  return compared
+}
+
+const textOf = (compared: Compared) =>
+  [
+    ...differenceLines(compared),
+    '',
+    ...questionLines(compared),
+    '',
+    `${compared.accounts} of ${compared.of_accounts} accounts, ${sumOfQuestions(compared, 'asked')} answers, ${sumOfQuestions(compared, 'different')} different.`,
+    'Not held against each other:',
+    ...disregarded.map(({ why }) => `  ${why}`),
+  ].join('\n')
+
+const signIn = async (terminal: Terminal, server: string, options: CompareOptions) => {
+  const client = createCrosspoint({ ...manners(terminal), server })
+  const { account, username, password, code } = options
+  const { session } = await completeSignIn(
+    terminal,
+    await client.signIn({ account, username, password }),
+    code,
+  )
+  return { client, accountId: session.accountId }
+}
+
+const passwordFor = async (terminal: Terminal, username: string) => {
+  if (terminal.isAttended)
+    return askHidden(terminal, { message: `Password of ${printable(username)}`, option: 'standard input' })
+  const [password] = (await text(process.stdin)).split('\n')
+  if (password) return password.replace(/\r$/, '')
+  throw new Mistake('the password is missing on standard input')
+}
+
+/** Asks two systems the same; answers with the status: 0 when they say the same, 2 when not. */
+export const compareKazoo = async (terminal: Terminal, source: string, asked: Asked) => {
+  const { account, username } = asked
+  if (account === undefined || username === undefined)
+    throw new Mistake('who signs in is named by --account and --username, both of them')
+  const options = { ...asked, account, username, password: await passwordFor(terminal, username) }
+  const there = await signIn(terminal, source, options)
+  const here = await signIn(terminal, options.server, options)
+  if (there.accountId !== here.accountId)
+    throw new Mistake(
+      `the account ${printable(options.account)} is ${there.accountId} there and ${here.accountId} here: these are not the same systems`,
+    )
+  const sides = { there: there.client, here: here.client }
+  const compared = await compareAll(terminal, sides, there.accountId, options)
+  await terminal.say(options.json ? `${JSON.stringify(compared)}\n` : `${textOf(compared)}\n`)
+  return compared.differences.length === 0 ? status.done : waitsForPerson
+}

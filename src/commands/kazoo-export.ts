@@ -1,0 +1,45 @@
+import { declarationsOf } from '../areas/assemble.ts'
+import { areas } from '../areas/index.ts'
+import { openLeavingFolder } from '../areas/kazoo/leaving/folder.ts'
+import { leavingJson, leavingText } from '../areas/kazoo/leaving/report.ts'
+import { createKeyring, readServerKey } from '../auth/keyring.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createLog } from '../lib/log.ts'
+import { createMetrics } from '../lib/metrics.ts'
+import { openObjectStore } from '../object-store/open.ts'
+import { createSettings } from '../settings/settings.ts'
+import { Refusal } from '../storage/saved-store.ts'
+import { bareAreas } from './bare-areas.ts'
+import { createTold } from './kazoo-told.ts'
+import { openStore } from './open-store.ts'
+import { tellingRefusals } from './refusals.ts'
+import { status } from './statuses.ts'
+
+/** Writes everything into a folder, as documents that a Kazoo takes; answers with the status. */
+export const exportKazoo = (directory: string, { json = false }: { json?: boolean }): Promise<number> =>
+  tellingRefusals(async () => {
+    const config = configFromEnvironment()
+    process.umask(0o077)
+    const serverKey = readServerKey(config.dataDir)
+    if (!serverKey) throw new Refusal('there is no store yet: start the server once')
+    const { store, close } = await openStore(config, systemClock)
+    try {
+      const { offers } = bareAreas({
+        store,
+        settings: createSettings(store.records, 'command', declarationsOf(areas).settings),
+        keyring: createKeyring(serverKey),
+        log: createLog('warn', systemClock, (line) => process.stderr.write(line)),
+        metrics: createMetrics(),
+        callArchive: openObjectStore(config.callArchive),
+      })
+      const folder = await openLeavingFolder(directory)
+      const report = await offers.kazoo.leave(folder, createTold())
+      process.stdout.write(
+        json ? `${JSON.stringify(leavingJson(directory, report))}\n` : leavingText(directory, report),
+      )
+      return status.done
+    } finally {
+      await close()
+    }
+  })

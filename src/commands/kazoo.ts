@@ -1,0 +1,195 @@
+import { checkAccounts, checkNames } from '../areas/accounts/verification/store.ts'
+import type { AreaTools } from '../areas/area.ts'
+import { declarationsOf } from '../areas/assemble.ts'
+import { areas } from '../areas/index.ts'
+import { needsPerson, type Report, reportJson, reportText } from '../areas/kazoo/report/report.ts'
+import type { Manner } from '../areas/kazoo/running/operations.ts'
+import { openSource } from '../areas/kazoo/source/open.ts'
+import { type Source, SourceTrouble } from '../areas/kazoo/source/source.ts'
+import { checkLedgers } from '../areas/ledgers/verification/store.ts'
+import { createDeriver, nicenessOfMany } from '../auth/deriving/deriver.ts'
+import { createKeyring, readServerKey } from '../auth/keyring.ts'
+import { configFromEnvironment } from '../config/env.ts'
+import { createValidate } from '../http/judge/judge-data.ts'
+import { createLeases } from '../jobs/leases.ts'
+import type { Check, Fault } from '../lib/check.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createLog } from '../lib/log.ts'
+import { createMetrics } from '../lib/metrics.ts'
+import { createMail } from '../mail/mail.ts'
+import { createNotices } from '../mail/notices.ts'
+import { openObjectStore } from '../object-store/open.ts'
+import { createSettings } from '../settings/settings.ts'
+import { Refusal } from '../storage/saved-store.ts'
+import { bareAreas } from './bare-areas.ts'
+import { counted, createTold, tell } from './kazoo-told.ts'
+import { openStore } from './open-store.ts'
+import { tellingRefusals } from './refusals.ts'
+import { status } from './statuses.ts'
+
+interface ImportOptions {
+  accounts?: string[]
+  survey?: boolean
+  follow?: boolean
+  finish?: boolean
+  undo?: boolean
+  sinceMonth?: number
+  withoutCdrs?: boolean
+  systemNotices?: boolean
+  allowMissing?: boolean
+  acceptDifferences?: boolean
+  json?: boolean
+}
+
+// Something is left for a person.
+const waitsForPerson = 2
+const aliveMs = 60_000
+
+/** Of each look that took something over, and now and then that there was nothing. */
+const createRoundsTold = () => {
+  let told = Number.NEGATIVE_INFINITY
+  return {
+    onRound(changed: number, seconds: number) {
+      const now = performance.now()
+      if (changed === 0 && now - told < aliveMs) return
+      told = now
+      tell(`${counted(changed)} changes taken over in ${seconds.toFixed(1)} s; Ctrl-C ends it`)
+    },
+    onTrouble: (why: string) => tell(`${why}; it is tried again; Ctrl-C ends it`),
+  }
+}
+
+// Whatever else differs is the same again, most likely.
+const differencesShown = 100
+
+/** Of each check so many differences are told, and then that there are more. */
+const createDifferencesTold = () => {
+  const told = new Map<string, number>()
+  return (check: string, { place, reason }: Fault) => {
+    const before = told.get(check) ?? 0
+    told.set(check, before + 1)
+    if (before < differencesShown) tell(`${check}: ${place}: ${reason}`)
+    else if (before === differencesShown) tell(`${check}: there are more, which are only counted`)
+  }
+}
+
+interface Parts {
+  imports: ReturnType<typeof bareAreas>['offers']['kazoo']['imports']
+  compare: ReturnType<typeof bareAreas>['offers']['kazoo']['compare']
+  /** What the store says of itself: trees and counts, names, ledgers. */
+  checks: readonly Check[]
+}
+
+export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promise<T> => {
+  const config = configFromEnvironment()
+  process.umask(0o077)
+  const serverKey = readServerKey(config.dataDir)
+  if (!serverKey) throw new Refusal('there is no store yet: start the server once')
+  const { store, close } = await openStore(config, systemClock)
+  const declared = declarationsOf(areas)
+  const keyring = createKeyring(serverKey)
+  const settings = createSettings(store.records, 'command', declared.settings)
+  const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
+  const metrics = createMetrics()
+  const leases = createLeases(store, systemClock, log)
+  const deriver = createDeriver({ settings, clock: systemClock, metrics, niceness: nicenessOfMany })
+  const tools: Partial<AreaTools> = {
+    store,
+    settings,
+    keyring,
+    deriver,
+    log,
+    metrics,
+    leases,
+    // Nothing is sent: whose words mail has is looked up.
+    mail: createMail({ store, keyring, notices: createNotices(declared.notices), nudge: () => undefined }),
+    callArchive: openObjectStore(config.callArchive),
+    validate: createValidate(settings),
+  }
+  // The threads that derive do not keep a process alive.
+  const alive = setInterval(() => undefined, aliveMs)
+  try {
+    const { kazoo, reconciliation } = bareAreas(tools).offers
+    const checks = [checkAccounts(store, reconciliation.differences), checkNames(store), checkLedgers(store)]
+    return await work({ imports: kazoo.imports, compare: kazoo.compare, checks })
+  } finally {
+    clearInterval(alive)
+    await leases.stop()
+    await deriver.stop()
+    await close()
+  }
+}
+
+/** The first Ctrl-C lets what is under way end. */
+const untilInterrupted = () => {
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stopping.abort())
+  return stopping.signal
+}
+
+const say = (report: Report, { json, survey }: ImportOptions) => {
+  const how = { isPlan: survey === true }
+  process.stdout.write(json ? `${JSON.stringify(reportJson(report, how))}\n` : reportText(report, how))
+  return needsPerson(report) ? waitsForPerson : status.done
+}
+
+const mannerOf = ({
+  accounts = [],
+  sinceMonth,
+  withoutCdrs = false,
+  systemNotices = false,
+  allowMissing = false,
+}: ImportOptions): Manner => ({
+  sinceMonth,
+  withoutCalls: withoutCdrs,
+  withSystemNotices: systemNotices,
+  allowMissing,
+  only: accounts,
+  onBatch: createTold(),
+})
+
+const perform = (source: Source, options: ImportOptions) =>
+  withImports(async ({ imports, checks }) => {
+    const manner = mannerOf(options)
+    if (options.survey) return say(await imports.survey(source, manner), options)
+    if (options.follow) {
+      await imports.follow(source, untilInterrupted(), { ...manner, ...createRoundsTold() })
+    } else if (options.finish)
+      await imports.finish(source, {
+        ...manner,
+        checks,
+        acceptsDifferences: options.acceptDifferences === true,
+        onDifference: createDifferencesTold(),
+      })
+    else await imports.copy(source, manner)
+    return say(await imports.report(source), options)
+  })
+
+const undo = () =>
+  withImports(async ({ imports }) => {
+    await imports.undo()
+    tell('the store is what it was before the import')
+    return status.done
+  })
+
+const importFrom = async (named: string | undefined, options: ImportOptions) => {
+  if (options.undo) return undo()
+  if (named === undefined) throw new Refusal('a source is missing')
+  const source = await openSource(named)
+  try {
+    return await perform(source, options)
+  } finally {
+    await source.close()
+  }
+}
+
+/** Takes over the records of a Kazoo; answers with the status. */
+export const importKazoo = (named: string | undefined, options: ImportOptions): Promise<number> =>
+  tellingRefusals(async () => {
+    try {
+      return await importFrom(named, options)
+    } catch (error) {
+      if (error instanceof SourceTrouble) throw new Refusal(error.message)
+      throw error
+    }
+  })

@@ -1,0 +1,30 @@
+// What two systems say differently, as a person reads it.
+import type { Told } from '../areas/kazoo/comparing/rules.ts'
+import type { Tally } from '../areas/kazoo/comparing/tally.ts'
+import { printable } from './remote/terminal.ts'
+
+const valueText = (value: unknown) =>
+  value === undefined ? '(nothing)' : printable(JSON.stringify(value)).slice(0, 120)
+
+const lineOf = ({ account_id: accountId, question, id, what, there, here, why }: Told) => {
+  const subject = `${accountId} ${question}${id === undefined ? '' : ` ${printable(id)}`}`
+  const because = why === undefined ? '' : ` (${printable(why)})`
+  if (what === 'missing') return `${subject}: is not here${because}`
+  if (what === 'extra') return `${subject}: is here alone${because}`
+  if (what === 'order') return `${subject}: stands at another place here${because}`
+  return `${subject}: ${printable(what)} is ${valueText(there)} there and ${valueText(here)} here${because}`
+}
+
+export const differenceLines = ({ differences, untold }: Tally) => [
+  ...differences.map(lineOf),
+  ...(untold > 0 ? [`... and ${untold} more`] : []),
+]
+
+export const questionLines = ({ questions }: Tally) =>
+  questions.map(
+    ({ name, asked, different }) =>
+      `${name.padEnd(24)} ${String(asked).padStart(9)} ${different === 0 ? 'the same' : `${different} different`}`,
+  )
+
+export const sumOfQuestions = ({ questions }: Tally, key: 'asked' | 'different') =>
+  questions.reduce((total, one) => total + one[key], 0)

@@ -1,0 +1,31 @@
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
+
+export interface Asked {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+/** An answer whose body is still to be read. */
+export type Answer = IncomingMessage
+
+/**
+ * Asks one server, which an operator has named, by the thousand: over connections that are kept. Nothing is followed, asked
+ * again or bounded but by the signal. `fetch` takes twice as much of a processor.
+ */
+export const createKeptConnections = (base: string) => {
+  const { Agent, request } = base.startsWith('https:') ? https : http
+  const agent = new Agent({ keepAlive: true })
+
+  return {
+    send: (path: string, { body, ...how }: Asked, signal: AbortSignal): Promise<Answer> =>
+      new Promise((resolve, reject) => {
+        const asked = request(`${base}${path}`, { ...how, agent, signal })
+        asked.on('response', resolve)
+        asked.on('error', reject)
+        asked.end(body)
+      }),
+    close: () => agent.destroy(),
+  }
+}

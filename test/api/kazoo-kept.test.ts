@@ -1,0 +1,103 @@
+// Documents that nothing here reads lie sealed beside their account, and can be had again as they came.
+import { expect, it } from 'vitest'
+import { accountLeaving } from '../../src/areas/accounts/signals.ts'
+import { area } from '../../src/areas/area.ts'
+import { createKeeping, type Keeping, type KeptDocument } from '../../src/areas/kazoo/keeping/store.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { on } from '../../src/storage/signal.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
+
+const database = 'account/aa/bb/cc'
+
+describeEngines('what is kept of a Kazoo', (engine) => {
+  const own = {} as { keeping: Keeping }
+  const keeper = area({
+    name: 'keeper',
+    create({ store }) {
+      own.keeping = createKeeping(store)
+      return { hears: [on(accountLeaving, own.keeping.removeWith)] }
+    },
+  })
+  const world = useWorld(engine, undefined, undefined, { more: [keeper] })
+
+  const change = async <T>(act: (set: ChangeSet) => Promise<T>) => {
+    const set = new ChangeSet({ requestId: 'import' })
+    const result = await act(set)
+    if (set.changes.length > 0) await world.server.store.adopt(set)
+    return result
+  }
+
+  const keep = (document: KeptDocument, revision = 'r1') =>
+    change((set) =>
+      own.keeping.keep(set, document, {
+        ...document,
+        revision,
+        files: document.files.map(({ name, ...file }) => ({ role: name, ...file })),
+      }),
+    )
+
+  const read = async (accountId: string, limit = 500) => {
+    const found: KeptDocument[] = []
+    for await (const page of own.keeping.pages(limit, accountId)) found.push(...page)
+    return found
+  }
+
+  const documentOf = (accountId: string, id: string, more: Partial<KeptDocument> = {}): KeptDocument => ({
+    accountId,
+    database,
+    id,
+    type: 'menu',
+    text: `{"_id":"${id}","pin":"very-secret-pin","price":5.0,"sign":"\\u0000"}`,
+    files: [],
+    ...more,
+  })
+
+  it('is read again as it came, to the letter, with its files', async () => {
+    const { id } = await world.account()
+    const hello = { name: 'hello.wav', contentType: 'audio/wav', bytes: Buffer.from([0, 255, 7]) }
+    const media = documentOf(id, 'a', { type: 'media', files: [hello] })
+    expect(await keep(media)).toBe(true)
+    expect(await world.unchanged(() => keep(media))).toBe(false)
+    expect(await read(id)).toEqual([media])
+    expect(await own.keeping.counts(id)).toEqual([
+      { type: 'media', documents: 1, bytes: Buffer.byteLength(media.text) + 3 },
+    ])
+  })
+
+  it('lies sealed in the store', async () => {
+    const { id } = await world.account()
+    await keep(documentOf(id, 'sealed'))
+    const rows = await world.server.store.all('SELECT doc FROM kazoo_kept WHERE account_id = $1', [id])
+    expect(rows).toHaveLength(1)
+    expect(JSON.stringify(rows)).not.toContain('very-secret-pin')
+  })
+
+  it('is replaced whole, and forgotten', async () => {
+    const { id } = await world.account()
+    const hello = { name: 'hello.wav', contentType: 'audio/wav', bytes: Buffer.from('hello') }
+    await keep(documentOf(id, 'a', { files: [hello] }))
+    const other = documentOf(id, 'a', { text: '{"_id":"a"}' })
+    expect(await keep(other, 'r2')).toBe(true)
+    expect(await read(id)).toEqual([other])
+    const forget = () => change((set) => own.keeping.forget(set, { accountId: id, database, id: 'a' }))
+    expect(await forget()).toBe(true)
+    expect(await world.unchanged(forget)).toBe(false)
+    expect(await read(id)).toEqual([])
+  })
+
+  it('is read in pages, each document once', async () => {
+    const { id } = await world.account()
+    const all = ['a', 'b', 'c', 'd', 'e'].map((name) => documentOf(id, name))
+    for (const document of all) await keep(document)
+    for (const limit of [1, 2, 5, 6]) expect(await read(id, limit)).toEqual(all)
+  })
+
+  it('goes with its account, and with no other', async () => {
+    const [gone, other] = [await world.account(), await world.account()]
+    await keep(documentOf(gone.id, 'a'))
+    await keep(documentOf(other.id, 'a'))
+    expect(await world.operator.delete(gone.path)).toSucceed()
+    expect(await read(gone.id)).toEqual([])
+    expect(await read(other.id)).toEqual([documentOf(other.id, 'a')])
+  })
+})

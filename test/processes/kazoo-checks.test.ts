@@ -1,0 +1,306 @@
+// What `--finish` holds against each other, seen by breaking it.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeEngines } from '../support/databases.ts'
+import { dataSet, documentNamed } from '../support/kazoo/data-set.ts'
+import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
+import { accounts, databaseOf, gregorian, idOf, sample, stamped } from '../support/kazoo/sample.ts'
+
+const { C, D, M, R } = accounts
+const none = 'f'.repeat(32)
+const day = gregorian(2025, 2, 3)
+
+const inC = (name: string, fields: { pvt_type: string } & Record<string, unknown>) =>
+  sample(0, name, databaseOf(C), { _id: idOf(name), ...stamped(fields.pvt_type, C, day), ...fields })
+
+const idNamed = (name: string) => documentNamed(name).id
+const [phone, ann, flow] = [
+  idNamed('device_sip_name'),
+  idNamed('user_both_digests'),
+  idNamed('callflow_of_numbers'),
+]
+const [menu, group, plan] = [idOf('menu'), idOf('group'), idNamed('plan_of_reseller')]
+
+// No price here: it is set aside, and that is no difference.
+const rateBelowNothing = sample(0, 'rate_below_nothing', 'ratedeck', {
+  _id: idOf('rate below nothing'),
+  ...stamped('rate', C, day),
+  prefix: '45',
+  rate_cost: 0.02,
+  rate_surcharge: -1,
+})
+
+/**
+ * The sample system, with one more of what it lacks: something that is only kept, a group, one member of which is gone, and
+ * a price that is none.
+ */
+const withMore = () => {
+  const all = new Map(dataSet())
+  const more = [
+    inC('menu', { pvt_type: 'menu', name: 'Menu' }),
+    inC('group', {
+      pvt_type: 'group',
+      name: 'Team',
+      endpoints: { [ann]: { type: 'user' }, [none]: { type: 'user' } },
+    }),
+  ]
+  all.set(databaseOf(C), [...(all.get(databaseOf(C)) ?? []), ...more])
+  all.set('ratedeck', [...(all.get('ratedeck') ?? []), rateBelowNothing])
+  return all
+}
+
+/** What is broken, how it is mended, and what is told meanwhile. */
+interface Break {
+  what: string
+  breaks: readonly string[]
+  mends: readonly string[]
+  lines: readonly string[]
+}
+
+const ofRecord = (kind: string, id: string) => `kind = '${kind}' AND id = '${id}' AND account_id = '${C}'`
+
+const inDoc = (kind: string, id: string, from: string, to: string) =>
+  `UPDATE records SET doc = REPLACE(doc, '${from}', '${to}') WHERE ${ofRecord(kind, id)}`
+
+const calls = (set: string, where: string) =>
+  `UPDATE cdrs_202502 SET ${set} WHERE account_id = '${C}' AND ${where}`
+
+const accountPlace = (kind: string, id: string) => `account ${C}, ${kind} ${id}`
+
+const breaks: readonly Break[] = [
+  {
+    what: 'a document is said to have come to something else',
+    breaks: [`UPDATE kazoo_documents SET outcome = 'skipped' WHERE name = 'webhooks'`],
+    mends: [`UPDATE kazoo_documents SET outcome = 'imported' WHERE name = 'webhooks'`],
+    lines: [`documents: webhooks ${idNamed('webhook')}: expected imported, found skipped`],
+  },
+  {
+    what: 'nothing is known of a document',
+    breaks: [`UPDATE kazoo_documents SET document_id = 'other', type = 'other' WHERE name = 'webhooks'`],
+    mends: [
+      `UPDATE kazoo_documents SET document_id = '${idNamed('webhook')}', type = 'webhook' WHERE name = 'webhooks'`,
+    ],
+    lines: [
+      `documents: webhooks ${idNamed('webhook')}: expected imported, found nothing`,
+      'documents: webhooks: documents of type webhook: expected 1, found 0, difference -1',
+      'documents: webhooks: documents of type other: expected 0, found 1, difference 1',
+    ],
+  },
+  {
+    what: 'a record is another one',
+    breaks: [`UPDATE records SET id = '${none}' WHERE ${ofRecord('device', phone)}`],
+    mends: [`UPDATE records SET id = '${phone}' WHERE ${ofRecord('device', none)}`],
+    lines: [
+      `documents: ${accountPlace('device', phone)}: it is not there`,
+      `records: ${accountPlace('device', none)}: no document has made it`,
+    ],
+  },
+  {
+    what: 'somebody cannot sign in any more',
+    breaks: [
+      `UPDATE records SET hidden = REPLACE(hidden, '"signInKeys":[', '"signInKeys":[],"before":[') WHERE ${ofRecord('user', ann)}`,
+    ],
+    mends: [
+      `UPDATE records SET hidden = REPLACE(hidden, '"signInKeys":[],"before":[', '"signInKeys":[') WHERE ${ofRecord('user', ann)}`,
+    ],
+    lines: [`documents: ${accountPlace('user', ann)}: the user has no keys to sign in with`],
+  },
+  {
+    what: 'what was kept is gone',
+    breaks: [`UPDATE kazoo_kept SET id = 'other' WHERE id = '${menu}'`],
+    mends: [`UPDATE kazoo_kept SET id = '${menu}' WHERE id = 'other'`],
+    lines: [`documents: ${accountPlace('kazoo_kept', `${databaseOf(C)}|${menu}`)}: it is not there`],
+  },
+  {
+    what: 'what records name is not there',
+    breaks: [
+      inDoc('device', phone, ann, none),
+      inDoc('callflow', flow, ann, none),
+      inDoc('group', group, ann, '0'.repeat(32)),
+      inDoc('services', C, plan, none),
+    ],
+    mends: [
+      inDoc('device', phone, none, ann),
+      inDoc('callflow', flow, none, ann),
+      inDoc('group', group, '0'.repeat(32), ann),
+      inDoc('services', C, none, plan),
+    ],
+    lines: [
+      `records: ${accountPlace('callflow', flow)}: flow: the user ${none} is not there`,
+      `records: ${accountPlace('device', phone)}: owner_id: the user ${none} is not there`,
+      `records: ${accountPlace('group', group)}: endpoints.${'0'.repeat(32)}: the user ${'0'.repeat(32)} is not there`,
+      `records: ${accountPlace('services', C)}: plans.${none}: the service_plan ${none} is not there`,
+    ],
+  },
+  {
+    what: 'an account stands elsewhere',
+    breaks: [
+      `UPDATE account_tree SET ancestor_id = '${C}' WHERE account_id = '${C}' AND ancestor_id = '${R}'`,
+    ],
+    mends: [
+      `UPDATE account_tree SET ancestor_id = '${R}' WHERE account_id = '${C}' AND ancestor_id = '${C}'`,
+    ],
+    lines: [
+      `accounts: account ${C}: accounts above it: expected ${M} ${R}, found ${M} ${C}`,
+      `counts: account ${C}: it counts 0 accounts below it, and has 1`,
+    ],
+  },
+  {
+    what: 'there is a second root',
+    breaks: [`UPDATE account_tree SET account_id = 'other' WHERE account_id = '${D}'`],
+    mends: [`UPDATE account_tree SET account_id = '${D}' WHERE account_id = 'other'`],
+    lines: [
+      `accounts: account ${D}: accounts above it: expected ${M}, found nobody`,
+      'accounts: the tree: accounts without a parent: expected 1, found 2, difference 1',
+    ],
+  },
+  {
+    what: 'an account is not found by its realm',
+    breaks: [
+      `UPDATE claims SET value = 'else.where' WHERE name = 'realm' AND holder_account_id = '${C}'`,
+      `UPDATE records SET doc = REPLACE(doc, 'cee.sip.example', 'else.where') WHERE ${ofRecord('account', C)}`,
+    ],
+    mends: [
+      `UPDATE claims SET value = 'cee.sip.example' WHERE name = 'realm' AND holder_account_id = '${C}'`,
+      `UPDATE records SET doc = REPLACE(doc, 'else.where', 'cee.sip.example') WHERE ${ofRecord('account', C)}`,
+    ],
+    lines: [
+      `accounts: account ${C}: realm: expected cee.sip.example, found else.where`,
+      `accounts: account ${C}: realm: it is to be found by cee.sip.example, and is found by else.where`,
+    ],
+  },
+  {
+    what: 'a number is in another state',
+    breaks: [`UPDATE numbers SET state = 'aging', used_by = '' WHERE number = '+14155550125'`],
+    mends: [`UPDATE numbers SET state = 'in_service', used_by = 'callflow' WHERE number = '+14155550125'`],
+    lines: [
+      'numbers: number +14155550125: state: expected in_service, found aging',
+      'numbers: number +14155550125: used_by: expected callflow, found nothing',
+      'numbers: all numbers: in state aging: expected 1, found 2, difference 1',
+      'numbers: all numbers: in state in_service: expected 4, found 3, difference -1',
+    ],
+  },
+  {
+    what: 'a price of calls is another one',
+    breaks: [
+      `UPDATE records SET doc = REPLACE(doc, '"rate_cost":0.012', '"rate_cost":0.013') WHERE kind = 'rate'`,
+    ],
+    mends: [
+      `UPDATE records SET doc = REPLACE(doc, '"rate_cost":0.013', '"rate_cost":0.012') WHERE kind = 'rate'`,
+    ],
+    lines: [`documents: rate ${idNamed('rate_cost_as_text')}: rate_cost: expected 0.012, found 0.013`],
+  },
+  {
+    what: 'a file is gone, and others are shorter, or no more what they were',
+    breaks: [
+      `UPDATE records SET id = 'none' WHERE kind = 'whitelabel_file' AND account_id = '${D}' AND id = 'logo'`,
+      `UPDATE records SET hidden = REPLACE(hidden, '"base64":"iVBO', '"base64":"') WHERE kind = 'whitelabel_file'
+        AND account_id = '${R}' AND id = 'logo'`,
+      `UPDATE records SET hidden = REPLACE(hidden, '"base64":"iVBO', '"base64":"iVBP') WHERE kind = 'whitelabel_file'
+        AND account_id = '${R}' AND id = 'icon'`,
+    ],
+    mends: [
+      `UPDATE records SET id = 'logo' WHERE kind = 'whitelabel_file' AND account_id = '${D}' AND id = 'none'`,
+      `UPDATE records SET hidden = REPLACE(hidden, '"base64":"', '"base64":"iVBO') WHERE kind = 'whitelabel_file'
+        AND account_id = '${R}' AND id = 'logo'`,
+      `UPDATE records SET hidden = REPLACE(hidden, '"base64":"iVBP', '"base64":"iVBO') WHERE kind = 'whitelabel_file'
+        AND account_id = '${R}' AND id = 'icon'`,
+    ],
+    lines: [
+      `documents: account ${D}, whitelabel whitelabel: the file brand.png is not there`,
+      `documents: account ${R}, whitelabel whitelabel: the file logo-new.png has 79 bytes instead of 82`,
+      `documents: account ${R}, whitelabel whitelabel: the file icon-small.png is not what its digest says`,
+    ],
+  },
+  {
+    what: 'an entry of a ledger stands in another month',
+    breaks: [
+      `UPDATE ledger_entries SET month = 202501 WHERE account_id = '${C}' AND id = '${idNamed('ledger_debit')}'`,
+    ],
+    mends: [
+      `UPDATE ledger_entries SET month = 202502 WHERE account_id = '${C}' AND id = '${idNamed('ledger_debit')}'`,
+    ],
+    lines: [
+      `months: ledger of account ${C}, month 202502: entries that moved them: expected 2, found 1, difference -1`,
+    ],
+  },
+  {
+    what: 'a call is dearer',
+    breaks: [calls('cost = cost + 3', `id = '202502-6f0c@10.1.2.3'`)],
+    mends: [calls('cost = cost - 3', `id = '202502-6f0c@10.1.2.3'`)],
+    lines: [
+      `calls: account ${C}, call record 202502-6f0c@10.1.2.3: cost: expected 120, found 123, difference 3`,
+    ],
+  },
+  {
+    what: 'a call is longer, and another one is gone',
+    breaks: [
+      calls('duration_seconds = duration_seconds + 5', `id = '202502-pair-a@10.1.2.3'`),
+      calls(`id = '202502-other'`, `id = '202502-pair-b@10.1.2.3'`),
+    ],
+    mends: [
+      calls('duration_seconds = duration_seconds - 5', `id = '202502-pair-a@10.1.2.3'`),
+      calls(`id = '202502-pair-b@10.1.2.3'`, `id = '202502-other'`),
+    ],
+    lines: [
+      `calls: account ${C}, call record 202502-pair-a@10.1.2.3: duration_seconds: expected 36, found 41, difference 5`,
+      `calls: account ${C}, call record 202502-pair-b@10.1.2.3: it is not there`,
+    ],
+  },
+]
+
+describeEngines('what an import is held against when it is finished', (engine) => {
+  let stage: ImportStage
+
+  beforeAll(async () => {
+    stage = await openImportStage(engine, withMore())
+    await stage.import()
+  })
+  afterAll(() => stage.close())
+
+  const differences = async () => {
+    const { status, errors } = await stage.refused('--finish')
+    expect(status).toBe(1)
+    const lines = errors.split('\n').filter((line) => /^[a-z]+: /.test(line))
+    return { lines: lines.slice(0, -1), last: lines.at(-1) }
+  }
+
+  it.each(breaks)('is told when $what', async ({ breaks: statements, mends, lines }) => {
+    await stage.change(...statements)
+    try {
+      expect((await differences()).lines).toEqual(expect.arrayContaining([...lines]))
+    } finally {
+      await stage.change(...mends)
+    }
+  })
+
+  it('is told where it is not so, and only there, and the store stays closed', async () => {
+    await stage.change(
+      `UPDATE numbers SET account_id = '' WHERE number = '+14155550125'`,
+      `UPDATE ledger_entries SET amount = amount - 7 WHERE account_id = '${C}' AND month = 202502
+        AND id = '202502-ledgers_monthly_rollover'`,
+      `UPDATE records SET tally = tally + 1 WHERE kind = 'account' AND id = '${C}'`,
+    )
+    const found = await differences()
+    expect(found).toEqual({
+      lines: [
+        `numbers: number +14155550125: owner: expected ${C}, found nobody`,
+        `months: ledger of account ${C}, month 202502: units carried over: expected 250000, found 249993, difference -7`,
+        `counts: account ${C}: it counts 1 accounts below it, and has 0`,
+        `counts: account ${C}: its count of number_carriers knm_bandwidth2 is wrong by 1`,
+        `counts: account ${C}: its count of number_services outbound_cnam is wrong by 1`,
+        `counts: account ${C}: its count of phone_numbers did_us is wrong by 1`,
+        `ledgers: ledger of account ${C}, entry 202502-ledgers_monthly_rollover: its postings do not add up to nothing, or are not of its amount`,
+        `ledgers: ledger of account ${C}, month 202502, rollovers: the sum is 250000 units, its entries come to 249993`,
+      ],
+      last: 'crosspoint: what is stored differs from what it has to be 8 times: the import stays under way. --accept-differences finishes it nevertheless',
+    })
+    const admin = await stage.admin()
+    expect((await admin.put(`/v2/accounts/${C}/devices`, { name: 'Here' })).status).toBe(503)
+  })
+
+  it('does not keep who accepts it from finishing', async () => {
+    await stage.import('--finish', '--accept-differences')
+    const admin = await stage.admin()
+    expect((await admin.put(`/v2/accounts/${C}/devices`, { name: 'Here' })).status).toBe(201)
+  })
+})

@@ -1,0 +1,108 @@
+// What changes in a Kazoo while an import follows it: money of months that go on, and times at which it cannot be read.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeEngines } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
+import { dataSet } from '../support/kazoo/data-set.ts'
+import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
+import { accounts, databaseOf, gregorian, idOf, stamped } from '../support/kazoo/sample.ts'
+
+const { M, G } = accounts
+const wanted = ['accounts', 'system_config', databaseOf(M), databaseOf(G)]
+const small = new Map([...dataSet()].filter(([name]) => wanted.includes(name)))
+const waitsMs = 60_000
+
+const at = (month: string) => gregorian(Number(month.slice(0, 4)), Number(month.slice(4)), 1, 12)
+
+const entry = (month: string, name: string, units: number) => ({
+  _id: `${month}-${idOf(name)}`,
+  ...stamped('ledger', G, at(month), databaseOf(G, month)),
+  amount: Math.abs(units),
+  source: { service: 'adjustment', id: name },
+  usage: { type: 'cash', quantity: 1, unit: 'USD' },
+  pvt_ledger_type: units < 0 ? 'debit' : 'credit',
+})
+
+const rollover = (month: string, units: number) => ({
+  ...entry(month, 'rollover', units),
+  _id: `${month}-ledgers_monthly_rollover`,
+  source: { service: 'rollovers', id: `${month}-ledgers_monthly_rollover` },
+})
+
+describeEngines('an import that follows a Kazoo', (engine) => {
+  let stage: ImportStage
+
+  beforeAll(async () => {
+    stage = await openImportStage(engine, small)
+  })
+  afterAll(() => stage.close())
+
+  const put = (month: string, ...documents: readonly { _id: string }[]) => {
+    for (const document of documents) stage.kazoo.put(databaseOf(G, month), document)
+  }
+
+  const balance = async () => {
+    const admin = await stage.admin()
+    return (await admin.get(`/v2/accounts/${G}/ledgers/total`)).data
+  }
+
+  it('knows what months end with, whatever is booked in them before the next one comes', async () => {
+    put('202501', rollover('202501', 500_000), entry('202501', 'first', -20_000))
+    expect(toldOf(await stage.import(), 'rollover_differs')).toBeUndefined()
+
+    put('202501', entry('202501', 'second', -30_000))
+    await stage.import()
+    put('202501', entry('202501', 'first', -25_000))
+    put('202502', rollover('202502', 445_000))
+    const report = await stage.import()
+    expect(toldOf(report, 'rollover_differs')).toBeUndefined()
+    expect(report.imported.ledger).toBe(4)
+    expect(await balance()).toEqual({ amount: 44.5 })
+  })
+
+  it('tells of a month again when the one before it has changed, and forgets what is not so any more', async () => {
+    put('202501', entry('202501', 'third', -5000))
+    expect(toldOf(await stage.import(), 'rollover_differs')).toMatchObject({
+      count: 1,
+      first: [{ id: '202502-ledgers_monthly_rollover', old: '44', new: '44.5' }],
+    })
+    put('202502', rollover('202502', 440_000))
+    await stage.import()
+    expect(await balance()).toEqual({ amount: 44 })
+  })
+
+  it('begins no month at nothing because the one before it was not read to its end', async () => {
+    put('202503', entry('202503', 'in march', 10_000))
+    await stage.import()
+    expect(await balance()).toEqual({ amount: 45 })
+  })
+
+  it('tries again when the source cannot be read, and reports when it is ended', async () => {
+    const { kazoo, commands } = stage
+    const command = commands.start('import', 'kazoo', kazoo.url, '--follow', '--json')
+    const says = (text: RegExp) => eventually(command.errors, (errors) => text.test(errors), waitsMs)
+    await says(/ changes taken over/)
+
+    // Of those who may not read nothing is borne: it is told at once.
+    kazoo.faults.faultFor = ({ path: [database] }) => (database === '_all_dbs' ? 403 : undefined)
+    await says(/; it is tried again; /)
+    kazoo.faults.faultFor = undefined
+    put('202503', entry('202503', 'behind it', 20_000))
+    await says(/tried again[\s\S]*\n[1-9]\d* changes taken over/)
+    const followed = await balance()
+    command.process.kill('SIGINT')
+    const { status, output } = await command.ended
+    expect({ status, followed, months: JSON.parse(output).databases.month }).toEqual({
+      status: 2,
+      followed: { amount: 47 },
+      months: 3,
+    })
+  })
+
+  it('counts exactly when it is finished, and opens the store', async () => {
+    const report = await stage.import('--finish')
+    expect(report.imported.ledger).toBe(7)
+    const admin = await stage.admin()
+    const device = await admin.put(`/v2/accounts/${G}/devices`, { name: 'Here' })
+    expect(device.status).toBe(201)
+  })
+})

@@ -1,0 +1,71 @@
+// An import of some accounts only, and what it leaves out as it was said when it began.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeEngines } from '../support/databases.ts'
+import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
+import { accounts } from '../support/kazoo/sample.ts'
+
+const { C, M, R } = accounts
+
+describeEngines('an import of some accounts', (engine) => {
+  let stage: ImportStage
+
+  beforeAll(async () => {
+    stage = await openImportStage(engine)
+  })
+  afterAll(() => stage.close())
+
+  it('tells beforehand of these only', async () => {
+    const survey = await stage.import('--survey', '--accounts', R)
+    expect(survey.accounts).toBe(3)
+    expect(survey.will_import).toMatchObject({ account: 3, number: 4 })
+  })
+
+  it('has to name accounts that there are', async () => {
+    const unknown = await stage.refused('--accounts', 'f'.repeat(32))
+    expect(unknown).toMatchObject({
+      status: 1,
+      errors: `crosspoint: the source has no account ${'f'.repeat(32)}\n`,
+    })
+    const unreadable = await stage.refused('--accounts', 'Acme')
+    expect(unreadable.status).not.toBe(0)
+    expect(unreadable.errors).toContain('Accounts are named by their ids')
+    // Nothing was begun.
+    const admin = await stage.refused('--finish')
+    expect(admin.errors).toContain('there is no import to finish')
+  })
+
+  it('takes those below them and those above them, and the numbers that are theirs', async () => {
+    const report = await stage.import('--accounts', R, '--since-month', '202502')
+    expect(report.accounts).toBe(3)
+    expect(report.imported).toMatchObject({ account: 3, number: 4 })
+    // Whatever is of others is not told one by one.
+    expect(toldOf(report, 'number_owner_gone')).toBeUndefined()
+    expect(toldOf(report, 'device_orphaned')).toBeUndefined()
+  })
+
+  it('goes on with what was said first, and refuses anything else', async () => {
+    const other = async (...args: string[]) => {
+      const { status, errors } = await stage.refused(...args)
+      expect(status).toBe(1)
+      return errors
+    }
+    const begun = `the import was begun with --since-month 202502 --accounts ${R}, and cannot go on with`
+    expect(await other('--accounts', C)).toContain(`${begun} --accounts ${C}: go on without it, or --undo`)
+    expect(await other('--since-month', '202501')).toContain(`${begun} --since-month 202501`)
+    expect(await other('--without-cdrs')).toContain(`${begun} --without-cdrs`)
+    expect(await other('--follow', '--system-notices')).toContain(`${begun} --system-notices`)
+    expect(await other('--finish', '--allow-missing')).toContain(`${begun} --allow-missing`)
+    const same = await stage.import('--accounts', R)
+    expect(same.accounts).toBe(3)
+  })
+
+  it('is checked and finished as any other', async () => {
+    const report = await stage.import('--finish')
+    expect(report.accounts).toBe(3)
+    const admin = await stage.admin()
+    const { data: below } = await admin.get(`/v2/accounts/${M}/descendants`)
+    expect(below.map(({ id }: { id: string }) => id).sort()).toEqual([C, R].sort())
+    const compared = await stage.commands.run('compare', 'kazoo', stage.kazoo.url, '--sample', 'all')
+    expect(compared.output).toMatch(/3 of 3 accounts, [\d,]+ answers, 0 different\./)
+  })
+})

@@ -1,0 +1,93 @@
+// Databases that go while an import reads them.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { describeEngines } from '../support/databases.ts'
+import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
+import { accounts, databaseOf } from '../support/kazoo/sample.ts'
+import type { KazooRequest } from '../support/kazoo/stand-in.ts'
+
+describeEngines('a database that goes while a Kazoo is read', (engine) => {
+  let stage: ImportStage
+
+  beforeAll(async () => {
+    stage = await openImportStage(engine)
+  })
+  afterAll(() => stage.close())
+
+  /** Takes databases away when their documents are asked for the so manieth time. */
+  const vanishing = (times: Readonly<Record<string, number>>) => {
+    const asked = new Map<string, number>()
+    return ({ path }: KazooRequest) => {
+      const [database = '', what] = path
+      if (what !== '_all_docs' || times[database] === undefined) return undefined
+      const count = (asked.get(database) ?? 0) + 1
+      asked.set(database, count)
+      if (count === times[database]) stage.kazoo.removeDatabase(database)
+      return undefined
+    }
+  }
+
+  it('ends only what is made of it, and is told', async () => {
+    const { kazoo } = stage
+    const [people, month] = [databaseOf(accounts.G), databaseOf(accounts.C, '202503')]
+    // What is known of all accounts is gathered first.
+    kazoo.faults.faultFor = vanishing({ [people]: 2, [month]: 1, alerts: 1 })
+    const report = await stage.import()
+    const told = (database: string) => ({
+      severity: 'left_out',
+      code: 'database_vanished',
+      database,
+      id: '',
+    })
+    expect(toldOf(report, 'database_vanished')).toEqual({
+      severity: 'left_out',
+      code: 'database_vanished',
+      count: 3,
+      first: [people, month, 'alerts'].sort().map(told),
+    })
+    expect(report.imported).toMatchObject({ task: 1, user: 8, cdr: 8 })
+    expect(report.imported.alert).toBeUndefined()
+  })
+
+  it('is read from its beginning when it is there again', async () => {
+    const { kazoo } = stage
+    kazoo.faults.faultFor = undefined
+    kazoo.restoreDatabase('alerts')
+    const report = await stage.import()
+    expect(report.imported.alert).toBe(1)
+    expect(toldOf(report, 'database_vanished')).toMatchObject({ count: 2 })
+  })
+})
+
+describeEngines('a database of the system that goes while a Kazoo is looked at', (engine) => {
+  let stage: ImportStage
+
+  beforeAll(async () => {
+    stage = await openImportStage(engine)
+  })
+  afterAll(() => stage.close())
+
+  it.each(['accounts', 'system_config', 'numbers/managed'])(
+    'ends the run, because nothing can be told without it: %s',
+    async (database) => {
+      const { kazoo } = stage
+      // It goes between the list of databases and the first look at what is in it.
+      kazoo.faults.faultFor = ({ path: [name] }: KazooRequest) => {
+        if (name === database) kazoo.removeDatabase(database)
+        return undefined
+      }
+      const { status, errors } = await stage.refused()
+      expect(status).toBe(1)
+      expect(errors).toContain(
+        `the database ${database} is not there any more, and without it nothing can be told`,
+      )
+      kazoo.faults.faultFor = undefined
+      kazoo.restoreDatabase(database)
+    },
+  )
+
+  it('is taken over whole when it is said again', async () => {
+    const report = await stage.import()
+    expect(report.imported).toMatchObject({ account: 9, user: 8, cdr: 8 })
+    expect(toldOf(report, 'database_vanished')).toBeUndefined()
+  })
+})

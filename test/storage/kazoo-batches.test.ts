@@ -1,0 +1,135 @@
+// How documents of a Kazoo are stored in batches, and what becomes of those that the store refuses.
+import { randomBytes } from 'node:crypto'
+import { expect, it } from 'vitest'
+import type { Adoption } from '../../src/areas/adoption.ts'
+import type { Chapter, Facts } from '../../src/areas/kazoo/chapters/chapter.ts'
+import { createBatches } from '../../src/areas/kazoo/running/batches.ts'
+import { type BatchTold, createReading } from '../../src/areas/kazoo/running/reading.ts'
+import { createRunStore } from '../../src/areas/kazoo/running/store.ts'
+import { openSource } from '../../src/areas/kazoo/source/open.ts'
+import { createKeyring } from '../../src/auth/keyring.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { failure } from '../../src/lib/failure.ts'
+import { createStore } from '../../src/storage/store.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { startKazoo } from '../support/kazoo/stand-in.ts'
+
+const masterId = 'a'.repeat(32)
+const megabyte = 1024 * 1024
+
+describeEngines('documents of a Kazoo', (engine) => {
+  const place = sharedBySuite(
+    async () => {
+      const opened = await openTestDatabase(engine)
+      return { opened, store: createStore(opened.db, systemClock) }
+    },
+    ({ opened }) => opened.close(),
+  )
+
+  /** Reads a database whose documents become things; of refused ids the store takes none. */
+  const stageFor = async (database: string, reads: Chapter['reads']) => {
+    const { store } = place
+    const kazoo = await startKazoo(new Map())
+    const refused = new Set<string>()
+    const taken: string[] = []
+    const told: BatchTold[] = []
+    const thing: Adoption = {
+      async put(set, { accountId, id }) {
+        if (refused.has(id)) throw failure('datastore_conflict', {})
+        taken.push(id)
+        set.record({ accountId, kind: 'thing', id, action: 'edited' })
+        return true
+      },
+      remove: async () => false,
+    }
+    const run = createRunStore(store)
+    const batches = createBatches({
+      store,
+      run,
+      adoptions: { thing },
+      validate: () => Promise.reject(new Error('things have no schema')),
+      keyring: createKeyring(randomBytes(32)),
+      author: { requestId: 'import' },
+    })
+    const chapter: Chapter = {
+      name: 'things',
+      reads,
+      databases: () => [database],
+      convert: (documents) =>
+        documents.map((document) => ({
+          document,
+          outcome: 'imported',
+          drafts: [
+            {
+              as: 'thing',
+              accountId: masterId,
+              id: document.id,
+              created: 1,
+              modified: 1,
+              doc: {},
+              facts: {},
+              files: Object.entries(document.fields._attachments ?? {}).map(([name, { length }]) => ({
+                role: 'file',
+                name,
+                contentType: 'text/plain',
+                length,
+              })),
+            },
+          ],
+          findings: [],
+        })),
+    }
+    return {
+      kazoo,
+      refused,
+      told,
+      run,
+      /** One run of the command; answers with what was taken. */
+      async read({ triesAgain = true } = {}) {
+        const source = await openSource(kazoo.url)
+        const facts = { source, masterId } as unknown as Facts
+        const onBatch = (batch: BatchTold) => void told.push(batch)
+        taken.length = 0
+        await createReading({ run, batches, triesAgain, isLastRound: false, onBatch }).read(
+          chapter,
+          facts,
+          database,
+        )
+        await source.close()
+        return [...new Set(taken)]
+      },
+    }
+  }
+
+  it.each(['whole', 'pages'] as const)(
+    'that were refused are tried again by the next run: %s',
+    async (reads) => {
+      const { kazoo, refused, run, read } = await stageFor(`things ${reads}`, reads)
+      for (const id of ['a', 'b', 'c']) kazoo.put(`things ${reads}`, { _id: id, pvt_type: 'thing' })
+      refused.add('b')
+      await read()
+      const outcomeOf = async () => (await run.known(`things ${reads}`, ['b'])).get('b')?.outcome
+      expect(await outcomeOf()).toBe('rejected')
+
+      refused.clear()
+      expect(await read({ triesAgain: false })).toEqual([])
+      expect(await read()).toEqual(['b'])
+      expect(await outcomeOf()).toBe('imported')
+      expect(await read()).toEqual([])
+      await kazoo.close()
+    },
+  )
+
+  it.each(['whole', 'pages'] as const)('with large files are stored few at once: %s', async (reads) => {
+    const { kazoo, told, read } = await stageFor(`files ${reads}`, reads)
+    for (const id of ['a', 'b', 'c', 'd', 'e']) {
+      const bytes = Buffer.alloc(6 * megabyte, id)
+      kazoo.put(`files ${reads}`, { _id: id, pvt_type: 'thing' }, [
+        { name: 'x', contentType: 'text/plain', bytes, revpos: 1 },
+      ])
+    }
+    expect(await read()).toEqual(['a', 'b', 'c', 'd', 'e'])
+    expect(told.map(({ documents }) => documents).filter((count) => count > 0)).toEqual([2, 2, 1])
+    await kazoo.close()
+  })
+})
