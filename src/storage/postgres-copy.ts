@@ -2,6 +2,7 @@ import pg from 'pg'
 import { type CsvQuery, guarded } from './csv-lines.ts'
 import type { Value } from './db.ts'
 import { giveBack } from './give-back.ts'
+import { isWorkerLost } from './postgres-link.ts'
 import type { Servers } from './postgres-servers.ts'
 import { createWatch } from './postgres-watch.ts'
 
@@ -108,12 +109,18 @@ export const createCopyLink = ({ servers, prepare, patienceMilliseconds }: Optio
     return bytes
   }
 
+  const copyAgain = (query: CsvQuery) =>
+    copy(query).catch((error) => {
+      if (isWorkerLost(error)) return copy(query)
+      throw error
+    })
+
   let last: Promise<unknown> = Promise.resolve()
 
   return {
     /** The lines of a query, when those asked for before are there; in a buffer of their own. */
     lines(query: CsvQuery): Promise<Uint8Array<ArrayBuffer>> {
-      const lines = last.then(() => copy(query))
+      const lines = last.then(() => copyAgain(query))
       last = lines.catch(() => undefined)
       return lines
     },

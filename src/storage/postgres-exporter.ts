@@ -1,8 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { messageOf } from '../lib/error-facts.ts'
+import { Failure } from '../lib/failure.ts'
 import type { CsvQuery } from './csv-lines.ts'
 import { inTurn } from './in-turn.ts'
 import { createCopyLink } from './postgres-copy.ts'
-import { isServerError } from './postgres-link.ts'
+import { isServerError, outageOf } from './postgres-link.ts'
 import { createServers } from './postgres-servers.ts'
 import { makeExporting } from './postgres-sessions.ts'
 import type { Numbered } from './worker-link.ts'
@@ -14,11 +16,11 @@ export interface ExporterData {
   patienceMilliseconds: number
 }
 
-/** Lines of CSV; or why the server refused the statement; or how it was lost. */
+/** Lines of CSV; or why the server refused the statement; or that it is away or full, and what it said of that. */
 export type CopyAnswer =
   | { bytes: Uint8Array<ArrayBuffer> }
   | { refusal: string; code: string | undefined }
-  | { loss: string }
+  | { outage: 'datastore_unreachable' | 'datastore_full'; reason: string }
 
 // Runs in a worker thread: the lines of exports, from the connections to PostgreSQL into buffers that are handed over.
 const { url, links, patienceMilliseconds }: ExporterData = workerData
@@ -29,14 +31,17 @@ const nextLink = inTurn(
   ),
 )
 
-const answer = async (query: CsvQuery): Promise<CopyAnswer> => {
-  try {
-    return { bytes: await nextLink().lines(query) }
-  } catch (error) {
-    if (isServerError(error)) return { refusal: error.message, code: error.code }
-    return { loss: error instanceof Error ? error.message : String(error) }
-  }
+const verdictOn = (error: unknown): CopyAnswer => {
+  const verdict = outageOf(error)
+  if (isServerError(verdict)) return { refusal: verdict.message, code: verdict.code }
+  const isFull = verdict instanceof Failure && verdict.kind === 'datastore_full'
+  return { outage: isFull ? 'datastore_full' : 'datastore_unreachable', reason: messageOf(error) }
 }
+
+const answer = (query: CsvQuery): Promise<CopyAnswer> =>
+  nextLink()
+    .lines(query)
+    .then((bytes) => ({ bytes }), verdictOn)
 
 parentPort?.on('message', async ({ number, content }: Numbered<CsvQuery>) => {
   const found = await answer(content)

@@ -130,10 +130,17 @@ const tellsOfWorkers = new Set([
   'remote_transaction.c',
   'connection_management.c',
   'adaptive_executor.c',
+  'multi_copy.c',
 ])
 
-const isWorkerLost = ({ file, code }: pg.DatabaseError) =>
+const tellsOfLostWorker = ({ file, code }: pg.DatabaseError) =>
   file !== undefined && tellsOfWorkers.has(file) && (isGoodbye(code) || code === 'XX000')
+
+/**
+ * Whether a server behind the server is gone, or was, and so nothing has happened. Each session keeps connections to
+ * workers, and learns that one has begun anew by a failure: the same may well succeed at once.
+ */
+export const isWorkerLost = (error: unknown) => error instanceof pg.DatabaseError && tellsOfLostWorker(error)
 
 /** Whether the server refused the statement (as opposed to the connection having gone). */
 export const isServerError = (error: unknown): error is pg.DatabaseError =>
@@ -151,9 +158,13 @@ export const outageOf = (error: unknown): unknown => {
   return isInTrouble(error.code) || isWorkerLost(error) ? failure('datastore_unreachable', {}, error) : error
 }
 
-/** Deadlock or serialization failure: the same work may well succeed when it is tried again. */
+// Deadlock, serialization failure, and a row that finds no partition, for its month went between two statements of a
+// write (monthly.ts): no table has other checks.
+const transientCodes = ['40P01', '40001', '23514']
+
+/** Whether the same work may well succeed when it is tried again; also when a worker is gone. */
 export const isTransient = (error: unknown) =>
-  isServerError(error) && (error.code === '40P01' || error.code === '40001')
+  isServerError(error) && (transientCodes.includes(error.code ?? '') || isWorkerLost(error))
 
 /** The server was sent text that it cannot hold, which is text with NUL in it. */
 export const isUnstorableText = (error: unknown) =>

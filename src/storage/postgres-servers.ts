@@ -10,6 +10,7 @@ import { createWatch } from './postgres-watch.ts'
 interface Standing {
   /** The process of the server behind this session, also where a pooler stands between. */
   pid: number
+  isStandby: boolean
   takesWrites: boolean
   /** How often the server's history has forked, which every promotion does; 0 where there is no other host to go to. */
   timeline: number
@@ -28,18 +29,20 @@ const probeMilliseconds = 1500
 const graceMilliseconds = 150
 const connectMilliseconds = 5000
 
-const standingSql = `SELECT pg_backend_pid() AS pid,
+const standingSql = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby,
   NOT pg_is_in_recovery() AND current_setting('transaction_read_only') = 'off' AS takes_writes`
 const timelineSql = `SELECT CASE WHEN pg_is_in_recovery() THEN NULL
   ELSE substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END AS timeline`
 
 const standingOf = async (client: pg.Client, hasRivals: boolean): Promise<Standing> => {
-  const { rows } = await client.query<{ pid: number; takes_writes: boolean }>(standingSql)
+  const { rows } = await client.query<{ pid: number; is_standby: boolean; takes_writes: boolean }>(
+    standingSql,
+  )
   const [row] = rows
   if (!row) throw new Error('the server does not say what it is')
   const history = hasRivals ? await client.query<{ timeline: string | null }>(timelineSql) : undefined
   const timeline = Number.parseInt(history?.rows[0]?.timeline ?? '0', 16)
-  return { pid: row.pid, takesWrites: row.takes_writes, timeline }
+  return { pid: row.pid, isStandby: row.is_standby, takesWrites: row.takes_writes, timeline }
 }
 
 const nothing = () => undefined
@@ -84,9 +87,10 @@ export const createServers = (url: string, onMoved: () => void = nothing) => {
     }
   }
 
-  const objectionTo = ({ takesWrites, timeline }: Standing) => {
-    // Where there is no other host, what can be read is served even so.
-    if (!takesWrites && hasRivals) return readOnly
+  const objectionTo = ({ isStandby, takesWrites, timeline }: Standing) => {
+    // A proxy with one address may lead there for a while, and to the primary at the same time: what a standby has not heard of
+    // yet would be read, and kept. A primary that is only read, where there is no other host, is served even so.
+    if (isStandby || (!takesWrites && hasRivals)) return readOnly
     return timeline < (last?.timeline ?? 0) ? 'is of an older history: another was promoted' : undefined
   }
 

@@ -23,6 +23,7 @@ import {
   isTransient,
   isUnfindable,
   isUnstorableText,
+  isWorkerLost,
   type Link,
   outageOf,
   verdictOnWrite,
@@ -48,7 +49,9 @@ const mostConnections = Object.keys(fewest).length + 1 + furtherUses.length
 const scanFactor = 30
 const writesPerBatch = 64
 const attemptsPerRead = 3
-const attemptsPerWrite = 5
+const attemptsPerWrite = 7
+/** Whoever has failed with its whole batch so often, though others were to blame, goes on without company. */
+const attemptsInCompany = 3
 // What was sent this long ago at most, and went with its connection before it had an effect, is sent again on the next.
 const againMilliseconds = 5000
 // PostgreSQL refuses notifications of 8000 bytes and more.
@@ -150,8 +153,8 @@ export const openPostgres = (
         // Whoever looks for what cannot be there finds nothing.
         if (isUnstorableText(error) && params.some(isUnfindable))
           return query(link, sql, params.map(findable))
-        if (isServerError(error)) throw outageOf(error)
-        link.leave(client)
+        if (isServerError(error) && !isWorkerLost(error)) throw outageOf(error)
+        if (!isServerError(error)) link.leave(client)
         if (attempt === attemptsPerRead || performance.now() - began > againMilliseconds)
           throw outageOf(error)
       }
@@ -168,7 +171,7 @@ export const openPostgres = (
       const answer = await exporter.call(csv)
       if ('bytes' in answer) return answer.bytes
       if ('refusal' in answer) throw Object.assign(new Error(answer.refusal), { code: answer.code })
-      throw failure('datastore_unreachable', {}, new Error(answer.loss))
+      throw failure(answer.outage, {}, new Error(answer.reason))
     },
     write: writer.write,
     fence,
@@ -273,6 +276,26 @@ interface WriterServer {
   lanesAtOnce: number
 }
 
+/** How the transaction of a batch failed. */
+interface Circumstances {
+  /** The one whose statement it was, where it was one. */
+  culprit: PendingWrite | undefined
+  mayHaveEffect: boolean
+  isLate: boolean
+}
+
+/** A statement of a batch has failed, and its whole transaction with it. */
+class BrokenBatch extends Error {
+  readonly reason: unknown
+  readonly culprit: PendingWrite | undefined
+
+  constructor(reason: unknown, culprit: PendingWrite | undefined) {
+    super('a transaction was broken off', { cause: reason })
+    this.reason = reason
+    this.culprit = culprit
+  }
+}
+
 /** What a lane is busy with. */
 interface Run {
   batch: PendingWrite[]
@@ -372,7 +395,7 @@ const createWriter = (
   const afterError = (
     batch: PendingWrite[],
     error: unknown,
-    { mayHaveEffect, isLate }: { mayHaveEffect: boolean; isLate: boolean },
+    { culprit, mayHaveEffect, isLate }: Circumstances,
   ) => {
     const isLost = !isServerError(error)
     if (isLost && (mayHaveEffect || isLate)) {
@@ -382,7 +405,7 @@ const createWriter = (
     const again = isLost || batch.length > 1 || isTransient(error)
     for (const entry of batch) {
       entry.attempts += 1
-      entry.alone ||= !isLost
+      entry.alone ||= !isLost && (!culprit || culprit === entry || entry.attempts >= attemptsInCompany)
       if (!again || entry.attempts > attemptsPerWrite) entry.reject(verdictOnWrite(error))
     }
     if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
@@ -415,11 +438,14 @@ const createWriter = (
         await lane.say(client, 'COMMIT')
         settle(batch, began)
       }
-    } catch (error) {
+    } catch (caught) {
+      const { reason: error, culprit } =
+        caught instanceof BrokenBatch ? caught : { reason: caught, culprit: undefined }
       if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
       else lane.leave(client)
       if (run.isHeldUp) return
       afterError(batch, error, {
+        culprit,
         mayHaveEffect: isCommitting,
         isLate: performance.now() - began > againMilliseconds,
       })
@@ -514,15 +540,16 @@ const sendTogether = async (
   )
   const notified = payload && lane.send(client, `SELECT pg_notify('${channel}', $1)`, [payload])
   stream.uncork()
+  const asked: { answer: Promise<unknown>; sender?: PendingWrite | undefined }[] = [
+    ...begun.map((answer) => ({ answer })),
+    ...sent.flatMap((answers, index) => answers.map((answer) => ({ answer, sender: batch[index] }))),
+    ...[...appended, ...(notified ? [notified] : [])].map((answer) => ({ answer })),
+  ]
   // All are awaited before any verdict: a rejection left behind would be an unhandled one.
-  const settled = await Promise.allSettled([
-    ...begun,
-    ...sent.flat(),
-    ...appended,
-    ...(notified ? [notified] : []),
-  ])
-  const broken = settled.find((result) => result.status === 'rejected')
-  if (broken) throw broken.reason
+  const settled = await Promise.allSettled(asked.map(({ answer }) => answer))
+  const at = settled.findIndex(({ status }) => status === 'rejected')
+  const broken = settled[at]
+  if (broken?.status === 'rejected') throw new BrokenBatch(broken.reason, asked[at]?.sender)
   return Promise.all(
     sent.map((queries) => Promise.all(queries.map(async (query) => (await query).rowCount ?? 0))),
   )

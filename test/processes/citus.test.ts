@@ -86,17 +86,6 @@ describe.runIf(citusPrograms)(title, () => {
       return rows.map(({ name }) => name)
     })
 
-  /** The port of the server that holds an account's calls. */
-  const portOf = (accountId: string) =>
-    cluster.ask(async (client) => {
-      const { rows } = await client.query(
-        `SELECT nodeport FROM pg_dist_shard_placement
-          WHERE shardid = get_shard_id_for_distribution_column('cdrs', $1::text)`,
-        [accountId],
-      )
-      return rows[0]?.nodeport as number
-    })
-
   beforeAll(async () => {
     cluster = await startCitus(citusPrograms ?? '')
     commands = openCommandLine(environment())
@@ -184,41 +173,4 @@ describe.runIf(citusPrograms)(title, () => {
     expect(await callsListed(bolt)).toBe(60)
     expect(await callsCounted(bolt)).toBe(60)
   })
-
-  it('serves the accounts of one worker while the other is gone, and loses nothing', async () => {
-    const names = Array.from({ length: 8 }, (_, index) => `held${index}`)
-    const accounts = await Promise.all(names.map(account))
-    const ports = await Promise.all(accounts.map(portOf))
-    const [lost] = cluster.workers
-    expect(new Set(ports)).toEqual(new Set(cluster.workers.map(({ port }) => port)))
-    for (const id of accounts) expect(await send(callsOf(id, 0, 5))).toSucceed()
-
-    await lost?.kill()
-    const acknowledged = new Map(accounts.map((id) => [id, 5]))
-    for (const [index, id] of accounts.entries()) {
-      const answer = await send(callsOf(id, 5, 5))
-      const isLost = ports[index] === lost?.port
-      expect(answer.status, answer.text).toBe(isLost ? 503 : 201)
-      if (!isLost) acknowledged.set(id, 10)
-    }
-    // Both at once: who is well shares no fate with who is not.
-    const storm = await Promise.all(accounts.map((id) => send(callsOf(id, 10, 5))))
-    expect(storm.map(({ status }) => status)).toEqual(ports.map((port) => (port === lost?.port ? 503 : 201)))
-    expect(await session.admin.get(`/v2/accounts/${session.masterId}/children`)).toSucceed()
-    await account('meanwhile')
-    await lost?.start()
-
-    for (const [index, id] of accounts.entries()) {
-      const isLost = ports[index] === lost?.port
-      const repeated = await eventually(
-        () => send(callsOf(id, 0, 15)),
-        ({ status }) => status === 201,
-      )
-      expect(repeated.data.accepted).toBe(isLost ? 10 : 0)
-      expect(repeated.data.duplicates).toBe(isLost ? 5 : 15)
-      expect(await callsListed(id)).toBe(15)
-      expect(await callsCounted(id)).toBe(15)
-    }
-    expect(acknowledged.size).toBe(accounts.length)
-  }, 120_000)
 })

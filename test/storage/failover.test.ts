@@ -3,6 +3,7 @@ import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
 import { createTestClock } from '../support/clock.ts'
+import { createCuttable } from '../support/cuttable.ts'
 import { eventually } from '../support/eventually.ts'
 import { openNotes } from '../support/notes.ts'
 import { engines } from '../support/postgres.ts'
@@ -47,6 +48,26 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
       cause: { message: expect.stringContaining('is a standby, or read-only') },
     })
     await db.close()
+  })
+
+  it('reads nothing from a standby that its only address leads to for a while', async () => {
+    const way = await createCuttable(cluster.urlOf('primary'))
+    const { db, notes } = open(way.url)
+    await upgradeStorage(db, clock)
+    await notes.add('w', { title: 'before' })
+    way.leadTo(cluster.urlOf('standby'))
+    await expect(db.all('SELECT 1 AS one')).rejects.toMatchObject({
+      ...unreachable,
+      cause: { message: expect.stringContaining('is a standby, or read-only') },
+    })
+    expect(db.state()).toBe('primary_missing')
+    way.leadTo(cluster.urlOf('primary'))
+    await notes.add('w', { title: 'after' })
+    const page = await notes.notes.page({ accountId: 'w', limit: 10, descending: false })
+    expect(page.map(({ doc }) => doc.title)).toEqual(['after', 'before'])
+    expect(db.state()).toBeUndefined()
+    await db.close()
+    await way.close()
   })
 
   it.each(['off', 'local', 'remote_write', 'on', 'remote_apply'])(

@@ -3,11 +3,12 @@ import type { ChildProcess } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, globSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { systemClock } from '../../src/lib/clock.ts'
+import { codeOf } from '../../src/lib/error-facts.ts'
 import { distributeStorage } from '../../src/storage/distribution/distribute.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { connectTo, runnerOn } from '../../src/storage/postgres-dump.ts'
@@ -18,6 +19,7 @@ import {
   giveToServer,
   initialize,
   launch,
+  type PostgresServer,
   startWatchdog,
   untilReady,
 } from './postgres.ts'
@@ -62,14 +64,14 @@ export const workersOf = (serverUrl: string): Promise<Node[]> =>
     return found.rows
   })
 
-/** Lets a database of a coordinator have tables on the workers. */
-export const joinWorkers = async (url: string, workers: readonly Node[]) => {
-  const { hostname, port, pathname } = new URL(url)
-  const name = pathname.slice(1)
-  for (const worker of workers) {
-    await asking(urlAt(url, worker, 'postgres'), (client) => client.query(`CREATE DATABASE ${name}`))
+const nameIn = (url: string) => new URL(url).pathname.slice(1)
+
+/** Lets a database of a coordinator have tables in those of the same name on the workers. */
+const introduce = async (url: string, workers: readonly Node[]) => {
+  const { hostname, port } = new URL(url)
+  const name = nameIn(url)
+  for (const worker of workers)
     await asking(urlAt(url, worker, name), (client) => client.query('CREATE EXTENSION citus'))
-  }
   await asking(url, async (client) => {
     await client.query('CREATE EXTENSION citus')
     await client.query('SELECT citus_set_coordinator_host($1, $2)', [hostname, Number(port)])
@@ -79,9 +81,20 @@ export const joinWorkers = async (url: string, workers: readonly Node[]) => {
   })
 }
 
-/** Makes an empty database of a coordinator a distributed store of the newest structure. */
-export const distributeEmpty = async (url: string, workers: readonly Node[]) => {
-  await joinWorkers(url, workers)
+/** Lets a database of a coordinator have tables on the workers. */
+export const joinWorkers = async (url: string, workers: readonly Node[]) => {
+  for (const worker of workers)
+    await asking(urlAt(url, worker, 'postgres'), (client) => client.query(`CREATE DATABASE ${nameIn(url)}`))
+  const { hostname, port } = new URL(url)
+  await asking(urlAt(url, { nodename: hostname, nodeport: Number(port) }, 'postgres'), async (client) => {
+    // One at a time: workers are told of the coordinator's roles, which are those of all databases.
+    await client.query("SELECT pg_advisory_lock(hashtext('crosspoint joins workers'))")
+    await introduce(url, workers)
+  })
+}
+
+/** Makes an empty database that has workers a distributed store of the newest structure. */
+const makeStore = async (url: string) => {
   const db = openPostgres(url)
   await upgradeStorage(db, systemClock)
   await db.close()
@@ -90,18 +103,49 @@ export const distributeEmpty = async (url: string, workers: readonly Node[]) => 
   await client.end()
 }
 
-/** Takes the workers' parts of a database away. */
-export const dropFromWorkers = async (url: string, workers: readonly Node[]) => {
-  const name = new URL(url).pathname.slice(1)
-  for (const worker of workers)
-    await asking(urlAt(url, worker, 'postgres'), (client) =>
-      client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
-    )
+/** Makes an empty database of a coordinator a distributed store of the newest structure. */
+export const distributeEmpty = async (url: string, workers: readonly Node[]) => {
+  await joinWorkers(url, workers)
+  await makeStore(url)
 }
 
-const further = ['shared_preload_libraries=citus', 'citus.node_conninfo=sslmode=prefer']
+const inUse = '55006'
+
+/** What Citus itself runs in a database looks for the others now and then, and goes behind that: DROP waits five seconds. */
+const dropWhenLeft = async (client: Client, name: string) => {
+  for (;;) {
+    try {
+      return await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    } catch (error) {
+      if (codeOf(error) !== inUse) throw error
+    }
+  }
+}
+
+/** Takes the workers' parts of a database away. */
+export const dropFromWorkers = async (url: string, workers: readonly Node[]) => {
+  for (const worker of workers)
+    await asking(urlAt(url, worker, 'postgres'), (client) => dropWhenLeft(client, nameIn(url)))
+}
+
+// What a crash leaves half committed would wait for a minute, and whoever writes the same rows with it.
+const further = [
+  'shared_preload_libraries=citus',
+  'citus.node_conninfo=sslmode=prefer',
+  'citus.recover_2pc_interval=1s',
+  // Each database of Citus keeps one busy.
+  'max_worker_processes=100',
+]
 // Servers that have sessions with each other need no passwords for them: they listen on this machine alone.
 const access = 'host all all 127.0.0.1/32 trust\n'
+
+const startAttempts = 20
+
+/** The processes of a server, which outlive it by moments. */
+const childrenOf = async (pid: number) => {
+  const listed = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return listed.split(' ').filter(Boolean).map(Number)
+}
 
 const startNode = async (programs: string, password: string, durable: boolean) => {
   const directory = await mkdtemp(join(tmpdir(), 'crosspoint-citus-'))
@@ -115,9 +159,13 @@ const startNode = async (programs: string, password: string, durable: boolean) =
   let server: ChildProcess | undefined
 
   const start = async () => {
-    server = await launch(postgres, directory, port, { durable, further })
-    watchdog.stdin?.write(`${server.pid}\n`)
-    if (!(await untilReady(server, url))) throw new Error('a server with Citus did not start')
+    // It ends at once while the memory of the one before is not given back.
+    for (let attempt = 1; attempt <= startAttempts; attempt += 1) {
+      server = await launch(postgres, directory, port, { durable, further })
+      watchdog.stdin?.write(`${server.pid}\n`)
+      if (await untilReady(server, url)) return
+    }
+    throw new Error('a server with Citus did not start')
   }
 
   const kill = async () => {
@@ -128,14 +176,48 @@ const startNode = async (programs: string, password: string, durable: boolean) =
     await ended
   }
 
+  const signalAll = async (signal: NodeJS.Signals) => {
+    if (server?.pid === undefined) return
+    for (const pid of [server.pid, ...(await childrenOf(server.pid))]) {
+      try {
+        process.kill(pid, signal)
+      } catch {
+        // It has gone by itself.
+      }
+    }
+  }
+
+  const crash = async () => {
+    if (!server) return
+    const ended = once(server, 'exit')
+    server.ref()
+    await signalAll('SIGKILL')
+    await ended
+  }
+
   await start()
   return {
     url,
     port,
     /** Again, after it was killed. */
     start,
-    /** As in a crash. */
+    /** Its processes are told to go at once. */
     kill,
+    /** As when the machine fails: none of its processes gets a chance. */
+    crash,
+    /** Stops all its processes where they are. */
+    freeze: () => signalAll('SIGSTOP'),
+    thaw: () => signalAll('SIGCONT'),
+    /** Starts it unless it runs: a test may have ended before. */
+    async mend() {
+      if (server && (server.exitCode !== null || server.signalCode !== null)) await start()
+    },
+    /** The names of transactions that wait here for a word from the coordinator. */
+    preparedTransactions: () =>
+      asking(url, async (client) => {
+        const { rows } = await client.query<{ gid: string }>('SELECT gid FROM pg_prepared_xacts')
+        return rows.map(({ gid }) => gid)
+      }),
     async remove() {
       await kill()
       watchdog.ref()
@@ -148,24 +230,54 @@ const startNode = async (programs: string, password: string, durable: boolean) =
 
 export type CitusCluster = Awaited<ReturnType<typeof startCitus>>
 
-/** A coordinator and two workers, with a database that is one: no store, and nothing distributed yet. */
-export const startCitus = async (programs: string, { durable = false } = {}) => {
+const startNodes = async (programs: string, durable: boolean) => {
   const password = randomBytes(16).toString('hex')
   const coordinator = await startNode(programs, password, durable)
   const workers = [await startNode(programs, password, durable), await startNode(programs, password, durable)]
+  return {
+    coordinator,
+    workers,
+    addresses: workers.map(({ port }): Node => ({ nodename: '127.0.0.1', nodeport: port })),
+    async remove() {
+      for (const node of [coordinator, ...workers]) await node.remove()
+    },
+  }
+}
+
+/** In place of a PostgreSQL a coordinator with two workers: a database that a test makes there is a distributed store. */
+export const startCitusServer = async (programs: string): Promise<PostgresServer> => {
+  const { coordinator, addresses, remove } = await startNodes(programs, false)
+  await introduce(coordinator.url, addresses)
+  return { url: coordinator.url, stop: remove }
+}
+
+/** A coordinator and two workers, with a database that is one: no store, and nothing distributed yet. */
+export const startCitus = async (programs: string, { durable = false } = {}) => {
+  const { coordinator, workers, addresses, remove } = await startNodes(programs, durable)
   await asking(coordinator.url, (client) => client.query('CREATE DATABASE crosspoint TEMPLATE template0'))
   const url = coordinator.url.replace(/postgres$/, 'crosspoint')
-  await joinWorkers(
-    url,
-    workers.map(({ port }) => ({ nodename: '127.0.0.1', nodeport: port })),
-  )
+  await joinWorkers(url, addresses)
   return {
     url,
     coordinator,
     workers,
-    ask: <T>(work: (client: Client) => Promise<T>) => asking(url, work),
-    async close() {
-      for (const node of [coordinator, ...workers]) await node.remove()
+    /** Makes its database a distributed store. */
+    makeStore: () => makeStore(url),
+    /** The worker that holds an account's calls. */
+    async workerOf(accountId: string) {
+      const port = await asking(url, async (client) => {
+        const { rows } = await client.query<{ nodeport: number }>(
+          `SELECT nodeport FROM pg_dist_shard_placement
+            WHERE shardid = get_shard_id_for_distribution_column('cdrs', $1::text)`,
+          [accountId],
+        )
+        return rows[0]?.nodeport
+      })
+      const worker = workers.find((one) => one.port === port)
+      if (!worker) throw new Error(`account ${accountId} lies on no worker`)
+      return worker
     },
+    ask: <T>(work: (client: Client) => Promise<T>) => asking(url, work),
+    close: remove,
   }
 }

@@ -9,6 +9,7 @@ import { Client } from 'pg'
 import { eventually } from './eventually.ts'
 import { findProgram, lacks } from './installed.ts'
 import { freePort, giveToServer, onDatabase, serverUser } from './postgres.ts'
+import { startDatabaseProxy } from './proxies.ts'
 import { tools } from './saved.ts'
 
 export const lacksPatroni = lacks('patroni') || lacks('etcd') || lacks('PostgreSQL of its own', tools)
@@ -142,7 +143,9 @@ export const startPatroni = async () => {
     await rm(directory, { recursive: true, force: true })
   }
 
-  const urlOf = ({ port }: Node) => `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
+  const addressOf = (ports: readonly number[], database: string) =>
+    `postgres://postgres:${password}@${ports.map((port) => `127.0.0.1:${port}`).join(',')}/${database}`
+  const urlOf = ({ port }: Node) => addressOf([port], 'postgres')
 
   const members = async () => {
     for (const { apiPort } of nodes) {
@@ -180,8 +183,7 @@ export const startPatroni = async () => {
 
   try {
     for (const name of nodeNames) nodes.push(await startNode(directory, name, etcd.host, password))
-    const { primary } = await roles()
-    await onDatabase(urlOf(primary), 'CREATE DATABASE crosspoint TEMPLATE template0')
+    await roles()
   } catch (error) {
     const logs = await Promise.all(
       ['etcd', ...nodeNames].map((name) => readFile(join(directory, `${name}.log`), 'utf8').catch(() => '')),
@@ -193,8 +195,20 @@ export const startPatroni = async () => {
   }
 
   return {
-    /** Names both hosts. */
-    url: `postgres://postgres:${password}@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}/crosspoint`,
+    /** Makes a database; answers with an address that names both hosts. */
+    async createDatabase(name: string) {
+      const { primary } = await roles()
+      await onDatabase(urlOf(primary), `CREATE DATABASE ${name} TEMPLATE template0`)
+      return addressOf(
+        nodes.map(({ port }) => port),
+        name,
+      )
+    },
+    /** HAProxy in front of both; `urlOf` names it alone. */
+    async startProxy() {
+      const { port, stop } = await startDatabaseProxy(nodes, (at) => isPrimary(addressOf([at], 'postgres')))
+      return { urlOf: (name: string) => addressOf([port], name), stop }
+    },
     /** The primary's PostgreSQL is killed; resolves as soon as the standby is promoted. */
     async failOver() {
       const { primary, standby } = await roles()

@@ -242,13 +242,23 @@ const dropDatabase = async (serverUrl: string, name: string) => {
   }
 }
 
-/** A new empty database on that server; on a coordinator of Citus that has workers, an empty distributed store. */
-export const createDatabase = async (serverUrl: string) => {
+export interface DatabaseOptions {
+  /** Also on a coordinator of Citus: a store of an older structure, or one whose plans are looked at, was never distributed. */
+  onOneServer?: boolean
+  /** The name of a database of that server to copy, which nobody is connected to. */
+  template?: string | undefined
+}
+
+/** A new database on that server, empty or a copy; on a coordinator of Citus that has workers, an empty distributed store. */
+export const createDatabase = async (
+  serverUrl: string,
+  { onOneServer = false, template = 'template0' }: DatabaseOptions = {},
+) => {
   const name = `crosspoint_${randomBytes(8).toString('hex')}`
-  await onDatabase(serverUrl, `CREATE DATABASE ${name} TEMPLATE template0 STRATEGY wal_log`)
+  await onDatabase(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY wal_log`)
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  const workers = await workersOf(serverUrl)
+  const workers = onOneServer ? [] : await workersOf(serverUrl)
   if (workers.length > 0) await distributeEmpty(url.href, workers)
   return {
     url: url.href,

@@ -2,26 +2,16 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
 import { findProgram } from './installed.ts'
+import { freePort } from './postgres.ts'
 import { getSecurely, shipped } from './tls.ts'
 
 const configurations = new URL('../../ops/proxy/', import.meta.url)
 
 export type ProxyName = 'haproxy' | 'nginx' | 'caddy'
-
-const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (!address || typeof address === 'string') throw new Error('the listener has no port')
-  return address.port
-}
 
 interface Place {
   folder: string
@@ -79,13 +69,15 @@ const commands: Readonly<Record<ProxyName, (place: Place) => { text: string; arg
   },
 }
 
-/** Starts a proxy in front of four servers on this machine, and waits until it passes on what it is asked over TLS. */
-export const startProxy = async (name: ProxyName, servers: readonly number[]) => {
+/** Starts a program with its configuration, and waits until it `passesOn` what it is asked. */
+const run = async (
+  name: ProxyName,
+  folder: string,
+  { text, args }: { text: string; args: string[] },
+  passesOn: () => Promise<boolean>,
+) => {
   const program = findProgram(name)
   if (!program) throw new Error(`this machine has no ${name}`)
-  const folder = mkdtempSync(join(tmpdir(), `crosspoint-${name}-`))
-  const port = await freePort()
-  const { text, args } = commands[name]({ folder, port, plainPort: await freePort(), servers })
   writeFileSync(join(folder, 'configuration'), text)
   const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
   const child = spawn(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -104,12 +96,7 @@ export const startProxy = async (name: ProxyName, servers: readonly number[]) =>
   }
   try {
     await eventually(
-      () =>
-        hasEnded() ||
-        getSecurely(port).then(
-          ({ status }) => status === 200,
-          () => false,
-        ),
+      () => hasEnded() || passesOn(),
       (isDone) => isDone,
     )
     if (hasEnded()) throw new Error(`${name} ended:\n${said}`)
@@ -117,5 +104,47 @@ export const startProxy = async (name: ProxyName, servers: readonly number[]) =>
     await stop()
     throw error
   }
-  return { port, stop }
+  return { stop }
+}
+
+const makeFolder = (name: ProxyName) => mkdtempSync(join(tmpdir(), `crosspoint-${name}-`))
+
+/** Starts a proxy in front of four servers on this machine, and waits until it passes on what it is asked over TLS. */
+export const startProxy = async (name: ProxyName, servers: readonly number[]) => {
+  const folder = makeFolder(name)
+  const port = await freePort()
+  const command = commands[name]({ folder, port, plainPort: await freePort(), servers })
+  const passesOn = () =>
+    getSecurely(port).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+  return { port, ...(await run(name, folder, command, passesOn)) }
+}
+
+interface DatabaseNode {
+  port: number
+  /** Where Patroni says what it is. */
+  apiPort: number
+}
+
+/** HAProxy as it is shipped, in front of the databases that Patroni keeps. */
+export const startDatabaseProxy = async (
+  nodes: readonly DatabaseNode[],
+  passesOn: (port: number) => Promise<boolean>,
+) => {
+  const folder = makeFolder('haproxy')
+  const port = await freePort()
+  const shippedText = readFileSync(new URL('haproxy-postgres.cfg', configurations), 'utf8')
+  const text = nodes.reduce(
+    (before, node, index) =>
+      replace(
+        before,
+        `10.0.0.${21 + index}:5432 check port 8008`,
+        `127.0.0.1:${node.port} check port ${node.apiPort}`,
+      ),
+    replace(shippedText, 'bind :5432', `bind 127.0.0.1:${port}`),
+  )
+  const args = ['-db', '-f', join(folder, 'configuration')]
+  return { port, ...(await run('haproxy', folder, { text, args }, () => passesOn(port))) }
 }
