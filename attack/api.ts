@@ -95,6 +95,10 @@ const free = { token_costs: 0, user_auth_tokens: 0, api_auth_tokens: 0 }
 export const setPrices = (operator: Api, prices: Record<string, unknown> = free) =>
   operator.call('PATCH', '/v2/system_configs/crossbar', { default: prices })
 
+/** How large the buckets are that prices are paid from, and how fast they fill. */
+export const setBuckets = (operator: Api, buckets: Record<string, unknown>) =>
+  operator.call('PATCH', '/v2/system_configs/token_buckets', { default: buckets })
+
 /** The operator, signed in. */
 export const signInOperator = async (port: number) => {
   const anyone = createApi(port)

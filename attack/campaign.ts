@@ -1,7 +1,7 @@
 // Rounds of fuzzed requests, each on a stage of its own, and the judgement of every answer.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createChance } from '../test/fuzz/chance.ts'
-import { setPrices, signInOperator } from './api.ts'
+import { setBuckets, setPrices, signInOperator } from './api.ts'
 import { createFigures } from './figures.ts'
 import { type Attempt, createGenerator } from './generate.ts'
 import type { Killer } from './kill.ts'
@@ -195,7 +195,9 @@ export const attack = async (plan: Plan) => {
 
   /** With prices: refusals are what is asked for, and nothing else may come of it. */
   const runThrottled = async (stage: Stage) => {
-    await setPrices(operator.api, { token_costs: 1 })
+    // They hold little and nothing flows in meanwhile, however slow the machine is; who sets prices pays none.
+    await setBuckets(operator.api, { max_bucket_tokens: 20, tokens_fill_rate: 1, tokens_fill_time: 'hour' })
+    await setPrices(operator.api, { token_costs: { system_configs: 0 } })
     isThrottled = true
     const refusedBefore = figures.statuses.get(429) ?? 0
     await sendRound(stage, 1_000_000_000, throttledRequests)

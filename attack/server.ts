@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { end } from '../bench/children.ts'
 import { memoryOf, processorSecondsOf } from '../bench/server.ts'
+import { programOf } from '../scripts/bundle.mjs'
 import { environment, nodeOptions } from '../scripts/server-process.mjs'
 
 export interface Place {
@@ -30,7 +31,7 @@ export interface Target {
 
 export const adminPassword = 'attack-secret'
 
-const program = fileURLToPath(new URL('../bin/crosspoint.mjs', import.meta.url))
+const program = programOf(fileURLToPath(new URL('..', import.meta.url)))
 
 export const startTarget = async ({ dataDir, databaseUrl, dnsServer }: Place): Promise<Target> => {
   const child = spawn(process.execPath, [...nodeOptions, program, 'serve'], {

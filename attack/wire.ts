@@ -1,5 +1,6 @@
 // HTTP as bytes: what Node's own client would mend, forbid or hide is what an attack is about.
 import { connect, type Socket } from 'node:net'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 
 export interface WireRequest {
   method: string
@@ -66,6 +67,22 @@ export const bytesOf = ({ method, path, headers, body }: WireRequest): Buffer =>
   return body ? Buffer.concat([first, body]) : first
 }
 
+const openers: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+  zstd: zstdDecompressSync,
+}
+
+/** A body as it was before it was compressed; undefined when it is not what it is called. */
+const openedBody = (body: Buffer, coding: string | undefined): Buffer | undefined => {
+  if (coding === undefined || body.length === 0) return body
+  try {
+    return openers[coding]?.(body)
+  } catch {
+    return undefined
+  }
+}
+
 const withoutBody = (method: string, status: number) => method === 'HEAD' || status === 204 || status === 304
 
 /** What one request waits for. */
@@ -129,12 +146,16 @@ class Waiting {
     const { status, headers } = this.head as Head
     const bytes = this.bytes()
     const rest = bytes.subarray(total)
+    const sent = body ?? bytes.subarray(this.bodyAt, total)
+    const coding = headers.get('content-encoding')
+    const opened = openedBody(sent, coding)
+    const behind = rest.length > 0 ? `${rest.length} bytes behind the answer` : undefined
     const answer: WireAnswer = {
       status,
       headers,
-      body: body ?? bytes.subarray(this.bodyAt, total),
+      body: opened ?? sent,
       ms: performance.now() - this.sentAt,
-      mistake: rest.length > 0 ? `${rest.length} bytes behind the answer` : undefined,
+      mistake: opened ? behind : `a body that is no ${coding}`,
     }
     return { answer, rest }
   }

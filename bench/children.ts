@@ -1,4 +1,4 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, type ForkOptions, fork } from 'node:child_process'
 import { once } from 'node:events'
 
 /** A child process that does one job after the other. */
@@ -14,9 +14,9 @@ export const end = async (child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM
   await once(child, 'exit')
 }
 
-/** Starts a script of this folder that calls `serveParent`. */
-export const startHelper = <Job, Result>(script: string): Helper<Job, Result> => {
-  const child = fork(new URL(script, import.meta.url))
+/** Starts a script of this folder that calls `serveParent`; with `options`, as the program itself is started, for one. */
+export const startHelper = <Job, Result>(script: string, options: ForkOptions = {}): Helper<Job, Result> => {
+  const child = fork(new URL(script, import.meta.url), options)
   return {
     pid: child.pid as number,
     async run(job) {

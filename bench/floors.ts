@@ -10,7 +10,7 @@ import { randomHex } from '../src/lib/ids.ts'
 import { serveParent } from './parent.ts'
 
 export type FloorJob =
-  /** Bare node:http: the same head and body every time. */
+  /** Bare node:http: the same head, and the same body, which is bytes from the beginning. */
   | { kind: 'same bytes'; headers: readonly string[]; body: string }
   /** Bare node:http that makes its body of an object of the same size, with a request id of its own. */
   | { kind: 'stringify'; headers: readonly string[]; body: string }
@@ -22,7 +22,7 @@ export type FloorResult = number
 
 let server: Server | undefined
 
-const serve = async (makeBody: () => string, headers: readonly string[]) => {
+const serve = async (makeBody: () => string | Buffer, headers: readonly string[]) => {
   server?.closeAllConnections()
   server?.close()
   const next = createServer({ noDelay: true }, (_request, response) => {
@@ -83,8 +83,10 @@ const deriveMany = async (callers: number, seconds: number) => {
 
 const runFloor = async (job: FloorJob): Promise<FloorResult> => {
   switch (job.kind) {
-    case 'same bytes':
-      return serve(() => job.body, job.headers)
+    case 'same bytes': {
+      const bytes = Buffer.from(job.body)
+      return serve(() => bytes, job.headers)
+    }
     case 'stringify':
       return serve(stringified(job.body), job.headers)
     case 'append':

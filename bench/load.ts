@@ -13,8 +13,8 @@ export interface LoadJob {
   /** A request is `before` + a key + `after`; of several beginnings, which only go with a count, each in its turn. */
   before: string | readonly string[]
   after: string
-  /** Drawn at random from a list, or counted up from a number (ten digits) so that none comes twice. */
-  keys: readonly string[] | { from: number }
+  /** Drawn at random from a list, taken from one in its order, or counted up from a number (ten digits). */
+  keys: readonly string[] | { inOrder: readonly string[] } | { from: number }
 }
 
 export interface LoadResult {
@@ -53,6 +53,16 @@ const createRequests = ({ before, after, keys }: LoadJob) => {
       return `${befores[next % befores.length]}${key}${after}`
     }
     return { take, distinct: () => next - keys.from }
+  }
+  if ('inOrder' in keys) {
+    const { inOrder } = keys
+    let taken = 0
+    const take = () => {
+      const key = inOrder[taken % inOrder.length]
+      taken += 1
+      return `${befores[0]}${key}${after}`
+    }
+    return { take, distinct: () => Math.min(taken, inOrder.length) }
   }
   const ready = keys.map((key) => Buffer.from(befores[0] + key + after, 'latin1'))
   const draw = createKeyDraw(keys.length)

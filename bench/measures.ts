@@ -136,7 +136,7 @@ export const measuresOf = (engine: 'SQLite' | 'PostgreSQL'): Measure[] => [
   },
   {
     name: 'page of 50 users',
-    goal: 0.12,
+    goal: 0.35,
     round: reading(
       (id) => [`/v2/accounts/${id}`, '/users?page_size=50'],
       (stage) => stage.listedIds,

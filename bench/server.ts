@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { programOf } from '../scripts/bundle.mjs'
 import { environment, nodeOptions } from '../scripts/server-process.mjs'
 import { end } from './children.ts'
 
@@ -23,7 +24,7 @@ export interface RunningServer {
 
 export const adminPassword = 'bench-secret'
 
-const program = fileURLToPath(new URL('../bin/crosspoint.mjs', import.meta.url))
+const program = programOf(fileURLToPath(new URL('..', import.meta.url)))
 
 const environmentOf = ({ dataDir, databaseUrl }: Place) => ({
   ...environment,
