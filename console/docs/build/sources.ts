@@ -24,10 +24,10 @@ const sorted = (pattern: string) => globSync(pattern, { cwd: root }).sort()
 
 export const findSources = (): Sources =>
   new Map([
-    ...elsewhere,
-    ...sorted('docs/*/**/*.md').map(
+    ...sorted('docs/**/*.md').map(
       (source) => [source, posix.relative('docs', source).replace(/\.md$/, '.html')] as const,
     ),
+    ...elsewhere,
     [decisionsFolder, 'decisions/index.html'] as const,
     ...sorted('examples/*.{mjs,sh}').map((source) => [source, source.replace(/\.\w+$/, '.html')] as const),
   ])
