@@ -58,7 +58,7 @@ const write = async (path: string, text: string) => writeFile(join(root, path), 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'crosspoint-bootstrap-'))
   for (const folder of ['scripts', 'bin', 'fake']) await mkdir(join(root, folder))
-  for (const name of ['bootstrap.mjs', 'face-sources.mjs', 'server-process.mjs'])
+  for (const name of ['bootstrap.mjs', 'bundle.mjs', 'face-sources.mjs', 'server-process.mjs'])
     await copyFile(join(scripts, name), join(root, 'scripts', name))
   await write('fake/npm', fakeNpm)
   await chmod(join(root, 'fake', 'npm'), 0o755)
@@ -347,10 +347,14 @@ describe('the tests with other programs', () => {
     const { status, out } = await finish(['machines'], { TELL: 'yes', CROSSPOINT_TEST_FAILOVERS: '2' })
     const [counts = '', args = ''] = out.trim().split('\n')
     expect(JSON.parse(counts)).toEqual({
+      CROSSPOINT_TEST_ARCHIVE_KILLS: '40',
       CROSSPOINT_TEST_BACKUPS: '20',
+      CROSSPOINT_TEST_COORDINATOR_CRASHES: '10',
       CROSSPOINT_TEST_FAILOVERS: '2',
+      CROSSPOINT_TEST_FAILOVER_CREATES: '500',
       CROSSPOINT_TEST_FEED_EVENTS: '100000',
       CROSSPOINT_TEST_ROLLING_RESTARTS: '40',
+      CROSSPOINT_TEST_WORKER_AWAY_SECONDS: '60',
     })
     expect(args).toMatch(/^run test\/\S+\.test\.ts .* --no-file-parallelism$/)
     expect(status).toBe(0)

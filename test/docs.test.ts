@@ -65,7 +65,7 @@ describe('the pages', () => {
   it('say of every block what it is', () => {
     const languages = new Set(pagePaths.flatMap((path) => blocksOf(path).map(({ language }) => language)))
     // Without a language: what the first start prints.
-    expect([...languages].sort()).toEqual(['', 'json', 'sh', 'xml'])
+    expect([...languages].sort()).toEqual(['', 'json', 'opensips', 'sh', 'xml'])
   })
 
   it('have commands that are not run for these reasons alone', () => {
@@ -76,6 +76,11 @@ describe('the pages', () => {
       }),
     )
     expect(reasons).toEqual([
+      'docs/from-kazoo.md: needs a Kazoo; test/processes/kazoo-import.test.ts has one.',
+      'docs/from-kazoo.md: needs a Kazoo; test/processes/kazoo-import.test.ts has one.',
+      'docs/from-kazoo.md: needs a Kazoo; test/processes/kazoo-compare-database.test.ts has one.',
+      'docs/from-kazoo.md: needs a Kazoo; test/processes/kazoo-compare.test.ts has two servers.',
+      'docs/from-kazoo.md: needs a Kazoo; test/processes/kazoo-export.test.ts has a CouchDB.',
       'docs/guides/backup.md: needs an empty place.',
       'docs/guides/backup.md: needs another machine.',
       'docs/guides/backup.md: needs Litestream; another test has it.',
@@ -86,16 +91,23 @@ describe('the pages', () => {
       'docs/guides/deploying.md: needs Docker, and a name in the DNS.',
       'docs/guides/deploying.md: needs a cluster.',
       'docs/guides/freeswitch.md: needs a FreeSWITCH.',
+      'docs/guides/freeswitch.md: needs a FreeSWITCH.',
       'docs/guides/getting-in.md: needs fail2ban and the rights to set it up.',
       'docs/guides/growing.md: needs a PostgreSQL of that name.',
       'docs/guides/growing.md: needs two servers of these names.',
       'docs/guides/growing.md: needs three servers of these names.',
       'docs/guides/mail.md: needs a mail server of that name.',
       'docs/guides/message-bus.md: needs a broker at that address.',
+      'docs/guides/opensips.md: needs an OpenSIPS.',
       'docs/guides/passkeys.md: needs a browser with an authenticator.',
       'docs/guides/passkeys.md: needs a browser with an authenticator.',
+      'docs/guides/sip-edge.md: needs a Debian machine and root.',
+      'docs/guides/switch.md: needs an edge at that address.',
       'docs/reference/tests.md: needs a PostgreSQL of that name.',
+      'docs/reference/tests.md: needs a PostgreSQL with Citus.',
       'docs/reference/tests.md: takes more than an hour.',
+      'docs/start/first-call.md: needs an empty Debian machine and root.',
+      ...Array(5).fill('docs/start/first-call.md: test/processes/first-call.test.ts does.'),
     ])
   })
 })

@@ -6,7 +6,14 @@ import type { Json } from '../src/lib/json.ts'
 import { createAuthenticator } from './support/authenticator.ts'
 import type { Answer, Client } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
-import { nameOf, type PathIds, pathWith, requestFor, variablesOf } from './support/route-samples.ts'
+import {
+  nameOf,
+  type PathIds,
+  pathWith,
+  requestFor,
+  sampleApps,
+  variablesOf,
+} from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
 import { describeEngines, type TestAccount, useWorld, type World } from './support/world.ts'
 
@@ -47,6 +54,9 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
   const apiKey = await operator.put(`${account.path}/api_keys`, { name: word, scopes: ['devices:read'] })
   const receiver = { name: word, uri: 'https://receiver.invalid/', hook: 'sms', custom: word }
   const webhook = await operator.put(`${account.path}/webhooks`, receiver)
+  const gateways = [{ server: 'carrier.test', username: 'u', custom: word }]
+  const carrier = await operator.put(`${account.path}/resources`, { name: word, gateways, rules: ['.'] })
+  const trunk = await operator.put(`${account.path}/connectivity`, { name: word, custom: word })
   await world.configure('passkeys', { rp_id: 'localhost', origins: ['http://localhost'] })
   const credential = createAuthenticator().create((await user.put(`${user.path}/passkeys/options`, {})).data)
   const passkey = await user.put(`${user.path}/passkeys`, { name: word, credential })
@@ -77,6 +87,18 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
     from: [{ type: 'account', value: account.id }],
     to: [{ type: account.id, value: 'all' }],
   })
+  const flow = { module: 'user', data: { id: user.id } }
+  const callflow = await operator.put(`${account.path}/callflows`, { name: word, numbers: ['100'], flow })
+  const group = await operator.put(`${account.path}/groups`, {
+    name: word,
+    endpoints: { [user.id]: { type: 'user' } },
+  })
+  await world.configure('apps_store', { apps: sampleApps })
+  await operator.put(`${account.path}/apps_store/sample-app`, {
+    allowed_users: 'specific',
+    users: [{ id: user.id }],
+  })
+  await operator.post(`${account.path}/apps_store/blacklist`, { blacklist: [word] })
   const leg = {
     // Part of its id, which answers repeat to whoever asked for it.
     call_id: `leg-of-${account.id}`,
@@ -113,8 +135,14 @@ const plant = async (world: World, account: TestAccount): Promise<Tenant> => {
       notification_id: 'password_recovery',
       smtplog_id: sent.data[0].id,
       alert_id: alert.id,
+      callflow_id: callflow.data.id,
+      group_id: group.data.id,
+      app_id: 'sample-app',
+      index: '0',
       api_key_id: apiKey.data.id,
       webhook_id: webhook.data.id,
+      resource_id: carrier.data.id,
+      connectivity_id: trunk.data.id,
       passkey_id: passkey.data.id,
       cdr_id: call.id,
       // A leg's id names its interaction too; an interaction that nobody knows has no legs, for anybody.
@@ -136,8 +164,12 @@ const recordVariables = [
   'interaction_id',
   'phone_number',
   'alert_id',
+  'callflow_id',
+  'group_id',
   'api_key_id',
   'webhook_id',
+  'resource_id',
+  'connectivity_id',
   'passkey_id',
 ]
 

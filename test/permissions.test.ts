@@ -8,7 +8,7 @@ import type { Client } from './support/client.ts'
 import { eventually } from './support/eventually.ts'
 import { commitExamples, committedExamples, exampleFiles, exampleOf } from './support/examples.ts'
 import { addFurtherExamples } from './support/further-examples.ts'
-import { nameOf, pathWith, requestFor, type Samples } from './support/route-samples.ts'
+import { nameOf, pathWith, requestFor, type Samples, sampleApps } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
 import { credentialsOf, useWorld } from './support/world.ts'
 
@@ -108,6 +108,10 @@ const idsOf = async () => {
   }
   const number = '+14155550100'
   await world.operator.put(`${world.acme.path}/phone_numbers/${encodeURIComponent(number)}/port`, { my: 1 })
+  const carrier = { name: 'A carrier', gateways: [{ server: '203.0.113.7' }], rules: ['^\\+'] }
+  const ofAll = await world.operator.put('/v2/resources', carrier)
+  const local = await world.operator.put(`${world.acme.path}/resources`, carrier)
+  const trunk = await world.operator.put(`${world.acme.path}/connectivity`, { name: 'Head office' })
   await world.operator.put('/v2/rates', { id: 'sample-rate', prefix: 1, rate_cost: 0.1 })
   const alert = await world.operator.put(`${world.acme.path}/alerts`, {
     title: 'A sample',
@@ -115,6 +119,17 @@ const idsOf = async () => {
     from: [{ type: 'account', value: world.acme.id }],
     to: [{ type: world.acme.id, value: 'all' }],
   })
+  const flow = { module: 'user', data: { id: world.uli.id } }
+  const callflow = await world.operator.put(`${world.acme.path}/callflows`, {
+    name: 'Uli',
+    numbers: ['100'],
+    flow,
+  })
+  const group = await world.operator.put(`${world.acme.path}/groups`, {
+    name: 'Everybody',
+    endpoints: { [world.uli.id]: { type: 'user' } },
+  })
+  await world.configure('apps_store', { apps: sampleApps })
   const leg = {
     call_id: 'sample',
     channel_created_time: world.clock.now() * 1000,
@@ -146,16 +161,27 @@ const idsOf = async () => {
     notification_id: 'password_recovery',
     smtplog_id: sent.id,
     alert_id: alert.data.id as string,
+    callflow_id: callflow.data.id as string,
+    group_id: group.data.id as string,
+    app_id: 'sample-app',
+    index: '0',
     cdr_id: call.id,
     interaction_id: call.interaction_id,
   }
   return {
-    system: { ...shared, provider_id: common.data.id, task_id: String(ofMaster.body.metadata.id) },
+    system: {
+      ...shared,
+      resource_id: ofAll.data.id,
+      provider_id: common.data.id,
+      task_id: String(ofMaster.body.metadata.id),
+    },
     account: {
       ...shared,
       account_id: world.acme.id,
       user_id: world.uli.id,
       device_id: phone.id,
+      resource_id: local.data.id,
+      connectivity_id: trunk.data.id,
       provider_id: own.data.id,
       task_id: String(task.body.metadata.id),
     },

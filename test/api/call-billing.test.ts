@@ -138,6 +138,19 @@ describeEngines('calls', (engine) => {
     expect(price.data).toMatchObject({ 'Ratedeck-ID': deck, 'Rate-Name': 'bay', Rate: '100' })
   })
 
+  it('are priced for the number that was called, however the carrier was asked for it', async () => {
+    const account = await world.account(world.reseller)
+    const deck = await newDeck(
+      { prefix: 1415, rate_cost: 0.01, rate_name: 'bay' },
+      { prefix: 41, rate_cost: 9, rate_name: 'Switzerland' },
+    )
+    await sellTo(account, { ratedeck: { id: deck } })
+    const asked = { to: '4155550100@carrier.test', callee_id_number: '4155550100' }
+    const leg = call(account, asked, { e164_destination: '+14155550100' })
+    await sendLegs(world, [leg])
+    expect(await costOf(account, leg)).toMatchObject({ cost: '100', rate_name: 'bay' })
+  })
+
   it('follow the deck of the reseller when the account has none, and the services before the plan', async () => {
     const reseller = await world.account()
     await world.operator.put(`${reseller.path}/reseller`, {})

@@ -66,6 +66,72 @@ describeEngines('The retention of call detail records', (engine) => {
   })
 })
 
+describeEngines('The months of call detail records that are to come', (engine) => {
+  const world = useWorld(engine)
+  const round = 'cdr-months'
+  const february = january + 30 * 86_400
+
+  const months = () => world.server.store.cdrs.months()
+
+  /** Differs as soon as a table or an index is made, or goes. */
+  const structure = () =>
+    world.server.store.all(
+      engine === 'sqlite'
+        ? 'SELECT schema_version FROM pragma_schema_version'
+        : "SELECT oid, relname FROM pg_class WHERE relname LIKE 'cdrs%' ORDER BY oid",
+    )
+
+  const send = async (timestamp: number) => {
+    const operator = await world.again(world.operator)
+    const leg = { call_id: `leg-${timestamp}`, timestamp, custom_channel_vars: { account_id: world.acme.id } }
+    expect((await operator.put('/v2/cdrs', [leg])).data).toMatchObject({ accepted: 1 })
+  }
+
+  const listed = async () => {
+    const reader = await world.again(world.ada)
+    const query = { created_from: String(january), created_to: String(february) }
+    const answer = await reader.get(`${world.acme.path}/cdrs`, { query })
+    expect(answer).toSucceed()
+    return (answer.data as { id: string }[]).map(({ id }) => id)
+  }
+
+  it('have no tables where no call has come yet', async () => {
+    await world.server.rounds.runNow(round)
+    expect(await months()).toEqual([])
+  })
+
+  it('have their tables before their first call, which makes none', async () => {
+    await send(january)
+    await world.server.rounds.runNow(round)
+    expect(await months()).toEqual([202601, 202602])
+    const made = await structure()
+    await world.server.rounds.runNow(round)
+    world.clock.advance({ hours: 24 * 28 })
+    await send(february)
+    expect(await months()).toEqual([202601, 202602])
+    expect(await structure()).toEqual(made)
+  })
+
+  it('are in no way of lists, of retention and of the months behind them', async () => {
+    const stored = [`202602-leg-${february}`, `202601-leg-${january}`]
+    await world.server.rounds.runNow(round)
+    expect(await months()).toEqual([202601, 202602, 202603])
+    expect(await listed()).toEqual(stored)
+    await world.configure('cdr', { retention_months: 1 })
+    await world.server.rounds.runNow('cdr-retention')
+    expect(await months()).toEqual([202601, 202602, 202603])
+    expect(await listed()).toEqual(stored)
+  })
+
+  it('begin with this one after a time in which no server ran, and go by retention though none came', async () => {
+    world.clock.advance({ hours: 24 * 31 * 3 })
+    await world.server.rounds.runNow(round)
+    expect(await months()).toEqual([202601, 202602, 202603, 202605, 202606])
+    await world.server.rounds.runNow('cdr-retention')
+    expect(await months()).toEqual([202605, 202606])
+  })
+})
+
 describeEngines('The call records of an account that is deleted', (engine) => {
   const round = 'departed_calls'
 

@@ -201,7 +201,7 @@ describeEngines('devices', (engine) => {
 describeEngines('devices without a media switch', (engine) => {
   const world = useWorld(engine)
   const noSwitch = [
-    500,
+    501,
     'no media switch is configured',
     { message: 'no media switch is configured' },
   ] as const

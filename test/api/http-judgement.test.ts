@@ -47,7 +47,7 @@ describeEngines('the order of judgement', (engine) => {
   })
 
   it('names what other servers of the family have and this one has not', async () => {
-    for (const name of ['callflows', 'vmboxes', 'port_requests'])
+    for (const name of ['menus', 'vmboxes', 'port_requests'])
       expect(await world.ada.get(`${world.acme.path}/${name}`)).toFailWith(404, 'not_found', {
         message: `${name} is not part of Crosspoint`,
       })

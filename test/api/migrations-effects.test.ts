@@ -14,6 +14,7 @@ import {
   credentialsOf,
   describeEngines,
   type Person,
+  quickLayers,
   type TestAccount,
   useWorld,
   type World,
@@ -69,7 +70,7 @@ describeEngines('Sign-in keys derived anew', (engine) => {
     ] as const
     const keys: string[] = []
     for (const [method, digest] of digests)
-      keys.push(derive(digestDerivation(signInSalt, method, digest))[0] ?? '')
+      keys.push(derive(digestDerivation(signInSalt, method, digest), quickLayers)[0] ?? '')
     expect(keys).toEqual([expect.stringMatching(/^md5:/), expect.stringMatching(/^sha:/)])
     await rekey(user, keys)
     return user

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { stockNumbers } from '../support/number-stock.ts'
+import { program } from '../support/program.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
-const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 const sample = new URL('../data/localities.csv', import.meta.url).pathname
 const header = 'prefix,country,region,city,rate_center,lata,latitude,longitude'
 

@@ -7,9 +7,8 @@ import { startServer } from '../../src/compose.ts'
 import { clientWithToken, createTransport } from '../support/client.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createTestLog } from '../support/log.ts'
+import { program } from '../support/program.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
-
-const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 const pathOf = (account: TestAccount, number: string) =>
   `${account.path}/phone_numbers/${encodeURIComponent(number)}`

@@ -1,5 +1,6 @@
 // How strong a password must be, how long it lasts, and what a sign-in costs.
 import { expect, it } from 'vitest'
+import { keyLayers } from '../../src/auth/credentials.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 describeEngines('passwords', (engine) => {
@@ -79,13 +80,19 @@ describeEngines('passwords', (engine) => {
     expect(await user.patch(user.path, { password: `${strong}!` })).toSucceed()
     expect(await logIn('old', `${strong}!`, account.realm)).toSucceed()
   })
+})
+
+describeEngines('passwords that are wrong', (engine) => {
+  const world = useWorld(engine, undefined, undefined, { layers: keyLayers })
 
   it('cost the same time to check where there is no such account', async () => {
     const timeOf = async (realm: string) => {
       const times: number[] = []
+      const credentials = credentialsOf('ada', 'wrong')
       for (let round = 0; round < 7; round += 1) {
         const begun = performance.now()
-        expect(await logIn('ada', 'wrong', realm)).toFailWith(401, 'invalid_credentials')
+        const answer = await world.anonymous.put('/v2/user_auth', { credentials, account_realm: realm })
+        expect(answer).toFailWith(401, 'invalid_credentials')
         times.push(performance.now() - begun)
       }
       return times.sort((a, b) => a - b)[1] as number

@@ -1,5 +1,6 @@
 // Nobody holds up the sign-in of others. This machine is a trusted proxy, so X-Forwarded-For is believed.
 import { expect, it } from 'vitest'
+import { keyLayers } from '../../src/auth/credentials.ts'
 import type { Answer } from '../support/client.ts'
 import { basicHeader } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
@@ -13,7 +14,12 @@ const fewOthers = 12
 
 describeEngines('a flood', (engine) => {
   // Few, so that what is left of a flood is soon done with.
-  const world = useWorld(engine, (built) => built.configure('crossbar.auth', { derivations_waiting: 10 }))
+  const world = useWorld(
+    engine,
+    (built) => built.configure('crossbar.auth', { derivations_waiting: 10 }),
+    undefined,
+    { layers: keyLayers },
+  )
 
   /** Requests that are under way together, and what became of them so far. */
   const flood = (requests: readonly Promise<Answer>[]) => {
@@ -133,8 +139,11 @@ describeEngines('wrong passwords', (engine) => {
 })
 
 describeEngines('threads that derive', (engine) => {
-  const world = useWorld(engine, (built) =>
-    built.configure('crossbar.auth', { derivation_threads: 1, derivations_waiting: 2 }),
+  const world = useWorld(
+    engine,
+    (built) => built.configure('crossbar.auth', { derivation_threads: 1, derivations_waiting: 2 }),
+    undefined,
+    { layers: keyLayers },
   )
 
   it('refuse what waits too long a line, with the time to come back', async () => {

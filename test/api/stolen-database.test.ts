@@ -115,6 +115,26 @@ describeEngines('a stolen database', (engine) => {
     }
   }
 
+  const carriers = async ({ account }: Awaited<ReturnType<typeof person>>) => {
+    const gateways = [{ server: 'carrier.test', username: 'u', password: 'Gateway-password-1' }]
+    const made = await world.operator.put(`${account.path}/resources`, { name: 'Carrier', gateways })
+    const renewed = [{ server: 'carrier.test', username: 'u', password: 'Gateway-password-2' }]
+    await world.operator.patch(`${account.path}/resources/${made.data.id}`, { gateways: renewed })
+    await world.operator.put('/v2/resources', {
+      name: 'Of all',
+      gateways: [{ server: 'carrier.test', username: 'u', password: 'Gateway-password-3' }],
+    })
+    const auth = { auth_user: 'pbx', auth_password: 'Trunk-password' }
+    const trunk = await world.operator.put(`${account.path}/connectivity`, { servers: [{ auth }] })
+    expect([made.status, trunk.status]).toEqual([201, 201])
+    return {
+      'first password of a gateway': 'Gateway-password-1',
+      'password of a gateway': 'Gateway-password-2',
+      'password of a gateway of the system': 'Gateway-password-3',
+      'password of a trunk': 'Trunk-password',
+    }
+  }
+
   const settings = async () => {
     const { port } = repeats.address() as AddressInfo
     const documents = {
@@ -225,6 +245,7 @@ describeEngines('a stolen database', (engine) => {
       ...(await settings()),
       ...(await apiKeys(ann)),
       ...(await phone(ann)),
+      ...(await carriers(ann)),
       ...(await welcome(ann)),
       ...(await dkim(ann)),
     }

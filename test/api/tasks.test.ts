@@ -376,6 +376,7 @@ describeEngines('tasks', (engine) => {
           cause: made.body.metadata.id,
           reason: 'task already started',
         })
+        await world.operator.patch(`${pathOf(made)}/stop`)
       })
     })
 

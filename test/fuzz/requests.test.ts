@@ -85,7 +85,7 @@ const gather = async (world: World): Promise<Caller[]> => {
 
 // 500s that the specification asks for.
 const specified =
-  /^(account_has_descendants|At least one object failed|quickcall initiation failed|invalid request|no media switch)/
+  /^(account_has_descendants|At least one object failed|quickcall initiation failed|invalid request)/
 
 const isEnvelope = ({ headers, text, status, request }: Answer) =>
   (headers['content-type'] ?? '').startsWith('application/json') &&

@@ -24,7 +24,7 @@ describeEngines('fuzzed requests of everybody to all routes', (engine) => {
     place = await makePlace(engine)
     names = await startDnsServer()
     target = await startTarget({ ...place, dnsServer: names.text })
-  }, 60_000)
+  })
 
   afterEach(async () => {
     await target?.stop()

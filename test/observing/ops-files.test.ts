@@ -123,6 +123,12 @@ const figuresOfAlerts: Readonly<Record<string, readonly { figure: string; bad: s
   CrosspointCallArchiveFailing: [
     { figure: 'crosspoint_call_archive_failures_total', bad: '0+1', good: '1+0' },
   ],
+  CrosspointCallRecordsUntold: [
+    { figure: 'crosspoint_call_archive_records_untold_total', bad: '0+1', good: '1+0' },
+  ],
+  CrosspointSipEdgeUnreachable: [
+    { figure: 'crosspoint_sip_edges{state="unreachable"}', bad: '1+0', good: '0+0' },
+  ],
   CrosspointSignInsRefused: [
     { figure: 'crosspoint_sign_in_derivations_refused_total', bad: '0+1', good: '1+0' },
   ],

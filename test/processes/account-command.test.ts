@@ -8,11 +8,10 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { credentialsOf } from '../support/world.ts'
-
-const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 const crosspointIn = (place: Pick<Place, 'dataDir' | 'databaseUrl'>, args: readonly string[]) =>
   new Promise<{ status: number; output: string; errors: string }>((resolve) => {

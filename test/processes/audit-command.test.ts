@@ -4,10 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { openSession, type Session } from '../support/session.ts'
-
-const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 describeEngines('crosspoint audit verify', (engine) => {
   let place: Place

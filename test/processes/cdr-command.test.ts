@@ -9,11 +9,10 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { storedCdrs } from '../support/stored-cdrs.ts'
-
-const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 // 2026-02-10 and 2026-03-10, in Gregorian seconds.
 const february = 63_937_900_800

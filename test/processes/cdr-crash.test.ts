@@ -109,7 +109,7 @@ describeEngines('A server that is killed while call detail records come in', (en
   }
 
   it(`${kills} times has every record that it acknowledged, once, and no record twice`, {
-    timeout: 180_000,
+    timeout: 400_000,
   }, async () => {
     let server = await start()
     let session = await openSession(server)

@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { type CommandLine, hasTerminal, openCommandLine, program, quoted } from '../support/command-line.ts'
+import { type CommandLine, hasTerminal, openCommandLine, quoted } from '../support/command-line.ts'
 
 let person: CommandLine
 
@@ -23,9 +23,13 @@ const commands = [
   'audit',
   'backup',
   'cdrs',
+  'compare',
   'completion',
   'distribute',
+  'edge',
   'events',
+  'export',
+  'import',
   'login',
   'logout',
   'numbers',
@@ -247,16 +251,42 @@ describe('without a server', () => {
   })
 })
 
-it('keeps what reads command lines out of the server', async () => {
-  const spy = `import { registerHooks } from 'node:module'
-    registerHooks({ load(url, context, next) { process.stderr.write(url + '\\n'); return next(url, context) } })`
+const spy = `import { registerHooks } from 'node:module'
+  registerHooks({ load(url, context, next) {
+    process.stderr.write(url + ' ' + context.format + '\\n')
+    return next(url, context)
+  } })`
+
+/** What a program loads, and what Node takes each file for. */
+const loadedBy = async (...args: string[]) => {
   const options = ['--import', `data:text/javascript,${encodeURIComponent(spy)}`]
-  const loadedBy = async (...args: string[]) =>
-    (await promisify(execFile)(process.execPath, [...options, program, ...args])).stderr
+  return (await promisify(execFile)(process.execPath, [...options, ...args])).stderr
+}
+
+const sources = new URL('../../src/crosspoint.mjs', import.meta.url).pathname
+
+it('loads for the server what Node itself would find', async () => {
+  const folder = new URL('../../src/', import.meta.url)
+  const filesIn = (text: string) => text.split('\n').filter((line) => line.startsWith('file:'))
+  const served = filesIn(await loadedBy(sources, 'serve', '--help'))
+  const isOfTheStart = (line: string) =>
+    /\/src\/(crosspoint|compile-cache|own-imports)\.mjs /.test(line) ||
+    line.includes('/src/commands/main.ts ')
+  const found = await loadedBy(
+    '--input-type=module',
+    '--eval',
+    `import '${new URL('commands/serve.ts', folder)}'`,
+  )
+  expect(served.filter((line) => !isOfTheStart(line)).toSorted()).toEqual(filesIn(found).toSorted())
+})
+
+it('keeps what reads command lines, and what few starts need, out of the server', async () => {
   const library = '/node_modules/commander/'
-  expect(await loadedBy('accounts', '--help')).toContain(library)
-  const served = await loadedBy('serve', '--help')
+  expect(await loadedBy(sources, 'accounts', '--help')).toContain(library)
+  const served = await loadedBy(sources, 'serve', '--help')
   expect(served).toContain('/src/compose.ts')
+  for (const folder of ['typebox/build/value', 'hyparquet', 'hyparquet-writer'])
+    expect(served).not.toContain(`/node_modules/${folder}/`)
   for (const name of ['commander', '@clack', '@bomb.sh', 'fast-string-truncated-width', '@noble'])
     expect(served).not.toContain(`/node_modules/${name}/`)
   expect(served).not.toContain('/client/src/')

@@ -10,13 +10,12 @@ import { createStore } from '../../src/storage/store.ts'
 import { Client, createTransport } from '../support/client.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
 import { credentialsOf } from '../support/world.ts'
-
-const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 const crosspointIn = ({ dataDir, databaseUrl }: Place, ...args: string[]) =>
   new Promise<{ status: number; output: string; errors: string }>((resolve) => {

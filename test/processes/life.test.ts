@@ -10,10 +10,9 @@ import { createCuttable } from '../support/cuttable.ts'
 import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
+import { program } from '../support/program.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
-
-const program = join(import.meta.dirname, '../../bin/crosspoint.mjs')
 
 /** Runs the program to its end. */
 const runProgram = async (args: string[], environment: Record<string, string>) => {

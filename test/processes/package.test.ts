@@ -53,7 +53,7 @@ it('holds code without types, the console and the pages as they are shown, and n
   ])
   const names = readdirSync(installed, { recursive: true, encoding: 'utf8' })
   expect(names.filter((name) => name.endsWith('.ts'))).toEqual([])
-  for (const name of ['console/dist/index.html', 'console/dist/docs/index.html', 'lib/compose.js'])
+  for (const name of ['console/dist/index.html', 'console/dist/docs/index.html', 'lib/crosspoint.js'])
     expect([name, existsSync(join(installed, name))]).toEqual([name, true])
 })
 

@@ -12,6 +12,8 @@ const unaudited: Readonly<Record<string, string>> = {
   'system_configs/{config_id}': 'accounts have none; those of the system are audited',
   'samples/{sample_id}': 'a sample, which is nobody’s',
   'websockets/{websocket_id}': 'a connection',
+  'apps_store/{app_id}':
+    'what accounts have of an app is a part of one record, whose changes the audit of the account tells',
   'payment_tokens/{token_id}': 'a bookkeeper outside keeps them',
 }
 

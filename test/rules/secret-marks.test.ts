@@ -57,6 +57,7 @@ it('these are the secrets that answers show, and those that they mask', () => {
     'services.stripe.vendors.*.api_key',
     'services.stripe.vendors.*.webhook_secret',
     'services.stripe.webhook_secret',
+    'switch.kamailio.secret',
     'user.credentials',
     'user.password',
   ])

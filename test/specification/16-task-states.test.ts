@@ -16,14 +16,21 @@ describeEngines('The status of a task', (engine) => {
   /** The path of a new task. */
   const pending = async () => `${tasks()}/${(await put(finding, csv)).body.metadata.id}`
 
+  const waiting: string[] = []
+
   /** That of a task which is started, and waits for its turn. */
   const executing = async () => {
     await world.configure('tasks', { max_running: 0 })
     const path = await pending()
     expect(await world.ada.patch(path)).toSucceed()
+    waiting.push(path)
     return path
   }
-  afterEach(() => world.configure('tasks', { max_running: 4 }))
+  // None is left to work beside the next test, which compares all that is stored.
+  afterEach(async () => {
+    for (const path of waiting.splice(0)) await world.ada.patch(`${path}/stop`)
+    await world.configure('tasks', { max_running: 4 })
+  })
 
   const finished = async (body: string) => {
     const { metadata } = (await put(finding, body)).body

@@ -80,7 +80,7 @@ interface Plan {
 describeEngines('Reading call detail records costs the same everywhere', (engine) => {
   const place = sharedBySuite(
     async () => {
-      const opened = await openTestDatabase(engine)
+      const opened = await openTestDatabase(engine, { onOneServer: true })
       return { opened, store: createStore(opened.db, systemClock) }
     },
     ({ opened }) => opened.close(),

@@ -188,6 +188,7 @@ describeEngines('change sets', (engine) => {
       note = await world.change(note, { title: String(round) })
       await world.other.store.fence()
       expect((await world.other.notes.get(accountId, note.id)).doc.title).toBe(String(round))
+      expect((await world.other.notes.few(accountId)).map(({ doc }) => doc.title)).toEqual([String(round)])
       // SQLite tells of foreign commits once a turn of the event loop, as requests arrive.
       await new Promise(setImmediate)
     }

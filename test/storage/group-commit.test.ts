@@ -63,6 +63,22 @@ describeEngines('writes that come together', (engine) => {
     expect(await storedTitles(accountId)).toHaveLength(engine === 'postgres' ? 20 : 21)
   })
 
+  it('go on together when one of them is refused by the engine', async () => {
+    const { db, close } = await openTestDatabase(engine)
+    const notes = openNotes(db, clock)
+    const batches: number[] = []
+    db.onBatch(({ writes }) => batches.push(writes))
+    const accountId = freshAccount()
+    const titles = Array.from({ length: 40 }, (_, index) => (index === 20 ? 'odd' : `good ${index}`))
+    await Promise.allSettled(
+      titles.map((title) => notes.add(accountId, { title, ...(title === 'odd' ? { owner: 'a\0b' } : {}) })),
+    )
+    expect(batches.reduce((sum, writes) => sum + writes, 0)).toBe(engine === 'postgres' ? 39 : 40)
+    // Those before it and those behind it; nobody has a transaction of its own.
+    expect(batches.length).toBeLessThanOrEqual(3)
+    await close()
+  })
+
   it('of two processes never wait for each other for good', async () => {
     const accountId = freshAccount()
     const made = await Promise.all(

@@ -12,6 +12,7 @@ import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/clock.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { createFaults } from '../support/faulty-database.ts'
 import { createTestLog } from '../support/log.ts'
 
 describeEngines('a lease', (engine) => {
@@ -19,10 +20,12 @@ describeEngines('a lease', (engine) => {
   const world = sharedBySuite(
     async () => {
       const { db, reopen, close } = await openTestDatabase(engine)
-      const stores = [createStore(db, clock), createStore(reopen(), clock)] as const
+      const faults = createFaults()
+      const stores = [createStore(faults.over(db), clock), createStore(reopen(), clock)] as const
       const [one, other] = stores.map((store) => createLeases(store, clock, createTestLog().log))
-      return { store: stores[0], one, other, close } as {
+      return { store: stores[0], faults: faults.state, one, other, close } as {
         store: (typeof stores)[0]
+        faults: typeof faults.state
         one: ReturnType<typeof createLeases>
         other: ReturnType<typeof createLeases>
         close: () => Promise<void>
@@ -48,6 +51,35 @@ describeEngines('a lease', (engine) => {
     const next = await world.other.take('mowing')
     expect(next).toBeDefined()
     await next?.release()
+  })
+
+  it.each(['refused', 'unheard'] as const)(
+    'is free again as soon as the store is back from an outage in which it could not be released (%s)',
+    async (fault) => {
+      const lease = await world.one.take('digging')
+      let asked = 0
+      world.faults.onWrite = () => (asked++ < 2 ? fault : undefined)
+      await expect(lease?.release()).rejects.toMatchObject({ kind: 'datastore_unreachable' })
+      const next = await eventually(
+        () => world.other.take('digging'),
+        (taken) => taken !== undefined,
+      )
+      await next?.release()
+      world.faults.onWrite = () => undefined
+    },
+  )
+
+  it('is free again when nobody heard that it was taken', async () => {
+    let asked = 0
+    world.faults.onWrite = () => (asked++ < 1 ? 'unheard' : undefined)
+    await expect(world.one.take('hoeing')).rejects.toMatchObject({ kind: 'datastore_unreachable' })
+    expect(await world.other.isHeld('hoeing')).toBe(true)
+    const next = await eventually(
+      () => world.other.take('hoeing'),
+      (taken) => taken !== undefined,
+    )
+    await next?.release()
+    world.faults.onWrite = () => undefined
   })
 
   it('goes to exactly one of many who want it at once', async () => {

@@ -41,7 +41,7 @@ describeEngines('migrations of an older store', (engine) => {
   let db: Database
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { onOneServer: true })
     db = place.databaseUrl
       ? openPostgres(place.databaseUrl)
       : openSqlite(join(place.dataDir, 'crosspoint.db'))

@@ -8,7 +8,7 @@ import { describeEngines, makePlace } from '../support/databases.ts'
 
 describeEngines('the books of an older store', (engine) => {
   it('keep the order in which they were shown, what was carried over first', async () => {
-    const place = await makePlace(engine)
+    const place = await makePlace(engine, { onOneServer: true })
     const db = place.databaseUrl
       ? openPostgres(place.databaseUrl)
       : openSqlite(join(place.dataDir, 'crosspoint.db'))

@@ -4,7 +4,9 @@ import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
 import { MonthMoved } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
+import type { Run } from '../../src/storage/upgrades.ts'
 import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+import { eventually } from '../support/eventually.ts'
 
 const always = { first: 190001, last: 999912 }
 
@@ -106,6 +108,24 @@ describeEngines('A table by month', (engine) => {
     expect(await idsIn(store, { first: 202705, last: 202706 })).toEqual(['202705-a', '202705-b', '202706-c'])
   })
 
+  it('has a month before its first row, made as often as it is said', async () => {
+    const make = async (into: Store, month: number) => {
+      const set = changes()
+      await into.cdrs.make(set, month)
+      await into.writeAlone(set.statements, set.stale)
+    }
+    await Promise.all([make(store, 202707), make(other, 202707), make(store, 202707)])
+    await make(other, 202612)
+    for (const process of [store, other]) {
+      await process.fence()
+      expect(await process.cdrs.months()).toEqual([202612, 202701, 202705, 202706, 202707])
+    }
+    expect(await idsIn(store, { first: 202706, last: 202707 })).toEqual(['202706-c'])
+    await insert(other, 202707, 'first')
+    expect(await idsIn(store, { first: 202707, last: 202707 })).toEqual(['202707-first'])
+    await drop(store, 202707)
+  })
+
   it('loses a month at once, and can have it again', async () => {
     await drop(store, 202705)
     expect(await idsIn(store, { first: 202705, last: 202705 })).toEqual([])
@@ -177,6 +197,22 @@ describeEngines('A table by month', (engine) => {
   })
 
   if (engine === 'postgres') {
+    it('takes a row whose month goes while it is on its way, and makes the month again', async () => {
+      await insert(store, 202801, 'x')
+      const isWaited = async (run: Run) =>
+        (await run("SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'cdrs'::regclass")).length > 0
+      let inserting: Promise<void> | undefined
+      await opened.reopen().exclusively(async (run) => {
+        await run('LOCK TABLE cdrs IN ACCESS EXCLUSIVE MODE')
+        inserting = insert(store, 202801, 'late')
+        await eventually(() => isWaited(run), Boolean)
+        await run('DROP TABLE cdrs_202801')
+        await run('DELETE FROM monthly_tables WHERE month = 202801')
+      })
+      await inserting
+      expect(await idsIn(store, { first: 202801, last: 202801 })).toEqual(['202801-late'])
+    })
+
     it('waits a moment for whoever reads a month that is dropped, then fails', async () => {
       await insert(store, 202709, 'x')
       let dropped: unknown

@@ -13,7 +13,7 @@ const deviceId = 'd'.repeat(32)
 
 describeEngines('the numbers of mobile devices in an older store', (engine) => {
   it('come into the inventory, and their claims go', async () => {
-    const place = await makePlace(engine)
+    const place = await makePlace(engine, { onOneServer: true })
     const db = place.databaseUrl
       ? openPostgres(place.databaseUrl)
       : openSqlite(join(place.dataDir, 'crosspoint.db'))

@@ -1,4 +1,5 @@
 // What was read of an account is held by the write that relies on it: whoever was faster makes it fail.
+import { Client } from 'pg'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
@@ -14,7 +15,7 @@ describeEngines('a write that relies on an account', (engine) => {
     const parent = await world.account(world.reseller)
     const asItWas = await accounts.get(parent.id)
     expect(await world.operator.delete(parent.path)).toSucceed()
-    const late = () => accounts.create(author, asItWas, fields(`Orphan-${engine}`), 'none')
+    const late = () => accounts.create(author, asItWas, fields(`Orphan-${engine}`), { notice: 'none' })
     await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
   })
 
@@ -23,7 +24,7 @@ describeEngines('a write that relies on an account', (engine) => {
     const parent = await world.account(world.reseller)
     const asItWas = await accounts.get(parent.id)
     expect(await world.operator.post(`${parent.path}/move`, { to: world.acme.id })).toSucceed()
-    const late = () => accounts.create(author, asItWas, fields(`Stray-${engine}`), 'none')
+    const late = () => accounts.create(author, asItWas, fields(`Stray-${engine}`), { notice: 'none' })
     await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
   })
 
@@ -42,5 +43,27 @@ describeEngines('a write that relies on an account', (engine) => {
     })
     expect(await world.operator.delete(owner.path)).toSucceed()
     await world.unchanged(() => expect(numbers.commit(plan)).rejects.toMatchObject(lost))
+  })
+
+  it('makes no phone of an account that is gone', async () => {
+    const { accounts, devices } = world.server.areas
+    const owner = await world.account(world.reseller)
+    const asItWas = await accounts.get(owner.id)
+    expect(await world.operator.delete(owner.path)).toSucceed()
+    const late = () => devices.create(author, asItWas, { name: 'Late' })
+    await world.unchanged(() => expect(late()).rejects.toMatchObject(lost))
+  })
+
+  it.runIf(engine === 'postgres')('makes phones of one account at the same time', async () => {
+    const owner = await world.account(world.reseller)
+    const other = new Client({ connectionString: world.place.databaseUrl })
+    await other.connect()
+    await other.query('BEGIN')
+    await other.query("SELECT 1 FROM records WHERE account_id = $1 AND kind = 'account' FOR SHARE", [
+      owner.id,
+    ])
+    expect(await world.operator.put(`${owner.path}/devices`, { name: 'At once' })).toSucceed()
+    await other.query('ROLLBACK')
+    await other.end()
   })
 })

@@ -110,6 +110,23 @@ describeEngines('records', (engine) => {
     await expect(world.change(made, { title: 'two' })).rejects.toMatchObject({ kind: 'datastore_conflict' })
   })
 
+  it('are all at hand where they are few, as the last change left them, and no others', async () => {
+    const accountId = freshAccount()
+    const few = async () => (await world.notes.few(accountId)).map(({ doc }) => doc.title)
+    expect(await few()).toEqual([])
+    const b = await world.add(accountId, { title: 'b' })
+    const a = await world.add(accountId, { title: 'a' })
+    await world.add(freshAccount(), { title: 'of somebody else' })
+    expect(await few()).toEqual(['a', 'b'])
+    expect(await world.notes.few(accountId)).toBe(await world.notes.few(accountId))
+    await world.change(a, { title: 'c' })
+    expect(await few()).toEqual(['b', 'c'])
+    await world.remove(b)
+    expect(await few()).toEqual(['c'])
+    for (let n = 0; n < 510; n += 1) await world.add(accountId, { title: `d${String(n).padStart(3, '0')}` })
+    expect(await few()).toHaveLength(511)
+  })
+
   it('give the whole list when pages are joined, in the order of the bytes of their keys', async () => {
     const whole = fc.asyncProperty(
       fc.array(title, { maxLength: 12 }),

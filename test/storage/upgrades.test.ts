@@ -36,7 +36,7 @@ describeEngines('storage upgrades', (engine) => {
   }
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { onOneServer: true })
     opened = []
   })
 

@@ -28,7 +28,7 @@ describeEngines('what waits in an older store', (engine) => {
   let db: Database
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { onOneServer: true })
     db = place.databaseUrl
       ? openPostgres(place.databaseUrl)
       : openSqlite(join(place.dataDir, 'crosspoint.db'))

@@ -24,6 +24,7 @@ const generalFailures: readonly FailureKind[] = [
   'validation_error',
   'invalid_credentials',
   'forbidden',
+  'account_expired',
   'not_found',
   'bad_identifier',
   'faulty_request',

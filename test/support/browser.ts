@@ -218,6 +218,8 @@ export const typeInto = async (page: Page, locator: Locator, text: string) => {
   await page.keyboard.press('ControlOrMeta+A')
   if (text === '') await page.keyboard.press('Delete')
   else await page.keyboard.type(text)
+  // A field of numbers places its caret again in a timer after each letter, which would undo what is selected meanwhile.
+  await page.evaluate(() => new Promise((done) => setTimeout(done)))
 }
 
 // Longer than any list that a test looks through.

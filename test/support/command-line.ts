@@ -6,8 +6,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { eventually } from './eventually.ts'
-
-export const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
+import { program } from './program.ts'
 
 export interface Ended {
   status: number | null

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 /** The way to a server, which can be cut and mended: a database that goes away and comes back. */
 export const createCuttable = async (serverUrl: string) => {
-  const target = new URL(serverUrl)
+  let target = new URL(serverUrl)
   const sockets = new Set<Socket>()
   let isCut = false
   let isSilent = false
@@ -35,6 +35,11 @@ export const createCuttable = async (serverUrl: string) => {
     /** Breaks every connection, and refuses new ones. */
     cut() {
       isCut = true
+      for (const socket of sockets) socket.resetAndDestroy()
+    },
+    /** Breaks every connection; new ones go to another server. */
+    leadTo(otherUrl: string) {
+      target = new URL(otherUrl)
       for (const socket of sockets) socket.resetAndDestroy()
     },
     /** Swallows everything from now on without breaking a connection, as a lost network does. */

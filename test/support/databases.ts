@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, inject } from 'vitest'
@@ -7,7 +7,7 @@ import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
-import { createDatabase, type Engine, engines } from './postgres.ts'
+import { createDatabase, type DatabaseOptions, type Engine, engines } from './postgres.ts'
 
 export type { Engine }
 
@@ -26,11 +26,42 @@ export interface Place {
   remove(): Promise<void>
 }
 
-export const makePlace = async (engine: Engine): Promise<Place> => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'crosspoint-test-'))
+const newDirectory = () => mkdtemp(join(tmpdir(), 'crosspoint-test-'))
+const fileIn = (dataDir: string) => join(dataDir, 'crosspoint.db')
+
+const makeFile = async () => {
+  const directory = await newDirectory()
+  const db = openSqlite(fileIn(directory))
+  await upgradeStorage(db, systemClock)
+  await db.close()
+  const content = await readFile(fileIn(directory))
+  await rm(directory, { recursive: true })
+  return content
+}
+
+let made: ReturnType<typeof makeFile> | undefined
+
+/** The file of an empty store of the newest structure, made once by each process of the tests. */
+const emptyFile = () => {
+  made ??= makeFile()
+  return made
+}
+
+export interface PlaceOptions extends DatabaseOptions {
+  /** Holds an empty store of the newest structure, which is copied: an upgrade takes longer than most tests. */
+  isUpgraded?: boolean
+}
+
+export const makePlace = async (
+  engine: Engine,
+  { isUpgraded = false, ...options }: PlaceOptions = {},
+): Promise<Place> => {
+  const dataDir = await newDirectory()
   const serverUrl = engine === 'postgres' ? inject('postgresUrl') : undefined
-  const database = serverUrl ? await createDatabase(serverUrl) : undefined
+  const template = isUpgraded ? inject('postgresTemplate') : undefined
+  const database = serverUrl ? await createDatabase(serverUrl, { template, ...options }) : undefined
   if (engine === 'postgres' && !database) throw new Error('this run has no PostgreSQL')
+  if (isUpgraded && !database) await writeFile(fileIn(dataDir), await emptyFile(), { mode: 0o600 })
   return {
     dataDir,
     databaseUrl: database?.url,
@@ -49,13 +80,14 @@ export interface TestDatabase {
 }
 
 /** A fresh store of the newest structure. */
-export const openTestDatabase = async (engine: Engine): Promise<TestDatabase> => {
-  const place = await makePlace(engine)
+export const openTestDatabase = async (
+  engine: Engine,
+  options: DatabaseOptions = {},
+): Promise<TestDatabase> => {
+  const place = await makePlace(engine, { isUpgraded: true, ...options })
   const opened: Database[] = []
   const open = () => {
-    const db = place.databaseUrl
-      ? openPostgres(place.databaseUrl)
-      : openSqlite(join(place.dataDir, 'crosspoint.db'))
+    const db = place.databaseUrl ? openPostgres(place.databaseUrl) : openSqlite(fileIn(place.dataDir))
     opened.push(db)
     return db
   }

@@ -82,10 +82,22 @@ export const addFurtherExamples = async (world: World, examples: Map<string, Exa
     await ask(ross, `PUT ${onAccount}/whitelabel`, { account_id: id }, { data })
   }
 
+  const apps = async () => {
+    const ids = { account_id: acme.id, app_id: 'sample-app' }
+    const path = `${onAccount}/apps_store/{app_id}`
+    const some = { allowed_users: 'specific', users: [{ id: world.uli.id }] }
+    await ask(world.ada, `PUT ${path}`, ids, { data: { allowed_users: 'all' } })
+    await ask(world.ada, `POST ${path}`, ids, { data: some })
+    await ask(world.ada, `GET ${path}`, ids)
+    await ask(world.ada, `GET ${onAccount}/apps_store`, ids)
+    await ask(world.ada, `DELETE ${path}`, ids)
+  }
+
   await plans()
   await tasks(`${onAccount}/tasks`)
   await tasks('/v2/tasks')
   await restrictions()
   await ledgers()
   await brand()
+  await apps()
 }

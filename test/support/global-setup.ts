@@ -1,11 +1,17 @@
 import sparticuz from '@sparticuz/chromium'
 import type { TestProject } from 'vitest/node'
-import { engines, startPostgres } from './postgres.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
+import { upgradeStorage } from '../../src/storage/upgrades.ts'
+import { citusPrograms, startCitusServer } from './citus.ts'
+import { createDatabase, engines, startPostgres } from './postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
     /** The run's PostgreSQL; undefined when this run does not test on PostgreSQL. */
     postgresUrl: string | undefined
+    /** The name of a database there that holds an empty store of the newest structure; undefined: Citus makes none by copying. */
+    postgresTemplate: string | undefined
   }
 }
 
@@ -14,10 +20,30 @@ const unpackBrowser = async () => {
   if (!process.env.CROSSPOINT_TEST_BROWSER) await sparticuz.executablePath()
 }
 
+const startServer = () => {
+  if (!process.env.CROSSPOINT_TEST_CITUS) return startPostgres()
+  if (!citusPrograms) throw new Error('CROSSPOINT_TEST_CITUS: no PostgreSQL with Citus is installed')
+  return startCitusServer(citusPrograms)
+}
+
+/** Upgrading an empty store costs the server more than most tests do. */
+const makeTemplate = async (serverUrl: string) => {
+  const database = await createDatabase(serverUrl)
+  const db = openPostgres(database.url)
+  await upgradeStorage(db, systemClock)
+  await db.close()
+  return database
+}
+
 export default async function setup(project: TestProject) {
   await unpackBrowser()
-  if (!engines.includes('postgres')) return project.provide('postgresUrl', undefined)
-  const server = await startPostgres()
-  project.provide('postgresUrl', server.url)
-  return server.stop
+  const server = engines.includes('postgres') ? await startServer() : undefined
+  const isCitus = process.env.CROSSPOINT_TEST_CITUS !== undefined
+  const template = server && !isCitus ? await makeTemplate(server.url) : undefined
+  project.provide('postgresUrl', server?.url)
+  project.provide('postgresTemplate', template && new URL(template.url).pathname.slice(1))
+  return async () => {
+    await template?.drop()
+    await server?.stop()
+  }
 }

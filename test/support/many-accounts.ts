@@ -17,7 +17,7 @@ const memberId = `substr(CAST($3 AS TEXT), 1, 26) || ${number}`
 const withId = (column: string) => `replace(${column}, $3, ${memberId})`
 
 /** Accounts as making them leaves them, each a copy of one that was made, with a number of its own. */
-const copies = (template: string, from: number, to: number): Statement[] =>
+export const copies = (template: string, from: number, to: number): Statement[] =>
   [
     `INSERT INTO records
       (account_id, kind, id, owner_id, sort_key, created, modified, revision, doc, hidden, row_json, tally)

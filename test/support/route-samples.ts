@@ -66,6 +66,16 @@ interface Sample {
 
 export type Samples = Readonly<Record<string, Sample>>
 
+/** An app whose pictures lie in the settings, by its id. */
+export const sampleApps = {
+  'sample-app': {
+    name: 'sample',
+    i18n: { 'en-US': { label: 'A sample', description: 'Shows what an app is' } },
+    icon: `data:image/png;base64,${Buffer.from('\x89PNG\r\n\x1a\n', 'latin1').toString('base64')}`,
+    screenshots: ['https://cdn.example.test/shot.png'],
+  },
+}
+
 const onAccount = '/v2/accounts/{account_id}'
 const signIn = { credentials: credentialsOf('uli', 'uli-secret'), account_name: 'Acme' }
 const ending = { data: {}, envelope: { action: 'reset_signature_secret' } }
@@ -77,6 +87,9 @@ const several = { query: { t: 'account', by_name: 'a' } }
 // Nothing happens that it is told of, and nobody is there.
 const quiet = { data: { name: 'A sample', uri: 'https://receiver.invalid/', hook: 'sms' } }
 const previewed = { data: { to: { email_addresses: ['sample@example.test'] } } }
+
+const carrier = { data: { name: 'A carrier', gateways: [{ server: 'sip.example.test' }], rules: ['^\\+'] } }
+const trunk = { data: { name: 'Head office', servers: [{ auth: { auth_user: 'pbx' } }] } }
 
 // Routes for which the smallest body is not enough.
 const samples: Samples = {
@@ -104,6 +117,16 @@ const samples: Samples = {
   [`POST ${onAccount}/webhooks/{webhook_id}`]: quiet,
   [`PATCH ${onAccount}/webhooks/{webhook_id}`]: { data: { name: 'Another name' } },
   [`POST ${onAccount}/webhooks/{webhook_id}/replay`]: { data: { after: '0000000000000000' } },
+  ...Object.fromEntries(
+    ['/v2', onAccount].flatMap((place): [string, Sample][] => [
+      [`PUT ${place}/resources`, carrier],
+      [`POST ${place}/resources/{resource_id}`, carrier],
+      [`PATCH ${place}/resources/{resource_id}`, { data: { weight_cost: 10 } }],
+    ]),
+  ),
+  [`PUT ${onAccount}/connectivity`]: trunk,
+  [`POST ${onAccount}/connectivity/{connectivity_id}`]: trunk,
+  [`PATCH ${onAccount}/connectivity/{connectivity_id}`]: { data: { name: 'Branch office' } },
   'PUT /v2/tasks': listingTask,
   [`PUT ${onAccount}/tasks`]: listingTask,
   'GET /v2/whitelabel/domains': branded,
@@ -129,7 +152,23 @@ const samples: Samples = {
   [`PUT ${onAccount}/multi_factor`]: provider,
   [`POST ${onAccount}/multi_factor/{provider_id}`]: provider,
   [`PATCH ${onAccount}/multi_factor/{provider_id}`]: provider,
+  [`PUT ${onAccount}/callflows`]: { data: { numbers: ['2000'], flow: { module: 'response' } } },
+  [`POST ${onAccount}/callflows/{callflow_id}`]: { data: { numbers: ['100'], flow: { module: 'response' } } },
+  [`PATCH ${onAccount}/callflows/{callflow_id}`]: { data: { name: 'Another name' } },
+  [`PATCH ${onAccount}/groups/{group_id}`]: { data: { name: 'Another name' } },
+  'GET /v2/edge/route': { query: { realm: 'acme.test', number: '100' } },
+  'GET /v2/edge/export': { query: { realm: 'acme.test' } },
   'GET /v2/edge': { query: { realm: 'acme.test' } },
+  'POST /v2/edge/reports': {
+    data: {
+      records: [{ call_id: 'sample' }],
+      refusals: [{ realm: 'nobody.test', reason: 'wrong_password', sip_code: 403, at: 63_934_833_600 }],
+    },
+  },
+  'POST /v2/edge/freeswitch': {
+    data: { section: 'directory', action: 'sip_auth', user: 'sample', domain: 'acme.test', ip: '192.0.2.10' },
+  },
+  'GET /v2/edge/carrier': { query: { address: '203.0.113.7' } },
   'GET /v2/search': search,
   'GET /v2/search/multi': several,
   [`GET ${onAccount}/search`]: search,

@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import type { Route } from '../../src/http/route.ts'
 import type { Answer, Client } from './client.ts'
-import { nameOf, type PathIds, pathWith, requestFor, type Samples } from './route-samples.ts'
+import { nameOf, type PathIds, pathWith, requestFor, type Samples, sampleApps } from './route-samples.ts'
 import type { World } from './world.ts'
 
 export const onAccount = '/v2/accounts/{account_id}'
@@ -15,6 +15,9 @@ export const demotion = `DELETE ${onAccount}/reseller`
 
 /** Is done once: the ordinary account has what it makes. */
 export const branding = `PUT ${onAccount}/whitelabel`
+
+/** Is done once for each app. */
+export const installation = `PUT ${onAccount}/apps_store/{app_id}`
 
 /** Is sold by resellers only. */
 export const isPlan = (route: string | undefined) => route?.includes('/service_plans') === true
@@ -105,6 +108,24 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
       to: [{ type: account.id, value: 'all' }],
     }),
   )
+  const flow = { module: 'user', data: { id: user.id } }
+  const { data: callflow } = await done(
+    operator.put(`${account.path}/callflows`, { name: 'A sample', numbers: ['100'], flow }),
+  )
+  const { data: group } = await done(
+    operator.put(`${account.path}/groups`, {
+      name: 'A sample',
+      endpoints: { [phone.id]: { type: 'device' } },
+    }),
+  )
+  const carrier = { name: 'A sample', rules: ['.*'], gateways: [{ server: 'carrier.invalid' }] }
+  const { data: resource } = await done(operator.put(`${account.path}/resources`, carrier))
+  const { data: common } = await done(operator.put('/v2/resources', carrier))
+  const trunk = { servers: [{ auth: { auth_user: `pbx-${account.id}`, auth_password: 'sample-secret' } }] }
+  const { data: connectivity } = await done(operator.put(`${account.path}/connectivity`, trunk))
+  await world.configure('apps_store', { apps: sampleApps })
+  const app = `${account.path}/apps_store/sample-app`
+  if (route !== installation) await done(operator.put(app, {}))
   // Started tasks stay where they are.
   await world.configure('tasks', { max_running: 0 })
   const makeTask = async (place: string) => {
@@ -139,6 +160,12 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
     plan_id: sold.id,
     service_plan_id: own.id,
     alert_id: alert.id,
+    callflow_id: callflow.id,
+    group_id: group.id,
+    app_id: 'sample-app',
+    index: '0',
+    resource_id: resource.id,
+    connectivity_id: connectivity.id,
     domain,
     email_id: String(sender.body.metadata.id),
     notification_id: 'password_recovery',
@@ -146,7 +173,7 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
   const named = (name: string) => ({ data: { name: `${name} of ${account.id}` } })
   return {
     ids,
-    systemIds: { ...ids, task_id: await makeTask('/v2'), provider_id: shared.id },
+    systemIds: { ...ids, task_id: await makeTask('/v2'), provider_id: shared.id, resource_id: common.id },
     samples: {
       ...Object.fromEntries(
         ['PUT', 'POST', 'PATCH', 'DELETE'].map((method) => [`${method} ${collection}`, collected]),
@@ -160,6 +187,17 @@ export const setStage = async (world: World, route?: string): Promise<Stage> => 
             timestamp: 63_934_785_600,
             custom_channel_vars: { account_id: account.id },
           }),
+        },
+      },
+      'POST /v2/edge/reports': {
+        data: {
+          records: [
+            {
+              call_id: `reported leg of ${account.id}`,
+              timestamp: 63_934_785_600,
+              custom_channel_vars: { account_id: account.id },
+            },
+          ],
         },
       },
       'PUT /v2/accounts': named('New'),

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { program } from './program.ts'
 
 export interface ServerProcess {
   port: number
@@ -17,8 +18,6 @@ export interface ServerProcess {
   /** Ends it as an operator would and waits; answers with the exit code. */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
-
-const program = new URL('../../bin/crosspoint.mjs', import.meta.url).pathname
 
 /**
  * A real server in a process of its own, on a free port. `undefined` takes a variable away. No file it writes becomes

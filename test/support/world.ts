@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, expect } from 'vitest'
 import type { Area } from '../../src/areas/area.ts'
 import { areas } from '../../src/areas/index.ts'
+import { type KeyLayer, keyLayers } from '../../src/auth/credentials.ts'
 import { openDatabase, type RunningServer, startServer } from '../../src/compose.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { Json } from '../../src/lib/json.ts'
@@ -228,6 +229,12 @@ export type World = Awaited<ReturnType<typeof buildWorld>>
 /** Settings of the process that lead to servers which the test has started: its DNS, its SMTP. */
 export type Outside = () => Promise<Partial<Config>>
 
+/**
+ * As many layers of sign-in keys as there are, each as cheap as scrypt can be: at what they cost elsewhere, the people of a
+ * world would take as long to make as all of its tests.
+ */
+export const quickLayers: readonly KeyLayer[] = keyLayers.map((layer) => ({ ...layer, N: 2 }))
+
 /** What a test puts in the place of parts of the server, or beside them. */
 interface Changed {
   /** Further areas. */
@@ -236,19 +243,21 @@ interface Changed {
   over?: (db: Database) => Database
   /** Settings, by document, that hold before anybody signs in. */
   settings?: Readonly<Record<string, Json>>
+  /** What sign-in keys cost: `keyLayers` where that matters, or where another process has people sign in at the same store. */
+  layers?: readonly KeyLayer[]
 }
 
 /** A running server with people in it. The caller closes it; suites use `useWorld`. */
 export const buildWorld = async (
   engine: Engine,
   outside: Outside = async () => ({}),
-  { more = [], over = (db) => db, settings = {} }: Changed = {},
+  { more = [], over = (db) => db, settings = {}, layers = quickLayers }: Changed = {},
 ) => {
-  const place = await makePlace(engine)
+  const place = await makePlace(engine, { isUpgraded: true })
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
-  const parts = { list: [...areas, ...more] as const, db: over(openDatabase(config)) }
+  const parts = { list: [...areas, ...more] as const, db: over(openDatabase(config)), layers }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.routes)
