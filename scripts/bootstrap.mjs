@@ -8,6 +8,7 @@ import { constants } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { bundleOf, programOf } from './bundle.mjs'
 import { needsBuilding } from './face-sources.mjs'
 import { environment, nodeOptions } from './server-process.mjs'
 
@@ -44,6 +45,8 @@ const testsOfMachines = [
   'test/ops.test.ts',
   'test/processes/backup-cluster.test.ts',
   'test/processes/backup-load.test.ts',
+  'test/processes/call-archive-crash.test.ts',
+  'test/processes/citus-outages.test.ts',
   'test/processes/citus.test.ts',
   'test/processes/failover.test.ts',
   'test/processes/feed-crash.test.ts',
@@ -56,10 +59,14 @@ const testsOfMachines = [
 ]
 
 const countsOfMachines = {
+  CROSSPOINT_TEST_ARCHIVE_KILLS: '40',
   CROSSPOINT_TEST_BACKUPS: '20',
+  CROSSPOINT_TEST_COORDINATOR_CRASHES: '10',
   CROSSPOINT_TEST_FAILOVERS: '10',
+  CROSSPOINT_TEST_FAILOVER_CREATES: '500',
   CROSSPOINT_TEST_FEED_EVENTS: '100000',
   CROSSPOINT_TEST_ROLLING_RESTARTS: '40',
+  CROSSPOINT_TEST_WORKER_AWAY_SECONDS: '60',
 }
 
 const namesTest = (arg) => /^test\/|\.test\.ts$/.test(arg)
@@ -120,13 +127,13 @@ const stepsOf = (command, args) => {
       // Over the channel the server notices that its launcher was killed without a chance to tell.
       return [
         {
-          script: [...nodeOptions, join(root, 'bin', 'crosspoint.mjs'), command, ...args],
+          script: [...nodeOptions, programOf(root), command, ...args],
           channel: ['ipc'],
           env: environment,
         },
       ]
     default:
-      return [{ script: [join(root, 'bin', 'crosspoint.mjs'), ...(command ? [command] : []), ...args] }]
+      return [{ script: [programOf(root), ...(command ? [command] : []), ...args] }]
   }
 }
 
@@ -347,15 +354,31 @@ const makeFaces = async (runtime, isForDevelopers) => {
   })
 }
 
-const tryFaces = async (command, runtime) => {
-  const isForDevelopers = command !== 'serve'
+const lacksBundle = () => existsSync(join(root, 'src')) && !existsSync(bundleOf(root))
+
+/** The code of the server in few files, built when its sources changed. */
+const makeBundle = async (runtime) => {
+  // Without what builds it, the sources are run.
+  if (lacksToolsOfFaces() || !lacksBundle()) return
+  await holdingInstallLock(async () => {
+    if (lacksBundle()) await runQuietly(runtime, [join(root, 'scripts', 'build-bundle.mjs')], root)
+  })
+}
+
+/** Builds what a server can do without: whoever only wants the API is not kept from it. */
+const tryTo = async (build, command, without) => {
   try {
-    await makeFaces(runtime, isForDevelopers)
+    await build()
   } catch (error) {
-    // Whoever only wants the API is not kept from it.
-    if (isForDevelopers || stopSignal) throw error
-    say(`the server starts without its console: ${error.message}`)
+    if (command !== 'serve' || stopSignal) throw error
+    say(`${without}: ${error.message}`)
   }
+}
+
+const makeBuilt = async (command, runtime) => {
+  const isForDevelopers = command !== 'serve'
+  await tryTo(() => makeFaces(runtime, isForDevelopers), command, 'the server starts without its console')
+  await tryTo(() => makeBundle(runtime), command, 'the server runs from its sources')
 }
 
 // What a package needs lies below it, or beside it.
@@ -375,7 +398,7 @@ const findRuntime = () => {
 const main = async ([command, ...args]) => {
   await makeInstalled(commandsOfDevelopers.has(command) ? 'everything' : 'serving')
   const runtime = findRuntime()
-  if (commandsWithFaces.has(command)) await tryFaces(command, runtime)
+  if (commandsWithFaces.has(command)) await makeBuilt(command, runtime)
   for (const { script, cwd, env, channel = [] } of stepsOf(command, args)) {
     const stdio = ['inherit', 'inherit', 'inherit', ...channel]
     const status = await run(runtime, script, { cwd, env: { ...process.env, ...env }, stdio })

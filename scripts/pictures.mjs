@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sparticuz from '@sparticuz/chromium'
 import { chromium } from 'playwright-core'
+import { programOf } from './bundle.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = process.argv[2] ?? join(root, 'docs', 'pictures')
-const program = join(root, 'bin', 'crosspoint.mjs')
+const program = programOf(root)
 const password = 'made-up-for-pictures'
 const dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-pictures-'))
 const env = {

@@ -7,6 +7,7 @@ import type { Area } from './areas/area.ts'
 import { assemble, declarationsOf } from './areas/assemble.ts'
 import { type Areas, areas as everything } from './areas/index.ts'
 import { createAuthenticate } from './auth/authenticate.ts'
+import type { KeyLayer } from './auth/credentials.ts'
 import { createDeriver } from './auth/deriving/deriver.ts'
 import { accountKind } from './auth/identity.ts'
 import { createKeyGranter, obtainServerKey } from './auth/key-handover.ts'
@@ -18,6 +19,7 @@ import { createFeed, type Feed } from './events/feed.ts'
 import { createRefusals } from './events/refusals.ts'
 import { createSequencer } from './events/sequencer.ts'
 import { type FirstAdmin, isPasswordIgnored, makeMaster, masterClaim, startAuthor } from './first-start.ts'
+import { createKeptPages } from './http/answer/kept-pages.ts'
 import type { Frame, Life } from './http/exchange.ts'
 import { createIdempotency } from './http/judge/idempotency.ts'
 import { createValidate } from './http/judge/judge-data.ts'
@@ -63,7 +65,7 @@ import { openSqlite } from './storage/sqlite.ts'
 import { createStore, type Store } from './storage/store.ts'
 import { measureStore } from './storage/store-metrics.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
-import { noMediaSwitch } from './switch/media-switch.ts'
+import { createMediaSwitch } from './switch/chosen-switch.ts'
 import { version } from './version.ts'
 
 export interface RunningServer {
@@ -101,18 +103,28 @@ interface Parts {
    * is reached by plain HTTP alone, and does nothing by itself.
    */
   timeOfDay?: Clock
+  /** Bytes of pages that are kept, where these are not what a server keeps: with 0 all are made anew. */
+  keptPageBytes?: number | undefined
+  /** What sign-in keys cost. Every server of a store must agree about it. */
+  layers?: readonly KeyLayer[]
 }
 
 /** What belongs to nobody is the master account's: settings, rates, keys. */
 const locateAccounts = (store: Store) => {
+  const find = (accountId: string) => store.records.find(accountId, accountKind, accountId)
   let masterId: string | undefined
-  store.locate(async (accountId) => {
-    if (accountId === systemScope) {
-      masterId ??= (await store.records.claimant(masterClaim))?.accountId
-      return masterId === undefined ? undefined : { accountId: masterId, tree: [] }
-    }
-    const account = await store.records.find(accountId, accountKind, accountId)
-    return account && { accountId, tree: account.hidden.tree }
+
+  // Whichever process replaces the master account, the one before it is gone.
+  const master = async () => {
+    if (masterId === undefined || !(await find(masterId)))
+      masterId = (await store.records.claimant(masterClaim))?.accountId
+    return masterId
+  }
+
+  store.locate(async (located) => {
+    const accountId = located === systemScope ? await master() : located
+    const account = accountId === undefined ? undefined : await find(accountId)
+    return account && { accountId: account.id, tree: account.hidden.tree }
   })
 }
 
@@ -192,10 +204,10 @@ export const openDatabase = ({ databaseUrl, databaseConnections, dataDir }: Conf
 export const startServer = async (
   config: Config,
   world: World,
-  { list = everything, db = openDatabase(config), timeOfDay }: Parts = {},
+  { list = everything, db = openDatabase(config), ...further }: Parts = {},
 ): Promise<RunningServer> => {
   try {
-    return await putTogether(config, world, { db, list, timeOfDay })
+    return await putTogether(config, world, { ...further, db, list })
   } catch (error) {
     await db.close()
     throw error
@@ -206,7 +218,7 @@ export const startServer = async (
 const putTogether = async (
   config: Config,
   { clock, log }: World,
-  { db, list, timeOfDay }: Required<Pick<Parts, 'db' | 'list'>> & { timeOfDay: Clock | undefined },
+  { db, list, timeOfDay, keptPageBytes, layers }: Parts & Required<Pick<Parts, 'db' | 'list'>>,
 ): Promise<RunningServer> => {
   await upgradeStorage(db, clock)
   const metrics = createMetrics()
@@ -224,7 +236,7 @@ const putTogether = async (
   await tokens.prepare(startAuthor)
   // The embedded store has one server, whose memory is enough.
   const shared = db.engine === 'postgres' ? createSignInBuckets(store) : undefined
-  const deriver = createDeriver({ settings, clock, metrics, shared })
+  const deriver = createDeriver({ settings, clock, metrics, shared, layers })
   const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
   const calls = createCalls({ metrics, recorder })
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts, calls })
@@ -265,7 +277,7 @@ const putTogether = async (
     refusals,
     log,
     metrics,
-    mediaSwitch: noMediaSwitch,
+    mediaSwitch: createMediaSwitch({ settings, outgoing }),
   })
   const { offers: areas, routes } = assembled
   await sealOlder(store)
@@ -319,6 +331,7 @@ const putTogether = async (
     throttle: createThrottle({ settings, clock, metrics, shared }),
     turns: createReadTurns(),
     inFlight: createInFlight(),
+    keptPages: createKeptPages(store.generationOf, metrics, keptPageBytes),
     refusals,
     idempotency,
     settings,
@@ -355,6 +368,9 @@ const putTogether = async (
   for (const round of [...assembled.rounds, ...postRounds(post, queue)]) rounds.add(round)
   for (const round of retentionRounds(store, settings, shared)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
+  rounds.hold(areas.importHold.isUnderWay)
+  const warning = await areas.importHold.warning()
+  if (warning !== undefined) log.write('warn', warning)
   if (!timeOfDay) {
     rounds.start()
     followWork(db, rounds)

@@ -33,9 +33,10 @@ export interface SendingOptions {
 
 const isRead = (method: string) => method === 'GET' || method === 'HEAD'
 
-// Their answers tell a token or a key that is told once: a server carries them out each time they come, whatever key
+// Their answers tell a token, a key or digests, which are kept nowhere: a server carries them out each time they come, whatever key
 // they carry. And a call that is started would ring twice.
-const notTwice = /\/(user_auth(\/recovery)?|api_auth|auth|api_keys?|multi_factor\/(qrcode|passkeys))$/
+const notTwice =
+  /\/(user_auth(\/recovery)?|api_auth|auth|api_keys?|multi_factor\/(qrcode|passkeys)|edge\/freeswitch)$/
 const startsCall = /\/quickcall\//
 
 /** Whether a request may be sent again when nobody knows what became of it. */

@@ -28,6 +28,7 @@ import type { Author } from '../storage/change-set.ts'
 import type { Hearing } from '../storage/signal.ts'
 import type { Gate, Store } from '../storage/store.ts'
 import type { MediaSwitch } from '../switch/media-switch.ts'
+import type { Adoption } from './adoption.ts'
 import type { Migration } from './migrations/operations.ts'
 import type { CountSource } from './services/reconciliation/operations.ts'
 import type { TaskAction } from './tasks/operations.ts'
@@ -91,6 +92,8 @@ export interface Collected {
   migrations: Readonly<Record<string, Migration>>
   /** The shapes of what clients write, by the names that clients know. */
   schemas: Readonly<Record<string, TSchema>>
+  /** How records of another system are taken in, by what they are. */
+  adoptions: Readonly<Record<string, Adoption>>
 }
 
 /** What an area adds to the server beside what it offers to other areas. */

@@ -7,7 +7,7 @@ import { frameSettings } from '../settings/documents.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Area, AreaTools, Collected, Contributions, Declarations, OffersOf } from './area.ts'
 
-const nothing: Collected = { counts: [], taskActions: [], migrations: {}, schemas: {} }
+const nothing: Collected = { counts: [], taskActions: [], migrations: {}, schemas: {}, adoptions: {} }
 
 const named = <Value>(
   known: Readonly<Record<string, Value>>,
@@ -23,6 +23,7 @@ const together = (all: Collected, made: Contributions): Collected => ({
   taskActions: [...all.taskActions, ...(made.taskActions ?? [])],
   migrations: named(all.migrations, made.migrations),
   schemas: named(all.schemas, made.schemas),
+  adoptions: named(all.adoptions, made.adoptions),
 })
 
 /** Who has collected what, so that nobody comes too late with it. */

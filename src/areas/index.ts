@@ -3,13 +3,21 @@ import { accessListsArea } from './access-lists/area.ts'
 import { accountsArea } from './accounts/area.ts'
 import { alertsArea } from './alerts/area.ts'
 import { apiKeysArea } from './api-keys/area.ts'
+import { appsStoreArea } from './apps-store/area.ts'
 import type { OffersOf } from './area.ts'
 import { auditArea } from './audit/area.ts'
+import { callflowsArea } from './callflows/area.ts'
 import { cdrsArea } from './cdrs/area.ts'
+import { channelsArea } from './channels/area.ts'
 import { configsArea } from './configs/area.ts'
+import { connectivityArea } from './connectivity/area.ts'
 import { devicesArea } from './devices/area.ts'
 import { edgeArea } from './edge/area.ts'
 import { eventsArea } from './events/area.ts'
+import { freeswitchArea } from './freeswitch/area.ts'
+import { groupsArea } from './groups/area.ts'
+import { kazooArea } from './kazoo/area.ts'
+import { importHoldArea } from './kazoo/hold/area.ts'
 import { ledgersArea } from './ledgers/area.ts'
 import { limitsArea } from './limits/area.ts'
 import { loginAttemptsArea } from './login-attempts/area.ts'
@@ -24,12 +32,16 @@ import { quickcallsArea } from './quickcalls/area.ts'
 import { quotasArea } from './quotas/area.ts'
 import { rateLimitsArea } from './rate-limits/area.ts'
 import { ratesArea } from './rates/area.ts'
+import { registrationsArea } from './registrations/area.ts'
+import { resourcesArea } from './resources/area.ts'
+import { routingArea } from './routing/area.ts'
 import { schemasArea } from './schemas/area.ts'
 import { searchArea } from './search/area.ts'
 import { securityArea } from './security/area.ts'
 import { servicesArea } from './services/area.ts'
 import { reconciliationArea } from './services/reconciliation/area.ts'
 import { signInArea } from './sign-in/area.ts'
+import { switchArea } from './switch/area.ts'
 import { systemConfigsArea } from './system-configs/area.ts'
 import { tasksArea } from './tasks/area.ts'
 import { tokenRestrictionsArea } from './token-restrictions/area.ts'
@@ -41,6 +53,7 @@ import { workArea } from './work/area.ts'
 
 /** Everything that the server can do, a line each. An area stands below those that it needs. */
 export const areas = [
+  importHoldArea,
   aboutArea,
   accountsArea,
   servicesArea,
@@ -49,10 +62,15 @@ export const areas = [
   phoneNumbersArea,
   quotasArea,
   devicesArea,
+  callflowsArea,
+  groupsArea,
   accessListsArea,
   rateLimitsArea,
   quickcallsArea,
-  edgeArea,
+  resourcesArea,
+  connectivityArea,
+  registrationsArea,
+  channelsArea,
   usersArea,
   loginAttemptsArea,
   multiFactorArea,
@@ -61,17 +79,22 @@ export const areas = [
   whitelabelArea,
   signInArea,
   tokenRestrictionsArea,
+  appsStoreArea,
   notificationsArea,
   searchArea,
   limitsArea,
   ledgersArea,
   paymentsArea,
+  routingArea,
   ratesArea,
   cdrsArea,
+  edgeArea,
+  freeswitchArea,
   alertsArea,
   provisioningArea,
   webhooksArea,
   messageBusArea,
+  switchArea,
   workArea,
   auditArea,
   eventsArea,
@@ -81,6 +104,7 @@ export const areas = [
   tasksArea,
   migrationsArea,
   schemasArea,
+  kazooArea,
 ] as const
 
 /** What the areas offer to the rest of the server, by name. */

@@ -68,6 +68,12 @@ const misshapen = (method: DigestMethod) => {
   return failure('invalid_credentials', { data }, new SignInRefusal('misshapen Basic credentials'))
 }
 
+// Base64 has many spellings of one text.
+const basicTextOf = (value: string) => Buffer.from(value, 'base64').toString('latin1')
+
+/** What stands for a password, whoever is named in front of it. */
+const passwordIn = (text: string) => /^[^:]*:(.*)$/.exec(text)?.[1] ?? ''
+
 /** The account that Basic credentials name, as far as they name one. */
 const namedIn = (text: string) => basicText.exec(text)?.[1]
 
@@ -130,8 +136,7 @@ export const createAuthenticate = (tools: Tools) => {
   }
 
   const basic = async (value: string, { clientAddress, pledge }: Visitor): Promise<Actor> => {
-    // Base64 has many spellings of one text.
-    const text = Buffer.from(value, 'base64').toString('latin1')
+    const text = basicTextOf(value)
     const hash = sha256Hex(text)
     let entry = known.get(hash)
     if (!entry || !(await isCurrent(entry))) {
@@ -148,7 +153,7 @@ export const createAuthenticate = (tools: Tools) => {
     }
     const { account, user } = entry
     if (user.doc.enabled === false) throw refused('the user is disabled', account.id)
-    await assertInService(store.records, account)
+    await assertInService(store, account)
     // Asked each time: the account's settings may have changed since the password was checked.
     if (!(await admitsPassword(account, user))) throw refused('a password alone will not do', account.id)
     const scopes = await scopesOf(account, user)
@@ -167,6 +172,9 @@ export const createAuthenticate = (tools: Tools) => {
 
   return (credential: Credential, visitor: Visitor) => {
     if (credential.kind === 'token') return tokens.verify(credential.token)
-    return credential.kind === 'basic' ? basic(credential.value, visitor) : bearer(credential.value)
+    if (credential.kind === 'bearer') return bearer(credential.value)
+    // Programs that know no other way send a named key as a password.
+    const password = passwordIn(basicTextOf(credential.value))
+    return apiKeys.isKey(password) ? apiKeys.actorOf(password) : basic(credential.value, visitor)
   }
 }

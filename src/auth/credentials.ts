@@ -8,16 +8,23 @@ import { createHash, scryptSync } from 'node:crypto'
 // of the second layer is scrypt of the key of the first, and the migration `derive_sign_in_secrets` puts the missing
 // layers on keys that are stored. A key says which layer it is of.
 
+/** What a layer costs: the parameters of scrypt. */
+export interface KeyLayer {
+  N: number
+  r: number
+  p: number
+}
+
 /**
  * The layers, the first one innermost. To make keys stronger, add one at the end: new keys have it at once, those that
  * are stored after the migration, and signing in works before, while and after it runs. A layer is never changed.
  */
-export const keyLayers = [
+export const keyLayers: readonly KeyLayer[] = [
   // 16 MiB and about 30 ms.
   { N: 2 ** 14, r: 8, p: 1 },
   // 32 MiB and about 60 ms.
   { N: 2 ** 15, r: 8, p: 1 },
-] as const
+]
 
 const mostMemory = 64 * 1024 * 1024
 export const keyLength = 24
@@ -54,17 +61,17 @@ export const weakKeyMarks: readonly string[] = allMarks
   .filter(({ layer }) => layer < keyLayers.length)
   .map(({ mark }) => mark)
 
+/** The layer that a key is of. */
+export const layerOf = (key: string) => placeOf(key).layer
+
 const placeOf = (key: string) => {
   const found = allMarks.find(({ mark }) => key.startsWith(mark))
   if (!found) throw new Error('this is no sign-in key')
   return found
 }
 
-/** The key of the next layer. The salt (hex) is the account's. */
-const wrap = (salt: string, method: DigestMethod, layer: number, secret: string) => {
-  const parameters = keyLayers[layer - 1]
-  if (!parameters) throw new Error(`there is no layer ${layer}`)
-  const mark = markOf(method, layer)
+/** The key of a layer, by what is below it. The salt (hex) is the account's. */
+const wrap = (salt: string, mark: string, parameters: KeyLayer, secret: string) => {
   const key = scryptSync(secret, Buffer.from(`${mark}${salt}`), keyLength, {
     ...parameters,
     maxmem: mostMemory,
@@ -78,15 +85,22 @@ export interface Derivation {
   salt: string
   method: DigestMethod
   fromLayer: number
+  /** Absent: the last one that there is. */
+  toLayer?: number
   /** What the first of the layers is made of. */
   secret: string
 }
 
 /** The keys of every layer, one by one. It holds its thread for as long as it takes: see deriving/. */
-export const derive = ({ salt, method, fromLayer, secret }: Derivation): string[] => {
+export const derive = (
+  { salt, method, fromLayer, toLayer = keyLayers.length, secret }: Derivation,
+  layers: readonly KeyLayer[] = keyLayers,
+): string[] => {
   const keys: string[] = []
-  for (let layer = fromLayer; layer <= keyLayers.length; layer += 1)
-    keys.push(wrap(salt, method, layer, keys.at(-1) ?? secret))
+  for (const [index, parameters] of layers.slice(0, toLayer).entries()) {
+    if (index + 1 < fromLayer) continue
+    keys.push(wrap(salt, markOf(method, index + 1), parameters, keys.at(-1) ?? secret))
+  }
   return keys
 }
 

@@ -23,6 +23,8 @@ export interface AccountHidden {
   isSuperduper: boolean
   allowsNumberAdditions: boolean
   enabled: boolean
+  /** Gregorian seconds: from then on nobody is let in. Absent: the account is no trial. */
+  trialExpires?: number | undefined
   /** Part of every token's identity signature: a new one ends the account's sessions. */
   signatureSecret: string
   /** Salts the derivation of the account's sign-in keys. Hex. */

@@ -4,6 +4,7 @@ import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose'
 import type { Clock } from '../lib/clock.ts'
 import { failure } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
+import { gregorianNow } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
@@ -55,6 +56,8 @@ interface Verified {
 interface Session {
   era: number
   actor: Actor
+  /** Gregorian seconds: a trial ends then. */
+  inServiceUntil: number
 }
 
 export interface TokenSubject {
@@ -219,8 +222,10 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     claims?.exp === undefined || claims.exp * 1000 > clock.now()
 
   // A key's end may have come nearer since the token was made.
-  const isOpen = ({ claims, key }: Pick<Actor, 'claims' | 'key'>) =>
-    isAlive(claims) && (key === undefined || isKeyAlive(key, clock.now()))
+  const isOpen = ({ actor: { claims, key }, inServiceUntil }: Session) =>
+    isAlive(claims) &&
+    (key === undefined || isKeyAlive(key, clock.now())) &&
+    inServiceUntil > gregorianNow(clock)
 
   /** The token's entry, its identity checked against the records as they are now. */
   const current = async (token: string): Promise<Verified> => {
@@ -235,26 +240,26 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     return entry
   }
 
-  const judge = async (token: string): Promise<Actor> => {
+  const judge = async (token: string): Promise<Omit<Session, 'era'>> => {
     const { claims, hash, account, user, key } = await current(token)
     if (await revocations.find(account.id, hash)) throw refused()
     if (user?.doc.enabled === false) throw refused()
     if (key && !isKeyAlive(key, clock.now())) throw refused()
-    await assertInService(store.records, account)
+    const inServiceUntil = await assertInService(store, account)
     const actor = { accountId: account.id, account, user, method: claims.method, claims, token }
     const scopes = scopesNow(claims, user)
-    return { ...actor, ...(key ? { key } : {}), ...(scopes ? { scopes } : {}) }
+    return { actor: { ...actor, ...(key ? { key } : {}), ...(scopes ? { scopes } : {}) }, inServiceUntil }
   }
 
   return {
-    /** The actor behind a token, or 401; 400 when the account is disabled. */
+    /** The actor behind a token, or 401; 400 when the account is disabled, 423 when its trial has ended. */
     async verify(token: string): Promise<Actor> {
       const session = sessions.get(token)
-      if (session && session.era === store.records.era() && isOpen(session.actor)) return session.actor
+      if (session && session.era === store.records.era() && isOpen(session)) return session.actor
       const era = store.records.era()
-      const actor = await judge(token)
-      remember(sessions, token, { era, actor })
-      return actor
+      const judged = await judge(token)
+      remember(sessions, token, { era, ...judged })
+      return judged.actor
     },
 
     async issue({

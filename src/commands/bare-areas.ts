@@ -5,7 +5,11 @@ import { areas } from '../areas/index.ts'
 // Making areas only hands the parts on; none is used before an operation asks for it.
 const unused: never = new Proxy(() => unused, {
   // Texts are put together of some of them.
-  get: (_target, key) => (key === Symbol.toPrimitive ? () => '' : unused),
+  get(_target, key) {
+    // It would be waited for without an end.
+    if (key === 'then') throw new Error('an operation needs a part that this command does not have')
+    return key === Symbol.toPrimitive ? () => '' : unused
+  },
 }) as never
 
 const nothing: AreaTools = {

@@ -6,10 +6,10 @@ import { profileNames } from './remote/profiles.ts'
 import { printable } from './remote/terminal.ts'
 
 const shells = ['bash', 'zsh', 'fish']
+const scripts = new URL('completion/', import.meta.url)
 
 // The library's scripts hand the words of the line to `eval`, and file names to `compgen -W`, which runs commands in them.
-const scriptFor = (shell: string) =>
-  readFileSync(new URL(`completion/crosspoint.${shell}`, import.meta.url), 'utf8')
+const scriptFor = (shell: string) => readFileSync(new URL(`crosspoint.${shell}`, scripts), 'utf8')
 
 /** The command that a path such as `accounts list` leads to. */
 const commandAt = (program: Command, path: string) =>

@@ -113,6 +113,65 @@ export const addOpenApi = (program: Command, run: Run) =>
     .description('print the OpenAPI 3.1 document that a running server has at /openapi.json')
     .action(() => run(async () => (await import('./openapi.ts')).printOpenApi()))
 
+const portIn = (text: string) => {
+  const port = Number(text)
+  if (Number.isInteger(port) && port > 0 && port < 65_535) return port
+  throw new InvalidArgumentError('A port is wanted.')
+}
+
+const minutesIn = (text: string) => {
+  const minutes = Number(text)
+  if (Number.isInteger(minutes) && minutes >= 0 && minutes <= 1440) return minutes
+  throw new InvalidArgumentError('Minutes up to a day are wanted.')
+}
+
+const tlsFilesIn = (text: string) => {
+  const files = text.split(',')
+  if (files.length === 2 && !files.includes('')) return files
+  throw new InvalidArgumentError('Two files are wanted: CERTIFICATE,KEY.')
+}
+
+export const addEdge = (program: Command, run: Run) =>
+  program
+    .command('edge')
+    .description('what a SIP edge is set up with')
+    .command('kamailio')
+    .usage('--write DIR --key-file FILE [options]')
+    .summary('write the configuration of a Kamailio that asks this server')
+    .description(
+      "writes the configuration of Debian's Kamailio for a host: a registrar and proxy for all realms, which asks the server who may pass. Every value stands in values.cfg",
+    )
+    .requiredOption('--write <DIR>', 'where to, /etc/kamailio/crosspoint as a rule')
+    .option('--server <URL>', 'where the edge reaches the server', 'http://127.0.0.1:8000')
+    .option('--key-file <FILE>', 'holds an API key of the master account')
+    .addOption(
+      new Option('--key <KEY>', 'the key itself; others see it in the list of processes').conflicts(
+        'keyFile',
+      ),
+    )
+    .option(
+      '--address <ADDRESS>',
+      'where phones reach the edge; the first address of this machine unless it is said',
+    )
+    .option('--advertise <ADDRESS>', 'what phones see of it, behind a NAT')
+    .option('--port <PORT>', 'of UDP and TCP; TLS has the next one', portIn, 5060)
+    .option('--tls <CERTIFICATE,KEY>', 'two files in PEM: listen for TLS as well', tlsFilesIn)
+    .option('--websocket <PORT>', 'listen for browsers as well; wss with --tls', portIn)
+    .option('--rpc-address <ADDRESS>', 'private address at which the server asks the edge', '127.0.0.1')
+    .option('--rpc-port <PORT>', 'its port', portIn, 5080)
+    .option('--rpc-networks <CIDRS>', 'whom it answers, separated by commas', '127.0.0.0/8')
+    .option('--rpc-secret <SECRET>', 'made up unless it is said')
+    .option('--topology-key <KEY>', 'the same for all edges of a cluster; made up unless it is said')
+    .option('--outage-minutes <N>', 'so long known phones pass while the server is away', minutesIn, 15)
+    .option('--state-directory <DIR>', 'where it keeps registrations, calls and reports', '/var/lib/kamailio')
+    .option('--force', 'write files anew that are there already')
+    .option('--json', 'print {"folder", "files", "owner", "rpc_url"}')
+    .addHelpText(
+      'after',
+      '\nvalues.cfg holds secrets: only its owner can read it, the user kamailio where root writes. The status is 1, and nothing is written, when one of the files is there already.',
+    )
+    .action((options) => run(async () => (await import('./edge.ts')).writeKamailio(options)))
+
 const month = (text: string) => {
   const found = monthIn(text)
   if (found === undefined) throw new InvalidArgumentError('A month is written as 202601.')

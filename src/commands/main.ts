@@ -10,7 +10,14 @@ const runServer = async (args: readonly string[]) => {
   return serve.run(args)
 }
 
+// What they read or write has no end: one that takes its time must not take the memory of the machine.
+const boundedCommands = new Set(['import', 'export'])
+
 const runCommand = async (args: readonly string[]) => {
+  if (boundedCommands.has(args[0] ?? '')) {
+    const { boundMemory } = await import('./memory-bounds.ts')
+    boundMemory()
+  }
   const { runProgram } = await import('./program.ts')
   setFlagsFromString('--semi-space-growth-factor=2')
   return runProgram(args)

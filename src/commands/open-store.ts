@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { createImportState } from '../areas/kazoo/hold/state.ts'
 import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -13,6 +14,9 @@ interface OpenStore {
   close(): Promise<void>
 }
 
+// Nobody asks a command for the same record again and again.
+const cacheBytes = 16_000_000
+
 /** The store that the settings name, for commands that do their work beside a running server or without one. */
 export const openStore = async (config: Config, clock: Clock): Promise<OpenStore> => {
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
@@ -21,12 +25,14 @@ export const openStore = async (config: Config, clock: Clock): Promise<OpenStore
     : openSqlite(join(config.dataDir, 'crosspoint.db'))
   try {
     await upgradeStorage(db, clock)
-    const store = createStore(db, clock)
+    const store = createStore(db, clock, cacheBytes)
     // Without it secrets stay sealed, of which commands have no need.
     const serverKey = readServerKey(config.dataDir)
     if (serverKey) store.sealing.use(createKeyring(serverKey))
     // Opens the ear of a PostgreSQL store.
     await store.fence()
+    const warning = await createImportState(store).warning()
+    if (warning !== undefined) process.stderr.write(`crosspoint: ${warning}\n`)
     return { store, close: () => db.close() }
   } catch (error) {
     await db.close()

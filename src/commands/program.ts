@@ -1,10 +1,12 @@
 import { Command, CommanderError } from 'commander'
 import { addCompletion } from './completion.ts'
+import { addCompare, addExport, addImport } from './kazoo-commands.ts'
 import {
   addAccount,
   addAudit,
   addDemo,
   addDistribute,
+  addEdge,
   addOpenApi,
   addServe,
   addStoredCdrs,
@@ -47,6 +49,9 @@ const addOnStore = (program: Command, run: Run) => {
   addAudit(program, run)
   addSaved(program, run)
   addDistribute(program, run)
+  addEdge(program, run)
+  addImport(program, run)
+  addExport(program, run)
   addOpenApi(program, run)
 }
 
@@ -59,6 +64,7 @@ const addAtServer = (program: Command, run: RunRemote) => {
 }
 
 const addOnBoth = (program: Command, run: Run) => {
+  addCompare(program, run)
   const numbers = program
     .command('numbers')
     .description('look at, search and buy numbers; import localities and pools')

@@ -31,8 +31,8 @@ const climb = (domain: string): string[] => {
 }
 
 /** The same, and each look-up is a call. What is looked up is a customer's, and not told. */
-const watched = (resolver: Resolver, calls: Calls): Resolver => ({
-  lookUp: (question, manner) =>
+const watched = (resolver: Resolver, calls: Calls): Resolver => {
+  const find: Resolver['find'] = (question, manner) =>
     calls.watch(
       {
         purpose: 'dns',
@@ -46,9 +46,10 @@ const watched = (resolver: Resolver, calls: Calls): Resolver => ({
         outcomeOf: () => 'done',
         faultOf: (error) => (error instanceof DnsFault ? error.kind : 'unreachable'),
       },
-      () => resolver.lookUp(question, manner),
-    ),
-})
+      () => resolver.find(question, manner),
+    )
+  return { find, lookUp: async (question, manner) => (await find(question, manner)).records }
+}
 
 export const createDns = (tools: Tools): Dns => {
   const configured = tools.servers.map(parseServer)
@@ -87,7 +88,7 @@ export const createDns = (tools: Tools): Dns => {
   }
 
   return {
-    lookUp: resolver.lookUp,
+    ...resolver,
 
     async authoritiesOf(domain, manner) {
       if (configured.length > 0) return []

@@ -54,23 +54,33 @@ const aliasOf = (answers: readonly Answer[], name: string) => {
 
 interface NameRecords {
   records: string[]
+  /** Seconds that all of it holds, aliases included; undefined when there is nothing. */
+  ttlSeconds: number | undefined
   /** Where an alias leads to, when the answer does not say what is there. */
   alias: string | undefined
+}
+
+const shortest = (known: number | undefined, answers: readonly Answer[]) => {
+  const all = answers.flatMap((answer) => ('ttl' in answer && answer.ttl !== undefined ? [answer.ttl] : []))
+  const found = known === undefined ? all : [known, ...all]
+  return found.length === 0 ? undefined : Math.min(...found)
 }
 
 /** What an answer says about a name: along its aliases, and nothing about other names. */
 export const recordsIn = ({ answers = [] }: DecodedPacket, name: string, type: LookedUpType): NameRecords => {
   let owner = name
+  let ttlSeconds: number | undefined
   for (let step = 0; step < longestChain; step += 1) {
     const own = answers.filter((answer) => sameName(answer.name, owner))
+    ttlSeconds = shortest(ttlSeconds, own)
     const records = own
       .toSorted((a, b) => preferenceOf(a) - preferenceOf(b))
       .flatMap((answer) => recordText(answer, type) ?? [])
       .slice(0, mostRecords)
-    if (records.length > 0) return { records, alias: undefined }
+    if (records.length > 0) return { records, ttlSeconds, alias: undefined }
     const next = aliasOf(answers, owner)
     if (next === undefined) break
     owner = next
   }
-  return { records: [], alias: owner === name ? undefined : owner }
+  return { records: [], ttlSeconds, alias: owner === name ? undefined : owner }
 }

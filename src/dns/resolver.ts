@@ -29,8 +29,18 @@ export interface LookUp {
   type: LookedUpType
 }
 
+/** What a name leads to. */
+export interface Found {
+  /** Texts of the records that there are: none when the name does not exist. */
+  records: string[]
+  /** How long that holds; undefined when nothing says so. */
+  ttlSeconds: number | undefined
+}
+
 export interface Resolver {
-  /** Texts of the records that there are: none when the name does not exist. Fails with a DnsFault. */
+  /** Fails with a DnsFault. */
+  find(question: LookUp, manner: Manner): Promise<Found>
+  /** The records alone. */
   lookUp(question: LookUp, manner: Manner): Promise<string[]>
 }
 
@@ -101,6 +111,9 @@ const usable = (reply: DecodedPacket, mustKnow: boolean): DecodedPacket => {
 
 const dnsName = /^(?=.{1,253}$)(?:[A-Za-z0-9_*-]{1,63}\.)*[A-Za-z0-9_-]{1,63}$/
 
+const shorter = (a: number | undefined, b: number | undefined) =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
+
 const longestAlias = 8
 const rounds = 2
 // Each holds a socket for as long as the look-up lasts.
@@ -145,21 +158,25 @@ export const createResolver = (
     }
   }
 
-  const follow = async (question: LookUp, manner: Manner, aliases: number): Promise<string[]> => {
-    const { records, alias } = recordsIn(await ask(question, manner), question.name, question.type)
-    if (records.length > 0 || alias === undefined || aliases === 0 || question.type === 'CNAME')
-      return records
-    return follow({ ...question, name: alias }, manner, aliases - 1)
+  const follow = async (question: LookUp, manner: Manner, aliases: number): Promise<Found> => {
+    const { alias, ...found } = recordsIn(await ask(question, manner), question.name, question.type)
+    if (found.records.length > 0 || alias === undefined || aliases === 0 || question.type === 'CNAME')
+      return found
+    const behind = await follow({ ...question, name: alias }, manner, aliases - 1)
+    return { ...behind, ttlSeconds: shorter(found.ttlSeconds, behind.ttlSeconds) }
+  }
+
+  const find = async (question: LookUp, manner: Manner): Promise<Found> => {
+    if (!dnsName.test(question.name)) throw new DnsFault('no_name', 'this is no name that DNS could hold')
+    // A signal of its own: hundreds may wait for the time of one check to be over.
+    return gate(AbortSignal.any([manner.signal]), () => {
+      const signal = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs)])
+      return follow(question, { ...manner, signal }, longestAlias)
+    })
   }
 
   return {
-    async lookUp(question, manner) {
-      if (!dnsName.test(question.name)) throw new DnsFault('no_name', 'this is no name that DNS could hold')
-      // A signal of its own: hundreds may wait for the time of one check to be over.
-      return gate(AbortSignal.any([manner.signal]), () => {
-        const signal = AbortSignal.any([manner.signal, AbortSignal.timeout(patience.lookUpMs)])
-        return follow(question, { ...manner, signal }, longestAlias)
-      })
-    },
+    find,
+    lookUp: async (question, manner) => (await find(question, manner)).records,
   }
 }

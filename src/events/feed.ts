@@ -1,3 +1,4 @@
+import { isOutage } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import { feedKey } from '../storage/change-set.ts'
 import type { Database } from '../storage/db.ts'
@@ -25,15 +26,28 @@ export interface Follower {
   /** Whether it may want an event: those that nobody wants are not read. */
   wants(head: FeedHead): boolean
   hear(events: readonly FeedEvent[]): void
+  /** Hears of events in their place of which the first is bare: what it tells cannot be read now. */
+  miss(events: readonly FeedEvent[]): void
 }
 
-/** JSON texts of the public forms of an account's records; undefined of those that are gone. */
-type Teller = (accountId: string, ids: readonly string[]) => Promise<readonly (string | undefined)[]>
+/** JSON texts of the public forms of an account's records; undefined of those that are gone, or cannot be read now. */
+type Texts = readonly (string | undefined)[]
+type Teller = (accountId: string, ids: readonly string[]) => Promise<Texts>
 
 /** `isCut`: more of the rows is left. */
 interface Unfolded {
   events: FeedEvent[]
   isCut: boolean
+}
+
+/** Which of the events that rows are. */
+interface Stretch {
+  /** The sequence behind which they come. */
+  after: number
+  /** No more than so many. */
+  most: number
+  /** Takes those whose records cannot be read now; absent: they fail it. */
+  bare?: Set<FeedEvent>
 }
 
 type Beginning = Pick<HeadRow, 'sequence' | 'accountId' | 'tree' | 'event' | 'kind' | 'recordId' | 'action'>
@@ -105,24 +119,39 @@ export const createFeed = ({
   let reading: Promise<void> | undefined
   let isBehind = false
 
-  /** The part of what is many that comes behind a place. */
-  const partsOf = async (row: FeedRow, after: number, most: number): Promise<FeedEvent[]> => {
-    const whole = eventOf(row)
-    const parts = foldedIn(row.afterDoc, row.sequence, after).slice(0, most)
-    const texts = await tellers.get(whole.type)?.(
-      whole.accountId,
-      parts.map(({ recordId }) => recordId),
-    )
-    return parts.map((part, index) => ({ ...whole, ...part, afterText: texts?.[index] }))
+  /** Undefined where the store is there, and what it would read lies on a server that is not: it may lie on several. */
+  const textsIfThere = async (read: () => Promise<Texts>): Promise<Texts | undefined> => {
+    try {
+      return await read()
+    } catch (error) {
+      if (!isOutage(error)) throw error
+    }
+    // Fails as well where the store itself is gone.
+    await rows.newest()
+    return read().catch((error) => {
+      if (isOutage(error)) return undefined
+      throw error
+    })
   }
 
-  /** The events that rows are, no more than so many. */
-  const unfold = async (folded: readonly FeedRow[], after: number, most: number): Promise<Unfolded> => {
+  /** The part of what is many that comes behind a place. */
+  const partsOf = async (row: FeedRow, { after, most, bare }: Stretch): Promise<FeedEvent[]> => {
+    const whole = eventOf(row)
+    const parts = foldedIn(row.afterDoc, row.sequence, after).slice(0, most)
+    const ids = parts.map(({ recordId }) => recordId)
+    const read = async (): Promise<Texts> => (await tellers.get(whole.type)?.(whole.accountId, ids)) ?? []
+    const texts = bare ? await textsIfThere(read) : await read()
+    const events = parts.map((part, index) => ({ ...whole, ...part, afterText: texts?.[index] }))
+    if (!texts) for (const event of events) bare?.add(event)
+    return events
+  }
+
+  const unfold = async (folded: readonly FeedRow[], { after, most, bare }: Stretch): Promise<Unfolded> => {
     const events: FeedEvent[] = []
     for (const row of folded) {
       if (events.length >= most) return { events, isCut: true }
       if (row.span === undefined) events.push(eventOf(row))
-      else events.push(...(await partsOf(row, after, most - events.length)))
+      else events.push(...(await partsOf(row, { after, most: most - events.length, ...(bare && { bare }) })))
       if ((events.at(-1)?.sequence ?? row.sequence) < row.sequence) return { events, isCut: true }
     }
     return { events, isCut: false }
@@ -132,7 +161,7 @@ export const createFeed = ({
     const { limit, withBefore = false } = question
     const { heads, begin, last, isFull } = await rows.page(question)
     const [part = [], ...others] = inParts(heads)
-    const { events, isCut } = await unfold(await rows.whole(part, withBefore), begin, limit)
+    const { events, isCut } = await unfold(await rows.whole(part, withBefore), { after: begin, most: limit })
     const lastShown = events.at(-1)?.sequence
     if (isCut) return { events, next: lastShown }
     if (others.length > 0) return { events, next: part.at(-1)?.sequence }
@@ -144,7 +173,7 @@ export const createFeed = ({
   /** Everybody's, behind a place: so many at most, and fewer where they are large. */
   const everything = async (after: number, limit: number): Promise<FeedEvent[]> => {
     const [part = []] = inParts(await rows.headsBehind(after, limit))
-    return (await unfold(await rows.whole(part, false), after, limit)).events
+    return (await unfold(await rows.whole(part, false), { after, most: limit })).events
   }
 
   const behind = async (after: number, { limit, wants }: BehindQuestion): Promise<FoundBehind> => {
@@ -160,12 +189,19 @@ export const createFeed = ({
     return { mentions, last: heads.at(-1)?.sequence ?? after, isFull: heads.length === limit }
   }
 
-  const tell = (events: readonly FeedEvent[]) => {
+  const tellOne = (follower: Follower, wanted: readonly FeedEvent[], bare: ReadonlySet<FeedEvent>) => {
+    const missed = wanted.findIndex((event) => bare.has(event))
+    const whole = missed < 0 ? wanted : wanted.slice(0, missed)
+    if (whole.length > 0) follower.hear(whole)
+    if (missed >= 0) follower.miss(wanted.slice(missed))
+  }
+
+  const tell = (events: readonly FeedEvent[], bare: ReadonlySet<FeedEvent>) => {
     for (const follower of followers) {
       const wanted = events.filter((event) => follower.wants(event))
       if (wanted.length === 0) continue
       try {
-        follower.hear(wanted)
+        tellOne(follower, wanted, bare)
       } catch (error) {
         log.write('error', 'a reader of the feed failed', { error: describeError(error) })
       }
@@ -177,12 +213,13 @@ export const createFeed = ({
     for (let after: number | undefined = begin; after !== undefined; ) {
       const place: number = after
       const left = read.filter(({ sequence }) => sequence > place)
-      const { events, isCut }: Unfolded = await unfold(left, place, tailAtOnce)
+      const bare = new Set<FeedEvent>()
+      const { events, isCut }: Unfolded = await unfold(left, { after: place, most: tailAtOnce, bare })
       const last = events.at(-1)?.sequence
       // In the same moment: whoever reads the store beside it sees that something was told, and what fails later is not
       // told again.
       position = Math.max(position, last ?? 0)
-      if (events.length > 0) tell(events)
+      if (events.length > 0) tell(events, bare)
       after = isCut ? last : undefined
     }
   }

@@ -3,10 +3,22 @@ import { forgetOldest } from '../lib/forget-oldest.ts'
 import { type Author, ChangeSet, type Happening } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
 
-/** Tells subscribers of what was refused, and therefore wrote nothing that could tell of it. */
+/** Something that was refused. */
+export interface Refusal {
+  happening: Happening
+  /** What sets it apart from others of the same type and record, which are told beside it. */
+  about?: string
+}
+
+/**
+ * Tells subscribers of what was refused, and therefore wrote nothing that could tell of it. Whoever tries again and
+ * again is told of once a minute.
+ */
 export interface Refusals {
-  /** Tells of it after the answer. Whoever tries again and again is told of once a minute. */
+  /** Tells of it after the answer. */
   tell(author: Author, happening: Happening): void
+  /** Tells of what others refused, and answers with how many were new: they are on disk then. */
+  note(author: Author, refusals: readonly Refusal[]): Promise<number>
 }
 
 interface Tools {
@@ -21,11 +33,13 @@ const mostRemembered = 20_000
 /** Who asked. The key of a request that was refused keeps its answer, not this. */
 const without = ({ idempotency: _, acceptsCharges: __, ...author }: Author): Author => author
 
+const keyOf = ({ happening: { accountId, type, id }, about }: Refusal) =>
+  JSON.stringify([accountId, type, id, about])
+
 export const createRefusals = ({ store, afterwards }: Tools): Refusals => {
   const told = new Map<string, number>()
 
-  const isTold = ({ accountId, type, id }: Happening) => {
-    const key = JSON.stringify([accountId, type, id])
+  const isTold = (key: string) => {
     const now = store.clock.now()
     const before = told.get(key)
     if (before !== undefined && now - before < pauseMs) return true
@@ -37,9 +51,23 @@ export const createRefusals = ({ store, afterwards }: Tools): Refusals => {
 
   return {
     tell(author, happening) {
-      if (isTold(happening)) return
+      if (isTold(keyOf({ happening }))) return
       const set = new ChangeSet(without(author)).happened(happening)
       afterwards.run('telling of a refusal', () => store.commit(set))
+    },
+
+    async note(author, refusals) {
+      const fresh = refusals.filter((refusal) => !isTold(keyOf(refusal)))
+      if (fresh.length === 0) return 0
+      const set = new ChangeSet(author)
+      for (const { happening } of fresh) set.happened(happening)
+      try {
+        await store.commit(set)
+      } catch (error) {
+        for (const refusal of fresh) told.delete(keyOf(refusal))
+        throw error
+      }
+      return fresh.length
     },
   }
 }

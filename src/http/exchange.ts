@@ -14,6 +14,7 @@ import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { CommittedChange, KeyClaim } from '../storage/idempotency.ts'
 import type { Store } from '../storage/store.ts'
+import type { KeptPages } from './answer/kept-pages.ts'
 import type { ListPlan } from './answer/listing.ts'
 import type { Idempotency } from './judge/idempotency.ts'
 import type { Match, Router } from './judge/router.ts'
@@ -82,6 +83,8 @@ export interface Frame {
   /** Of reads that a page is made of, and of those that go on. */
   turns: { short: Turns; long: Turns }
   inFlight: InFlight
+  /** Pages of lists that are at hand. */
+  keptPages: KeptPages
   /** Tells subscribers of requests that were refused. */
   refusals: Refusals
   idempotency: Idempotency

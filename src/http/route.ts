@@ -161,6 +161,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
    * request is carried out each time it is sent, whatever its Idempotency-Key.
    */
   tellsOnce?: boolean
+  /** The answer shows secrets beside what others have written: it is never compressed, or its length would tell of them. */
+  tellsSecrets?: boolean
   /** What tokens that are for one thing may call it for; other routes are closed to them. */
   servesPurpose?: TokenPurpose
   /** The price in throttling tokens, when it is not the ordinary one. */

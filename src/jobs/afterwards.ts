@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Failure } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 
 /** Work that a request causes but whose answer must not wait for it, nor tell by its timing that it happened. */
@@ -20,6 +21,8 @@ export const createAfterwards = (log: Log): Afterwards => {
     try {
       await work()
     } catch (error) {
+      // What a request causes beside its answer is left out while nobody else may write.
+      if (error instanceof Failure && error.is('import_under_way')) return
       log.write('error', `${name} failed`, { error: describeError(error) })
     }
   }

@@ -19,6 +19,7 @@ export interface Lease {
    */
   guard(set: ChangeSet): void
   guardStatement(): Statement
+  /** Fails while the store is away; the lease is released all the same as soon as that is back. */
   release(): Promise<void>
 }
 
@@ -33,6 +34,7 @@ export interface Leases {
 
 // A process that is silent for this long is taken for dead by other machines. Renewed three times within it.
 const leaseMs = 15_000
+const releaseAgainMs = 250
 
 const isLost = (error: unknown) => error instanceof Failure && error.kind === 'lease_lost'
 
@@ -41,6 +43,18 @@ export const leaseLost = () => failure('lease_lost', {})
 export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
   const rows = createLeaseRows(store)
   const held = new Map<string, { lease: Lease; renew(): Promise<void> }>()
+
+  const unreleased = new Map<string, NodeJS.Timeout>()
+
+  /** The store was away, as during a failover: nobody works on it, so nobody shall wait until it lapses. */
+  const releaseLater = (name: string, token: string) => {
+    const again = () =>
+      rows.remove(name, token).then(
+        () => unreleased.delete(token),
+        () => unreleased.has(token) && releaseLater(name, token),
+      )
+    unreleased.set(token, setTimeout(again, releaseAgainMs).unref())
+  }
 
   const isFree = ({ expiresAt, holder }: LeaseRow) => expiresAt < clock.now() || isDead(holder)
 
@@ -71,7 +85,13 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
       },
       async release() {
         held.delete(name)
-        if (!loss.signal.aborted) await rows.remove(name, token)
+        if (loss.signal.aborted) return
+        try {
+          await rows.remove(name, token)
+        } catch (error) {
+          releaseLater(name, token)
+          throw error
+        }
       },
     }
     held.set(name, { lease, renew })
@@ -94,6 +114,8 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
         return hold(name, token)
       } catch (error) {
         if (isLost(error)) return undefined
+        // It may have been taken all the same.
+        releaseLater(name, token)
         throw error
       }
     },
@@ -105,6 +127,8 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
       clearInterval(heartbeat)
       // One that cannot be released lapses: the store is away.
       await Promise.all([...held.values()].map(({ lease }) => lease.release().catch(() => undefined)))
+      for (const timer of unreleased.values()) clearTimeout(timer)
+      unreleased.clear()
     },
   }
 }

@@ -22,6 +22,8 @@ export type Conclusion<Payload = unknown> = {
   statements?: readonly Statement[]
   /** What is asked for next, where there is no set that could ask for it. */
   errands?: readonly NextErrand[]
+  /** Cache keys that the statements make stale: see ChangeSet. */
+  stale?: readonly string[]
   /** In words for operators; never a secret. */
   outcome?: string
 } & (
@@ -174,19 +176,20 @@ export const createQueue = ({ store, log, metrics, recorder }: Tools) => {
 
   const commit = (
     statements: readonly Statement[],
-    { sets = [], errands = [] }: Pick<Conclusion, 'sets' | 'errands'>,
+    { sets = [], errands = [], stale = [] }: Pick<Conclusion, 'sets' | 'errands' | 'stale'>,
   ) => {
     const [last] = sets.slice(-1)
     if (!last) {
       const next = errands.map((errand) => errandStatement(errand, clock.now()))
       return store.writeUnrecorded(
         [...statements, ...next],
-        errands.map(({ kind }) => workKey(kind)),
+        [...errands.map(({ kind }) => workKey(kind)), ...stale],
       )
     }
     for (const errand of errands) last.errand(errand)
     // Behind what else is written, as in the writes that ask for errands: nobody holds what the other one waits for.
     last.statements.push(...statements)
+    last.stale.push(...stale)
     return store.commit(...sets)
   }
 

@@ -24,6 +24,8 @@ export interface Round {
 
 export interface Rounds {
   add(round: Round): void
+  /** As long as it answers true, no round is done. */
+  hold(isHeld: () => Promise<boolean>): void
   /** To be called when everything that rounds need is there. */
   start(): void
   /** Does the round soon, if there is one: a request has made work for it. */
@@ -39,7 +41,7 @@ const longestPauseMs = 60_000
 // Another process is just doing the round: it may have passed the new work already.
 const occupiedPauseMs = 300
 
-const createRunner = (round: Round, { leases, store, clock, log }: RoundTools) => {
+const createRunner = (round: Round, { leases, store, clock, log, isHeld }: RunnerTools) => {
   const rows = createRoundRows(store)
   const stopping = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -56,6 +58,7 @@ const createRunner = (round: Round, { leases, store, clock, log }: RoundTools) =
     try {
       // What other processes have committed, settings among it, is known from here on.
       await store.fence()
+      if (await isHeld()) return true
       await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
       if (!round.due) await rows.done(round.name, clock.now())
     } finally {
@@ -131,7 +134,12 @@ interface RoundTools {
   log: Log
 }
 
+interface RunnerTools extends RoundTools {
+  isHeld(): Promise<boolean>
+}
+
 export const createRounds = (tools: RoundTools): Rounds => {
+  let isHeld = async () => false
   const runners = new Map<string, ReturnType<typeof createRunner>>()
   let isStarted = false
 
@@ -144,7 +152,10 @@ export const createRounds = (tools: RoundTools): Rounds => {
   return {
     add(round) {
       if (runners.has(round.name)) throw new Error(`two rounds are called ${round.name}`)
-      runners.set(round.name, createRunner(round, tools))
+      runners.set(round.name, createRunner(round, { ...tools, isHeld: () => isHeld() }))
+    },
+    hold(asked) {
+      isHeld = asked
     },
     start() {
       isStarted = true

@@ -26,6 +26,8 @@ export interface FrameFailures {
   not_found: { message?: string }
   bad_identifier: { cause: unknown; details?: unknown; reason?: string }
   bad_identifier_list: { values: string[] }
+  /** The trial of the account, or of one above it, has ended, in Gregorian seconds. */
+  account_expired: { accountId: string; at: number }
   missing_parameter: { message: string }
   faulty_request: { message: string; cause?: string }
   invalid_method: { allow: readonly string[] }
@@ -49,9 +51,11 @@ export interface FrameFailures {
   too_many_requests: { retryAfterSeconds: number }
   overloaded: { retryAfterSeconds: number }
   no_media_switch: Record<never, never>
+  media_switch_unreachable: { edges: readonly { host: string; reason: string }[] }
   not_configured: { message: string }
   datastore_unreachable: Record<never, never>
   datastore_full: Record<never, never>
+  import_under_way: Record<never, never>
   lease_lost: Record<never, never>
   timeout: Record<never, never>
 }

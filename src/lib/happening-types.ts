@@ -21,6 +21,7 @@ export const happeningTypes = [
   'number.state_changed',
   'sign_in.new_address',
   'sign_in.refused',
+  'sip.refused',
   'task.failed',
   'task.finished',
   'webhook.disabled',

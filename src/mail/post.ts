@@ -108,6 +108,9 @@ export const createPost = (tools: Tools) => {
     return { ...signed(message, signing), sender, subject: content.subject }
   }
 
+  const loggedBy = ({ accountId, payload }: Pick<LetterErrand, 'accountId' | 'payload'>) =>
+    payload.loggedBy ?? accountId
+
   /** What is noted, and what the log says: never its text, which may hold a secret. */
   const attempt = (
     { id, accountId, attempts: before, payload }: LetterErrand,
@@ -116,7 +119,7 @@ export const createPost = (tools: Tools) => {
   ) => {
     tries.of(outcome).add()
     return attempts.add({
-      accountId: payload.loggedBy ?? accountId,
+      accountId: loggedBy({ accountId, payload }),
       at: clock.now(),
       letterId: id,
       messageId: payload.messageId,
@@ -160,6 +163,8 @@ export const createPost = (tools: Tools) => {
 
   const ask = async (letter: LetterErrand): Promise<Answer> => {
     if (letter.payload.goodUntil < clock.now()) return { reply: nobodyCares }
+    // What is sent and cannot be noted would be sent again, and again.
+    await attempts.reach(loggedBy(letter))
     let parcel: Parcel
     try {
       parcel = await pack(letter)

@@ -37,6 +37,11 @@ const insert = attempts.insert()
 export const createAttemptRows = (store: Store) => ({
   add: (attempt: Omit<Attempt, 'id'>): Statement => insert({ ...attempt, id: newId(attempt.at) }),
 
+  /** Fails while the log of an account is out of reach, as it is when the server is gone that it lies on. */
+  reach: async (accountId: string) => {
+    await store.all('SELECT 1 AS one FROM mail_attempts WHERE account_id = $1 LIMIT 1', [accountId])
+  },
+
   forgetBefore: (unixMs: number, signal: AbortSignal) =>
     forgetRows(
       store,

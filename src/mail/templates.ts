@@ -107,6 +107,9 @@ export const createTemplates = (store: Store, notices: Notices) => {
 
     remove: collection.remove,
 
+    /** What is written as it arrives from another system. */
+    arrivals: collection,
+
     /** As it holds for an account, or for the system. */
     async of(account: AccountRecord | undefined, id: NoticeId): Promise<Template> {
       return combined(notices.of(id), await layersAt(placesOf(account), id))

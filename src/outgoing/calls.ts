@@ -12,6 +12,7 @@ export type Purpose =
   | 'mail'
   | 'message_bus'
   | 'provisioner'
+  | 'sip_edge'
   | 'stripe'
   | 'webhook'
 

@@ -53,6 +53,8 @@ export interface OutgoingCall {
   signal?: AbortSignal
   /** The operator itself has configured where this leads: it may lead into private networks. */
   isOperators?: true
+  /** Whoever calls tells the log of failures by itself. */
+  isQuiet?: boolean
 }
 
 export interface OutgoingAnswer {
@@ -256,7 +258,7 @@ export const createOutgoing = ({ log, calls, allowedPrivateHosts, lookUpAll = lo
       try {
         return await calls.watch(watchedCall(call, target), () => attempt(call, target))
       } catch (error) {
-        if (error instanceof OutgoingError && error.fault !== 'aborted') {
+        if (error instanceof OutgoingError && error.fault !== 'aborted' && !call.isQuiet) {
           log.write('warn', 'a call to another server failed', { host: target.host, fault: error.fault })
         }
         throw error

@@ -129,6 +129,10 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
     default: 120,
     description: 'Seconds after which a client that takes nothing of its answer is cut off',
   }),
+  answer_compression: flag(
+    true,
+    'Compress long lists, CSV and other long JSON for clients that take zstd, br or gzip',
+  ),
   token_costs: typed(['integer', 'object'], {
     minimum: 0,
     default: 1,

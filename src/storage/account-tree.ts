@@ -12,7 +12,8 @@ interface TreePage {
 /**
  * Selects from the accounts `r` of a page of the tree `t`, of which the keys can be selected too. The page is cut out first:
  * joined at once, PostgreSQL takes the conditions on one id for independent ones, expects a handful of rows, and sorts all
- * accounts instead of walking along the index.
+ * accounts instead of walking along the index. Nor is the record looked for by its id as well, though that is the account's:
+ * PostgreSQL concludes that both columns must be equal, which it takes for rare, and reads all records to find the few.
  */
 export const accountsOfTreeSql = (selected: string, { where, keys, descending, limit }: TreePage) => {
   const { order } = keyset(keys, descending)
@@ -20,6 +21,6 @@ export const accountsOfTreeSql = (selected: string, { where, keys, descending, l
   return `SELECT ${selected} FROM (
       SELECT ${columns} FROM account_tree t WHERE ${where} ORDER BY ${order} LIMIT ${limit}
     ) t
-    JOIN records r ON r.account_id = t.account_id AND r.kind = 'account' AND r.id = t.account_id
+    JOIN records r ON r.account_id = t.account_id AND r.kind = 'account'
     ORDER BY ${order}`
 }

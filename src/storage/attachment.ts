@@ -43,6 +43,9 @@ export const createAttachment = <Doc extends object>(store: Store, kind: string)
 
     remove: collection.remove,
 
+    /** For documents that come from another system as they are. */
+    collection,
+
     removeWith: removalWithOwner(collection),
   }
 }

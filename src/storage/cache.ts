@@ -1,4 +1,5 @@
 import type { StaleListener } from './db.ts'
+import { createRecentlyUsed, type Sized } from './recently-used.ts'
 
 interface RecordCache<T> {
   /** The cached value, else what `load` finds. A value made stale while it was being loaded is handed out but not kept. */
@@ -8,56 +9,17 @@ interface RecordCache<T> {
   lookups(): { hits: number; misses: number }
 }
 
-interface Sized<T> {
-  value: T
-  bytes: number
-}
-
 interface Loading<T> {
   promise: Promise<T>
   stale: boolean
 }
 
-// What an entry costs beside its texts: key, map slot and object headers.
-const entryOverheadBytes = 400
-
 /** Recently used values, bounded by their estimated bytes. Absence (`undefined`) is remembered as well. */
 export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
-  // Two generations instead of an order of use: a hit among the recent ones, which is the usual case, writes nothing.
-  let recent = new Map<string, Sized<T>>()
-  let recentBytes = 0
-  let older = new Map<string, Sized<T>>()
+  const kept = createRecentlyUsed<T>(maxBytes)
   const loading = new Map<string, Loading<T>>()
   let hits = 0
   let misses = 0
-
-  const drop = (key: string) => {
-    older.delete(key)
-    const entry = recent.get(key)
-    if (entry) recentBytes -= entry.bytes + entryOverheadBytes
-    recent.delete(key)
-  }
-
-  const keep = (key: string, entry: Sized<T>) => {
-    drop(key)
-    const bytes = entry.bytes + entryOverheadBytes
-    if (recentBytes + bytes > maxBytes / 2) {
-      older = recent
-      recent = new Map()
-      recentBytes = 0
-    }
-    if (bytes > maxBytes / 2) return
-    recent.set(key, entry)
-    recentBytes += bytes
-  }
-
-  const find = (key: string) => {
-    const entry = recent.get(key)
-    if (entry) return entry
-    const past = older.get(key)
-    if (past) keep(key, past)
-    return past
-  }
 
   const load = (key: string, loader: () => Promise<Sized<T>>) => {
     const state: Loading<T> = { stale: false, promise: Promise.resolve(undefined as never) }
@@ -65,7 +27,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
       (entry) => {
         if (!state.stale) {
           loading.delete(key)
-          keep(key, entry)
+          kept.keep(key, entry)
         }
         return entry.value
       },
@@ -79,7 +41,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
   }
 
   const expire = (key: string) => {
-    drop(key)
+    kept.drop(key)
     const state = loading.get(key)
     if (state) state.stale = true
     loading.delete(key)
@@ -87,7 +49,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
 
   return {
     get(key, loader) {
-      const entry = find(key)
+      const entry = kept.find(key)
       if (entry) {
         hits += 1
         return Promise.resolve(entry.value)
@@ -99,9 +61,7 @@ export const createRecordCache = <T>(maxBytes: number): RecordCache<T> => {
       if (keys !== 'everything') return keys.forEach(expire)
       for (const state of loading.values()) state.stale = true
       loading.clear()
-      recent.clear()
-      older.clear()
-      recentBytes = 0
+      kept.clear()
     },
     lookups: () => ({ hits, misses }),
   }

@@ -99,6 +99,8 @@ const insertClaim = `INSERT INTO claims (account_id, name, value, holder_account
   VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
 const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
+const deleteForeignClaim = `DELETE FROM claims WHERE account_id = $1 AND name = $2 AND value = $3
+  AND (holder_account_id <> $4 OR kind <> $5 OR record_id <> $6)`
 const quantityMoves = table('quantity_moves', {
   accountId: text(),
   id: text(),
@@ -174,6 +176,8 @@ export class ChangeSet {
   readonly filed: { accountId: string; bytes: number }[] = []
   /** Counts are put right: nobody asked for more than there was, and nobody pays for it at once. */
   isCorrection = false
+  /** What stands in the audit in place of the changes: of records that come by the thousand, one entry for many. */
+  summary: Change | undefined
   /** What is still to be heard before the change set is committed. */
   readonly told: { signal: Signal<unknown>; told: unknown }[] = []
 
@@ -273,6 +277,18 @@ export class ChangeSet {
       [claim.scope, claim.name, claim.value, holder.accountId, holder.kind, holder.id],
       { rows: 1, orElse },
     )
+  }
+
+  /** Takes a claim from whoever holds it but `holder`, who is to claim it next. */
+  free(claim: Claim, holder: ClaimHolder) {
+    return this.run(deleteForeignClaim, [
+      claim.scope,
+      claim.name,
+      claim.value,
+      holder.accountId,
+      holder.kind,
+      holder.id,
+    ])
   }
 
   release(claim: Claim, holder: ClaimHolder) {
@@ -424,8 +440,9 @@ export const writeOf = (
     throw new Error('a change set without a change: nothing may be written unrecorded')
   const at = clock.now()
   const authorText = createAuthorTexts()
-  const feed = sets.flatMap(({ author, changes, happenings }) => {
+  const feed = sets.flatMap(({ author, summary, changes, happenings }) => {
     const facts = { at, author: authorText(author), actorId: actorOf(author).id, standingOf }
+    if (summary) return [entryOf(summary, facts, secrets)]
     return [
       ...changes.map((change) => entryOf(change, facts, secrets)),
       ...happenings.map((happening) => happeningOf(happening, facts, secrets)),

@@ -71,7 +71,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
   if (definition.secrets) sealing.declare(kind, definition.secrets)
 
   const build = (
-    place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'> & { tally?: number },
+    place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified'> & { tally?: number; revision?: string },
     { doc, hidden }: Content<Doc, Hidden>,
   ): Stored =>
     new StoredRecord<Doc, Hidden>({
@@ -79,7 +79,7 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       kind,
       ownerId: definition.ownerId?.(doc) ?? '',
       sortKey: definition.sortKey(doc, place.id),
-      revision: randomHex(16),
+      revision: place.revision ?? randomHex(16),
       docText: JSON.stringify(doc),
       hiddenText: JSON.stringify(hidden),
       // Rows are read as they lie in the store.
@@ -136,7 +136,23 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       return record
     },
 
+    /** A record as change sets that are committed together leave it so far; undefined when they remove it. */
+    leftBy(sets: readonly ChangeSet[], record: Stored): Stored | undefined {
+      const isOf = (other: ClaimHolder) =>
+        other.kind === kind && other.id === record.id && other.accountId === record.accountId
+      const isRemoved = sets.some(({ changes }) =>
+        changes.some((change) => change.action === 'deleted' && isOf(change)),
+      )
+      if (isRemoved) return undefined
+      const left = sets
+        .flatMap(({ kept }) => kept)
+        .findLast((one): one is Stored => one instanceof StoredRecord && isOf(one))
+      return left ?? record
+    },
+
     page: (query: Omit<PageQuery, 'kind'>) => records.page({ ...query, kind }),
+
+    few: (accountId: string) => records.few(accountId, kind),
 
     rows: (query: Omit<PageQuery, 'kind'>) => records.rows({ ...query, kind }),
 
@@ -169,6 +185,12 @@ export const createCollection = <Doc extends object, Hidden extends object>(
       return build({ accountId, id, created: now, modified: now }, content)
     },
 
+    /** A record of another system, with its own id, times and revision. `tally` is that of the record in whose place it comes. */
+    arriving: (
+      place: Pick<Stored, 'accountId' | 'id' | 'created' | 'modified' | 'revision'> & { tally?: number },
+      content: Content<Doc, Hidden>,
+    ): Stored => build(place, content),
+
     /** The successor of a stored record. */
     revise: (record: Stored, content: Partial<Content<Doc, Hidden>>): Stored =>
       build(
@@ -181,6 +203,11 @@ export const createCollection = <Doc extends object, Hidden extends object>(
         },
         { doc: record.doc, hidden: record.hidden, ...content },
       ),
+
+    /** Frees the names of a record that arrives: who is called what is decided where it comes from, for all that come. */
+    freeNames(set: ChangeSet, record: Stored) {
+      for (const claim of claimsOf(record)) set.free(claim, holderOf(record))
+    },
 
     insert(set: ChangeSet, record: Stored) {
       insertRecord(set, record, sealing.shut(record, record.docText))
@@ -215,10 +242,11 @@ export type Collection<Doc extends object, Hidden extends object> = ReturnType<
 
 /** Reads of a collection, for those who may not write it. */
 export const readsOf = <Doc extends object, Hidden extends object>({
+  kind,
   find,
   get,
   page,
   rows,
   fitting,
   counted,
-}: Collection<Doc, Hidden>) => ({ find, get, page, rows, fitting, counted })
+}: Collection<Doc, Hidden>) => ({ kind, find, get, page, rows, fitting, counted })

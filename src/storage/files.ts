@@ -64,18 +64,23 @@ export const createFiles = (store: Store, kind: FileKind) => {
       ...(file.doc.name === undefined ? {} : { name: file.doc.name }),
     }),
 
-    /** Puts a file in the place of the one before. */
+    /** Puts a file in the place of the one before. `arriving`: the times of what it comes with from another system. */
     async put(
       set: ChangeSet,
       { accountId, id }: { accountId: string; id: string },
       { contentType, bytes, name }: FileContent,
+      arriving?: Pick<FileRecord, 'created' | 'modified' | 'revision'>,
     ): Promise<FileRecord> {
       const content = {
         doc: { content_type: contentType, size: bytes.length, ...(name === undefined ? {} : { name }) },
         hidden: { base64: bytes.toString('base64') },
       }
       const before = await collection.find(accountId, id)
-      const after = before ? collection.revise(before, content) : collection.draft(accountId, content, id)
+      const now = before ? collection.revise(before, content) : collection.draft(accountId, content, id)
+      const { created, modified, revision } = arriving ?? now
+      const after = arriving
+        ? collection.arriving({ accountId, id, created, modified, revision }, content)
+        : now
       if (before) collection.replace(set, before, after)
       else collection.insert(set, after)
       set.filed.push({ accountId, bytes: bytes.length - (before?.doc.size ?? 0) })

@@ -41,7 +41,7 @@ const putRound = rounds.upsert('name')
 type OrElse = () => Failure
 
 /** The rows behind jobs/leases.ts. */
-export const createLeaseRows = ({ all, writeUnrecorded }: Store) => ({
+export const createLeaseRows = ({ all, writeUnrecorded, writeAlone }: Store) => ({
   async find(name: string): Promise<LeaseRow | undefined> {
     return held.first(await all(`SELECT ${held.columns} FROM leases WHERE name = $1`, [name]))
   },
@@ -61,8 +61,9 @@ export const createLeaseRows = ({ all, writeUnrecorded }: Store) => ({
     ])
   },
 
+  /** Alone: rows of others that are locked in the same transaction would be waited for in either order. */
   renew: (name: string, token: string, expiresAt: number, orElse: OrElse) =>
-    writeUnrecorded([
+    writeAlone([
       {
         sql: 'UPDATE leases SET expires_at = $3 WHERE name = $1 AND token = $2',
         params: [name, token, expiresAt],

@@ -42,6 +42,8 @@ export interface MonthlyTable {
    * was dropped by another process at that moment. Fails with MonthMoved when it was not dropped, but moved to the archive.
    */
   read<T>(range: MonthRange, query: (from: string, months: readonly Month[]) => Promise<T>): Promise<T>
+  /** Gives a month its table, unless it has one. */
+  make(set: ChangeSet, month: Month): Promise<void>
   /**
    * Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new, and when
    * the month was archived meanwhile: nobody has looked there for them. `isArchived`: what was known when one looked.
@@ -194,6 +196,13 @@ const sqliteLayout = (db: Database, name: string): Layout => {
   }
 }
 
+/** What is not named is null: half of the columns of a row are, mostly. */
+const withoutNulls = (row: MonthlyRow) => {
+  const named: Record<string, Value> = {}
+  for (const [key, value] of Object.entries(row)) if (value !== null) named[key] = value
+  return named
+}
+
 const postgresLayout = (name: string): Layout => {
   const tableOf = (month: Month) => tableNameOf(name, month)
   // Whoever wants to read waits behind a lock that waits: so it waits shortly, and is tried again.
@@ -225,7 +234,7 @@ const postgresLayout = (name: string): Layout => {
     insertions: (month, rows) => [
       {
         sql: `INSERT INTO ${name} SELECT * FROM json_populate_recordset(NULL::${name}, $1::json) ON CONFLICT DO NOTHING`,
-        params: [JSON.stringify(rows.map((row) => ({ ...row, month })))],
+        params: [JSON.stringify(rows.map((row) => ({ ...withoutNulls(row), month })))],
         rows: rows.length,
       },
     ],
@@ -288,6 +297,12 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     for (const sql of statements) set.run(sql, [])
   }
 
+  const make = async (set: ChangeSet, month: Month) => {
+    runAll(set, await layout.create(month))
+    set.run(register, [name, month, 'present'])
+    set.outdate(scope, kind, name)
+  }
+
   const noteChange = (month: Month): Statement => ({ sql: note, params: [name, month, 'archiving'] })
 
   return {
@@ -307,16 +322,15 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
         return query(layout.from(left), left)
       }
     },
+    make,
     async insert(set, month, rows, { isArchived, orElse }) {
       // Said every time, not only when the month is unknown: another process may be dropping it.
-      runAll(set, await layout.create(month))
-      set.run(register, [name, month, 'present'])
+      await make(set, month)
       for (const { sql, params, rows: expected } of layout.insertions(month, rows))
         set.run(sql, params, { rows: expected, orElse })
       // Behind the rows, whose locks `beginArchiving` and `endArchiving` wait for.
       set.add(noteChange(month))
       set.run(keep, [name, month, 'archived'], { rows: isArchived ? 1 : 0, orElse })
-      set.outdate(scope, kind, name)
     },
     noteChange,
     tableOf: (month) => tableNameOf(name, month),

@@ -3,6 +3,7 @@ import { createRecordCache } from './cache.ts'
 import { type ChangeSet, type Claim, type ClaimHolder, conflict, nameOf } from './change-set.ts'
 import { cacheKey, type Database, type Row } from './db.ts'
 import { createRecordCounts } from './record-counts.ts'
+import { createRecordLists } from './record-lists.ts'
 import type { Sealing } from './sealing.ts'
 import { integer, keyset, type RowOf, shape, table, text } from './table.ts'
 
@@ -114,7 +115,9 @@ export type Records = ReturnType<typeof createRecords>
 export const recordColumns = (alias?: string) => (alias ? stored.columnsOf(alias) : stored.columns)
 
 // Between half of it and all of it is used, by as many records as are asked for: some 25,000 accounts fill it.
-const cacheBytes = 160_000_000
+const usualCacheBytes = 160_000_000
+
+const fewAtOnce = 500
 
 /** Text that both engines can bind and compare: PostgreSQL has no NUL and no lone surrogates in text. */
 export const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0')
@@ -162,13 +165,14 @@ const pageSql = ({ ownerId, after, descending }: PageQuery, selected: string) =>
 }
 
 /** The documents of all areas: reads through a cache, writes into change sets. */
-export const createRecords = (db: Database, sealing: Sealing) => {
+export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usualCacheBytes) => {
   const cache = createRecordCache<StoredRecord | undefined>(cacheBytes)
   let era = 0
   db.onStale((keys) => {
     era += 1
     cache.forget(keys)
   })
+  const lists = createRecordLists(db)
   const select = `SELECT ${stored.columns} FROM records WHERE account_id = $1 AND kind = $2 AND id = $3`
 
   const toRecord = (row: Row) => {
@@ -219,6 +223,22 @@ export const createRecords = (db: Database, sealing: Sealing) => {
       return toRecords(query.kind, await readPage(query, stored.columns))
     },
 
+    /** All that an account has of a kind, in the order of lists and at hand after the first time: for what is few. */
+    async few<K extends string>(accountId: string, kind: K): Promise<readonly RecordOf<K>[]> {
+      const list = await lists(accountId, kind, async () => {
+        const found: StoredRecord[] = []
+        for (;;) {
+          const last = found.at(-1)
+          const after = last ? { after: [last.sortKey, last.id] as const } : {}
+          const query = { accountId, kind, limit: fewAtOnce, descending: false, ...after }
+          const page = await readPage(query, stored.columns)
+          found.push(...page.map(toRecord))
+          if (page.length < fewAtOnce) return found
+        }
+      })
+      return list as readonly RecordOf<K>[]
+    },
+
     /** The same page without the records' documents: a third of the work. */
     async rows(query: PageQuery) {
       return listRows.list(await readPage(query, listRows.columns))
@@ -254,6 +274,17 @@ export const createRecords = (db: Database, sealing: Sealing) => {
           [claim.scope, claim.name, claim.value],
         ),
       )
+    },
+
+    /** The values of claims that begin with `prefix`, in their order: those behind one of them. */
+    async names(scope: string, name: string, prefix: string, limit: number, after = ''): Promise<string[]> {
+      if (!isStorable(prefix)) return []
+      const found = await db.all(
+        `SELECT value FROM claims
+          WHERE account_id = $1 AND name = $2 AND value >= $3 AND value < $4 AND value > $6 ORDER BY value LIMIT $5`,
+        [scope, name, prefix, `${prefix}\u{10ffff}`, limit, after],
+      )
+      return found.map(({ value }) => String(value))
     },
 
     /** Holders of the claims whose value begins with `prefix`, in the order of the values: those behind one of them. */

@@ -10,8 +10,11 @@ export interface Signal<Told> {
 /** The name is unique: two signals of one name would be heard as one. */
 export const signal = <Told>(name: string): Signal<Told> => ({ name })
 
-/** Adds to the change set whatever follows from what was told, or throws to refuse it. The outside is not asked. */
-type Hear<Told> = (set: ChangeSet, told: Told) => Promise<void> | void
+/**
+ * Adds to the change set whatever follows from what was told, or throws to refuse it. The outside is not asked.
+ * `together` are all change sets that are committed with it, itself among them.
+ */
+type Hear<Told> = (set: ChangeSet, told: Told, together: readonly ChangeSet[]) => Promise<void> | void
 
 /** Somebody who hears a signal. */
 export interface Hearing {
@@ -26,7 +29,7 @@ export interface Hearing {
 export const on = <Told>({ name }: Signal<Told>, hear: Hear<Told>): Hearing => ({
   name,
   // A signal of this name carries nothing else: `ChangeSet.tell` takes what the signal says.
-  hear: (set, told) => hear(set, told as Told),
+  hear: (set, told, together) => hear(set, told as Told, together),
 })
 
 /** Lets everything that change sets tell be heard, and what is told meanwhile too. */
@@ -36,5 +39,5 @@ export const deliver = async (
 ) => {
   for (const set of sets)
     for (let next = set.told.shift(); next; next = set.told.shift())
-      for (const { hear } of hearings.get(next.signal.name) ?? []) await hear(set, next.told)
+      for (const { hear } of hearings.get(next.signal.name) ?? []) await hear(set, next.told, sets)
 }

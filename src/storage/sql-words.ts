@@ -1,3 +1,4 @@
+import { type Accumulation, postgresAccumulating, sqliteAccumulating } from './accumulating.ts'
 import type { Engine, Statement } from './db.ts'
 import { postgresForEachRow, type RowStatement, sqliteForEachRow } from './for-each-row.ts'
 
@@ -21,6 +22,8 @@ export interface SqlWords {
   padded(number: string, digits: number): string
   /** A whole number in a JSON object that stands as text; NULL when it is not there. */
   integerIn(json: string, key: string): string
+  /** A text deep in a JSON object that stands as text, by the keys that lead there; NULL when it is not there. */
+  textAt(json: string, ...keys: readonly string[]): string
   /** Whether a JSON object that stands as text says `false` under a key. */
   isFalseIn(json: string, key: string): string
   /** Whether it says anything under a key but null. */
@@ -31,8 +34,15 @@ export interface SqlWords {
   numbers(json: string): string
   /** The column that numbers rows in the order in which they were added. */
   position: string
+  /**
+   * Touches the records that fit, and holds them until the end of the transaction: nobody changes or removes one
+   * meanwhile. Many may hold one at the same time.
+   */
+  heldRecords(condition: string): string
   /** What makes a statement happen once for each of many rows. */
   forEachRow(statement: RowStatement): readonly Statement[]
+  /** What adds many rows to what a table holds under their keys. */
+  accumulating(accumulation: Accumulation): readonly Statement[]
   /**
    * For writes that add to shared counters: until the end of the transaction nobody else has a turn of that name, so
    * that no two of them can wait for each other. Undefined where writes happen one after the other anyway.
@@ -68,12 +78,15 @@ const sqlite: SqlWords = {
   },
   padded: (number, digits) => `substr('${'0'.repeat(digits)}' || (${number}), -${digits})`,
   integerIn: (json, key) => `CAST(${json} ->> ${quoted(key)} AS INTEGER)`,
+  textAt: (json, ...keys) => `${json} ->> ${quoted(['$', ...keys].join('.'))}`,
   isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
   isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
   numbers: (json) => `(SELECT value FROM json_each(${json}))`,
   position: 'rowid',
+  heldRecords: (condition) => `UPDATE records SET revision = revision WHERE ${condition}`,
   forEachRow: sqliteForEachRow,
+  accumulating: sqliteAccumulating,
   takeTurn: () => undefined,
 }
 
@@ -92,13 +105,16 @@ const postgres: SqlWords = {
   httpDate: (seconds) => `to_char(${timestampOf(seconds)}, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')`,
   padded: (number, digits) => `lpad((${number})::text, ${digits}, '0')`,
   integerIn: (json, key) => `(${json}::json ->> ${quoted(key)})::bigint`,
+  textAt: (json, ...keys) => `${json}::json #>> ${quoted(`{${keys.join(',')}}`)}`,
   isFalseIn: (json, key) => `coalesce(${json}::json ->> ${quoted(key)} = 'false', false)`,
   isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>
     `(SELECT pair ->> 0 AS a, pair ->> 1 AS b FROM json_array_elements(${json}::json) AS pair) AS pairs`,
   numbers: (json) => `(SELECT value::bigint FROM json_array_elements_text(${json}::json) AS value)`,
   position: 'position',
+  heldRecords: (condition) => `SELECT 1 FROM records WHERE ${condition} FOR SHARE`,
   forEachRow: postgresForEachRow,
+  accumulating: postgresAccumulating,
   takeTurn: (name) => ({ sql: 'SELECT pg_advisory_xact_lock(hashtext($1))', params: [`crosspoint ${name}`] }),
 }
 

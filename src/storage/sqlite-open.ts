@@ -38,3 +38,13 @@ export const openDurable = (file: string): DatabaseSync => {
     }
   }
 }
+
+/** A new file for a program that is not this one, with what a script puts into it. */
+export const makeSqliteFile = (file: string, script: string) => {
+  const connection = new DatabaseSync(file)
+  try {
+    connection.exec(script)
+  } finally {
+    connection.close()
+  }
+}

@@ -11,7 +11,11 @@ export interface Scan {
   params: readonly Value[]
 }
 
-export type ScanAnswer = { rows: never[] } | { bytes: Uint8Array<ArrayBuffer> } | { error: string }
+/** Rows come without the names of their columns, which would be written out and read for each of them. */
+export type ScanAnswer =
+  | { names: string[]; rows: Value[][] }
+  | { bytes: Uint8Array<ArrayBuffer> }
+  | { error: string }
 
 // Runs in a worker thread: long reads of the embedded store, beside the event loop that serves requests.
 const { file }: { file: string } = workerData
@@ -27,10 +31,16 @@ const bytesOf = ({ sql, params }: Scan): Uint8Array<ArrayBuffer> => {
   return row?.bytes ?? nothing()
 }
 
+const rowsOf = ({ sql, params }: Scan) => {
+  const statement = prepared(sql)
+  statement.setReturnArrays(true)
+  const rows = statement.all(...params) as unknown as Value[][]
+  return { names: statement.columns().map(({ name }) => name), rows }
+}
+
 const answer = (scan: Scan): ScanAnswer => {
   try {
-    if (scan.as === 'bytes') return { bytes: bytesOf(scan) }
-    return { rows: prepared(scan.sql).all(...scan.params) as never[] }
+    return scan.as === 'bytes' ? { bytes: bytesOf(scan) } : rowsOf(scan)
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) }
   }

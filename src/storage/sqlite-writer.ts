@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 import { elementAt } from '../lib/list.ts'
-import { type PostedStatement, type PostedWrites, placedText, readPosted } from './posted-writes.ts'
+import { type PostedWrite, type PostedWrites, placedText, readPosted } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
@@ -28,18 +28,16 @@ const placing = createPlacing(prepared)
 const countCommit =
   'INSERT INTO writers (process, commits) VALUES (?1, 1) ON CONFLICT (process) DO UPDATE SET commits = commits + 1'
 
-type PostedWrite = readonly PostedStatement[]
-
 /** The first statement that touched other rows than it had to; undefined when all is well. */
 const apply = (write: PostedWrite) => {
-  for (let index = 0; index < write.length; index += 1) {
-    const { text, params, rows } = elementAt(write, index)
-    if (text === placedText) {
-      placing.add(params)
-      continue
+  let index = 0
+  for (const { text, params, rows } of write.statements()) {
+    if (text === placedText) placing.add(params)
+    else {
+      const { changes } = prepared(elementAt(texts, text)).run(...params)
+      if (rows !== undefined && Number(changes) !== rows) return index
     }
-    const { changes } = prepared(elementAt(texts, text)).run(...params)
-    if (rows !== undefined && Number(changes) !== rows) return index
+    index += 1
   }
   return undefined
 }
@@ -124,8 +122,7 @@ const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
   return outcomes
 }
 
-const isPlacing = (writes: readonly PostedWrite[]) =>
-  writes.some((write) => write.at(-1)?.text === placedText || write.some(({ text }) => text === placedText))
+const isPlacing = (writes: readonly PostedWrite[]) => writes.some((write) => write.hasText(placedText))
 
 // The first write behind a store's upgrades puts in order what an older version has left.
 let hasLooked = false

@@ -94,7 +94,7 @@ export const openSqlite = (file: string): Database => {
     },
     async scan<R>(sql: string, params: readonly Value[] = []) {
       const answer = await scans.call({ as: 'rows', sql: sqliteText(sql), params })
-      if ('rows' in answer) return answer.rows as R[]
+      if ('rows' in answer) return answer.rows.map((values) => named(answer.names, values)) as R[]
       throw new Error('error' in answer ? answer.error : 'the reader gave no rows')
     },
     linesAtOnce: 2000,

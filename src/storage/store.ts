@@ -3,6 +3,7 @@ import { Failure, isOutage } from '../lib/failure.ts'
 import { inSpan } from '../lib/trace.ts'
 import { type ChangeSet, type Standing, writeOf } from './change-set.ts'
 import type { Database, Engine, Statement, Write } from './db.ts'
+import { createGenerations, type GenerationOf } from './generations.ts'
 import { createMonthlyTable, type MonthlyTable } from './monthly.ts'
 import { outageInWords } from './outages.ts'
 import { createRecords, type Records } from './records.ts'
@@ -28,6 +29,8 @@ export interface Store {
   state: Database['state']
   /** How the engine says what the engines say differently. */
   words: SqlWords
+  /** By what goes whatever is made of an account's records of a kind, and kept: see generations.ts. */
+  generationOf: GenerationOf
   /** The table whose rows lie by month. */
   cdrs: MonthlyTable
   /**
@@ -35,10 +38,12 @@ export interface Store {
    * hears what they tell was heard, and every gate has let them through.
    */
   commit(...sets: ChangeSet[]): Promise<void>
+  /** The same for records that come from another system as they are: no gate judges them, and nobody hears of them. */
+  adopt(...sets: ChangeSet[]): Promise<void>
   /** The machinery's own books (leases, progress, queues), which are no change of anybody's records: kept out of the feed. */
   writeUnrecorded(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
   /** The same in a transaction of its own, for rows that everybody writes: nobody else is to wait for their locks. */
-  writeAlone(statements: readonly Statement[]): Promise<void>
+  writeAlone(statements: readonly Statement[], stale?: readonly string[]): Promise<void>
   /**
    * What keeps the store from taking writes, in words for operators; undefined when nothing does. It asks for the right
    * to write and changes nothing; after a write that found no room or no disk it writes something of some size. A server
@@ -86,7 +91,8 @@ const takeRoom: Statement[] = [
   },
 ]
 
-export const createStore = (db: Database, clock: Clock): Store => {
+/** `cacheBytes`: of records that are kept at hand, where that is not what a server keeps. */
+export const createStore = (db: Database, clock: Clock, cacheBytes?: number): Store => {
   const hearings = new Map<string, Hearing[]>()
   const gates: Gate[] = []
   const sealing = createSealing()
@@ -141,7 +147,7 @@ export const createStore = (db: Database, clock: Clock): Store => {
     gate ? gate(sets, (passed) => passing(passed, others)) : write(sets)
 
   return {
-    records: createRecords(db, sealing),
+    records: createRecords(db, sealing, cacheBytes),
     clock,
     sealing,
     all: db.all,
@@ -151,6 +157,7 @@ export const createStore = (db: Database, clock: Clock): Store => {
     fence: db.fence,
     state: db.state,
     words: sqlWordsOf(db.engine),
+    generationOf: createGenerations(db),
     cdrs: createMonthlyTable(db, 'cdrs'),
     async commit(...sets) {
       // A write that nobody has to hear of begins at once: what comes together is written together.
@@ -158,8 +165,12 @@ export const createStore = (db: Database, clock: Clock): Store => {
       await passing(sets, gates)
       for (const { author } of sets) if (author.idempotency) author.idempotency.hasCommitted = true
     },
+    async adopt(...sets) {
+      if (isTelling(sets)) throw new Error('a change set that is adopted has something to tell')
+      await write(sets)
+    },
     writeUnrecorded: (statements, stale = []) => noticing({ statements, stale }),
-    writeAlone: (statements) => noticing({ statements, stale: [], isAlone: true }),
+    writeAlone: (statements, stale = []) => noticing({ statements, stale, isAlone: true }),
     async writeObstacle() {
       try {
         await probe()
@@ -184,7 +195,7 @@ export const createStore = (db: Database, clock: Clock): Store => {
 
 const attempts = 5
 
-const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
+export const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
 
 /** Repeats read-decide-commit when another writer was faster; after a few lost races the 409 goes to the caller. */
 export const retrying = async <T>(operation: (attempt: number) => Promise<T>): Promise<T> => {

@@ -33,6 +33,9 @@ import { websockets } from './upgrades/0030-websockets.ts'
 import { signInBuckets } from './upgrades/0031-sign-in-buckets.ts'
 import { tracesOfWork } from './upgrades/0032-traces-of-work.ts'
 import { callArchive } from './upgrades/0033-call-archive.ts'
+import { signedInDevices } from './upgrades/0034-signed-in-devices.ts'
+import { kazoo } from './upgrades/0035-kazoo.ts'
+import { kazooKept } from './upgrades/0036-kazoo-kept.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -97,6 +100,9 @@ export const upgrades: readonly Upgrade[] = [
   signInBuckets,
   tracesOfWork,
   callArchive,
+  signedInDevices,
+  kazoo,
+  kazooKept,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

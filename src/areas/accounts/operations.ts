@@ -9,6 +9,7 @@ import {
 } from '../../auth/identity.ts'
 import { type Keyring, sha256Hex } from '../../auth/keyring.ts'
 import { failure, invalid, type Problems } from '../../lib/failure.ts'
+import { gregorianNow } from '../../lib/gregorian.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
@@ -17,6 +18,7 @@ import type { Settings } from '../../settings/settings.ts'
 import { type Author, ChangeSet, type Claim, type ClaimHolder } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { createAccountAdoption } from './adoption.ts'
 import {
   completeCallerId,
   edgeProblems,
@@ -24,6 +26,7 @@ import {
   nameKey,
   publicHalf,
   treeAfterMove,
+  trialValues,
   visibleAncestors,
 } from './rules.ts'
 import { accountChanged, accountLeaving } from './signals.ts'
@@ -49,6 +52,8 @@ export interface Privileged {
   enabled?: boolean
   isSuperduper?: boolean
   allowsNumberAdditions?: boolean
+  /** Gregorian seconds; undefined: the account is no trial any more. */
+  trialExpires?: number | undefined
 }
 
 type AddUser = (set: ChangeSet, account: AccountRecord) => Promise<void>
@@ -60,6 +65,7 @@ export type Accounts = ReturnType<typeof createAccounts>
 
 export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   const accounts = createAccountStore(store)
+  const adopting = createAccountAdoption({ store, keyring })
   const { records, clock } = store
 
   const freshRealm = async (master: AccountRecord | undefined) => {
@@ -193,6 +199,11 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     find: (id: string) => (isId(id) ? accounts.find(id, id) : Promise.resolve(undefined)),
     get: (id: string) => accounts.get(id, id),
     counted: accounts.counted,
+
+    /** How accounts of another system are taken in, with what others do about it. */
+    adoption: adopting.adoption,
+    replaceMaster: adopting.replaceMaster,
+    keepLimits: adopting.keepLimits,
     /** The nearest reseller above; the master account answers for itself. */
     resellerOf: (account: AccountRecord) =>
       account.hidden.tree.length === 0 ? Promise.resolve(account.id) : resellerOf(account.hidden.tree),
@@ -215,7 +226,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       author: Author,
       parent: AccountRecord,
       data: Json,
-      notice: CreationNotice,
+      { notice, ...hidden }: { notice: CreationNotice } & Pick<Privileged, 'trialExpires'>,
     ): Promise<AccountRecord> {
       const { allow_subaccounts_for_direct: allowed } = await settings.of('crossbar.accounts')
       if (!allowed && parent.hidden.tree.length === 1) {
@@ -223,7 +234,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
           account: { forbidden: { message: 'Sub-accounts are not allowed here', cause: parent.id } },
         })
       }
-      const account = await draft(parent, data, {})
+      const account = await draft(parent, data, hidden)
       const set = new ChangeSet(author)
       accounts.insert(set, account, parent)
       set.tell(accountChanged, { before: undefined, after: account })
@@ -251,6 +262,9 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       return save(author, account, accounts.revise(account, { doc, hidden }))
     },
 
+    /** What is told of an account that is on trial: it changes every second. */
+    trialOf: ({ hidden }: AccountRecord): Json => trialValues(hidden.trialExpires, gregorianNow(clock)),
+
     /** What accounts of older builds do not say of themselves. */
     async unsaid(account: AccountRecord): Promise<Json> {
       const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
@@ -275,6 +289,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     },
 
     page: (page: TreePage) => accounts.page(page),
+    shown: (page: TreePage) => accounts.shown(page),
     fitting: (page: TreePage, bytes: number) => accounts.fitting(page, bytes),
     descendants: (account: AccountRecord) => accounts.descendants(account.id),
 

@@ -1,4 +1,12 @@
-import { type AccountRecord, type Actor, accountKind, isLimited, privLevelOf } from '../../auth/identity.ts'
+import {
+  type AccountRecord,
+  type Actor,
+  accountKind,
+  isLimited,
+  isSuperduper,
+  privLevelOf,
+  speaksForAccount,
+} from '../../auth/identity.ts'
 import {
   accountAdmin,
   accountAdminPerson,
@@ -20,7 +28,15 @@ import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
 import { completeCallerId } from './rules.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
-import { accountJson, accountReadOnlyValues, childRow, descendantRow, type ReadOnlyValues } from './views.ts'
+import type { ShownAccount } from './store.ts'
+import {
+  accountJson,
+  accountReadOnlyValues,
+  childRow,
+  descendantRow,
+  type ReadOnlyValues,
+  shownOf,
+} from './views.ts'
 
 const anAccount = '/v2/accounts/{account_id}'
 const ApiKey = closed({ api_key: must(text(64, 64)) })
@@ -38,10 +54,15 @@ const prepare = (data: Json): Json => {
 
 export const accountRoutes = (accounts: Accounts): Route[] => {
   /** Read-only values in both places, and an ETag that changes with everything shown. */
-  const shownAs = (account: AccountRecord, values: ReadOnlyValues, unsaid: Json) => ({
+  const shownAs = (
+    account: AccountRecord,
+    values: ReadOnlyValues,
+    { trial = {}, unsaid }: { trial?: Json; unsaid: Json },
+  ) => ({
     readOnly: {
       ...values,
       ...unsaid,
+      ...trial,
       knm_allow_additions: values.wnm_allow_additions,
       descendants_count: account.tally,
       ...('available_apps' in account.doc ? {} : { available_apps: [] }),
@@ -55,24 +76,48 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       values.reseller_id.slice(-8),
       values.billing_mode,
       ...Object.values(unsaid),
+      ...Object.values(trial),
     ].join('-'),
   })
 
   const shown = async (account: AccountRecord, actor: Actor) => {
     const values = accountReadOnlyValues(account, await accounts.resellerOf(account), actor)
-    return shownAs(account, values, await accounts.unsaid(account))
+    return shownAs(account, values, {
+      trial: accounts.trialOf(account),
+      unsaid: await accounts.unsaid(account),
+    })
   }
 
   const view = async (account: AccountRecord, actor: Actor) => {
+    if (account.hidden.trialExpires !== undefined) return one(account, await shown(account, actor))
     const resellerId = await accounts.resellerOf(account)
     const values = accountReadOnlyValues(account, resellerId, actor)
     const unsaid = await accounts.unsaid(account)
     const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
-    return oneRemembered(account, key, () => shownAs(account, values, unsaid))
+    return oneRemembered(account, key, () => shownAs(account, values, { unsaid }))
   }
 
   const subject = ({ account }: { account: AccountRecord }) =>
-    Promise.resolve({ revision: account.revision, doc: { ...account.doc, enabled: account.hidden.enabled } })
+    Promise.resolve({
+      revision: account.revision,
+      doc: {
+        ...account.doc,
+        enabled: account.hidden.enabled,
+        ...(account.hidden.trialExpires === undefined ? {} : { trial_expires: account.hidden.trialExpires }),
+      },
+    })
+
+  /** Who sells gives trials: an admin of a reseller, or of the operator, for what is below. */
+  const givesTrials = (actor: Actor) =>
+    speaksForAccount(actor) && (actor.account.hidden.isReseller || isSuperduper(actor))
+
+  const trialIn = ({
+    sent,
+    data,
+  }: Pick<Call<string, Json>, 'sent' | 'data'>): Pick<Privileged, 'trialExpires'> => {
+    if (!('trial_expires' in sentKeys({ sent }))) return {}
+    return { trialExpires: typeof data.trial_expires === 'number' ? data.trial_expires : undefined }
+  }
 
   /** `enabled` is an ancestor's to change, so nobody's for the master account; the operator's flags only the operator's, with PATCH. */
   const privilegesIn = (call: Call<string, Json>): Privileged => {
@@ -82,6 +127,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     const operator = call.request.method === 'PATCH' && accounts.isOperator(actor)
     return {
       ...(above && 'enabled' in sent ? { enabled: data.enabled === true } : {}),
+      ...(above && givesTrials(actor) ? trialIn(call) : {}),
       ...(operator && typeof sent.superduper_admin === 'boolean'
         ? { isSuperduper: sent.superduper_admin }
         : {}),
@@ -112,7 +158,10 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     // An id in the body never selects a record: naming somebody's account is an attempt on it.
     if (typeof id === 'string' && isId(id) && (await accounts.find(id)))
       throw failure('invalid_credentials', {})
-    const account = await accounts.create(call.author, parent, call.data, creationNotice(call.request))
+    const account = await accounts.create(call.author, parent, call.data, {
+      notice: creationNotice(call.request),
+      ...(givesTrials(call.actor) ? trialIn(call) : {}),
+    })
     return made(account, await shown(account, call.actor))
   }
 
@@ -123,15 +172,20 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
   }
 
   const tree = (
-    account: AccountRecord,
+    { id: ancestorId }: AccountRecord,
     direct: boolean,
-    row: (account: AccountRecord) => string,
-  ): Listing<AccountRecord> => ({
-    page: (request) => accounts.page({ ...request, ancestorId: account.id, direct }),
-    fitting: (request, bytes) => accounts.fitting({ ...request, ancestorId: account.id, direct }, bytes),
+    row: (account: ShownAccount) => string,
+  ): Listing<ShownAccount & { account?: AccountRecord }> => ({
+    async page({ whole, ...request }) {
+      const page = { ...request, ancestorId, direct }
+      return whole ? (await accounts.page(page)).map(shownOf) : accounts.shown(page)
+    },
+    fitting: async ({ whole, ...request }, bytes) =>
+      whole ? accounts.fitting({ ...request, ancestorId, direct }, bytes) : request.limit,
     cursor: (found) => [found.sortKey, found.id],
     row,
-    record: accountJson,
+    // Only asked of what was read whole.
+    record: ({ account }) => accountJson(account as AccountRecord),
   })
 
   const ancestors = async ({ actor, account }: Call) => {

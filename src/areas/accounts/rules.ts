@@ -25,6 +25,7 @@ export const publicHalf = (data: Json): AccountDoc => {
   const doc: Json = { ...data }
   for (const key of accountReadOnly) delete doc[key]
   delete doc.enabled
+  delete doc.trial_expires
   return doc as AccountDoc
 }
 
@@ -39,6 +40,12 @@ export const completeCallerId = (given: unknown): Json => {
   })
   return { ...known, ...Object.fromEntries(named) }
 }
+
+/** What of a trial is told; of an account that is none, nothing. */
+export const trialValues = (expires: number | undefined, now: number): Json =>
+  expires === undefined
+    ? {}
+    : { is_trial_account: true, trial_expires: expires, trial_time_left: Math.max(0, expires - now) }
 
 const billingModes = ['limits_only', 'normal', 'manual'] as const
 type BillingMode = (typeof billingModes)[number]

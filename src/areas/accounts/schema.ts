@@ -67,6 +67,11 @@ const fields = {
     amount: number({ description: 'How much is added' }),
     threshold: number({ description: 'Balance below which it is added' }),
   }),
+  trial_expires: integer({
+    minimum: 1,
+    description:
+      'From when on nobody is let in (Gregorian seconds). Only resellers above and the operator may set it, or lift it with null',
+  }),
   voicemail: Voicemail,
   zones: anyObject(),
 }
@@ -84,7 +89,8 @@ const readOnlyFields = {
   notification_preference: anyText(served),
   reseller_id: anyText(served),
   superduper_admin: flag(served),
-  trial_time_left: integer({ ...served, description: 'Seconds' }),
+  is_trial_account: flag({ ...served, description: 'Whether trial_expires is set; absent: it is not' }),
+  trial_time_left: integer({ ...served, description: 'Seconds until trial_expires; 0: it has passed' }),
   wnm_allow_additions: flag({ ...served, description: 'Whether numbers may be added and changed' }),
 }
 

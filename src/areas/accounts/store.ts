@@ -7,7 +7,7 @@ import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import type { Row } from '../../storage/db.ts'
 import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
-import { keyset } from '../../storage/table.ts'
+import { integer, keyset, type RowOf, shape, text } from '../../storage/table.ts'
 import { accountMoved } from './signals.ts'
 
 export const nameTaken = (name: unknown) => ({
@@ -44,12 +44,30 @@ export interface TreePage {
   long?: boolean
 }
 
-const treeSql = ({ direct, after, descending }: TreePage, selected: string) => {
-  const keys = ['t.sort_key', 't.account_id']
-  const { behind } = keyset(keys, descending)
-  const where = `t.ancestor_id = $1 ${direct ? 'AND t.distance = 1' : ''} ${after ? `AND ${behind(3)}` : ''}`
-  return accountsOfTreeSql(selected, { where, keys, descending, limit: '$2' })
+/**
+ * Where a page begins and ends. Sub-accounts stand at distance 1, which is said as the range that begins behind `after`
+ * and is ordered by: of an equality PostgreSQL may expect that it holds for nearly every account below, and then walks
+ * through all of them for the few for which it does.
+ */
+const walkOf = ({ direct, after, descending }: TreePage) => {
+  const keys = [...(direct ? ['t.distance'] : []), 't.sort_key', 't.account_id']
+  const begin = after ? [keyset(keys, descending).behind(3)] : []
+  const bounds = after ? [descending ? 't.distance >= 1' : 't.distance <= 1'] : ['t.distance BETWEEN 1 AND 1']
+  return { keys, conditions: ['t.ancestor_id = $1', ...begin, ...(direct ? bounds : [])] }
 }
+
+const treeSql = (page: TreePage, selected: string) => {
+  const { keys, conditions } = walkOf(page)
+  const where = conditions.join(' AND ')
+  return accountsOfTreeSql(selected, { where, keys, descending: page.descending, limit: '$2' })
+}
+
+const ofRecord = { id: text(), sortKey: text(), rowText: text('row_json'), tally: integer() }
+const recordShape = shape(ofRecord)
+const shownShape = shape({ ...ofRecord, treeText: text() })
+
+/** What a list shows of an account. */
+export type ShownAccount = RowOf<typeof shownShape>
 
 /** What the tree orders accounts by, and what search finds them by. */
 const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.name), searchKey(doc.realm)]
@@ -68,6 +86,7 @@ export const createAccountStore = (store: Store) => {
     audited: (hidden) => ({
       tree: hidden.tree,
       enabled: hidden.enabled,
+      ...(hidden.trialExpires === undefined ? {} : { trial_expires: hidden.trialExpires }),
       is_reseller: hidden.isReseller,
       superduper_admin: hidden.isSuperduper,
       wnm_allow_additions: hidden.allowsNumberAdditions,
@@ -80,6 +99,27 @@ export const createAccountStore = (store: Store) => {
   const count = (set: ChangeSet, tree: readonly string[], by: number) => {
     for (const id of tree)
       set.run(moveTally, [id, by], { rows: 1, orElse: conflict }).outdate(id, accountKind, id)
+  }
+
+  /** The same where some of those accounts may be gone. */
+  const countIfThere = (set: ChangeSet, tree: readonly string[], by: number) => {
+    for (const id of tree) set.run(moveTally, [id, by]).outdate(id, accountKind, id)
+  }
+
+  /** Writes anew where an account, and those below it, stand. `below` pairs what is stored with what shall be. */
+  const transplant = (set: ChangeSet, after: AccountRecord, below: [AccountRecord, AccountRecord][]) => {
+    for (const [old, moved] of below) {
+      set.run(
+        "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
+        [old.id, old.revision, moved.hiddenText, moved.revision],
+        { rows: 1, orElse: conflict },
+      )
+      set.outdate(old.id, accountKind, old.id)
+    }
+    for (const account of [after, ...below.map(([, moved]) => moved)]) {
+      uproot(set, account)
+      plant(set, account)
+    }
   }
 
   const plant = (set: ChangeSet, account: AccountRecord) => {
@@ -104,7 +144,8 @@ export const createAccountStore = (store: Store) => {
     )
 
   const readTree = (page: TreePage, selected: string): Promise<Row[]> => {
-    const params = [page.ancestorId, page.limit, ...(page.after ?? [])]
+    const begin = page.after && [...(page.direct ? [1] : []), ...page.after]
+    const params = [page.ancestorId, page.limit, ...(begin ?? [])]
     const sql = treeSql(page, selected)
     return page.long ? store.scan(sql, params) : store.all(sql, params)
   }
@@ -115,6 +156,13 @@ export const createAccountStore = (store: Store) => {
   return {
     ...collection,
     page: treePage,
+
+    /** The same page without the accounts' documents. */
+    async shown(page: TreePage): Promise<ShownAccount[]> {
+      // Only lists of all accounts below tell what is above each.
+      const tree = page.direct ? "''" : store.words.textAt('r.hidden', 'tree')
+      return shownShape.list(await readTree(page, `${recordShape.columnsOf('r')}, ${tree} AS "treeText"`))
+    },
 
     /** How many accounts of a page come to no more than so many bytes. */
     fitting: async (page: TreePage, bytes: number) =>
@@ -188,20 +236,26 @@ export const createAccountStore = (store: Store) => {
         set.transfers.push({ accountId: before.id, from: before.hidden.tree, to: after.hidden.tree })
         set.tell(accountMoved, { before, after })
       }
-      for (const [old, moved] of descendants) {
-        set.run(
-          "UPDATE records SET hidden = $3, revision = $4 WHERE account_id = $1 AND kind = 'account' AND id = $1 AND revision = $2",
-          [old.id, old.revision, moved.hiddenText, moved.revision],
-          { rows: 1, orElse: conflict },
-        )
-        set.outdate(old.id, accountKind, old.id)
-      }
-      for (const account of [after, ...descendants.map(([, moved]) => moved)]) {
-        uproot(set, account)
-        plant(set, account)
-      }
+      transplant(set, after, descendants)
       count(set, before.hidden.tree, -moving)
       count(set, after.hidden.tree, moving)
+    },
+
+    /**
+     * The same for an account that arrives anew, and whose former ancestors may be gone. Those below it may arrive with
+     * it, and be told apart by their revisions: these stay.
+     */
+    transplant(
+      set: ChangeSet,
+      before: AccountRecord,
+      after: AccountRecord,
+      below: [AccountRecord, AccountRecord][],
+    ) {
+      collection.replace(set, before, after)
+      transplant(set, after, below)
+      for (const [, moved] of below) set.keep(moved, { isNew: false })
+      countIfThere(set, before.hidden.tree, -below.length - 1)
+      count(set, after.hidden.tree, below.length + 1)
     },
   }
 }

@@ -14,6 +14,7 @@ import { alertFailures } from './failures.ts'
 import { createGeneratedAlerts } from './generated/operations.ts'
 import { alertNotices } from './notices.ts'
 import { createAlerts } from './operations.ts'
+import { createOutages, type Watched } from './outages.ts'
 import { alertRoutes } from './routes.ts'
 import { Alert } from './schema.ts'
 import { alertSettings } from './settings.ts'
@@ -50,7 +51,10 @@ export const alertsArea = area({
     const generated = createGeneratedAlerts({ ...tools, ...limits, services: sold, purse, porting })
     const alerts = createAlerts({ ...tools, accounts, generated })
     return {
-      offers: alerts,
+      offers: {
+        ...alerts,
+        outagesOf: (watched: Watched) => createOutages({ ...tools, alerts }, watched),
+      },
       routes: alertRoutes(alerts),
       rounds: [watch.round, alerts.round],
       hears: [
@@ -59,6 +63,7 @@ export const alertsArea = area({
         on(accountChanged, (set, { before, after }) => watch.changed(set, before, after)),
       ],
       schemas: { alerts: Alert },
+      adoptions: { alert: alerts.adoption },
     }
   },
 })

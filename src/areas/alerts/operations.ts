@@ -8,6 +8,7 @@ import { createAttachment } from '../../storage/attachment.ts'
 import { type Author, ChangeSet, type ClaimHolder, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { GeneratedAlerts } from './generated/operations.ts'
 import {
   accountsIn,
@@ -20,7 +21,7 @@ import {
   type Reader,
   rowOf,
 } from './rules.ts'
-import type { Alert, AlertRow } from './schema.ts'
+import { Alert, type AlertRow } from './schema.ts'
 import { type AlertStored, causeClaim, createAlertStore } from './store.ts'
 
 interface Tools {
@@ -172,6 +173,15 @@ export const createAlerts = ({ store, settings, accounts, mail, generated }: Too
     },
 
     show,
+
+    /** Alerts of another system: nobody has mail of them. */
+    adoption: {
+      schema: Alert,
+      ...adoptingInto(alerts, ({ doc }) => ({
+        doc: { title: '', message: '', from: [], to: [], ...doc },
+        hidden: {},
+      })),
+    } satisfies Adoption,
 
     /** The same, and tells admins by mail. */
     async raise(set: ChangeSet, cause: string, doc: Alert) {

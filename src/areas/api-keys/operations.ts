@@ -43,6 +43,8 @@ interface Tools {
 interface Known {
   era: number
   actor: Actor & { key: ApiKeyRecord }
+  /** Gregorian seconds: a trial ends then. */
+  inServiceUntil: number
 }
 
 const mostKnown = 5_000
@@ -73,17 +75,25 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
     return key && isHashOf(text, key.hidden.hash) ? key : undefined
   }
 
-  const judge = async (text: string): Promise<Known['actor']> => {
+  const judge = async (text: string): Promise<Omit<Known, 'era'>> => {
     const key = await find(text)
     const account = key && (await records.find(key.accountId, accountKind, key.accountId))
     if (!account) throw refused('unknown API key')
     if (!isAlive(key)) throw refused('the API key has ended', account.id)
     const { enabled, scopes } = await security.policyOf(account, 'cb_api_auth')
     if (!enabled) throw refused('this way to sign in is disabled', account.id)
-    await assertInService(records, account)
+    const inServiceUntil = await assertInService(store, account)
     const unsigned = { user: undefined, claims: undefined, token: undefined }
     const bound = scopes ? { scopes } : {}
-    return { accountId: account.id, account, key, method: 'cb_api_auth', ...bound, ...unsigned }
+    const actor = {
+      accountId: account.id,
+      account,
+      key,
+      method: 'cb_api_auth' as const,
+      ...bound,
+      ...unsigned,
+    }
+    return { actor, inServiceUntil }
   }
 
   const write = async (key: ApiKeyRecord) => keys.noteUse(key, gregorianNow(clock))
@@ -113,11 +123,12 @@ export const createApiKeys = ({ store, settings, afterwards, security }: Tools) 
     async actorOf(text: string): Promise<Actor> {
       const one = known.get(text)
       const era = records.era()
-      if (one && one.era === era && isAlive(one.actor.key)) return one.actor
-      const actor = await judge(text)
-      known.set(text, { era, actor })
+      const isGood = one?.era === era && isAlive(one.actor.key) && one.inServiceUntil > gregorianNow(clock)
+      if (isGood) return one.actor
+      const judged = await judge(text)
+      known.set(text, { era, ...judged })
       forgetOldest(known, mostKnown)
-      return actor
+      return judged.actor
     },
 
     /** The key that opens a session: undefined when there is no such key, 401 when it may not. */

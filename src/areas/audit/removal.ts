@@ -1,4 +1,3 @@
-import { Check } from 'typebox/value'
 import { sequenceOf } from '../../events/events.ts'
 import { RemovedEntries } from './schema.ts'
 
@@ -16,7 +15,9 @@ const parsed = (text: string): unknown => {
 }
 
 /** What such a line says; undefined when it is none. */
-export const removalIn = (text: string) => {
+export const removalIn = async (text: string) => {
+  // Loaded by whoever reads such a line: every start would wait for it.
+  const { Check } = await import('typebox/value')
   const said = parsed(text)
   if (!Check(RemovedEntries, said)) return undefined
   const sequence = sequenceOf(said.sequence)

@@ -16,9 +16,11 @@ import { createDepartures } from './departures/operations.ts'
 import { cdrFailures } from './failures.ts'
 import { createFreeswitchIntake } from './freeswitch/operations.ts'
 import { freeswitchPage } from './freeswitch/routes.ts'
+import { createLegAdoption } from './intake/adoption.ts'
 import { countVerdicts } from './intake/metrics.ts'
 import { createIntake } from './intake/operations.ts'
 import { cdrIntakeRoutes } from './intake/routes.ts'
+import { createKeptRows } from './listing/kept-rows.ts'
 import { createCdrMonths } from './months/operations.ts'
 import { createCdrs } from './operations.ts'
 import { createCdrRebuild } from './rebuild/operations.ts'
@@ -47,8 +49,9 @@ export const cdrsArea = area({
     const metrics = createArchiveMetrics(tools.metrics)
     const files = createArchiveFiles({ objects, register, metrics, log })
     const archive = createArchiveReading(register, files)
-    const cdrs = createCdrs({ ...tools, archive })
+    const cdrs = createCdrs({ ...tools, archive, metrics })
     feed.unfolds('cdr.created', cdrs.texts)
+    const rows = createKeptRows(store.generationOf, tools.metrics)
     const billing = createCallBilling({ accounts, rates, ...limits, ledgers, classOf })
     const count = countVerdicts(tools.metrics)
     const intake = createIntake({ ...tools, archive, billing, count: count('api') })
@@ -62,15 +65,17 @@ export const cdrsArea = area({
     const departures = createDepartures({ ...tools, register })
     const archiving = objects && createCallArchive({ ...tools, objects, register, files, metrics })
     const freeswitch = createFreeswitchIntake({ ...tools, accounts, intake, count: count('freeswitch') })
+    const legAdoption = createLegAdoption({ ...tools, archive })
     return {
-      offers: { intake, months },
+      offers: { intake, months, legAdoption },
       routes: [
         ...cdrIntakeRoutes(intake),
-        ...cdrRoutes({ cdrs, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
+        ...cdrRoutes({ cdrs, rows, stats: createCallStats({ store, legs: cdrs.legs }), store, resellerOf }),
       ],
       posted: [freeswitchPage(freeswitch)],
       prepare: freeswitch.prepare,
-      rounds: [months.retention, ...(archiving ? [archiving.round] : [])],
+      stop: files.close,
+      rounds: [months.retention, months.preparation, ...(archiving ? [archiving.round] : [])],
       errands: [departures.kind, intake.unions],
       hears: [on(accountLeaving, departures.begin)],
       taskActions: createCdrTasks({ cdrs, clock: store.clock, resellerOf }),

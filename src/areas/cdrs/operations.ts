@@ -1,7 +1,9 @@
-import { failure } from '../../lib/failure.ts'
+import { Failure, failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import type { Log } from '../../lib/log.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Store } from '../../storage/store.ts'
+import type { ArchiveMetrics } from './archive/metrics.ts'
 import type { ArchiveReading } from './archive/reading.ts'
 import { createInteractionStore } from './interactions/store.ts'
 import type { Place } from './reading/rules.ts'
@@ -25,10 +27,15 @@ interface Tools {
   store: Store
   settings: Settings
   archive: ArchiveReading
+  metrics: Pick<ArchiveMetrics, 'untold'>
+  log: Log
 }
 
+const isUnreachable = (error: unknown) =>
+  error instanceof Failure && error.kind === 'call_archive_unreachable'
+
 /** Call detail records, as they are looked at. Nothing here writes. */
-export const createCdrs = ({ store, settings, archive }: Tools) => {
+export const createCdrs = ({ store, settings, archive, metrics, log }: Tools) => {
   const legs = createCdrStore(store, archive)
   const interactions = createInteractionStore(store, archive)
   const summaries = createSummaryStore(store, legs)
@@ -42,6 +49,11 @@ export const createCdrs = ({ store, settings, archive }: Tools) => {
     const interaction = interactionOf(id)
     if (!interaction) throw failure('bad_identifier', { cause: id })
     return interaction
+  }
+
+  const noteUntold = (accountId: string, records: readonly string[]) => {
+    metrics.untold(records.length)
+    log.write('warn', 'events are told without their call records', { account_id: accountId, records })
   }
 
   return {
@@ -64,14 +76,26 @@ export const createCdrs = ({ store, settings, archive }: Tools) => {
       return shownDocumentOf(leg, view)
     },
 
-    /** What subscribers are told of legs, as their account sees them; undefined of those that are gone. */
-    texts: (accountId: string, ids: readonly string[]): Promise<(string | undefined)[]> =>
-      Promise.all(
-        ids.map(async (id) => {
+    /**
+     * What subscribers are told of legs, as their account sees them; undefined of those that are gone, and of those whose
+     * file cannot be read now: events of everybody are not to wait for that.
+     */
+    async texts(accountId: string, ids: readonly string[]): Promise<(string | undefined)[]> {
+      const untold: string[] = []
+      const textOf = async (id: string) => {
+        try {
           const leg = await legs.find(accountId, id)
           return leg && JSON.stringify(shownDocumentOf(leg, { forReseller: false }))
-        }),
-      ),
+        } catch (error) {
+          if (!isUnreachable(error)) throw error
+          untold.push(id)
+          return undefined
+        }
+      }
+      const texts = await Promise.all(ids.map(textOf))
+      if (untold.length > 0) noteUntold(accountId, untold.sort())
+      return texts
+    },
 
     /** The documents of all legs of an interaction, which is named by its id or by one of its legs: some at a time. */
     async *legDocuments(

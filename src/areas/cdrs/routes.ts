@@ -1,12 +1,13 @@
 import { userKind } from '../../auth/identity.ts'
 import { accountMember, type ResellerOf, seesCosts } from '../../auth/policies.ts'
 import { ListAnswer, RowsAnswer } from '../../http/answer/answers.ts'
-import { lenientTimeWindow } from '../../http/answer/time-window.ts'
+import { lenientTimeWindow, movingBounds } from '../../http/answer/time-window.ts'
 import { type Call, get, type Route } from '../../http/route.ts'
 import { failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { anyObject, list, open } from '../../lib/schema.ts'
 import type { Store } from '../../storage/store.ts'
+import type { KeptRows } from './listing/kept-rows.ts'
 import { interactionListing, legListing } from './listing/routes.ts'
 import type { Cdrs } from './operations.ts'
 import { Cdr } from './schema.ts'
@@ -93,12 +94,13 @@ type Asked = Pick<Call, 'account' | 'actor' | 'query' | 'request'>
 
 interface Tools {
   cdrs: Cdrs
+  rows: KeptRows
   stats: CallStats
   store: Store
   resellerOf: ResellerOf
 }
 
-export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] => {
+export const cdrRoutes = ({ cdrs, rows, stats, store, resellerOf }: Tools): Route[] => {
   const now = () => gregorianNow(store.clock)
 
   const owner = async ({ path }: { path: { account_id: string; user_id: string } }) => {
@@ -124,7 +126,9 @@ export const cdrRoutes = ({ cdrs, stats, store, resellerOf }: Tools): Route[] =>
 
   const listed = async (listing: typeof legListing, call: Asked, ownerId?: string) => {
     const view = await viewOf(call)
-    return new ListAnswer(listing(cdrs, await scopeOf(call, ownerId), view))
+    return new ListAnswer(
+      listing(cdrs, await scopeOf(call, ownerId), { view, rows, moving: movingBounds(call.query) }),
+    )
   }
 
   const chartIn = async ({ query }: Asked): Promise<Chart> => {

@@ -17,6 +17,7 @@ import {
 
 // Three years, and a hundred thousand units a minute: room for any call, and every cost stays exact.
 const seconds = (description: string) => integer({ minimum: 0, maximum: 100_000_000, description })
+const packets = (description: string) => integer({ minimum: 0, maximum: 999_999_999, description })
 const units = (description: string) =>
   integer({ minimum: 0, maximum: 1_000_000_000, description: `${description} (units, 10,000 to one)` })
 
@@ -36,11 +37,14 @@ const CustomChannelVars = open(
     owner_id: text(0, 128, { description: 'The user whose call it is' }),
     authorizing_id: anyText({ description: 'What was authorized to make the call: a device, most often' }),
     application_name: anyText({ description: 'The application that took the call' }),
-    authorizing_type: anyText({ description: 'device, mobile, resource, outbound_fax' }),
+    authorizing_type: anyText({ description: 'device, trunk, mobile, resource, outbound_fax' }),
     bridge_id: anyText(),
     resource_id: anyText({ description: 'The carrier route' }),
     resource_type: choice(resourceTypes, { description: 'How the call reached, or left, the platform' }),
     account_billing: anyText({ description: 'per_minute: the call has a cost' }),
+    e164_destination: anyText({
+      description: 'The number behind a carrier: what the call costs is looked up for it',
+    }),
     reseller_billing: anyText(),
     reseller_id: anyText(),
     global_resource: flag({ description: "Whether the resource is the system's, not an account's" }),
@@ -124,6 +128,15 @@ export const Cdr = open(
     local_sdp: anyText(),
     remote_sdp: anyText(),
     media_server: anyText(),
+    media_quality: open(
+      {
+        packets_sent: packets('Packets of voice that it has sent'),
+        packets_received: packets('Packets of voice that have reached it'),
+        packets_lost: packets('Packets of voice that have not'),
+        jitter_ms: packets('How unevenly they came, in milliseconds'),
+      },
+      { description: 'What the phone of this leg has said of the voice when it hung up' },
+    ),
     recording_url: anyText(),
     switch_hostname: anyText(),
     switch_nodename: anyText(),

@@ -7,8 +7,10 @@ import type { ArchiveReading } from './archive/reading.ts'
 import { type ArchivedPart, joinPieces, type ListPiece } from './archive/rules.ts'
 import { type CdrRow, monthOfId, storedColumns } from './columns.ts'
 import { createConditions } from './filters/store.ts'
+import type { RowsOfView } from './listing/kept-rows.ts'
 import {
   endOf,
+  lastSecond,
   type MonthBounds,
   monthAt,
   monthsOfLegs,
@@ -40,6 +42,12 @@ export interface Scope extends Holder, TimeWindow {
 
 export type LegBatch = ListPiece
 
+/** A row of a list that is at hand, without the leg it was made of. */
+export interface ShownRow {
+  place: Place
+  bytes: Uint8Array
+}
+
 export interface Reading {
   after: Place | undefined
   limit: number
@@ -58,6 +66,8 @@ export interface LineView {
 export const usualTrial = 20_000
 // With filters, so many records are tried for lines that are made at once.
 const triedForLines = 5000
+// Where more legs than these have not been shown before, all are read along the index.
+const mostSingly = 20
 /** So many texts are in the making while one is being sent. */
 export const textsAhead = 2
 
@@ -224,6 +234,72 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     )
   }
 
+  /** Where the legs of a part stand: read along the index alone. */
+  const readPlaces = (part: Bounded<Part>, limit: number) => {
+    const { params, mark } = createParams()
+    const statement = statementOf(part, { mark })
+    const size = mark(limit)
+    return inPart(part, (from) =>
+      store.all<Pick<CdrRow, 'created' | 'id'>>(
+        `SELECT created, id ${statement(from)} LIMIT ${size}`,
+        params,
+      ),
+    )
+  }
+
+  const readLegs = (part: Part, ids: readonly string[]) =>
+    inPart(part, (from) =>
+      store.all<CdrRow>(
+        `SELECT ${selectedColumns} FROM ${from}
+          WHERE account_id = $1 AND id IN (${ids.map((_, index) => `$${index + 2}`).join(', ')})`,
+        [part.scope.accountId, ...ids],
+      ),
+    )
+
+  /** Rows of a part, of which most are kept: those that are not are read one by one. */
+  const shownAmong = async (
+    part: Part,
+    places: readonly Pick<CdrRow, 'created' | 'id'>[],
+    rows: RowsOfView,
+  ) => {
+    const found = new Map<string, Uint8Array>()
+    for (const { id } of places) {
+      const bytes = rows.find(id)
+      if (bytes) found.set(id, bytes)
+    }
+    const missing = places.filter(({ id }) => !found.has(id))
+    if (missing.length > mostSingly) return undefined
+    const legs =
+      missing.length === 0
+        ? []
+        : await readLegs(
+            part,
+            missing.map(({ id }) => id),
+          )
+    for (const leg of legs) found.set(leg.id, rows.make(leg))
+    // One that was there a moment ago may have gone with its month.
+    return places.flatMap(({ created, id }): ShownRow[] => {
+      const bytes = found.get(id)
+      return bytes ? [{ place: { time: created, mark: id }, bytes }] : []
+    })
+  }
+
+  /** A part as rows: of the legs that have been shown before only where they stand is read. */
+  const shownPiece = async (part: Part, limit: number, rows: RowsOfView): Promise<ListPiece<ShownRow>> => {
+    const bounded = { ...part, until: undefined }
+    const places = await readPlaces(bounded, limit)
+    const shown = await shownAmong(part, places, rows)
+    if (shown) {
+      const final = places.at(-1)
+      return {
+        items: shown,
+        next: final && places.length === limit ? { time: final.created, mark: final.id } : undefined,
+      }
+    }
+    const { items, next } = await storedPiece(part, limit, false)
+    return { items: items.map((leg) => ({ place: placeOf(leg), bytes: rows.make(leg) })), next }
+  }
+
   const linesSql = (part: Bounded<Part>, view: LineView) => {
     const { params, mark } = createParams()
     const sheet = sheetOf(words, view.forReseller, mark(view.utcOffset))
@@ -276,18 +352,41 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     return joinPieces(pieces, { limit, descending: part.descending, placeOf })
   }
 
-  const readBatch = async (scope: Scope, { after, limit, descending, long }: Reading): Promise<LegBatch> => {
+  const readBatch = async <Item>(
+    scope: Scope,
+    { after, limit, descending }: Reading,
+    pieceOf: (part: Part, parts: Sight['parts'], limit: number) => Promise<ListPiece<Item>>,
+  ): Promise<ListPiece<Item>> => {
     const { stretches, parts, archived } = await sightOf(scope, after, descending)
-    const items: CdrRow[] = []
+    const items: Item[] = []
     for (const [at, stretch] of stretches.entries()) {
       const part: Part = { scope, stretch, archived, after: placeWithin(stretch, after), descending }
-      const piece = await pieceOf(part, parts, limit - items.length, long)
+      const piece = await pieceOf(part, parts, limit - items.length)
       items.push(...piece.items)
       if (piece.next) return { items, next: piece.next }
       const isMore = at < stretches.length - 1
       if (scope.questions.length > 0 && isMore) return { items, next: endOf(stretch, descending) }
     }
     return { items, next: undefined }
+  }
+
+  const hasLaterInFiles = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
+    const parts = (await archive?.partsOf(accountId, monthsOfLegs({ from: to, to: lastSecond }))) ?? []
+    return parts.some(({ last }) => last > to)
+  }
+
+  /** Whether the account has legs that end behind a window: clocks of switches may be ahead. */
+  const hasLater = async ({ accountId, to }: Pick<Scope, 'accountId' | 'to'>) => {
+    if (await hasLaterInFiles({ accountId, to })) return true
+    const rows = await cdrs.read(monthsOfLegs({ from: to, to: lastSecond }), async (from, months) =>
+      months.length === 0
+        ? []
+        : store.all(
+            `SELECT created, id FROM ${from} WHERE account_id = $1 AND created > $2 ORDER BY created, id LIMIT 1`,
+            [accountId, to],
+          ),
+    )
+    return rows.length > 0
   }
 
   /** Pieces of records at hand, to the end of a stretch of which some lie in files. */
@@ -371,7 +470,22 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         )
       }),
 
-    batch: (scope: Scope, reading: Reading) => readingAgain(() => readBatch(scope, reading)),
+    batch: (scope: Scope, reading: Reading): Promise<LegBatch> =>
+      readingAgain(() =>
+        readBatch(scope, reading, (part, parts, limit) => pieceOf(part, parts, limit, reading.long)),
+      ),
+
+    /** The same as rows of a view, of which some are kept; of what lies in files the legs. */
+    shown: (scope: Scope, reading: Reading, rows: RowsOfView): Promise<ListPiece<CdrRow | ShownRow>> =>
+      readingAgain(() =>
+        readBatch<CdrRow | ShownRow>(scope, reading, (part, parts, limit) =>
+          liesInFiles(part.stretch, parts)
+            ? pieceOf(part, parts, limit, false)
+            : shownPiece(part, limit, rows),
+        ),
+      ),
+
+    hasLater: (scope: Pick<Scope, 'accountId' | 'to'>) => readingAgain(() => hasLater(scope)),
 
     /** The lines of CSV, many at a time, in the order of the list. */
     async *lines(scope: Scope, { after, descending }: Pick<Reading, 'after' | 'descending'>, view: LineView) {

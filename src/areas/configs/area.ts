@@ -12,6 +12,10 @@ export const configsArea = area({
   needs: { accounts: accountsArea, systemConfigs: systemConfigsArea },
   create(tools, needs) {
     const configs = createAccountConfigs({ ...tools, ...needs })
-    return { offers: configs, routes: accountConfigRoutes(configs) }
+    return {
+      offers: configs,
+      routes: accountConfigRoutes(configs),
+      adoptions: { account_config: configs.adoption },
+    }
   },
 })

@@ -9,6 +9,7 @@ import { type Warning, warningsOf } from '../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { Declarations, Validate } from '../area.ts'
 import type { Sent, SystemConfigs } from '../system-configs/operations.ts'
 import { belowAccount, difference, effective } from './rules.ts'
@@ -109,7 +110,22 @@ export const createAccountConfigs = (tools: Tools) => {
   const wholeOf = ({ id, record }: AccountConfigSubject, values: Json, sent: Sent) =>
     withKeptSecrets(schemaOf(id), values, record?.doc ?? {}, sent)
 
+  /** How values of another system are taken in: those that would not hold are left. */
+  const adoption: Adoption = {
+    ...adoptingInto<Json, Record<never, never>>(collection, async ({ id, doc }) => {
+      const schema = schemaOf(id)
+      const sound = schema ? (await validate(schema, doc)).sound : doc
+      return { doc: { ...sound }, hidden: {} }
+    }),
+    async leavesOut({ id, doc }) {
+      const schema = schemaOf(id)
+      return schema ? Object.keys((await validate(schema, doc)).problems) : []
+    },
+  }
+
   return {
+    adoption,
+
     async subject(account: AccountRecord, name: string): Promise<AccountConfigSubject> {
       assertHasAccountLevel(name)
       const record = await collection.find(account.id, idOf(name))

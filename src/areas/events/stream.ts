@@ -79,7 +79,7 @@ export const startStream = (
     unfollow?.()
   }
 
-  /** The reader does not keep up: it is told where to go on, and comes back when it likes. */
+  /** The reader does not keep up, or the store with it: it is told where to go on, and comes back when it likes. */
   const cut = () => {
     if (isOver) return
     end()
@@ -101,6 +101,10 @@ export const startStream = (
       if (line.waiting > mostWaiting) return cut()
       write(event)
     }
+  }
+
+  const miss = (events: readonly FeedEvent[]) => {
+    if (isLive && events.some(isNext)) cut()
   }
 
   const isTaken = async () => {
@@ -137,7 +141,7 @@ export const startStream = (
   }
 
   const follow = async () => {
-    unfollow = await feed.follow({ wants: isMeant, hear })
+    unfollow = await feed.follow({ wants: isMeant, hear, miss })
     if (isOver) return unfollow()
     await catchUp()
   }

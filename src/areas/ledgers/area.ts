@@ -21,6 +21,7 @@ export const ledgersArea = area({
       offers: ledgers,
       routes: ledgerRoutes({ ledgers, accounts, settings, clock: store.clock }),
       rounds: [ledgers.round],
+      adoptions: { ledger: ledgers.arrivals },
       hears: [
         on(chargesAgreed, (set, { account, due }) => {
           const postings = due.map((line) => postingOf(line, set.author, store.clock.now()))

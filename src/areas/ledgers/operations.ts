@@ -11,6 +11,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
 import type { ServiceAudit } from '../services/audit/operations.ts'
 import type { Charged } from '../services/charged.ts'
+import { createArrivals } from './arriving/operations.ts'
 import { postingBackOf } from './charges.ts'
 import { givenBack, ofAct } from './give-back.ts'
 import {
@@ -69,6 +70,7 @@ export type Ledgers = ReturnType<typeof createLedgers>
 /** The money of accounts: every movement balanced, none ever changed, none twice. */
 export const createLedgers = ({ store, accounts, audit, charged, overdraft }: Tools) => {
   const rows = createLedgerStore(store)
+  const arrivals = createArrivals(store)
   const { clock } = store
 
   const detailsOf = async (
@@ -282,6 +284,9 @@ export const createLedgers = ({ store, accounts, audit, charged, overdraft }: To
       const sums = await rows.month(accountId, Number(monthText))
       return { summary: sumsJson(sums), breakdown: await breakdown(sums) }
     },
+
+    /** What another system has booked comes in by these. */
+    arrivals,
 
     /** Carries the balances of all accounts into a month that has begun. */
     round,

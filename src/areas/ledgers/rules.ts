@@ -33,6 +33,8 @@ export interface EntryDetails {
   agreed?: { counting: Counting; units: number }
   /** Of what is given back: which charge, and how much of it. Shown to nobody. */
   givesBack?: { entry: string; units: number }
+  /** Follows from entries that another system has booked: see arriving/. Shown to nobody. */
+  reckoned?: true
   account?: { id: string; name: string }
   audit?: object
 }
@@ -85,6 +87,9 @@ export const tooLarge =
 /** Carries a month's balance into the next. It moves no money. */
 export const rolloverService = 'rollovers'
 
+/** What another system has booked by means that are older than its ledgers. */
+export const olderService = 'legacy'
+
 export const rolloverId = (month: number) => `${month}-ledgers_monthly_rollover`
 
 /** 202611 for November 2026. */
@@ -121,7 +126,13 @@ export const entryJson = (entry: Entry) => {
 }
 
 /** What somebody sees of how an entry came about. */
-export const shownDetails = ({ act: _, agreed: __, givesBack: ___, ...details }: EntryDetails) => details
+export const shownDetails = ({
+  act: _,
+  agreed: __,
+  givesBack: ___,
+  reckoned: ____,
+  ...details
+}: EntryDetails) => details
 
 /** What a source comes to in some time. */
 export interface SourceSum {

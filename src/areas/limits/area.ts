@@ -3,6 +3,7 @@ import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { phoneNumbersArea } from '../phone-numbers/area.ts'
 import { servicesArea } from '../services/area.ts'
+import { createUseArrivals } from './allotments/arriving.ts'
 import { createAllotments } from './allotments/operations.ts'
 import { allotmentRoutes } from './allotments/routes.ts'
 import { limitFailures } from './failures.ts'
@@ -25,6 +26,7 @@ export const limitsArea = area({
       routes: [...limitRoutes(limits), ...allotmentRoutes({ allotments, limits })],
       rounds: [allotments.tidying],
       counts: [limits.counted],
+      adoptions: { ...limits.adoptions, allotment_use: createUseArrivals(store) },
       schemas: { allotments: Allotments, limits: Limits, operator_limits: OperatorLimits },
     }
   },

@@ -1,17 +1,18 @@
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
 import { isSuperduper } from '../../auth/identity.ts'
 import { mergePatch } from '../../lib/json-merge.ts'
-import type { OperatorLimits } from '../../lib/limit-shapes.ts'
+import { OperatorLimits } from '../../lib/limit-shapes.ts'
 import { unitsOfDollars } from '../../lib/money.ts'
 import { type AttachmentRecord, createAttachment } from '../../storage/attachment.ts'
 import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { holderOf } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import { type Adoption, type Arrival, adoptingInto } from '../adoption.ts'
 import type { Services } from '../services/operations.ts'
 import type { QuantityBook } from '../services/quantities/operations.ts'
 import { type CountOf, effectiveLimits, pricedTrunks, trunkMoves, withDefaults } from './rules.ts'
-import type { EffectiveLimits, Limits } from './schema.ts'
+import { type EffectiveLimits, Limits } from './schema.ts'
 
 export type LimitsStored = AttachmentRecord<Limits>
 export type OperatorLimitsStored = AttachmentRecord<OperatorLimits>
@@ -48,7 +49,40 @@ export const createLimits = ({ store, accounts, services, quantities }: Tools) =
     return (type) => Object.values(own[`${type}s`] ?? {}).reduce((sum, count) => sum + count, 0)
   }
 
+  const countTrunks = (set: ChangeSet, accountId: string, before: Limits | undefined, after: Limits) => {
+    for (const { item, delta } of trunkMoves(before, after)) set.count(accountId, category, item, delta)
+  }
+
+  const arrivingWishes = adoptingInto(wishes.collection, ({ doc }) => ({ doc, hidden: {} }))
+
+  const wishOf = async ({ accountId, id }: Pick<Arrival, 'accountId' | 'id'>) =>
+    (await wishes.find({ accountId, id }))?.doc
+
+  /** Trunks are counted with the limits that they are in. */
+  const wishAdoption: Adoption = {
+    ...arrivingWishes,
+    schema: Limits,
+    async put(set, arrival) {
+      const before = await wishOf(arrival)
+      const isNew = await arrivingWishes.put(set, arrival)
+      if (isNew) countTrunks(set, arrival.accountId, before, arrival.doc)
+      return isNew
+    },
+    async remove(set, place) {
+      countTrunks(set, place.accountId, await wishOf(place), {})
+      return arrivingWishes.remove(set, place)
+    },
+  }
+
   return {
+    adoptions: {
+      limits: wishAdoption,
+      operator_limits: {
+        schema: OperatorLimits,
+        ...adoptingInto(operatorLimits.collection, ({ doc }) => ({ doc, hidden: {} })),
+      },
+    },
+
     of: (account: AccountRecord): Promise<LimitsStored | undefined> => wishes.find(holderOf(account)),
     operatorRecord,
     ofOperator,
@@ -70,7 +104,7 @@ export const createLimits = ({ store, accounts, services, quantities }: Tools) =
     ): Promise<LimitsStored> {
       const set = new ChangeSet(author)
       const after = wishes.put(set, holderOf(account), before, doc)
-      for (const { item, delta } of trunkMoves(before?.doc, doc)) set.count(account.id, category, item, delta)
+      countTrunks(set, account.id, before?.doc, doc)
       await store.commit(set)
       return after
     },

@@ -7,9 +7,6 @@ export interface Target {
   exchange: string
 }
 
-export const isSameTarget = (one: Target, other: Target) =>
-  one.url === other.url && one.exchange === other.exchange
-
 /** An event as a message: it survives the broker's restart, and repeats of it have the same id. */
 export const messageOf = (event: FeedEvent, exchange: string) => ({
   envelope: {

@@ -26,6 +26,7 @@ import { paymentSettings } from './settings.ts'
 import { createTopups } from './topup/operations.ts'
 import { topupRoutes } from './topup/routes.ts'
 import { lowBalanceThreshold } from './topup/rules.ts'
+import { createTransactionArrivals } from './transactions/arriving.ts'
 import { createManualTransactions } from './transactions/manual.ts'
 import { createTransactions } from './transactions/operations.ts'
 import { transactionRoutes } from './transactions/routes.ts'
@@ -60,6 +61,9 @@ export const paymentsArea = area({
         /** Bills an account for the month that has begun, if that is still to be done. */
         bill: billing.catchUp,
 
+        /** Everything up to now was billed by another system. */
+        takeOver: billing.takeOver,
+
         /** The document that a letter names. */
         documentOf: printing.documentOf,
 
@@ -85,6 +89,7 @@ export const paymentsArea = area({
         ...invoiceRoutes({ invoices, printing }),
       ],
       errands: [createDunning(invoicing), createInvoiceMailing({ ...money, rows }), events.kind],
+      adoptions: { transaction: createTransactionArrivals(tools) },
       posted: [stripePage(events)],
       gates: [createBillingGate(billing)],
       rounds: [transactions.round, topups.round, billing.round, events.tidying],

@@ -6,6 +6,8 @@ import { accountLeaving } from '../accounts/signals.ts'
 import { area } from '../area.ts'
 import { configsArea } from '../configs/area.ts'
 import { servicesArea } from '../services/area.ts'
+import { createNumberAdoptions } from './adopting/operations.ts'
+import { createStockAdoption } from './adopting/stock.ts'
 import { createPhonebook } from './carriers/phonebook.ts'
 import { createCarriers } from './carriers/registry.ts'
 import { createNumberCollections } from './collections/operations.ts'
@@ -63,6 +65,7 @@ export const phoneNumbersArea = area({
     const desk = { offered: search.offered, of: carriers.of }
     const numbers = createNumbers({ ...tools, planning, features, provider, desk, findAccount })
     const identity = createNumberIdentity({ numbers, findAccount })
+    const arriving = createNumberAdoptions({ numbers: numbers.store, planning })
     const findDevice = (accountId: string, id: string) => store.records.find(accountId, deviceKind, id)
     const upkeep = createNumberUpkeep({ store, settings, numbers, findDevice })
     return {
@@ -112,6 +115,11 @@ export const phoneNumbersArea = area({
         },
       },
       schemas: { phone_numbers: PhoneNumber, find_numbers: FindNumbers },
+      adoptions: {
+        number: arriving.number,
+        number_by_hearsay: arriving.hearsay,
+        pool_number: createStockAdoption({ store, numbers: numbers.store }),
+      },
     }
   },
 })

@@ -104,6 +104,24 @@ export const createChanges = ({ features, book, planning }: Tools) => {
     return settle(view, set, foundRecord(stored.id, stored), withoutDevice(factsOf(stored)))
   }
 
+  /**
+   * What the number leads to from now on. An area that routes calls says it of the account's numbers; what leads nowhere
+   * any more and has a mobile device leads to that.
+   */
+  const addUse = async (
+    view: NumberView,
+    set: ChangeSet,
+    { accountId, number, usedBy }: Use,
+  ): Promise<NumberPlan> => {
+    const stored = await view.get(number)
+    if (stored?.accountId !== accountId) throw failure('number_not_found', { number })
+    const others = stored.hidden.deviceId === undefined ? '' : mobileUse
+    const facts = { ...factsOf(stored), usedBy: usedBy ?? others }
+    const told = { before: stored, asked: false, isOperator: false }
+    const dressed = await features.apply(set, number, facts, told)
+    return settle(view, set, foundRecord(number, stored), dressed)
+  }
+
   return {
     repair,
     renormalise,
@@ -131,15 +149,10 @@ export const createChanges = ({ features, book, planning }: Tools) => {
       return settle(view, set, foundRecord(stored.id, stored), dressed)
     },
 
-    /** What the number leads to from now on. An area that routes calls says it of the account's numbers. */
-    async use(view: NumberView, { author, accountId, number, usedBy }: Use): Promise<NumberPlan> {
-      const stored = await view.get(number)
-      if (stored?.accountId !== accountId) throw failure('number_not_found', { number })
-      const facts = { ...factsOf(stored), usedBy: usedBy ?? '' }
-      const set = new ChangeSet(author)
-      const told = { before: stored, asked: false, isOperator: false }
-      const dressed = await features.apply(set, number, facts, told)
-      return settle(view, set, foundRecord(number, stored), dressed)
-    },
+    addUse,
+
+    /** The same by itself. */
+    use: (view: NumberView, { author, ...use }: Use & { author: Author }): Promise<NumberPlan> =>
+      addUse(view, new ChangeSet(author), use),
   }
 }

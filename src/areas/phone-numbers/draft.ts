@@ -55,6 +55,41 @@ const rowOf = (facts: NumberFacts, created: number, modified: number) => {
   }
 }
 
+/** When a number was made and changed, and what tells this version of it from others. */
+interface Version {
+  created: number
+  modified: number
+  revision: string
+  /** Else the one that has it by the metadata of the world. */
+  country?: string
+}
+
+/** A number as it is to stand from now on. */
+export const numberAt = (
+  number: string,
+  { created, modified, revision, country }: Version,
+  facts: NumberFacts,
+  numbering: Pick<Numbering, 'classOf'>,
+): NumberRecord => {
+  const hidden = sparse(facts.hidden)
+  const sound = { ...facts, hidden }
+  return new NumberRecord({
+    accountId: facts.accountId,
+    id: number,
+    created,
+    modified,
+    revision,
+    docText: JSON.stringify(facts.doc),
+    hiddenText: JSON.stringify(hidden),
+    rowText: JSON.stringify(rowOf(sound, created, modified)),
+    state: facts.state,
+    carrier: facts.carrier,
+    usedBy: facts.usedBy,
+    country: country || countryOf(number),
+    classifier: numbering.classOf(number) ?? '',
+  })
+}
+
 /** A number as it shall be stored; `before` is what is stored now, with no country when that is to be found anew. */
 export const draftNumber = (
   number: string,
@@ -63,24 +98,8 @@ export const draftNumber = (
   { clock, numbering }: { clock: Clock; numbering: Numbering },
 ): NumberRecord => {
   const modified = gregorianNow(clock)
-  const created = before?.created ?? modified
-  const hidden = sparse(facts.hidden)
-  const sound = { ...facts, hidden }
-  return new NumberRecord({
-    accountId: facts.accountId,
-    id: number,
-    created,
-    modified,
-    revision: randomHex(16),
-    docText: JSON.stringify(facts.doc),
-    hiddenText: JSON.stringify(hidden),
-    rowText: JSON.stringify(rowOf(sound, created, modified)),
-    state: facts.state,
-    carrier: facts.carrier,
-    usedBy: facts.usedBy,
-    country: before?.country || countryOf(number),
-    classifier: numbering.classOf(number) ?? '',
-  })
+  const version = { created: before?.created ?? modified, modified, revision: randomHex(16) }
+  return numberAt(number, { ...version, country: before?.country ?? '' }, facts, numbering)
 }
 
 const isSame = (before: NumberRecord, after: NumberRecord) =>

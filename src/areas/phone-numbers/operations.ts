@@ -47,7 +47,7 @@ export const createNumbers = (tools: Tools) => {
   const errands = createNumberErrands({ store, queue, desk, book, provider })
   const changes = createChanges({ features, book, planning })
   const { addRelease, free, drop, ...leaving } = departures
-  const { repair, renormalise, addMobile, removeMobile, ...changing } = changes
+  const { repair, renormalise, addMobile, removeMobile, addUse, ...changing } = changes
 
   /** Writes what was planned. */
   const commit = async (...plans: readonly NumberPlan[]) => {
@@ -68,6 +68,7 @@ export const createNumbers = (tools: Tools) => {
     renormalise,
     addMobile,
     removeMobile,
+    addUse,
     find: numbers.find,
     findAnywhere: numbers.findAnywhere,
     normalize: planning.normalize,

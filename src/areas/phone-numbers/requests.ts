@@ -45,7 +45,6 @@ export interface Update extends Existing {
 }
 
 export interface Use {
-  author: Author
   accountId: string
   number: string
   /** Undefined: nothing any more. */

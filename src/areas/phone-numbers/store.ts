@@ -7,6 +7,7 @@ import { integer, oneOf, type RowOf, table, text } from '../../storage/table.ts'
 import { isBought, isPorted, isReleased } from './happenings.ts'
 import type { NumberState } from './rules.ts'
 import { numberStates } from './schema.ts'
+import { numberLeaving, numberRenamed } from './signals.ts'
 
 const numberKind = 'number'
 
@@ -34,6 +35,8 @@ export interface NumberHidden {
   deviceId?: string
   region?: string
   locality?: Readonly<Record<string, unknown>>
+  /** Something beside the inventory it came from tells of it: what comes from there takes its place. */
+  isHearsay?: true
 }
 
 const rows = table('numbers', {
@@ -132,6 +135,7 @@ const tellArrival = (set: ChangeSet, before: NumberRecord | undefined, after: Nu
 }
 
 const tellLoss = (set: ChangeSet, before: NumberRecord) => {
+  if (before.accountId) set.tell(numberLeaving, { accountId: before.accountId, number: before.id })
   const told = isReleased(before) ? ({ event: 'number.released' } as const) : {}
   set.record({ ...subject(before), action: 'deleted', ...told })
 }
@@ -322,12 +326,30 @@ export const createNumberStore = (store: Store) => {
       tellLoss(set, number)
     },
 
+    /** Puts a number as it is in the place of what there was. Those whom it concerned before are not told. */
+    arrive(set: ChangeSet, before: NumberRecord | undefined, after: NumberRecord) {
+      if (before) {
+        const { sql, params } = updateNumber(stored(after))
+        set.run(sql, [...params, before.revision], decided)
+      } else add(set, after)
+      const texts = before ? { before: audited(before), after: audited(after) } : { after: audited(after) }
+      set.record({ ...subject(after), action: before ? 'edited' : 'created', ...texts })
+    },
+
+    /** Takes a number away again that has arrived. */
+    withdraw(set: ChangeSet, number: NumberRecord) {
+      drop(set, number)
+      set.record({ ...subject(number), action: 'deleted' })
+    },
+
     /** The same number under another name. */
     rename(set: ChangeSet, before: NumberRecord, after: NumberRecord) {
       drop(set, before)
       set.record({ ...subject(before), action: 'deleted' })
       add(set, after)
       set.record({ ...subject(after), action: 'created', after: audited(after) })
+      const { accountId } = before
+      if (accountId) set.tell(numberRenamed, { accountId, number: before.id, after: after.id })
     },
 
     /** An account that gets a number must not go meanwhile. */

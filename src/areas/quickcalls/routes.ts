@@ -4,8 +4,9 @@ import { accepted } from '../../http/answer/answers.ts'
 import { type Call, get, post, type RequestFacts, type Route } from '../../http/route.ts'
 import type { Price } from '../../http/throttle/price.ts'
 import { failure } from '../../lib/failure.ts'
-import { anyObject, open } from '../../lib/schema.ts'
+import { anyObject, anyText } from '../../lib/schema.ts'
 import type { Records } from '../../storage/records.ts'
+import { switchFails } from '../../switch/answers.ts'
 import type { DeviceRecord, Devices } from '../devices/operations.ts'
 import type { Quickcalls } from './operations.ts'
 import { callWishesIn } from './rules.ts'
@@ -68,8 +69,8 @@ export const quickcallRoutes = (quickcalls: Quickcalls, devices: Devices, record
 
   const startAndWait = async (call: Calling) => (await start(call)).ended
 
-  const fails = ['quickcall_failed', 'no_media_switch'] as const
-  const starting = { allow: accountMemberOrInvited, acts: true, query, answers: open({}), fails, price }
+  const fails = ['quickcall_failed', ...switchFails] as const
+  const starting = { allow: accountMemberOrInvited, acts: true, query, answers: anyText(), fails, price }
   const waiting = { allow: accountMember, query, answers: anyObject(), fails, price }
 
   return [

@@ -25,7 +25,7 @@ const quotas = section('What accounts may have; whatever would pass one is refus
     description: 'JSON text of a record, of whatever kind and whoever writes it',
   }),
   records: { ...keys.records, default: 100_000 },
-  records_of_kind: { ...keys.records_of_kind, default: { webhook: 100 } },
+  records_of_kind: { ...keys.records_of_kind, default: { webhook: 100, resource: 200, connectivity: 200 } },
   sub_accounts: { ...keys.sub_accounts, default: 1_000_000 },
   file_bytes: { ...keys.file_bytes, default: 1_000_000_000 },
   task_input_bytes: { ...keys.task_input_bytes, default: 20_000_000_000 },

@@ -16,6 +16,13 @@ export const rateLimitsArea = area({
     return {
       offers: limits,
       routes: rateLimitRoutes(limits, needs.devices),
+      adoptions: {
+        packet_limits: {
+          schema: AccountRateLimits,
+          put: (set, { accountId, doc }) => needs.accounts.keepLimits(set, accountId, doc),
+          remove: (set, { accountId }) => needs.accounts.keepLimits(set, accountId, undefined),
+        },
+      },
       schemas: { device_rate_limits: DeviceRateLimits, rate_limits: AccountRateLimits },
     }
   },

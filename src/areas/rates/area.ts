@@ -6,6 +6,7 @@ import { createRates } from './operations.ts'
 import { rateRoutes } from './routes.ts'
 import { Rate } from './schema.ts'
 import { rateSettings } from './settings.ts'
+import { createRateStore } from './store.ts'
 import { createRateTasks } from './tasks.ts'
 
 /** What calls cost a minute. */
@@ -21,6 +22,7 @@ export const ratesArea = area({
       routes: rateRoutes(rates),
       taskActions: createRateTasks(rates),
       schemas: { rates: Rate },
+      adoptions: { rate: { schema: Rate, ...createRateStore(tools.store).adopting } },
     }
   },
 })

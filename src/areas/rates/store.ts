@@ -1,8 +1,9 @@
-import { systemScope } from '../../storage/change-set.ts'
+import { type ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
 import { kind, type RecordOf, recordColumns } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { placeholders } from '../../storage/table.ts'
+import { type Arrival, adoptingInto } from '../adoption.ts'
 import { leadingParts } from './rules.ts'
 import type { Rate } from './schema.ts'
 
@@ -68,8 +69,34 @@ export const createRateStore = (store: Store) => {
     return found
   }
 
+  /** Those of these rates that are stored. */
+  const several = async (ids: readonly string[]): Promise<Map<string, RateStored>> => {
+    const found = new Map<string, RateStored>()
+    for (let from = 0; from < ids.length; from += idsAtOnce) {
+      const some = padded(ids.slice(from, from + idsAtOnce), idsAtOnce)
+      for (const rate of store.records.of(rateKind, await store.all(byIds, [systemScope, ...some])))
+        found.set(rate.id, rate)
+    }
+    return found
+  }
+
+  const contentOf = ({ doc }: Arrival) => ({ doc: doc as Rate, hidden: {} })
+
   return {
     ...collection,
+
+    adopting: {
+      ...adoptingInto(collection, contentOf),
+
+      /** Decks hold millions: those that are there already are read together. */
+      async putMany(set: ChangeSet, arrivals: readonly Arrival[]): Promise<boolean[]> {
+        const stored = await several(arrivals.map(({ id }) => id))
+        const into = adoptingInto({ ...collection, find: async (_scope, id) => stored.get(id) }, contentOf)
+        const put: boolean[] = []
+        for (const arrival of arrivals) put.push(await into.put(set, arrival))
+        return put
+      },
+    },
 
     /** The rates of a deck whose prefix the digits begin with, in one query: a handful for each of at most 15 prefixes. */
     leadingTo: (ratedeckId: string, digits: string) => withPrefixes(ratedeckId, leadingParts(digits)),
@@ -89,16 +116,7 @@ export const createRateStore = (store: Store) => {
     /** The rates of a deck for exactly these prefixes. */
     withPrefixes,
 
-    /** Those of these rates that are stored. */
-    async several(ids: readonly string[]): Promise<Map<string, RateStored>> {
-      const found = new Map<string, RateStored>()
-      for (let from = 0; from < ids.length; from += idsAtOnce) {
-        const some = padded(ids.slice(from, from + idsAtOnce), idsAtOnce)
-        for (const rate of store.records.of(rateKind, await store.all(byIds, [systemScope, ...some])))
-          found.set(rate.id, rate)
-      }
-      return found
-    },
+    several,
 
     /** The decks that hold a rate. */
     async decks(): Promise<string[]> {

@@ -1,9 +1,12 @@
+import { adoptingInto } from '../adoption.ts'
 import { area } from '../area.ts'
 import { multiFactorArea } from '../multi-factor/area.ts'
 import { securityFailures } from './failures.ts'
 import { createLoginLock } from './login-lock.ts'
 import { createSecurity } from './operations.ts'
 import { securityRoutes } from './routes.ts'
+import { SecuritySettings } from './schema.ts'
+import { createSecurityStore, type SecurityDoc } from './store.ts'
 
 /** How accounts let people sign in. */
 export const securityArea = area({
@@ -13,6 +16,14 @@ export const securityArea = area({
   create(tools, { multiFactor: { providers } }) {
     const security = createSecurity({ ...tools, providers })
     const lock = createLoginLock(tools)
-    return { offers: { security, lock }, routes: securityRoutes(security, lock) }
+    const adopting = adoptingInto<SecurityDoc, object>(createSecurityStore(tools.store), ({ doc }) => ({
+      doc,
+      hidden: {},
+    }))
+    return {
+      offers: { security, lock },
+      routes: securityRoutes(security, lock),
+      adoptions: { security: { schema: SecuritySettings, ...adopting } },
+    }
   },
 })

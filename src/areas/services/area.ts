@@ -5,6 +5,7 @@ import { on } from '../../storage/signal.ts'
 import { accountsArea } from '../accounts/area.ts'
 import { accountLeaving, accountMoved } from '../accounts/signals.ts'
 import { area } from '../area.ts'
+import { createAuditArrivals, createDayArrivals } from './audit/arriving.ts'
 import { createServiceAudit } from './audit/operations.ts'
 import { serviceAuditRoutes } from './audit/routes.ts'
 import { createBookkeepers } from './bookkeepers.ts'
@@ -20,9 +21,11 @@ import { createPlans } from './plans/operations.ts'
 import { createRepricing } from './plans/repricing.ts'
 import { planRoutes } from './plans/routes.ts'
 import { ServicePlan } from './plans/schema.ts'
+import { createPlanStore } from './plans/store.ts'
 import { createPriceBook } from './price-book.ts'
 import { createQuantityBook } from './quantities/operations.ts'
 import { servicesRoutes } from './routes.ts'
+import { ArrivingServices } from './schema.ts'
 import { servicesSettings } from './settings.ts'
 import { createStandings } from './standing.ts'
 import { createServicesStore } from './store.ts'
@@ -92,6 +95,14 @@ export const servicesArea = area({
         ...synchronizationRoutes(synchronization),
       ],
       schemas: { service_plans: ServicePlan },
+      adoptions: {
+        // What accounts have is counted above them, wherever they arrive.
+        account: accounts.adoption(quantities),
+        service_plan: { schema: ServicePlan, ...createPlanStore(store).adopting },
+        services: { schema: ArrivingServices, ...createServicesStore(store).adopting },
+        service_audit: createAuditArrivals(store),
+        service_day: createDayArrivals(store),
+      },
       rounds: [quantities.round, synchronization.round],
       errands: [repricing],
       hears: [

@@ -2,6 +2,7 @@ import type { Static } from 'typebox'
 import {
   anyObject,
   anyText,
+  choice,
   closed,
   either,
   flag,
@@ -63,6 +64,19 @@ export type PlanAssignment = Static<typeof PlanAssignment>
 
 export const Quantities = keyed(keyed(integer({ minimum: 0, maximum: 1_000_000_000 })), {
   description: 'Category -> item -> count',
+})
+
+/** What an account is sold, as it comes from another system. */
+export const ArrivingServices = open({
+  plans: keyed(open({ vendor_id: must(text(32, 32)), overrides: must(PlanOverrides) })),
+  overrides: PlanOverrides,
+  manual: Quantities,
+  bookkeeper,
+  ratedeck,
+  billing_id: text(32, 32),
+  status: choice(['good_standing', 'delinquent']),
+  reason: text(0, 128),
+  reason_code: integer(),
 })
 
 export const StandingChange = open({

@@ -3,6 +3,7 @@ import { type ChangeSet, conflict } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
 import { requireRecord, type StoredRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { adoptingInto } from '../adoption.ts'
 import { assignmentClaim } from './plans/store.ts'
 import type { ServicesDoc } from './rules.ts'
 
@@ -24,6 +25,15 @@ export const createServicesStore = (store: Store) => {
   })
 
   return {
+    /** Takes in what another system has sold; what accounts have agreed on with gateways here stays. */
+    adopting: adoptingInto(collection, ({ doc }, before) => {
+      const { payment_tokens, customers } = before?.doc ?? {}
+      return {
+        doc: { ...doc, ...(payment_tokens ? { payment_tokens } : {}), ...(customers ? { customers } : {}) },
+        hidden: {},
+      }
+    }),
+
     find: (accountId: string): Promise<ServicesRecord | undefined> => collection.find(accountId, accountId),
 
     /** Puts `doc` in the place of what was there before, if anything. */

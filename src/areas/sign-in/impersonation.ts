@@ -23,7 +23,7 @@ export type Impersonation = ReturnType<typeof createImpersonation>
 export const createImpersonation = ({ store, signIn, attempts }: Tools) => ({
   /** No second factor is asked for. It is always kept who did it. */
   async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
-    await assertInService(store.records, account)
+    await assertInService(store, account)
     if (user.doc.enabled === false) {
       throw invalid({ user: { disabled: { message: 'user disabled', cause: user.id } } })
     }

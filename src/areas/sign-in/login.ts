@@ -142,7 +142,7 @@ export const createLogin = (tools: Tools) => {
       return failure('invalid_credentials', shown, new SignInRefusal(reason, account.id))
     }
     if (!policy.enabled) throw await deny(wayDisabled)
-    await assertInService(store.records, account)
+    await assertInService(store, account)
     await assertThroughProxy(visit, account, user)
     if (await users.isPasswordExpired(user)) {
       throw await deny('password expired', { data: { message: 'password expired' } })
@@ -279,9 +279,13 @@ export const createLogin = (tools: Tools) => {
     /** The address an authenticator app reads, for a user who has no second factor yet; with the first code a session. */
     async enrol(visit: Visit, login: Credentials): Promise<{ url: string } | Session> {
       const known = await identify(visit, login)
-      if (!(await providers.meantBy(known.account, known.policy.multi_factor ?? {}))) {
-        throw failure('not_configured', { message: 'no second-factor provider is configured' })
-      }
+      const provider = await providers.meantBy(known.account, known.policy.multi_factor ?? {})
+      if (!provider) throw failure('not_configured', { message: 'no second-factor provider is configured' })
+      // Another system's provider was demanded: a password alone is not enough to choose one that is to be had here.
+      if (provider.doc.provider_name !== 'otp')
+        throw failure('not_configured', {
+          message: 'the second-factor provider is not available on this server',
+        })
       const response = login.multi_factor_response
       // Who knows the password alone must not choose another factor than the user's passkey.
       const hasPasskey = await passkeys.hasAny(known.user)
@@ -303,7 +307,7 @@ export const createLogin = (tools: Tools) => {
       await lock.assertUnlocked(account)
       const policy = await security.policyOf(account, module)
       if (!policy.enabled) throw noCredentials(wayDisabled, account)
-      await assertInService(store.records, account)
+      await assertInService(store, account)
       await assertThroughProxy(visit, account, user)
       try {
         await passkeys.signIn(visit.author, host, passkey, assertion)

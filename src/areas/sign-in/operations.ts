@@ -131,7 +131,7 @@ export const createSignIn = (tools: Tools) => {
         const refusal = new SignInRefusal('this way to sign in is disabled', account.id)
         throw failure('invalid_credentials', {}, refusal)
       }
-      await assertInService(store.records, account)
+      await assertInService(store, account)
       const terms = await termsOf(account, undefined, 'cb_api_auth')
       const subject = { account, user: undefined, method: 'cb_api_auth' as const, ...terms }
       const token = await tokens.issue(named ? { ...subject, key: named } : subject)

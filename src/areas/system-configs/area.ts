@@ -11,6 +11,11 @@ export const systemConfigsArea = area({
       `system_config.${name}`,
       schema,
     ])
-    return { offers: configs, routes: systemConfigRoutes(configs), schemas: Object.fromEntries(schemas) }
+    return {
+      offers: configs,
+      routes: systemConfigRoutes(configs),
+      schemas: Object.fromEntries(schemas),
+      adoptions: { setting: configs.adoption },
+    }
   },
 })

@@ -9,6 +9,7 @@ import { type Warning, warningsOf } from '../../settings/unknown-keys.ts'
 import { type Author, ChangeSet, systemScope } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { Declarations, Validate } from '../area.ts'
 import {
   documentShape,
@@ -157,8 +158,46 @@ export const createSystemConfigs = ({ declared, store, settings, node, validate,
       throw failure('bad_identifier', { cause: name, reason: unknownDocument })
   }
 
+  /** What of a section cannot be followed: keys that are not as they have to be. */
+  const failingIn = async (name: string, section: Json) => {
+    const { sound, problems } = await judged(name, section)
+    const paths = Object.keys({ ...problems, ...sectionProblems(name, sound) })
+    return { sound, failing: new Set(paths.map((path) => path.split('.', 1)[0] ?? '')) }
+  }
+
+  /** What of a section can be followed. */
+  const soundSection = async (name: string, section: Json): Promise<Json> => {
+    const { sound, failing } = await failingIn(name, section)
+    return Object.fromEntries(Object.entries(sound).filter(([key]) => !failing.has(key)))
+  }
+
+  const soundSections = async (name: string, sections: SettingsDoc): Promise<SettingsDoc> =>
+    Object.fromEntries(
+      await Promise.all(
+        Object.entries(sections).map(async ([section, values]) => [
+          section,
+          await soundSection(name, values),
+        ]),
+      ),
+    )
+
   return {
     ...readsOf(collection),
+
+    /** Settings of another system: of each section what can be followed here. */
+    adoption: {
+      ...adoptingInto(collection, async ({ id, doc }) => {
+        const schema = schemaOf(id)
+        const sections = await soundSections(id, doc as SettingsDoc)
+        return { doc: storedHalf(sections, schema ? defaultsOf(schema) : {}), hidden: {} }
+      }),
+      async leavesOut({ id, doc }) {
+        const left: string[] = []
+        for (const [section, values] of Object.entries(doc as SettingsDoc))
+          for (const key of (await failingIn(id, values)).failing) left.push(`${section}.${key}`)
+        return left
+      },
+    } satisfies Adoption,
 
     async subject(name: string): Promise<SystemConfigSubject> {
       if (!isSettingsName(name)) throw failure('bad_identifier', { cause: name.slice(0, 200) })

@@ -2,6 +2,7 @@ import { parseNetwork } from '../../lib/cidr.ts'
 import type { Problems } from '../../lib/failure.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { compilePattern } from '../../lib/pattern.ts'
+import { pictureIn } from '../../lib/picture.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { moduleProblems } from '../../settings/auth-modules.ts'
 import { isSettingsName } from '../../settings/names.ts'
@@ -139,7 +140,29 @@ const numberProblems = ({ reconcile_regex, e164_converters, classifiers }: Json)
     ...patternsUnder('classifiers', classifiers, (_key, inner) => isObject(inner) && inner.regex),
   )
 
+const isAddress = (text: string) => /^https?:\/\//.test(text) && URL.canParse(text)
+
+const imageProblems = (path: string, image: unknown): Problems => {
+  if (typeof image !== 'string' || isAddress(image) || pictureIn(image)) return {}
+  const message = 'Must be an address, or a PNG, JPEG, GIF, WebP or ICO as a data URL in base64'
+  return { [path]: { invalid: { message, value: image.slice(0, 100) } } }
+}
+
+const appProblems = ({ apps }: Json): Problems =>
+  Object.assign(
+    {},
+    ...Object.entries(isObject(apps) ? apps : {}).flatMap(([id, app]) => {
+      const { icon, screenshots } = isObject(app) ? app : {}
+      const shots = Array.isArray(screenshots) ? screenshots : []
+      return [
+        imageProblems(`apps.${id}.icon`, icon),
+        ...shots.map((shot, index) => imageProblems(`apps.${id}.screenshots.${index}`, shot)),
+      ]
+    }),
+  )
+
 const checks: Record<string, (section: Json) => Problems> = {
+  apps_store: appProblems,
   crossbar: crossbarProblems,
   'crossbar.accounts': accountProblems,
   'crossbar.auth': ({ auth_modules: modules }) => moduleProblems(modules),

@@ -23,6 +23,7 @@ export const tasksArea = area({
       rounds: tasks.rounds,
       hears: [on(accountLeaving, tasks.removeWith)],
       stop: tasks.stop,
+      adoptions: { task: tasks.adoption },
     }
   },
 })

@@ -15,6 +15,7 @@ import { type Author, ChangeSet, type ClaimHolder } from '../../storage/change-s
 import type { Store } from '../../storage/store.ts'
 import type { Quotas } from '../quotas/operations.ts'
 import type { TaskAction, TaskReader } from './actions.ts'
+import { createTaskAdoption } from './adopting.ts'
 import { csvOf } from './intake.ts'
 import { createMaker, type Origin, type TaskOrder } from './making.ts'
 import { inputBytes, outputText, shownColumns } from './output.ts'
@@ -224,6 +225,7 @@ export const createTasks = (tools: Tools) => {
 
   return {
     page: tasks.page,
+    adoption: createTaskAdoption(store),
     rounds: [...workers.rounds, { name: 'old tasks', everySeconds: dayMs / 1000, run: retain }],
     stop: workers.stop,
 

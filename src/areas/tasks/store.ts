@@ -1,6 +1,8 @@
 import type { AuthMethod } from '../../auth/identity.ts'
 import type { Part } from '../../jobs/long-work/parts/store.ts'
 import { createRunStore, type RunKey, type RunState } from '../../jobs/long-work/store.ts'
+import { unixOfGregorian } from '../../lib/gregorian.ts'
+import { isId } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
 import type { Author, ChangeSet } from '../../storage/change-set.ts'
 import { createCollection } from '../../storage/collection.ts'
@@ -9,7 +11,7 @@ import type { Store } from '../../storage/store.ts'
 import type { ForeseenCharge } from './actions.ts'
 import type { TaskStatus } from './rules.ts'
 
-interface TaskDoc {
+export interface TaskDoc {
   account_id: string
   auth_account_id: string
   category: string
@@ -58,12 +60,16 @@ export const authorOf = ({ id, hidden }: Pick<TaskRecord, 'id' | 'hidden'>): Aut
   taskId: id,
 })
 
+/** Ids of another system do not grow with time: among those that do they stand where the task was made. */
+const foreignSortKey = (submitted: number, id: string) =>
+  (Math.max(0, unixOfGregorian(submitted)) * 1000).toString(16).padStart(12, '0') + id
+
 /** Tasks, how far they have come, and their input and output. */
 export const createTaskStore = (store: Store) => {
   const runs = createRunStore(store, 'task')
   const tasks = createCollection<TaskDoc, TaskHidden>(store, {
     kind: 'task',
-    sortKey: (_doc, id) => id,
+    sortKey: ({ submit_timestamp }, id) => (isId(id) ? id : foreignSortKey(submit_timestamp, id)),
     row: () => ({}),
   })
 

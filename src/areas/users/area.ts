@@ -1,5 +1,6 @@
 import { on } from '../../storage/signal.ts'
 import { area } from '../area.ts'
+import { callflowsArea } from '../callflows/area.ts'
 import { configsArea } from '../configs/area.ts'
 import { devicesArea } from '../devices/area.ts'
 import { userFileRoutes } from './file-routes.ts'
@@ -14,17 +15,23 @@ import { userLeaving } from './signals.ts'
 /** The people of accounts. */
 export const usersArea = area({
   name: 'users',
-  needs: { configs: configsArea, devices: devicesArea },
+  needs: { configs: configsArea, devices: devicesArea, callflows: callflowsArea },
   settings: userSettings,
   accountSettings: userSettings,
-  create(tools, { configs, devices }) {
-    const users = createUsers({ ...tools, configs, owned: { device: devices } })
+  create(tools, { configs, devices, callflows }) {
+    const owned = {
+      device: devices,
+      callflow: callflows,
+      phone_numbers: { removeOwned: callflows.releaseNumbersOf },
+    }
+    const users = createUsers({ ...tools, configs, owned })
     const photos = createPhotos(tools.store)
     return {
       offers: users,
       routes: [...userRoutes(users, devices), ...userFileRoutes(users, photos)],
       hears: [on(userLeaving, photos.removeWith)],
       counts: [users.counted],
+      adoptions: { user: users.adoption },
       migrations: {
         derive_sign_in_secrets: {
           description:

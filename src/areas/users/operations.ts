@@ -18,6 +18,7 @@ import { type Author, ChangeSet, type Claim } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import type { Store } from '../../storage/store.ts'
 import type { AccountConfigs } from '../configs/operations.ts'
+import { createUserAdoption } from './adoption.ts'
 import {
   insecure,
   type ObjectType,
@@ -76,6 +77,7 @@ export type Users = ReturnType<typeof createUsers>
 
 export const createUsers = ({ store, deriver, settings, owned, configs }: Tools) => {
   const users = createUserStore(store)
+  const { adoption, moveIn } = createUserAdoption({ store, deriver })
   const { records, clock } = store
 
   /** What the account, its reseller or the system asks of passwords. */
@@ -186,6 +188,10 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
 
   return {
     ...readsOf(users),
+
+    /** How users of another system are taken in, and how those of an account come with it. */
+    adoption,
+    moveIn,
 
     /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
     async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {

@@ -6,12 +6,10 @@ import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../storage/files.ts'
 import { holderOf, requireRecord } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
+import { largestPhoto } from './rules.ts'
 import { createUserStore } from './store.ts'
 
 export type Image = FileContent
-
-// A portrait: larger ones belong on a file server.
-const largestPhoto = 2_000_000
 
 const assertImage = ({ contentType, bytes }: Image): string => {
   if (bytes.length > largestPhoto) throw failure('too_large', { limit: largestPhoto })

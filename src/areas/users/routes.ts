@@ -2,7 +2,7 @@ import type { UserRecord } from '../../auth/identity.ts'
 import { accountMember } from '../../auth/policies.ts'
 import { proxyProblems } from '../../auth/proxies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
-import { collectionListing } from '../../http/answer/listing.ts'
+import { keptListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { joinProblems } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
@@ -56,7 +56,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       allow: accountMember,
       answers: UserRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(users, path.account_id)),
+      run: ({ path }) => new ListAnswer(keptListing(users, path.account_id)),
     }),
     put(onAccount, {
       summary: 'Create a user',

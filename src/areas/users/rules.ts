@@ -12,6 +12,9 @@ import { isObject, type Json } from '../../lib/json.ts'
 import { hasCallForward, hasExternalNumber, hasMusicOnHold, isEnabled } from '../devices/rules.ts'
 import { userReadOnly } from './schema.ts'
 
+// A portrait: larger ones belong on a file server.
+export const largestPhoto = 2_000_000
+
 /** The secrets in a request: they are derived and forgotten. */
 export interface Secrets {
   password?: string

@@ -108,7 +108,14 @@ export const DeletedUser = open(
     ...readOnlyFields,
     ...fields,
     object_types: list(
-      open({ type: must(anyText()), id: must(id()), status: must(anyText()) }, { title: 'Removed object' }),
+      open(
+        {
+          type: must(anyText()),
+          id: must(anyText({ description: 'Of a phone number the number' })),
+          status: must(anyText()),
+        },
+        { title: 'Removed object' },
+      ),
       { description: 'When the request named types' },
     ),
   },

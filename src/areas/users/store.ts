@@ -126,6 +126,9 @@ export const createUserStore = (store: Store) => {
   return {
     ...collection,
 
+    /** What is written as it arrives from another system: nobody is kept from ceasing to be an admin there. */
+    arrivals: collection,
+
     replace(set: ChangeSet, before: UserRecord, after: UserRecord) {
       collection.replace(set, before, after)
       if (isActingAdmin(before.doc) && !isActingAdmin(after.doc))

@@ -52,6 +52,7 @@ export const webhooksArea = area({
       ],
       hears: [on(accountLeaving, webhooks.removeWith)],
       schemas: { webhooks: Webhook },
+      adoptions: { webhook: webhooks.adoption },
     }
   },
 })

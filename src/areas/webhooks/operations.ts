@@ -10,6 +10,7 @@ import { type Author, ChangeSet } from '../../storage/change-set.ts'
 import { readsOf } from '../../storage/collection.ts'
 import { retrying, type Store } from '../../storage/store.ts'
 import type { Accounts } from '../accounts/operations.ts'
+import { type Adoption, adoptingInto } from '../adoption.ts'
 import type { Alerts } from '../alerts/operations.ts'
 import type { Alert } from '../alerts/schema.ts'
 import type { AttemptScope, AttemptStore } from './attempts/store.ts'
@@ -18,7 +19,7 @@ import { deliveryOf } from './deliveries/dispatcher.ts'
 import type { DeliveryStore } from './deliveries/store.ts'
 import { addressProblem, tooManyFailures, uriProblems, webhookKinds, webhookProblems } from './rules.ts'
 import { sampleFor } from './samples.ts'
-import type { Attempt, Replay, Webhook } from './schema.ts'
+import { type Attempt, type Replay, Webhook } from './schema.ts'
 import type { WebhookRecord, WebhookStore } from './store.ts'
 
 interface Tools {
@@ -238,6 +239,15 @@ export const createWebhooks = (tools: Tools) => {
 
     attempts: (scope: AttemptScope, reading: Parameters<AttemptStore['page']>[1]) =>
       attempts.page(scope, reading),
+
+    /** Hooks of another system. They come switched off: of what happens before somebody enables them they are not told. */
+    adoption: {
+      schema: Webhook,
+      ...adoptingInto(hooks, ({ id, doc }) => ({
+        doc: { name: id, hook: '', uri: '', ...doc, enabled: false },
+        hidden: { after: 0 },
+      })),
+    } satisfies Adoption,
 
     /** What an account's hooks were to be told, and were told, goes with it. */
     removeWith: async (set: ChangeSet, { id }: AccountRecord) => void set.add(...rows.forgetAccount(id)),

@@ -1,6 +1,6 @@
 import { accountAdmin, anyone } from '../../auth/policies.ts'
 import { accepted, answer, ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
-import { collectionListing, type Listing, shortListing } from '../../http/answer/listing.ts'
+import { keptListing, type Listing, shortListing } from '../../http/answer/listing.ts'
 import { timeWindow } from '../../http/answer/time-window.ts'
 import { del, get, patch, post, put, type Route } from '../../http/route.ts'
 import type { Clock } from '../../lib/clock.ts'
@@ -101,7 +101,7 @@ export const webhookRoutes = ({ webhooks, settings, clock }: Tools): Route[] => 
       allow: accountAdmin,
       answers: WebhookRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(webhooks, path.account_id)),
+      run: ({ path }) => new ListAnswer(keptListing(webhooks, path.account_id)),
     }),
     put(onAccount, {
       summary: 'Have somebody outside told of events',

@@ -104,7 +104,8 @@ export const createSubscriptions = (feed: Feed) => {
   return {
     /** Resolves when everything that is committed from now on is heard. */
     async ready() {
-      following ??= feed.follow({ wants, hear })
+      // A document that cannot be read is left out, as that of a record that is gone.
+      following ??= feed.follow({ wants, hear, miss: hear })
       try {
         await following
       } catch (error) {

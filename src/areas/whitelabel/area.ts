@@ -1,6 +1,7 @@
 import { accountsArea } from '../accounts/area.ts'
 import { area } from '../area.ts'
 import { systemConfigsArea } from '../system-configs/area.ts'
+import { createBrandAdoption, createSenderAdoption } from './adoption.ts'
 import { createBrands } from './brands.ts'
 import { createWhitelabelDomains } from './domains/operations.ts'
 import { whitelabelDomainRoutes } from './domains/routes.ts'
@@ -49,6 +50,10 @@ export const whitelabelArea = area({
       ],
       rounds: [domains.watch.round],
       counts: [whitelabels.counted],
+      adoptions: {
+        whitelabel: createBrandAdoption(store, files),
+        whitelabel_email: createSenderAdoption(store),
+      },
       schemas: {
         whitelabel: Whitelabel,
         whitelabel_domains: WhitelabelDomains,

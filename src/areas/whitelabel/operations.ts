@@ -26,7 +26,7 @@ interface Tools {
 const mostLabels = 8
 
 /** What services count of an account that has a brand. */
-const counted = ['branding', 'whitelabel'] as const
+export const counted = ['branding', 'whitelabel'] as const
 
 export type Whitelabels = ReturnType<typeof createWhitelabels>
 

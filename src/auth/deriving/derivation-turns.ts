@@ -80,6 +80,8 @@ export const createDerivationTurns = <Job>(clock: Clock) => {
   }
 
   const first = (group: Group): Waiting<Job> | undefined => {
+    // Nobody is to be treated fairly: what was begun first is ended first, and goes on to what is done with it.
+    if (group === 'background') return waiting.find(({ lane }) => lane === group)
     let best: { entry: Waiting<Job>; rank: number[] } | undefined
     for (const entry of waiting) {
       if (groupOf(entry.lane) !== group) continue

@@ -1,13 +1,22 @@
 import { availableParallelism } from 'node:os'
 import type { Clock } from '../../lib/clock.ts'
 import { failure } from '../../lib/failure.ts'
+import { elementAt } from '../../lib/list.ts'
 import { type Metrics, secondsBounds } from '../../lib/metrics.ts'
 import { networkOf } from '../../lib/network.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import { createWorkerLink } from '../../storage/worker-link.ts'
-import { type Derivation, type DigestMethod, digestDerivation, digestOf, renewal } from '../credentials.ts'
+import {
+  type Derivation,
+  type DigestMethod,
+  digestDerivation,
+  digestOf,
+  type KeyLayer,
+  keyLayers,
+  renewal,
+} from '../credentials.ts'
 import { createGuesses } from '../guesses.ts'
 import { createAcquaintances } from './acquaintances.ts'
 import { createDerivationTurns, type Lane } from './derivation-turns.ts'
@@ -35,9 +44,13 @@ const script = new URL('./thread.ts', import.meta.url)
 type Thread = ReturnType<typeof startThread>
 
 // Whoever signs in waits longer than whoever has.
-const niceness = 5
+const usualNiceness = 5
 
-const startThread = () => createWorkerLink<Derivation, string[]>(script, {}, { niceness })
+/** Of keys by the thousand that nobody waits for: what reads and stores goes before, and so does a server beside. */
+export const nicenessOfMany = 15
+
+const startThread = (layers: readonly KeyLayer[], niceness: number) =>
+  createWorkerLink<Derivation, string[]>(script, { layers }, { niceness })
 
 // A thread takes some megabytes while it is there, and 32 more while it derives.
 const idleMs = 60_000
@@ -53,12 +66,23 @@ interface DeriverTools {
   clock: Clock
   metrics: Metrics
   shared?: SignInBuckets | undefined
+  /** What keys cost, where that is not what strangers should meet. */
+  layers?: readonly KeyLayer[] | undefined
+  /** How far its threads give way to all others on the machine, from 0 to 19. */
+  niceness?: number
 }
 
 export type Deriver = ReturnType<typeof createDeriver>
 
 /** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
-export const createDeriver = ({ settings, clock, metrics, shared }: DeriverTools) => {
+export const createDeriver = ({
+  settings,
+  clock,
+  metrics,
+  shared,
+  layers = keyLayers,
+  niceness = usualNiceness,
+}: DeriverTools) => {
   const turns = createDerivationTurns<Job>(clock)
   const durations = metrics.histogram({
     name: 'crosspoint_sign_in_derivation_duration_seconds',
@@ -106,7 +130,7 @@ export const createDeriver = ({ settings, clock, metrics, shared }: DeriverTools
     clearTimeout(farewell)
     while (running < wanted && turns.size > 0) {
       const job = turns.next()
-      if (job) void work(idle.pop() ?? startThread(), job)
+      if (job) void work(idle.pop() ?? startThread(layers, niceness), job)
     }
     if (running > 0) return
     farewell = setTimeout(() => void endIdle(), idleMs)
@@ -166,6 +190,20 @@ export const createDeriver = ({ settings, clock, metrics, shared }: DeriverTools
       for (const method of ['md5', 'sha'] as const)
         lists.push(await signInKeys(asker, salt, method, digestOf(method, username, password)))
       return lists
+    },
+
+    /**
+     * The key of a digest that comes from another system with many others: of the first layer, or of another one. The
+     * layers that it lacks are put on it later.
+     */
+    async arrivingKey(
+      accountId: string,
+      derivation: Pick<Derivation, 'salt' | 'method'> & { digest: string; toLayer: number },
+    ): Promise<string> {
+      const { salt, method, digest, toLayer } = derivation
+      const asker = { accountId, clientAddress: undefined, lane: 'background' } as const
+      const asked = { ...digestDerivation(salt, method, digest), toLayer }
+      return elementAt(await ask(asker, asked), -1)
     },
 
     /** A stored key with the layers that it lacks. */

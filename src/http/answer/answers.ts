@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { StoredRecord } from '../../storage/records.ts'
 import type { Listing } from './listing.ts'
 import type { Line } from './live.ts'
@@ -98,13 +99,27 @@ export class ListAnswer<T = unknown> {
 /** Data that is an array without pages: its rows come in batches, and are never all at hand. */
 export class RowsAnswer {
   readonly batches: AsyncIterable<readonly unknown[]>
+  /** What the envelope tells of the rows beside them: asked when they are written. */
+  readonly metadata: (() => Record<string, unknown>) | undefined
 
-  constructor(batches: AsyncIterable<readonly unknown[]>) {
+  constructor(batches: AsyncIterable<readonly unknown[]>, metadata?: () => Record<string, unknown>) {
     this.batches = batches
+    this.metadata = metadata
   }
 }
 
 export const answer = (fields: AnswerFields) => new Answer(fields)
+
+/** What whoever asked may go on with for some seconds, and then asks for again by a name for this content. */
+export const lasting = (data: unknown, seconds: number) => {
+  const text = JSON.stringify(data)
+  return new Answer({
+    data: new RawJson(text),
+    // Not a secret, only a name for this content: the fast digest does.
+    etag: hash('md5', text, 'hex'),
+    headers: { 'cache-control': `private, max-age=${seconds}`, vary: 'X-Auth-Token, Authorization' },
+  })
+}
 
 /** A private 202: the work goes on after the answer. */
 export const accepted = (message: string) => new Answer({ data: message, status: 202, message })

@@ -103,6 +103,11 @@ export const frameFailures: Renderers<FrameFailures> = {
     message: 'validation error',
     data: { file: { maxSize: { message: `Body is larger than ${limit} bytes`, target: limit } } },
   }),
+  account_expired: ({ at }) => ({
+    status: 423,
+    message: 'locked',
+    data: { account: { expired: { message: 'account expired', cause: at } } },
+  }),
   uri_too_long: ({ limit }) => ({
     status: 414,
     message: 'uri_too_long',
@@ -137,12 +142,22 @@ export const frameFailures: Renderers<FrameFailures> = {
     headers: { 'retry-after': String(retryAfterSeconds) },
   }),
   no_media_switch: () => ({
-    status: 500,
+    status: 501,
     message: 'no media switch is configured',
     data: { message: 'no media switch is configured' },
   }),
+  media_switch_unreachable: ({ edges }) => ({
+    status: 503,
+    message: 'media_switch_unreachable',
+    data: { message: 'no edge of the media switch answers', edges },
+  }),
   not_configured: ({ message }) => ({ status: 501, message: 'not_configured', data: { message } }),
   datastore_unreachable: plain(503, 'datastore_unreachable'),
+  import_under_way: plain(
+    503,
+    'import_under_way',
+    'records are being taken over from another system: nothing else is written until that is finished',
+  ),
   datastore_full: plain(507, 'datastore_full', 'the store has no room left: nothing was changed'),
   lease_lost: plain(503, 'lease_lost', 'another process took this work over'),
   timeout: plain(500, 'timeout', 'the request took too long'),

@@ -16,6 +16,14 @@ const disabledIn = (failure: Failure) => {
   return typeof problem?.cause === 'string' ? problem.cause : undefined
 }
 
+/** Where nobody is let in, whoever it is. */
+const closedIn = (failure: Failure): Pick<Told, 'reason' | 'accountId'> | undefined => {
+  const accountId = disabledIn(failure)
+  if (accountId !== undefined) return { reason: 'the account is disabled', accountId }
+  if (!failure.is('account_expired')) return undefined
+  return { reason: 'the trial of the account has ended', accountId: failure.details.accountId }
+}
+
 const bringsPassword = ({ credential, refusal }: Exchange, error: unknown) =>
   error === refusal && credential?.kind === 'basic'
 
@@ -26,14 +34,14 @@ const tellSignIn = (error: Failure): Told | undefined => {
   const message = 'sign-in refused'
   const { cause } = error
   if (cause instanceof SignInRefusal) return { message, reason: cause.message, accountId: cause.accountId }
-  const accountId = disabledIn(error)
-  return accountId === undefined ? undefined : { message, reason: 'the account is disabled', accountId }
+  const closed = closedIn(error)
+  return closed && { message, ...closed }
 }
 
 const tellDenial = (error: Failure): Told | undefined => {
   const message = 'access denied'
-  const accountId = disabledIn(error)
-  if (accountId !== undefined) return { message, reason: 'the account is disabled', accountId }
+  const closed = closedIn(error)
+  if (closed) return { message, ...closed }
   if (!error.is('invalid_credentials') && !error.is('forbidden')) return undefined
   return { message, reason: reasonOf(error) }
 }

@@ -5,6 +5,7 @@ import type { KeptAnswer } from '../judge/held-keys.ts'
 import type { GiveBack, Room } from '../throttle/in-flight.ts'
 import { corsHeaders } from '../wire/cors.ts'
 import { type Delivery, handOver, watchEnd } from '../wire/hand-over.ts'
+import { compressedBody, compressedStream, tellVariance } from './compressing.ts'
 import { type EnvelopeParts, withoutToken, withToken } from './envelope.ts'
 import { prettyPrinted } from './pretty.ts'
 
@@ -42,6 +43,9 @@ const deliveryOf = ({ request, response, crossbar }: Exchange): Delivery => ({
   response,
   stallMilliseconds: crossbar.answer_stall_s * 1000,
 })
+
+/** The caller's own token, where answers tell it. */
+const toldToken = ({ crossbar, actor }: Exchange) => (crossbar?.include_auth_token ? actor?.token : undefined)
 
 /** Does work that costs more than other requests when it is the turn of whoever asks. */
 export const inTurn = async <T>(exchange: Exchange, kind: 'short' | 'long', work: () => Promise<T>) => {
@@ -93,14 +97,37 @@ const writeInPieces = async (exchange: Exchange, bytes: Uint8Array) => {
   if (await handOver(deliveryOf(exchange), bytes)) exchange.response.end()
 }
 
+const sendAsItIs = (
+  exchange: Exchange,
+  status: number,
+  body: string | Uint8Array,
+  headers: Headers,
+): void | Promise<void> => {
+  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  const counted = isCounted(exchange, bytes)
+  if (counted) count(exchange, status, bytes)
+  exchange.done = true
+  headers['content-length'] = String(bytes)
+  writeHead(exchange, status, headers)
+  if (exchange.method === 'HEAD') return void exchange.response.end()
+  if (counted && bytes > mostAtOnce)
+    return writeInPieces(exchange, typeof body === 'string' ? Buffer.from(body) : body)
+  // One byte a character is ASCII, where the encoding that costs less gives the same bytes.
+  exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
+  if (counted) watchEnd(deliveryOf(exchange))
+}
+
 /** Sends a body in pieces, which need not be put together first. */
 export const sendPieces = (
   exchange: Exchange,
   status: number,
   pieces: readonly Uint8Array[],
   headers: Headers,
-) => {
+): void | Promise<void> => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  const compressing =
+    status === 200 ? compressedBody(exchange, headers, pieces, toldToken(exchange)) : undefined
+  if (compressing) return compressing.then((bytes) => sendAsItIs(exchange, status, bytes, headers))
   const counted = isCounted(exchange, length)
   if (counted) count(exchange, status, length)
   exchange.done = true
@@ -121,24 +148,18 @@ export const send = (
   body: string | Uint8Array,
   headers: Headers,
 ): void | Promise<void> => {
-  const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
-  const counted = isCounted(exchange, bytes)
-  if (counted) count(exchange, status, bytes)
-  exchange.done = true
-  headers['content-length'] = String(bytes)
-  writeHead(exchange, status, headers)
-  if (exchange.method === 'HEAD') return void exchange.response.end()
-  if (counted && bytes > mostAtOnce)
-    return writeInPieces(exchange, typeof body === 'string' ? Buffer.from(body) : body)
-  // One byte a character is ASCII, where the encoding that costs less gives the same bytes.
-  exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
-  if (counted) watchEnd(deliveryOf(exchange))
+  const compressing =
+    status === 200 ? compressedBody(exchange, headers, [body], toldToken(exchange)) : undefined
+  return compressing
+    ? compressing.then((bytes) => sendAsItIs(exchange, status, bytes, headers))
+    : sendAsItIs(exchange, status, body, headers)
 }
 
 /** An answer without a body: preflights, 304. */
 export const sendEmpty = (exchange: Exchange, status: number, headers: Headers = {}) => {
   exchange.done = true
   if (status !== 304) headers['content-length'] = '0'
+  else tellVariance(exchange, headers)
   writeHead(exchange, status, headers)
   exchange.response.end()
 }
@@ -159,9 +180,6 @@ export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
 }
 
 const shaped = (exchange: Exchange, text: string) => (wantsPretty(exchange) ? prettyPrinted(text) : text)
-
-/** The caller's own token, where answers tell it. */
-const toldToken = ({ crossbar, actor }: Exchange) => (crossbar?.include_auth_token ? actor?.token : undefined)
 
 export const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
   headers['content-type'] = 'application/json'
@@ -207,7 +225,7 @@ export type Pieces = AsyncIterable<string | Uint8Array>
  */
 export const sendStreamed = async (exchange: Exchange, headers: Headers, pieces: Pieces) => {
   const delivery = deliveryOf(exchange)
-  for await (const piece of pieces) {
+  for await (const piece of await compressedStream(exchange, headers, pieces, toldToken(exchange))) {
     if (!exchange.done) {
       exchange.done = true
       writeHead(exchange, 200, headers)
@@ -215,6 +233,6 @@ export const sendStreamed = async (exchange: Exchange, headers: Headers, pieces:
     }
     if (!(await handOver(delivery, typeof piece === 'string' ? Buffer.from(piece) : piece))) return
   }
-  if (!exchange.done) return send(exchange, 200, '', headers)
+  if (!exchange.done) return sendAsItIs(exchange, 200, '', headers)
   exchange.response.end()
 }

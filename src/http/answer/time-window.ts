@@ -74,6 +74,12 @@ export const openTimeWindow = (query: URLSearchParams, now: number, usualSeconds
 /** The same, where a bound that is no positive whole number counts as absent. */
 export const lenientTimeWindow: WindowReader = windowBy(readableBoundOf)
 
+/** Which bounds of such a window move with the clock, because none was sent that counts. */
+export const movingBounds = (query: URLSearchParams) => {
+  const end = readableBoundOf(query, 'created_to') === undefined
+  return { end, start: end && readableBoundOf(query, 'created_from') === undefined }
+}
+
 /** The part of a collection within a window. The collection's sort keys are `timeKey`s. */
 export const timeListing = <Doc extends object, Hidden extends object>(
   collection: Pick<Collection<Doc, Hidden>, 'page' | 'rows' | 'fitting'>,

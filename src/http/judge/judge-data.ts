@@ -28,11 +28,23 @@ export const createValidate =
 
 const consent = ['accept_charges']
 
+/** What browser consoles say of themselves in every write. It is kept with the record where a record has room for it. */
+const mark = 'ui_metadata'
+
+/** Whether a shape says itself what its keys are: further ones would be refused, or taken for something else. */
+const hasRoom = (body: TSchema) => !('additionalProperties' in body) || body.additionalProperties === true
+
+const unstoredKeys = ({ wishes, body }: Pick<Route['spec'], 'wishes' | 'body'>) => [
+  ...consent,
+  ...Object.keys(wishes ?? {}),
+  ...(body && !hasRoom(body) ? [mark] : []),
+]
+
 /** Consent to charges and the route's wishes may stand in the data, of which they are no part. */
-const withoutWishes = (data: object, { spec }: Route) => {
-  const wishes = spec.wishes ? [...consent, ...Object.keys(spec.wishes)] : consent
-  if (!wishes.some((wish) => Object.hasOwn(data, wish))) return data
-  return Object.fromEntries(Object.entries(data).filter(([key]) => !wishes.includes(key)))
+export const withoutUnstored = (data: object, spec: Pick<Route['spec'], 'wishes' | 'body'>) => {
+  const unstored = unstoredKeys(spec)
+  if (!unstored.some((key) => Object.hasOwn(data, key))) return data
+  return Object.fromEntries(Object.entries(data).filter(([key]) => !unstored.includes(key)))
 }
 
 const docOf = (subject: unknown) =>
@@ -41,7 +53,7 @@ const docOf = (subject: unknown) =>
 /** The body as it would be stored: for PATCH the record with the change merged in. */
 const proposed = (exchange: Exchange, route: Route, subject: unknown) => {
   const sent = exchange.body.data ?? {}
-  const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutWishes(sent, route))
+  const data = Array.isArray(sent) ? sent : dropPrivateKeys(withoutUnstored(sent, route.spec))
   const doc = route.method === 'PATCH' ? docOf(subject) : undefined
   if (doc && !Array.isArray(data)) return mergePatch(doc, data)
   return dropNulls(data)

@@ -247,11 +247,19 @@ const jsonContent = (schema: Json, example?: unknown) => ({
 const failuresOf = ({ method, path, spec }: Route): FailureKind[] => {
   const kinds: FailureKind[] = ['validation_error', 'not_acceptable', 'datastore_unreachable']
   if (spec.allow.needsToken) kinds.push('invalid_credentials', 'forbidden')
+  // A bad credential is passed over where none is asked for; who signs in is told.
+  if (spec.allow.needsToken || spec.tellsOnce) kinds.push('account_expired')
   if (spec.allow.needsToken || spec.price?.is === 'signIn') kinds.push('too_many_requests', 'overloaded')
   if (spec.list) kinds.push('faulty_request', 'range_not_satisfiable')
   if (path.includes('{')) kinds.push('bad_identifier')
   if (method !== 'GET')
-    kinds.push('datastore_conflict', 'too_large', 'unsupported_media_type', 'datastore_full')
+    kinds.push(
+      'datastore_conflict',
+      'too_large',
+      'unsupported_media_type',
+      'datastore_full',
+      'import_under_way',
+    )
   // Whatever moves what is counted may cost something.
   if (method !== 'GET' && path.includes('{account_id}'))
     kinds.push('charges_not_accepted', 'billing_issue', 'not_enough_credit')

@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import { Failure, failure } from '../../lib/failure.ts'
+import { failure } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
@@ -162,13 +162,10 @@ export const createThrottle = ({ settings, clock, metrics, shared }: ThrottleToo
   const payShared = async (address: string, cost: number, size: BucketSettings) => {
     if (!shared || cost <= 0) return
     const seconds = Math.ceil((cost * size.fillMilliseconds) / size.fillTokens / 1000)
-    try {
-      await shared.take(sharedBuckets(address, size), cost, () => refusal(Math.max(1, seconds)))
-    } catch (error) {
-      // The store may ask for its refusal more than once: what counts is that it refused.
-      if (error instanceof Failure && error.kind === 'too_many_requests') refused.add()
-      throw error
-    }
+    await shared.take(sharedBuckets(address, size), cost, () => {
+      refused.add()
+      return refusal(Math.max(1, seconds))
+    })
   }
 
   const chargeSignIn = async (

@@ -94,6 +94,7 @@ const statuses: Partial<Record<FailureKind, number>> = {
   too_large: 413,
   request_timeout: 408,
   datastore_unreachable: 503,
+  import_under_way: 503,
   datastore_full: 507,
   datastore_conflict: 503,
   call_archive_unreachable: 503,

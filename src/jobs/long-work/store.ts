@@ -66,6 +66,10 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
     .pick('accountId', 'id', 'kind', 'subject', 'state', 'since', 'position', 'detail')
     .insert('ON CONFLICT DO NOTHING')
 
+  const insertEnded = runs
+    .pick('accountId', 'id', 'kind', 'subject', 'state', 'since', 'done', 'succeeded', 'failed')
+    .insert()
+
   const run = async ({ accountId, id }: RunKey): Promise<Run<Detail> | undefined> =>
     runs.first(
       await all(`SELECT ${runs.columns} FROM long_runs WHERE account_id = $1 AND id = $2`, [accountId, id]),
@@ -115,6 +119,26 @@ export const createRunStore = <Detail>(store: Store, kind: string) => {
       params: [accountId, id, from, to, clock.now()],
       expect: { rows: 1, orElse },
     }),
+
+    /** A run that has ended elsewhere. */
+    insertEnded: ({ accountId, id }: RunKey, { succeeded, failed }: Pick<Run, 'succeeded' | 'failed'>) =>
+      insertEnded({
+        accountId,
+        id,
+        kind,
+        subject: '',
+        state: 'ended',
+        since: clock.now(),
+        done: succeeded + failed,
+        succeeded,
+        failed,
+      }),
+
+    /** Adds the removal of a run with all of its parts, which are few. */
+    removeWhole(set: ChangeSet, { accountId, id }: RunKey) {
+      set.run('DELETE FROM long_parts WHERE account_id = $1 AND run_id = $2', [accountId, id])
+      set.run('DELETE FROM long_runs WHERE account_id = $1 AND id = $2', [accountId, id])
+    },
 
     /** Adds the removal of runs of a subject that have ended. */
     removeEnded(set: ChangeSet, accountId: string, subject: string) {

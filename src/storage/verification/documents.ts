@@ -21,6 +21,7 @@ const tables: readonly Documents[] = [
   { table: 'credit_notes', key: ['account_id', 'invoice_id', 'id'], columns: ['doc'] },
   { table: 'service_audit', key: ofAccounts, columns: ['doc'] },
   { table: 'webhook_attempts', key: ofAccounts, columns: ['doc'] },
+  { table: 'kazoo_kept', key: ['account_id', 'source', 'id', 'name'], columns: ['doc'] },
   { table: 'work', key: ['kind', 'id'], columns: ['payload'] },
 ]
 

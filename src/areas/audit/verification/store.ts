@@ -60,7 +60,7 @@ export const createVerificationStore = ({ scan }: Store) => ({
         ),
       )
     const found = (await newest('sequence IS NULL', 'id')) ?? (await newest(inChain, 'sequence'))
-    const removal = found && removalIn(found.beforeDoc)
+    const removal = found && (await removalIn(found.beforeDoc))
     return removal && { id: found.id, ...removal }
   },
 

@@ -38,7 +38,9 @@ const dialledForm = /^\+?\d{7,15}$/
 /** The number outside of the platform that the call went to, or the own one that was called from outside. */
 export const ratedNumber = (record: Cdr): string | undefined => {
   const { call_direction: direction, request, to, callee_id_number: callee } = record
-  const places = direction === 'inbound' ? [request, to, callee] : [to, request, callee]
+  // As the carrier is asked for it a number may have lost its country.
+  const said = record.custom_channel_vars?.e164_destination
+  const places = direction === 'inbound' ? [said, request, to, callee] : [said, to, request, callee]
   return places.map(userPart).find((text) => text !== undefined && dialledForm.test(text))
 }
 

@@ -4,6 +4,7 @@ import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
+import { keysOfChangedRows } from '../listing/stale.ts'
 import { createDepartureStore } from './store.ts'
 
 // The call records of an account outlive it for a while, and then go some at a time: each part in one commit with how many
@@ -61,7 +62,8 @@ export const createDepartures = ({ store, settings, register }: Tools) => {
       }
       const { statements } = erasure
       const records = payload.records + erasure.records
-      return { state: 'waiting', dueAt: now + pauseMs, payload: { ...payload, records }, statements }
+      const stale = keysOfChangedRows(accountId)
+      return { state: 'waiting', dueAt: now + pauseMs, payload: { ...payload, records }, statements, stale }
     },
   }
 

@@ -1,5 +1,5 @@
 import { accountKind } from '../../../auth/identity.ts'
-import { hasProblems, type Problems } from '../../../lib/failure.ts'
+import { hasProblems, isOutage, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, newId } from '../../../lib/ids.ts'
 import { isObject } from '../../../lib/json.ts'
@@ -12,7 +12,6 @@ import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
 import type { CdrRow } from '../columns.ts'
 import { Cdr } from '../schema.ts'
-import { tallyStatements } from '../stats/store.ts'
 import {
   canJoin,
   distinct,
@@ -169,15 +168,8 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
   const attempt = async ({ author, legs: batch, looks, paid }: Batch): Promise<LegVerdict[]> => {
     const set = new ChangeSet(author)
     const { rows, legsByKey, results } = rowsOf(batch, await join(batch, set))
-    const all = [...rows.values()]
-    const archived = await legs.archivedMonths()
-    const isUnsure = looks || legs.mayLieInFiles(all, archived)
-    const stored = isUnsure ? await legs.stored(all, archived) : new Set<string>()
-    const added = all.filter((row) => !stored.has(keyOf(row)))
+    const { added, uncounted, stored } = await legs.add(set, [...rows.values()], { looks })
     if (added.length > 0) {
-      await legs.insert(set, added, archived)
-      const uncounted = await legs.uncounted(added)
-      set.statements.push(...tallyStatements(store.words, uncounted))
       const calls = uncounted.flatMap((row) => {
         const leg = legsByKey.get(keyOf(row))
         return leg ? [{ row, leg }] : []
@@ -238,7 +230,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
         }
       }
 
-      const store = async (batch: typeof waiting) => {
+      const writeTogether = async (batch: typeof waiting) => {
         const verdicts = await write(
           author,
           batch.map(({ leg }) => leg),
@@ -247,6 +239,21 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
         isRepeat = verdicts.includes('duplicate')
         for (const [{ line }, verdict] of zip(batch, verdicts)) count(line, verdict)
         onProgress?.(report)
+      }
+
+      /**
+       * A store may lie on several servers, of which one is gone: legs of accounts that do not lie there are stored even
+       * so, and are duplicates when all are sent again.
+       */
+      const store = async (batch: typeof waiting) => {
+        try {
+          await writeTogether(batch)
+        } catch (error) {
+          const apart = [...Map.groupBy(batch, ({ leg }) => leg.accountId).values()]
+          if (!isOutage(error) || apart.length === 1) throw error
+          const ended = await Promise.allSettled(apart.map(writeTogether))
+          for (const one of ended) if (one.status === 'rejected') throw one.reason
+        }
       }
 
       /** Some batches are written while the next one is being read. */

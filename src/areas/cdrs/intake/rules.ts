@@ -4,7 +4,7 @@ import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../rates/pricing/rules.ts'
-import { type CdrRow, columns } from '../columns.ts'
+import { type CdrRow, columns, storedColumns } from '../columns.ts'
 import { cellCareOf } from '../rules.ts'
 import type { Cdr } from '../schema.ts'
 
@@ -35,7 +35,8 @@ const judgeKey = (key: string) => key !== '__proto__' && !isPrivate(key) && !sen
 const mostKeys = 2000
 const judgedKeys = new Map<string, boolean>()
 
-const isKept = (key: string) => {
+/** Whether a field of this name is kept: it is not private, and tells nothing that nobody is to read. */
+export const isKept = (key: string) => {
   const known = judgedKeys.get(key)
   if (known !== undefined) return known
   const judged = judgeKey(key)
@@ -154,9 +155,22 @@ const assertTime = (name: string, gregorian: number, now: number) => {
   if (gregorian > now + latestAheadSeconds) reject(`${name}: lies in the future`)
 }
 
+/** The month of a time, and the seconds that it begins with and ends before. */
+const calendarMonthOf = (gregorian: number) => {
+  const date = new Date((gregorian - gregorianUnixOffset) * 1000)
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()]
+  const startOfMonth = (at: number) => gregorianOfUnix(Date.UTC(year, at) / 1000)
+  return { month: Number(monthOf(date.getTime())), from: startOfMonth(month), end: startOfMonth(month + 1) }
+}
+
+// Most calls lie in the month of the one before.
+let lastMonth = calendarMonthOf(gregorianUnixOffset)
+
 /** The month whose table holds the legs of an interaction that began then. */
-export const monthOfGregorian = (gregorian: number) =>
-  Number(monthOf((gregorian - gregorianUnixOffset) * 1000))
+export const monthOfGregorian = (gregorian: number) => {
+  if (gregorian < lastMonth.from || gregorian >= lastMonth.end) lastMonth = calendarMonthOf(gregorian)
+  return lastMonth.month
+}
 
 const perMinute = 'per_minute'
 
@@ -250,14 +264,14 @@ const drain = (
   return rest
 }
 
-const noFields = Object.fromEntries(columns.map(({ sql }) => [sql, null])) as Fields
+const emptyRow = Object.fromEntries(storedColumns.map((name) => [name, null])) as unknown as CdrRow
 
-const split = (record: Cdr) => {
-  const fields: Fields = { ...noFields }
-  const vars = drain(record.custom_channel_vars ?? {}, varColumns, saidByAccount, fields)
-  const top = drain(record, topColumns, saidByKeys, fields)
-  if (!vars && !top) return { fields, rest: null }
-  return { fields, rest: JSON.stringify(vars ? { ...top, custom_channel_vars: vars } : top) }
+/** Lays the fields of a record into their columns; answers with the text of those that have none. */
+const layInto = (row: Fields, record: Cdr) => {
+  const vars = drain(record.custom_channel_vars ?? {}, varColumns, saidByAccount, row)
+  const top = drain(record, topColumns, saidByKeys, row)
+  if (!vars && !top) return null
+  return JSON.stringify(vars ? { ...top, custom_channel_vars: vars } : top)
 }
 
 /** The row of a record that belongs to an account and an interaction. Throws a Rejection. */
@@ -271,17 +285,14 @@ export const rowOf = (
   assertTime('timestamp', created, now)
   if (Math.abs(created - interaction.time) > farthestApartSeconds)
     reject('timestamp: lies more than 27 days from interaction_time')
-  const { fields, rest } = split(record)
-  const leg = {
-    account_id: accountId,
-    id: `${monthOfGregorian(interaction.time)}-${record.call_id}`,
-    ...(fields as Omit<CdrRow, 'account_id' | 'id'>),
-    created,
-    interaction_time: interaction.time,
-    interaction_key: interaction.key,
-    loopback_leg: loopbackLegOf(record),
-    ...costsOf(record),
-    rest,
-  }
-  return { ...leg, ...cellCareOf(leg) }
+  const row = { ...emptyRow }
+  row.rest = layInto(row, record)
+  row.account_id = accountId
+  row.id = `${monthOfGregorian(interaction.time)}-${record.call_id}`
+  row.created = created
+  row.interaction_time = interaction.time
+  row.interaction_key = interaction.key
+  row.loopback_leg = loopbackLegOf(record)
+  Object.assign(row, costsOf(record))
+  return Object.assign(row, cellCareOf(row))
 }

@@ -5,6 +5,7 @@ import type { Store } from '../../../storage/store.ts'
 import { integer, table, text } from '../../../storage/table.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import { type CdrRow, monthOfId } from '../columns.ts'
+import { tallyStatements } from '../stats/store.ts'
 import { type Interaction, monthOfGregorian } from './rules.ts'
 
 /** A leg, as the text that tells it from all others. */
@@ -36,6 +37,17 @@ const replacement = (table: string, accountId: string, from: Interaction, into: 
   params: [accountId, from.time, from.key, into.time, into.key],
 })
 
+/** What became of rows that were to be added. */
+interface AddedRows {
+  added: readonly CdrRow[]
+  /** Those of them that statistics did not know. */
+  uncounted: readonly CdrRow[]
+  /** The keys of the rows that were there. */
+  stored: ReadonlySet<string>
+}
+
+const none: ReadonlySet<string> = new Set()
+
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
 export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
@@ -51,35 +63,38 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
   const archivedAmong = (rows: readonly CdrRow[], archived: ArchivedMonths) =>
     rows.filter(({ id }) => archived.has(monthOfId(id)))
 
+  /** Which of these rows are stored already, in the store or in the files of months that are archived, as keys. */
+  const stored = async (rows: readonly CdrRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> => {
+    const found: string[] = []
+    for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)).map(keyOf))
+    for (const row of archivedAmong(rows, archived))
+      if (await archive?.find(row.account_id, row.id)) found.push(keyOf(row))
+    return new Set(found)
+  }
+
+  /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
+  const uncountedAmong = async (rows: readonly CdrRow[]) => {
+    const dropped = await store.cdrs.droppedMonths()
+    return dropped.length === 0 ? rows : rows.filter(({ id }) => !dropped.includes(monthOfId(id)))
+  }
+
   return {
-    archivedMonths: store.cdrs.archivedMonths,
-
-    /** Which of these rows are stored already, in the store or in the files of months that are archived, as keys. */
-    async stored(rows: readonly CdrRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> {
-      const found: string[] = []
-      for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)).map(keyOf))
-      for (const row of archivedAmong(rows, archived))
-        if (await archive?.find(row.account_id, row.id)) found.push(keyOf(row))
-      return new Set(found)
-    },
-
-    /** Whether the store alone cannot tell that all of these are new. */
-    mayLieInFiles: (rows: readonly CdrRow[], archived: ArchivedMonths) =>
-      archivedAmong(rows, archived).length > 0,
-
-    /** The rows that statistics do not know yet: what is brought back from an archive was counted before. */
-    async uncounted(rows: readonly CdrRow[]) {
-      const dropped = await store.cdrs.droppedMonths()
-      return dropped.length === 0 ? rows : rows.filter(({ id }) => !dropped.includes(monthOfId(id)))
-    },
-
     /**
-     * Adds rows. The change set fails as a conflict unless all of them are new, and when a month was archived after one
-     * had looked for them in those that are.
+     * Adds those of the rows that are new, and what statistics make of them. It is taken for granted that all are, unless
+     * one `looks`, or files may hold some; then the change set fails as a conflict where they are not, and when a month
+     * was archived after one had looked for them in those that are.
      */
-    async insert(set: ChangeSet, rows: readonly CdrRow[], archived: ArchivedMonths) {
-      for (const [month, legs] of byMonth(rows))
+    async add(set: ChangeSet, rows: readonly CdrRow[], { looks }: { looks: boolean }): Promise<AddedRows> {
+      const archived = await store.cdrs.archivedMonths()
+      const isUnsure = looks || archivedAmong(rows, archived).length > 0
+      const found = isUnsure ? await stored(rows, archived) : none
+      const added = found.size === 0 ? rows : rows.filter((row) => !found.has(keyOf(row)))
+      if (added.length === 0) return { added, uncounted: added, stored: found }
+      for (const [month, legs] of byMonth(added))
         await store.cdrs.insert(set, month, legs, { isArchived: archived.has(month), orElse: conflict })
+      const uncounted = await uncountedAmong(added)
+      for (const statement of tallyStatements(store.words, uncounted)) set.add(statement)
+      return { added, uncounted, stored: found }
     },
 
     /** The interactions that were found for legs, by key. */

@@ -1,20 +1,32 @@
-import type { Cursor, Listing } from '../../../http/answer/listing.ts'
+import type { Cursor, Listing, MovingWindow, Sources } from '../../../http/answer/listing.ts'
+import type { movingBounds } from '../../../http/answer/time-window.ts'
 import type { Question } from '../../../lib/question.ts'
 import { timedPlace, timeKey } from '../../../lib/time-key.ts'
+import type { ListPiece } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { tellsCost, tellsPrice } from '../costs.ts'
 import { askedOf, ownerAskedFor } from '../filters/rules.ts'
 import type { Cdrs } from '../operations.ts'
-import type { Place } from '../reading/rules.ts'
+import type { Place, TimeWindow } from '../reading/rules.ts'
 import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
 import type { RowView } from '../sheet/columns.ts'
-import type { LegBatch, LineView, Reading, Scope } from '../store.ts'
+import type { LegBatch, LineView, Reading, Scope, ShownRow } from '../store.ts'
+import type { KeptRows, RowsOfView } from './kept-rows.ts'
+import { pageSources } from './stale.ts'
 
 // Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
 
+type MovingBounds = ReturnType<typeof movingBounds>
+
 /** What is listed. */
 interface Source {
+  /** Of legs and interactions. */
+  name: string
   batch(scope: Scope, reading: Reading): Promise<LegBatch>
+  /** Whether the account has some behind the window's end. */
+  hasLater?(scope: Scope): Promise<boolean>
+  /** The same as rows that are kept. */
+  shown?(scope: Scope, reading: Reading, rows: RowsOfView): Promise<ListPiece<CdrRow | ShownRow>>
   lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
   placeOf(leg: CdrRow): Place
   /** The scope after it has taken over filters, and the others. */
@@ -23,24 +35,71 @@ interface Source {
 
 const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
 
-const listingOf = (source: Source, scope: Scope, view: RowView): Listing<CdrRow> => ({
-  async page({ after, limit, descending, long }) {
+const legOf = (listed: CdrRow | ShownRow): CdrRow => {
+  if ('bytes' in listed) throw new Error('a row is looked into of which only the text is at hand')
+  return listed
+}
+
+/** A moving window is told by what does not move of it. */
+const boundsTold = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => {
+  if (start) return ['latest', to - from]
+  return end ? ['since', from] : [from, to]
+}
+
+const sourcesOf = (
+  { name, hasLater }: Source,
+  { questions, ...scope }: Scope,
+  { view, moving }: Manner,
+): { sources?: Sources } => {
+  // Filters stop when they have taken too long: the same page may end elsewhere the next time.
+  if (questions.length > 0 || (moving.end && !hasLater)) return {}
+  const { accountId, ownerId } = scope
+  const { utcOffset, forReseller, omitsEmpty } = view
+  const shown = [name, ownerId, ...boundsTold(scope, moving), utcOffset, forReseller, omitsEmpty]
+  return { sources: { records: pageSources(accountId), view: shown } }
+}
+
+const movingOf = (
+  { placeOf, hasLater }: Source,
+  scope: Scope,
+  { moving }: Manner,
+): { moving?: MovingWindow<CdrRow | ShownRow> } => {
+  if (!moving.end || !hasLater) return {}
+  return {
+    moving: {
+      from: scope.from,
+      timeOf: (listed) => ('bytes' in listed ? listed.place : placeOf(listed)).time,
+      isAtEnd: async () => !(await hasLater(scope)),
+    },
+  }
+}
+
+const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow | ShownRow> => ({
+  async page({ after, limit, descending, long, whole, isRepeated }) {
     const reading = { after: timedPlace(after), limit, descending, long }
-    const { items, next } = await source.batch(scope, reading)
+    const showsKept = isRepeated && !whole && !long && scope.questions.length === 0
+    const { items, next } =
+      source.shown && showsKept
+        ? await source.shown(scope, reading, manner.rows.of(scope.accountId, manner.view))
+        : await source.batch(scope, reading)
     return { items, next: next && cursorOf(next) }
   },
-  cursor: (leg) => cursorOf(source.placeOf(leg)),
-  row: (leg) => rowTextOf(leg, view),
-  record: (leg) => filterableOf(leg, view),
-  pickable: (leg) => pickableOf(leg, view),
+  cursor: (listed) => cursorOf('bytes' in listed ? listed.place : source.placeOf(listed)),
+  row: (leg) => rowTextOf(legOf(leg), manner.view),
+  bytes: (listed) => ('bytes' in listed ? listed.bytes : undefined),
+  record: (leg) => filterableOf(legOf(leg), manner.view),
+  pickable: (leg) => pickableOf(legOf(leg), manner.view),
+  ...sourcesOf(source, scope, manner),
+  ...movingOf(source, scope, manner),
   narrowed(questions) {
     const { scope: narrower, left } = source.narrow(scope, askedOf(questions))
-    return { listing: listingOf(source, narrower, view), left }
+    return { listing: listingOf(source, narrower, manner), left }
   },
   sheet: {
-    header: csvHeader(view.forReseller),
-    line: (leg) => csvLineOf(leg, view),
-    lines: ({ after, descending }) => source.lines(scope, { after: timedPlace(after), descending }, view),
+    header: csvHeader(manner.view.forReseller),
+    line: (leg) => csvLineOf(legOf(leg), manner.view),
+    lines: ({ after, descending }) =>
+      source.lines(scope, { after: timedPlace(after), descending }, manner.view),
   },
 })
 
@@ -66,25 +125,34 @@ const narrowLegs = ({ legs }: Cdrs, { forReseller }: RowView): Source['narrow'] 
   }
 }
 
-export const legListing = (cdrs: Cdrs, scope: Scope, view: RowView) =>
+/** How rows are shown, and those that are kept. */
+export interface Manner {
+  view: RowView
+  rows: KeptRows
+  moving: MovingBounds
+}
+
+export const legListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
   listingOf(
     {
       ...cdrs.legs,
+      name: 'legs',
       placeOf: (leg) => ({ time: leg.created, mark: leg.id }),
-      narrow: narrowLegs(cdrs, view),
+      narrow: narrowLegs(cdrs, manner.view),
     },
     scope,
-    view,
+    manner,
   )
 
 /** One row for each interaction. Filters look at the leg that stands for it. */
-export const interactionListing = (cdrs: Cdrs, scope: Scope, view: RowView) =>
+export const interactionListing = (cdrs: Cdrs, scope: Scope, manner: Manner) =>
   listingOf(
     {
       ...cdrs.interactions,
+      name: 'interactions',
       placeOf: (leg) => ({ time: leg.interaction_time, mark: leg.interaction_key }),
       narrow: (same, questions) => ({ scope: same, left: questions }),
     },
     scope,
-    view,
+    manner,
   )

@@ -2,17 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Round } from '../../../jobs/rounds.ts'
 import { failure } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
+import type { Json } from '../../../lib/json.ts'
 import type { Log } from '../../../lib/log.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../../../storage/change-set.ts'
+import type { Statement } from '../../../storage/db.ts'
 import { isInUse, MonthMoved } from '../../../storage/monthly.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { ArchiveRegister } from '../archive/store.ts'
 import type { Intake } from '../intake/operations.ts'
 import { documentOf } from '../rules.ts'
-import { outdated } from './rules.ts'
+import { outdated, unprepared } from './rules.ts'
 import { createCdrMonthStore } from './store.ts'
 
 interface Tools {
@@ -26,7 +28,16 @@ interface Tools {
   log: Log
 }
 
+/** A record as it is read. */
+interface LegDocument {
+  accountId: string
+  /** `YYYYMM-<call id>`. */
+  id: string
+  document: Json
+}
+
 const daySeconds = 86_400
+const minuteSeconds = 60
 // No call lasts longer: after this long no leg comes that belongs to a remembered one.
 const interactionSeconds = 3 * daySeconds
 
@@ -48,6 +59,7 @@ export const waitingForReaders = async <T>(work: () => Promise<T>): Promise<T> =
 }
 
 const roundAuthor: Author = { requestId: 'cdr-retention' }
+const preparing: Author = { requestId: 'cdr-months' }
 
 /** Call detail records by month: how long they are kept, and how they are taken out. */
 export const createCdrMonths = ({ store, settings, intake, register, archive, hasArchive, log }: Tools) => {
@@ -97,6 +109,35 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     yield* cdrs.legs(month, archived)
   }
 
+  /** Every record of a month with whose it is, in batches. */
+  async function* documents(month: number): AsyncGenerator<LegDocument[]> {
+    await requireMonth(month)
+    try {
+      for await (const rows of everyLeg(month))
+        yield rows.map((row) => ({ accountId: row.account_id, id: row.id, document: documentOf(row) }))
+    } catch (error) {
+      if (!(error instanceof MonthMoved)) throw error
+      throw failure('datastore_conflict', { message: 'the month was archived or dropped meanwhile' })
+    }
+  }
+
+  const currentMonth = () => Number(monthOf(store.clock.now()))
+
+  const monthsToPrepare = async () => unprepared(await cdrs.months(), currentMonth())
+
+  /**
+   * Makes the tables of months to come: where the store lies on several servers that takes all of them, and a call that
+   * is the first of its month would wait for one that is gone.
+   */
+  const prepare = async (signal: AbortSignal, guard: Statement) => {
+    for (const month of await monthsToPrepare()) {
+      if (signal.aborted) return
+      const set = new ChangeSet(preparing).add(guard)
+      await store.cdrs.make(set, month)
+      await store.writeAlone(set.statements, set.stale)
+    }
+  }
+
   /** Drops what is older than the settings say. */
   const retain = async (signal: AbortSignal) => {
     await intake.forgetInteractions(gregorianNow(store.clock) - interactionSeconds, signal)
@@ -104,8 +145,7 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     if (archives !== undefined && !hasArchive)
       log.write('warn', 'archive_after_months has no effect: CROSSPOINT_CALL_ARCHIVE is not set')
     if (kept === undefined) return
-    const current = Number(monthOf(store.clock.now()))
-    for (const month of outdated(await months(), current, kept)) {
+    for (const month of outdated(await months(), currentMonth(), kept)) {
       if (signal.aborted) return
       const records = await drop(roundAuthor, month)
       log.write('info', 'a month of call records was dropped', { month, records })
@@ -116,20 +156,27 @@ export const createCdrMonths = ({ store, settings, intake, register, archive, ha
     drop,
     count,
 
+    months,
+
+    documents,
+
     /** Every record of a month as one line of JSON each, in batches. */
     async *lines(month: number): AsyncGenerator<{ records: number; text: string }> {
-      await requireMonth(month)
-      try {
-        for await (const rows of everyLeg(month)) {
-          const text = rows.map((row) => `${JSON.stringify(documentOf(row))}\n`).join('')
-          yield { records: rows.length, text }
-        }
-      } catch (error) {
-        if (!(error instanceof MonthMoved)) throw error
-        throw failure('datastore_conflict', { message: 'the month was archived or dropped meanwhile' })
+      for await (const legs of documents(month)) {
+        const text = legs.map(({ document }) => `${JSON.stringify(document)}\n`).join('')
+        yield { records: legs.length, text }
       }
     },
 
     retention: { name: 'cdr-retention', everySeconds: daySeconds, run: retain } satisfies Round,
+
+    preparation: {
+      name: 'cdr-months',
+      everySeconds: minuteSeconds,
+      due: async () => (await monthsToPrepare()).length > 0,
+      run: prepare,
+    } satisfies Round,
   }
 }
+
+export type CdrMonths = ReturnType<typeof createCdrMonths>

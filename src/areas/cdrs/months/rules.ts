@@ -4,6 +4,13 @@ const monthBefore = (month: number, count: number) => {
   return Math.floor(months / 12) * 100 + (months % 12) + 1
 }
 
+/**
+ * The months that calls are to come in from now on, and that have no place yet: this one and the next. None where no
+ * call has ever come.
+ */
+export const unprepared = (months: readonly number[], current: number) =>
+  months.length === 0 ? [] : [current, monthBefore(current, -1)].filter((month) => !months.includes(month))
+
 /** The months that are beyond retention: `kept` whole months stay beside the current one. */
 export const outdated = (months: readonly number[], current: number, kept: number) => {
   const first = monthBefore(current, kept)

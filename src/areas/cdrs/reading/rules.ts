@@ -76,7 +76,8 @@ export const endOf = ({ from, to }: TimeWindow, descending: boolean): Place => (
   mark: '',
 })
 
-const lastSecond = 253_402_300_799 + gregorianUnixOffset
+/** Of all times that months are told of. */
+export const lastSecond = 253_402_300_799 + gregorianUnixOffset
 
 /** The month of a time, 202611. Times before year 0 and after year 9999 count as those years. */
 export const monthAt = (gregorianSeconds: number) => {

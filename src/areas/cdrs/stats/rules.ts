@@ -19,7 +19,7 @@ export type Grouping = (typeof groupings)[number]
 export const dimensions = ['all', ...groupings] as const
 export type Dimension = (typeof dimensions)[number]
 
-interface Sums {
+type Sums = {
   calls: number
   answered: number
   duration_seconds: number
@@ -35,30 +35,22 @@ export const sumNames = [
   'cost',
 ] as const satisfies readonly (keyof Sums)[]
 
-/** The sums of one group of one dimension in one period. */
-export interface Tally extends Sums {
-  account_id: string
-  dimension: Dimension
-  group_value: string
-  /** The length of the period: a quarter of an hour or a day. */
-  seconds: number
-  /** The start of the period, in Gregorian seconds. */
-  start: number
-}
+/** What a tally is known by, and how these are stored. The period is a quarter of an hour or a day; `start` is its first second. */
+export const tallyKeys = {
+  account_id: 'text',
+  dimension: 'text',
+  seconds: 'integer',
+  group_value: 'text',
+  start: 'integer',
+} as const
+
+/** The sums of one group of one dimension in one period: the values of `tallyKeys`, then the sums. */
+type Tally = readonly (string | number)[]
 
 type CountedLeg = Pick<
   CdrRow,
   Grouping | 'account_id' | 'created' | 'duration_seconds' | 'billing_seconds' | 'cost'
 >
-
-/** A leg was answered when there is something to bill. */
-const sumsOf = (leg: CountedLeg): Sums => ({
-  calls: 1,
-  answered: (leg.billing_seconds ?? 0) > 0 ? 1 : 0,
-  duration_seconds: leg.duration_seconds ?? 0,
-  billing_seconds: leg.billing_seconds ?? 0,
-  cost: leg.cost,
-})
 
 export const addSums = (to: Sums, from: Sums) => {
   for (const name of sumNames) to[name] += from[name]
@@ -66,65 +58,57 @@ export const addSums = (to: Sums, from: Sums) => {
 
 const groupIn = (leg: CountedLeg, dimension: Dimension) => (dimension === 'all' ? '' : (leg[dimension] ?? ''))
 
-const keyOf = ({ account_id, dimension, group_value, seconds, start }: Tally) =>
-  `${account_id}\0${dimension}\0${seconds}\0${group_value}\0${start}`
-
-/** Legs of one account that lie in one quarter of an hour, by the groups of each dimension. */
-interface Quarter {
-  accountId: string
-  start: number
-  groups: ReadonlyMap<Dimension, Map<string, Sums>>
-}
-
 const startIn = (seconds: number, at: number) => Math.floor(at / seconds) * seconds
 
-const quartersOf = (legs: readonly CountedLeg[]): Iterable<Quarter> => {
-  const quarters = new Map<string, Quarter>()
-  for (const leg of legs) {
-    const start = startIn(quarterSeconds, leg.created)
-    const key = `${leg.account_id}\0${start}`
-    const quarter: Quarter = quarters.get(key) ?? {
-      accountId: leg.account_id,
-      start,
-      groups: new Map(dimensions.map((dimension) => [dimension, new Map()])),
-    }
-    quarters.set(key, quarter)
-    const sums = sumsOf(leg)
-    for (const [dimension, groups] of quarter.groups) {
-      const group = groupIn(leg, dimension)
-      const known = groups.get(group)
-      if (known) addSums(known, sums)
-      else groups.set(group, { ...sums })
-    }
-  }
-  return quarters.values()
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]) => (a < b ? -1 : 1)
+
+/** What tallies of one dimension, length and group have in common. */
+interface Row {
+  accountId: string
+  dimension: Dimension
+  seconds: number
+  group: string
 }
 
-const talliesOfQuarter = ({ accountId, start, groups }: Quarter): Tally[] =>
-  [...groups].flatMap(([dimension, ofDimension]) =>
-    Array.from(ofDimension, ([group_value, sums]) => ({
-      account_id: accountId,
-      dimension,
-      group_value,
-      seconds: quarterSeconds,
-      start,
-      ...sums,
-    })),
-  )
+/** Adds the tallies of legs in the order of time. They are plain lists of numbers from the start: there are ten of each leg. */
+const addTallies = (
+  tallies: Tally[],
+  { accountId, dimension, seconds, group }: Row,
+  legs: readonly CountedLeg[],
+) => {
+  for (let at = 0; at < legs.length; ) {
+    const start = startIn(seconds, legs[at]?.created ?? 0)
+    const end = start + seconds
+    let [calls, answered, duration, billing, cost] = [0, 0, 0, 0, 0]
+    for (; at < legs.length; at += 1) {
+      const leg = legs[at] as CountedLeg
+      if (leg.created >= end) break
+      const billed = leg.billing_seconds ?? 0
+      calls += 1
+      // There is something to bill.
+      if (billed > 0) answered += 1
+      duration += leg.duration_seconds ?? 0
+      billing += billed
+      cost += leg.cost
+    }
+    tallies.push([accountId, dimension, seconds, group, start, calls, answered, duration, billing, cost])
+  }
+}
 
-/** What these legs add to the statistics, sorted by key: writers that add to the same rows never wait for each other crosswise. */
+/** What these legs add to the statistics, in one order: writers that add to the same rows never wait for each other crosswise. */
 export const talliesOf = (legs: readonly CountedLeg[]): Tally[] => {
-  const found = new Map<string, Tally>()
-  for (const quarter of quartersOf(legs)) {
-    for (const tally of talliesOfQuarter(quarter)) {
-      found.set(keyOf(tally), tally)
-      const day = { ...tally, seconds: daySeconds, start: startIn(daySeconds, tally.start) }
-      const known = found.get(keyOf(day))
-      if (known) addSums(known, day)
-      else found.set(keyOf(day), day)
+  const tallies: Tally[] = []
+  const accounts = [...Map.groupBy(legs, ({ account_id }) => account_id)]
+  for (const [accountId, ofAccount] of accounts.sort(byName)) {
+    const inTime = ofAccount.toSorted((a, b) => a.created - b.created)
+    for (const dimension of dimensions) {
+      const groups = [...Map.groupBy(inTime, (leg) => groupIn(leg, dimension))].sort(byName)
+      for (const seconds of [quarterSeconds, daySeconds])
+        for (const [group, some] of groups)
+          addTallies(tallies, { accountId, dimension, seconds, group }, some)
     }
   }
-  return [...found].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, tally]) => tally)
+  return tallies
 }
 
 /** A span of time; the end is not part of it. */

@@ -12,45 +12,19 @@ import {
   type Piece,
   type ReadSpan,
   sumNames,
-  type Tally,
   talliesOf,
+  tallyKeys,
 } from './rules.ts'
-
-const keyNames = ['account_id', 'dimension', 'seconds', 'group_value', 'start'] as const
-const names = [...keyNames, ...sumNames]
-
-// A statement for many rows costs little more than one for a single row.
-const rowsPerStatement = 40
-
-const additionOf = (rows: number) => {
-  const places = Array.from({ length: rows }, (_, row) => {
-    const marks = names.map((_name, column) => `$${row * names.length + column + 1}`)
-    return `(${marks.join(', ')})`
-  })
-  const sums = sumNames.map((name) => `${name} = cdr_tallies.${name} + excluded.${name}`)
-  return `INSERT INTO cdr_tallies (${names.join(', ')}) VALUES ${places.join(', ')}
-    ON CONFLICT (${keyNames.join(', ')}) DO UPDATE SET ${sums.join(', ')}`
-}
-
-const addMany = additionOf(rowsPerStatement)
-const addOne = additionOf(1)
-
-const paramsOf = (tallies: readonly Tally[]): Value[] =>
-  tallies.flatMap((tally) => names.map((name) => tally[name]))
 
 /** Whoever changes statistics takes it: until the end of the transaction nobody else does. */
 export const tallyTurn = (words: SqlWords) => words.takeTurn('cdr tallies')
 
 /** What adds these new legs to the statistics. For the write that stores the legs, each leg once. */
 export const tallyStatements = (words: SqlWords, legs: readonly CdrRow[]): Statement[] => {
-  const tallies = talliesOf(legs)
   const turn = tallyTurn(words)
-  const statements: Statement[] = turn ? [turn] : []
-  let at = 0
-  for (; at + rowsPerStatement <= tallies.length; at += rowsPerStatement)
-    statements.push({ sql: addMany, params: paramsOf(tallies.slice(at, at + rowsPerStatement)) })
-  for (const tally of tallies.slice(at)) statements.push({ sql: addOne, params: paramsOf([tally]) })
-  return statements
+  const rows = talliesOf(legs)
+  const additions = words.accumulating({ table: 'cdr_tallies', keys: tallyKeys, sums: sumNames, rows })
+  return turn ? [turn, ...additions] : [...additions]
 }
 
 const totals = sumNames.map((name) => `CAST(sum(${name}) AS BIGINT) AS ${name}`).join(', ')

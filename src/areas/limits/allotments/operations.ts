@@ -75,6 +75,20 @@ export const createAllotments = ({ store, accounts, limits, classOf }: Tools) =>
     of: tableOf,
     now,
 
+    /** The allotment that pays for calls to numbers of a class, as long as something is left of it. */
+    async leftFor(
+      account: AccountRecord,
+      direction: string,
+      classifier: string,
+    ): Promise<string | undefined> {
+      const table = await tableOf(account)
+      const key = allotmentFor(table, direction, classifier)
+      const allotment = key === undefined ? undefined : table[key]
+      if (key === undefined || !allotment) return undefined
+      const used = await usedOf(account, key, allotment, cycleAt(allotment.cycle, now()))
+      return used < allotment.amount ? key : undefined
+    },
+
     async replace(
       author: Author,
       account: AccountRecord,

@@ -18,10 +18,21 @@ export type Use = RowOf<typeof uses>
 const insert = uses.insert(
   'ON CONFLICT (account_id, allotment, minute) DO UPDATE SET seconds = allotment_uses.seconds + excluded.seconds',
 )
+const replace = uses.upsert('accountId', 'allotment', 'minute')
 const summed = uses.pick('seconds')
 
 export const createAllotmentStore = ({ all, writeUnrecorded }: Store) => ({
   add: (set: ChangeSet, use: Use) => set.add(insert(use)),
+
+  /** In the place of what was noted of that minute. */
+  put: (set: ChangeSet, use: Use) => set.add(replace(use)),
+
+  remove: (set: ChangeSet, { accountId, allotment, minute }: Omit<Use, 'seconds'>) =>
+    set.run('DELETE FROM allotment_uses WHERE account_id = $1 AND allotment = $2 AND minute = $3', [
+      accountId,
+      allotment,
+      minute,
+    ]),
 
   forgetBefore: (gregorian: number, signal: AbortSignal) =>
     forgetRows(

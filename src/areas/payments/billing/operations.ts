@@ -17,6 +17,7 @@ import { bookkeeperKey } from '../../services/synchronization/rules.ts'
 import type { Composed, Sheet } from '../invoices/composing.ts'
 import type { InvoiceIssuing } from '../invoices/issuing.ts'
 import { monthPeriod } from '../invoices/rules.ts'
+import { pauseMs } from '../topup/rules.ts'
 import type { Transactions } from '../transactions/operations.ts'
 import { raisedToCoin } from '../transactions/rules.ts'
 import { type Bill, type BillDoc, createBillStore, type Progress } from './store.ts'
@@ -35,6 +36,7 @@ interface Tools {
 const author: Author = { requestId: 'monthly bills' }
 const perPage = 100
 const atOnce = 10
+const behindAllIds = '~'
 
 /** Of two who bill the same month the second one has nothing to do. */
 const unlessBilled = async (write: () => Promise<void>) => {
@@ -205,6 +207,24 @@ export const createBilling = (tools: Tools) => {
   return {
     round,
     of: rows.of,
+
+    /**
+     * Adds to a change set that everything up to now was billed by another system: nothing that it has booked stands on
+     * an invoice of ours, the month is not billed again, and nobody is topped up twice in a day. The next month is billed
+     * here. Whoever commits it says so in the change set; what is done before that may be done again.
+     */
+    async takeOver(set: ChangeSet): Promise<void> {
+      await ledgers.arrivals.settle()
+      const topupsSince = clock.now() - pauseMs
+      let after = ''
+      for (;;) {
+        const last = (await rows.accountsAfter(after, perPage)).at(-1)
+        await rows.coverWithin({ after, last: last ?? behindAllIds, topupsSince })
+        if (last === undefined) break
+        after = last
+      }
+      rows.noteDone(set, currentMonth())
+    },
 
     /** Whether everybody was billed for the month that has begun. */
     async isDone(): Promise<boolean> {

@@ -2,6 +2,8 @@ import { failure } from '../../../lib/failure.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Statement } from '../../../storage/db.ts'
 import type { Store } from '../../../storage/store.ts'
+import { olderService } from '../../ledgers/rules.ts'
+import { itemisedSources, usageSource } from '../invoices/rules.ts'
 
 /** A bill that was made. */
 export interface Bill {
@@ -31,6 +33,41 @@ export interface Progress {
 }
 
 const name = 'monthly'
+
+const itemised = itemisedSources.map((source) => `'${source}'`).join(', ')
+
+const coverEntries = `INSERT INTO invoice_entries (account_id, entry_id, document_id)
+  SELECT account_id, id, '' FROM ledger_entries
+    WHERE account_id > $1 AND account_id <= $2 AND source_service IN (${itemised})
+  ON CONFLICT DO NOTHING`
+
+const coverUsage = `INSERT INTO invoice_usage
+    (account_id, month, source_service, for_account_id, document_id, amount, quantity)
+  SELECT m.account_id, m.month, m.source_service, m.for_account_id, '',
+      m.amount - CAST(coalesce(sum(u.amount), 0) AS BIGINT),
+      m.usage_quantity - CAST(coalesce(sum(u.quantity), 0) AS BIGINT)
+    FROM ledger_months m LEFT JOIN invoice_usage u ON u.account_id = m.account_id AND u.month = m.month
+      AND u.source_service = m.source_service AND u.for_account_id = m.for_account_id AND u.document_id <> ''
+    WHERE m.account_id > $1 AND m.account_id <= $2 AND m.source_service = '${usageSource}'
+    GROUP BY m.account_id, m.month, m.source_service, m.for_account_id, m.amount, m.usage_quantity
+  ON CONFLICT (account_id, month, source_service, for_account_id, document_id)
+    DO UPDATE SET amount = excluded.amount, quantity = excluded.quantity`
+
+const noteTopups = `INSERT INTO topups (account_id, last_at)
+  SELECT account_id, max(made_at) FROM (
+      SELECT account_id, made_at FROM ledger_entries
+        WHERE account_id > $1 AND account_id <= $2 AND source_service IN ('payments', '${olderService}')
+          AND amount > 0 AND made_at > $3
+      UNION ALL
+      SELECT account_id, made_at FROM transactions
+        WHERE account_id > $1 AND account_id <= $2 AND type = 'sale' AND status = 'completed' AND made_at > $3
+    ) AS paid WHERE true GROUP BY account_id
+  ON CONFLICT (account_id) DO UPDATE SET
+    last_at = CASE WHEN topups.last_at > excluded.last_at THEN topups.last_at ELSE excluded.last_at END`
+
+const noteProgress = `INSERT INTO billing_progress (name, month, after_account, is_done) VALUES ($1, $2, $3, $4)
+  ON CONFLICT (name) DO UPDATE SET
+    month = excluded.month, after_account = excluded.after_account, is_done = excluded.is_done`
 
 export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
   /** Of one account, month and bookkeeper there is one bill. */
@@ -94,14 +131,26 @@ export const createBillStore = ({ all, scan, writeUnrecorded }: Store) => ({
     )
   },
 
+  /**
+   * What accounts (those behind one, up to another) have booked by now is in documents of another system, which topped
+   * them up as well since a time (Unix milliseconds).
+   */
+  coverWithin: ({ after, last, topupsSince }: { after: string; last: string; topupsSince: number }) =>
+    writeUnrecorded([
+      { sql: coverEntries, params: [after, last] },
+      { sql: coverUsage, params: [after, last] },
+      { sql: noteTopups, params: [after, last, topupsSince] },
+    ]),
+
+  /** The bills of a month are made. */
+  noteDone: (set: ChangeSet, month: number) => set.run(noteProgress, [name, month, '', 1]),
+
   /** `guard` lets it fail when another process does the bills now. */
   note: ({ month, afterAccount, isDone }: Progress, guard: Statement) =>
     writeUnrecorded([
       guard,
       {
-        sql: `INSERT INTO billing_progress (name, month, after_account, is_done) VALUES ($1, $2, $3, $4)
-          ON CONFLICT (name) DO UPDATE SET
-            month = excluded.month, after_account = excluded.after_account, is_done = excluded.is_done`,
+        sql: noteProgress,
         params: [name, month, afterAccount, isDone ? 1 : 0],
       },
     ]),

@@ -13,7 +13,7 @@ export type TransactionType = 'sale' | 'refund'
 export type Trigger = 'manual' | 'automatic' | 'recurring' | 'outside'
 
 /** What the gateway said last. */
-interface TransactionResult {
+export interface TransactionResult {
   status: Outcome['status']
   reason?: string
   message?: string
@@ -26,7 +26,8 @@ interface TransactionResult {
 export interface TransactionDoc {
   account: { id: string; name: string }
   description: string
-  executor: { trigger: Trigger; module: string }
+  /** Another system may have had triggers of its own. */
+  executor: { trigger: string; module: string }
   bookkeeper: Bookkeeper
   currency: string
   metadata?: Record<string, unknown>

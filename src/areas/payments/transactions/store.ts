@@ -93,6 +93,30 @@ export const createTransactionStore = ({ all, scan }: Store) => ({
       amount,
     ]),
 
+  /** Puts what another system has done in the place of what was there: nothing follows from it. */
+  adopt(set: ChangeSet, { accountId, id, type, status, amount, doc, ...transaction }: Transaction) {
+    const { created, place, madeAt } = transaction
+    set
+      .run(
+        `INSERT INTO transactions (account_id, id, created, place, made_at, type, status, amount, refunded,
+            bookkeeper_type, doc)
+          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $10)
+          ON CONFLICT (account_id, id) DO UPDATE SET created = excluded.created, place = excluded.place,
+            made_at = excluded.made_at, type = excluded.type, status = excluded.status, amount = excluded.amount,
+            bookkeeper_type = excluded.bookkeeper_type, doc = excluded.doc`,
+        [
+          ...[accountId, id, created, place, madeAt, type, status, amount],
+          ...[doc.bookkeeper.type, JSON.stringify(doc)],
+        ],
+      )
+      .record({ accountId, kind: 'transaction', id, action: 'created' })
+  },
+
+  remove: (set: ChangeSet, accountId: string, id: string) =>
+    set
+      .run('DELETE FROM transactions WHERE account_id = $1 AND id = $2', [accountId, id])
+      .record({ accountId, kind: 'transaction', id, action: 'deleted' }),
+
   async find(accountId: string, id: string): Promise<Transaction | undefined> {
     const [row] = await all(`SELECT ${columns} FROM transactions WHERE account_id = $1 AND id = $2`, [
       accountId,

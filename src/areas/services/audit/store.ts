@@ -56,6 +56,20 @@ const toEntry = ({ status, outcome = {}, doc, ...entry }: RowOf<typeof told>): A
   return { ...entry, doc: { ...doc, status, ...answer, bookkeeper: { ...doc.bookkeeper, results } } }
 }
 
+/** The row of a day, by account, category, item and day. */
+const days = table('quantity_days', {
+  accountId: text(),
+  category: text(),
+  item: text(),
+  day: integer(),
+  addition: integer(),
+  removal: integer(),
+  own: integer(),
+  below: integer(),
+  lastAt: integer(),
+})
+const putDay = days.upsert('accountId', 'category', 'item', 'day')
+
 export const createAuditStore = ({ all }: Store) => ({
   /** Adds an entry to a change set. */
   add(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
@@ -74,6 +88,19 @@ export const createAuditStore = ({ all }: Store) => ({
       )
       .record({ accountId, kind: 'service_audit', id, action: 'created' })
   },
+
+  /** Puts what another system noted in the place of what was there. */
+  adopt(set: ChangeSet, accountId: string, { id, created, place, madeAt, doc }: AuditEntry) {
+    const { status, bookkeeper } = doc
+    this.remove(set, accountId, id)
+    const row = { accountId, id, created, status, bookkeeper: bookkeeperKey(bookkeeper), doc, place, madeAt }
+    set.add(insert(row)).record({ accountId, kind: 'service_audit', id, action: 'created' })
+  },
+
+  remove: (set: ChangeSet, accountId: string, id: string) =>
+    set
+      .run('DELETE FROM service_audit WHERE account_id = $1 AND id = $2', [accountId, id])
+      .record({ accountId, kind: 'service_audit', id, action: 'deleted' }),
 
   async find(accountId: string, id: string): Promise<AuditEntry | undefined> {
     const entry = told.first(
@@ -97,6 +124,32 @@ export const createAuditStore = ({ all }: Store) => ({
       [accountId, from, to, limit, ...(start ? [start.time, start.mark] : [])],
     )
     return told.list(rows).map(toEntry)
+  },
+
+  putDay(set: ChangeSet, accountId: string, day: QuantityDay) {
+    const id = `${day.day}/${day.category}/${day.item}`
+    set.add(putDay({ accountId, ...day })).record({ accountId, kind: 'service_audit', id, action: 'created' })
+  },
+
+  removeDay(set: ChangeSet, accountId: string, { category, item, day }: QuantityDay) {
+    const id = `${day}/${category}/${item}`
+    set
+      .run('DELETE FROM quantity_days WHERE account_id = $1 AND category = $2 AND item = $3 AND day = $4', [
+        accountId,
+        category,
+        item,
+        day,
+      ])
+      .record({ accountId, kind: 'service_audit', id, action: 'deleted' })
+  },
+
+  async day(accountId: string, { category, item, day }: Pick<QuantityDay, 'category' | 'item' | 'day'>) {
+    const rows = await all(
+      `SELECT ${dayColumns.columns} FROM quantity_days
+        WHERE account_id = $1 AND category = $2 AND item = $3 AND day = $4`,
+      [accountId, category, item, day],
+    )
+    return dayColumns.first(rows)
   },
 
   /** The days from one to another (numbers like 20261121) on which counts of an account moved, oldest first. */

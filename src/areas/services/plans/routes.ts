@@ -1,6 +1,6 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { ListAnswer, made, one, removed } from '../../../http/answer/answers.ts'
-import { collectionListing } from '../../../http/answer/listing.ts'
+import { keptListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../../http/route.ts'
 import type { Plans } from './operations.ts'
 import { itemProblems } from './rules.ts'
@@ -30,7 +30,7 @@ export const planRoutes = (plans: Plans): Route[] => {
       allow: accountMember,
       answers: PlanRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(plans, path.account_id)),
+      run: ({ path }) => new ListAnswer(keptListing(plans, path.account_id)),
     }),
     put(all, {
       summary: 'Make a service plan',

@@ -2,6 +2,7 @@ import { type ChangeSet, type Claim, conflict } from '../../../storage/change-se
 import { createCollection } from '../../../storage/collection.ts'
 import { requireRecord, type StoredRecord, sortKeyOf } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import { adoptingInto } from '../../adoption.ts'
 import type { PlanDoc } from '../pricing/plan.ts'
 
 export type PlanRecord = StoredRecord<PlanDoc, object>
@@ -33,6 +34,8 @@ export const createPlanStore = (store: Store) => {
 
   return {
     ...collection,
+
+    adopting: adoptingInto(collection, ({ doc }) => ({ doc, hidden: {} })),
 
     /** Services of an account that has the plan, if there is one. */
     async anyHolder({ accountId, id }: PlanRecord) {

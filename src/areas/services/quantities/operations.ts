@@ -23,7 +23,7 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     return new Map(accounts.flatMap((account) => (account ? [[account.id, account.hidden.tree]] : [])))
   }
 
-  /** The master account has nobody above it: it neither moves nor goes. */
+  /** The master account has nobody above it: it never moves. */
   const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
 
   const foldOnce = async (guard: Statement) => {
@@ -78,7 +78,7 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
     moveWith: (set: ChangeSet, { before, after }: { before: AccountRecord; after: AccountRecord }) =>
       rows.move(set, before.id, { from: parentOf(before), to: parentOf(after) }),
 
-    removeWith: (set: ChangeSet, account: AccountRecord) => rows.remove(set, account.id, parentOf(account)),
+    removeWith: (set: ChangeSet, { id, hidden }: AccountRecord) => rows.remove(set, id, hidden.tree.at(-1)),
 
     /** Adds what has moved to the totals of the accounts above. */
     round,

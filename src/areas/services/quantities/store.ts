@@ -121,9 +121,13 @@ export const createQuantityStore = ({ all, scan, writeUnrecorded, clock }: Store
     set.statements.push(reshape, handOver(accountId, from, -1, at), handOver(accountId, to, 1, at))
   },
 
-  /** What a removed account had counts no more. Its moves that are not folded yet are dropped when they are. */
-  remove(set: ChangeSet, accountId: string, parent: string) {
-    set.statements.push(reshape, handOver(accountId, parent, -1, clock.now()))
+  /**
+   * What a removed account had counts no more: above it, where somebody stands. Its moves that are not folded yet are
+   * dropped when they are.
+   */
+  remove(set: ChangeSet, accountId: string, parent: string | undefined) {
+    set.add(reshape)
+    if (parent !== undefined) set.add(handOver(accountId, parent, -1, clock.now()))
     set.run('DELETE FROM quantities WHERE account_id = $1', [accountId])
     set.run('DELETE FROM quantity_days WHERE account_id = $1', [accountId])
   },

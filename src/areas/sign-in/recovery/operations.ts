@@ -1,5 +1,5 @@
 import type { AccountRecord, UserRecord } from '../../../auth/identity.ts'
-import { assertInService, disabledOf } from '../../../auth/standing.ts'
+import { assertInService, isInService } from '../../../auth/standing.ts'
 import type { Afterwards } from '../../../jobs/afterwards.ts'
 import type { Errand, ErrandKind, Queue } from '../../../jobs/queue.ts'
 import type { Rounds } from '../../../jobs/rounds.ts'
@@ -118,7 +118,7 @@ export const createRecovery = (tools: Tools) => {
   const invite = async (set: ChangeSet, account: AccountRecord, user: UserRecord, uiUrl: string) => {
     const address = addressOf(user.doc)
     if (!address || user.doc.enabled === false) return
-    if ((await disabledOf(store.records, account)) !== undefined) return
+    if (!(await isInService(store, account))) return
     const reset = await resets.addTo(set, user)
     if (!reset) return
     const { resetId, lifetime } = reset
@@ -194,7 +194,7 @@ export const createRecovery = (tools: Tools) => {
         throw failure('forbidden', details, new SignInRefusal('the reset id has expired', user.accountId))
       }
       const account = await signIn.accountOf(user)
-      await assertInService(store.records, account)
+      await assertInService(store, account)
       const { enabled } = await security.policyOf(account, 'cb_user_auth')
       if (!enabled) {
         const refusal = new SignInRefusal('this way to sign in is disabled', account.id)

@@ -2,10 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { sequenceText } from '../../../events/events.ts'
 import type { Feed } from '../../../events/feed.ts'
 import type { Bell } from '../../../jobs/bell.ts'
-import { createGathering } from '../../../jobs/gathering.ts'
 import type { Lease, Leases } from '../../../jobs/leases.ts'
 import type { Round } from '../../../jobs/rounds.ts'
+import { isOutage } from '../../../lib/failure.ts'
 import { forgetOldest } from '../../../lib/forget-oldest.ts'
+import { createGathering } from '../../../lib/gathering.ts'
 import { randomHex } from '../../../lib/ids.ts'
 import { describeError, type Log } from '../../../lib/log.ts'
 import type { Settings } from '../../../settings/settings.ts'
@@ -60,6 +61,13 @@ interface Turn {
   isOver(): boolean
 }
 
+/** What follows from what was told. */
+interface Note {
+  /** Whose log of attempts it writes, if it does: that of an account may lie on a server that is gone. */
+  loggedBy: string | undefined
+  statements: readonly Statement[]
+}
+
 /**
  * Tells receivers what waits for them. Every process does; a hook is one process's at a time, so that what is about one
  * record is told in its order, while hooks and records do not wait for each other.
@@ -74,16 +82,32 @@ export const createSender = (tools: Tools) => {
   const begun = new Map<string, number>()
   let lastLookedAt = ''
 
-  const note = createGathering<readonly Statement[], undefined>(mostNoted, async (all) => {
-    await store.writeUnrecorded(all.flat())
+  const noteTogether = async (all: readonly Note[]) => {
+    await store.writeUnrecorded(all.flatMap(({ statements }) => statements))
     return all.map(() => undefined)
-  })
+  }
 
-  const consequences = (turn: Turn, delivery: Delivery, { attempt, dueAt, verdict }: Tried): Statement[] => {
-    const kept = attempts.add(delivery.accountId, attempt)
+  const gather = createGathering(mostNoted, noteTogether, ({ loggedBy = '' }) => loggedBy)
+
+  const note = (statements: readonly Statement[]) => gather({ loggedBy: undefined, statements })
+
+  const consequences = (turn: Turn, delivery: Delivery, { dueAt, verdict }: Tried): Statement[] => {
     const fate = dueAt === undefined ? [rows.forget(delivery)] : rows.postpone(delivery, dueAt)
-    if (verdict !== 'success') return [kept, ...fate, rows.failing(turn.place, clock.now())]
-    return turn.failingSince === undefined ? [kept, ...fate] : [kept, ...fate, rows.sound(delivery.hookId)]
+    if (verdict !== 'success') return [...fate, rows.failing(turn.place, clock.now())]
+    return turn.failingSince === undefined ? fate : [...fate, rows.sound(delivery.hookId)]
+  }
+
+  /**
+   * What became of it counts more than the log of attempts: else the receiver would be told the same again and again
+   * until that can be written.
+   */
+  const settle = async ({ accountId }: Delivery, attempt: Tried['attempt'], fate: readonly Statement[]) => {
+    try {
+      await gather({ loggedBy: accountId, statements: [attempts.add(accountId, attempt), ...fate] })
+    } catch (error) {
+      if (!isOutage(error)) throw error
+      await note(fate)
+    }
   }
 
   /** What goes wrong here, and not at the receiver, disturbs nobody else; it is tried again as if nobody had answered. */
@@ -113,7 +137,7 @@ export const createSender = (tools: Tools) => {
     const tried = await send(turn, hook, delivery).catch((error) => noteFault(delivery, error))
     if (!tried) return false
     if (tried === 'nothing') return note([rows.forget(delivery)]).then(() => true)
-    await note(consequences(turn, delivery, tried))
+    await settle(delivery, tried.attempt, consequences(turn, delivery, tried))
     turn.failingSince = tried.verdict === 'success' ? undefined : (turn.failingSince ?? clock.now())
     return tried.dueAt === undefined
   }

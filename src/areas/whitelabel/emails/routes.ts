@@ -1,6 +1,6 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { answer, ListAnswer, one, removed } from '../../../http/answer/answers.ts'
-import { collectionListing } from '../../../http/answer/listing.ts'
+import { keptListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
 import type { Json } from '../../../lib/json.ts'
 import { anyText } from '../../../lib/schema.ts'
@@ -50,7 +50,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       allow: accountMember,
       answers: SenderEmailRow,
       list: true,
-      run: ({ path }) => new ListAnswer(collectionListing(emails, path.account_id)),
+      run: ({ path }) => new ListAnswer(keptListing(emails, path.account_id)),
     }),
     put(all, {
       summary: 'Add a sender address: a code is mailed to it',

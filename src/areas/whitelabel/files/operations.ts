@@ -4,8 +4,9 @@ import { type Author, ChangeSet } from '../../../storage/change-set.ts'
 import { createFiles, type FileContent } from '../../../storage/files.ts'
 import { holderOf, requireNoRecord, requireRecord, type StoredRecord } from '../../../storage/records.ts'
 import type { Store } from '../../../storage/store.ts'
+import type { Arrival, ArrivingFile } from '../../adoption.ts'
 import { assertOneFile } from '../rules.ts'
-import { type FileKind, fileKinds, nameToKeep, typeToKeep } from './rules.ts'
+import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToKeep } from './rules.ts'
 
 interface Upload {
   contentType: string
@@ -35,6 +36,32 @@ export const createBrandFiles = (store: Store) => {
 
   return {
     removeWith,
+
+    /** What keeps a file of another system from being a brand's. */
+    problemOf: ({ role, bytes }: ArrivingFile): string | undefined =>
+      isFileKind(role) && arrivingType(role, bytes)
+        ? undefined
+        : 'it is too large, or not of a kind that is shown',
+
+    /** The files of a brand as they are from now on. */
+    async putAll(set: ChangeSet, arrival: Arrival) {
+      const { accountId } = arrival
+      for (const id of fileKinds) {
+        const file = arrival.files.find(({ role }) => role === id)
+        const contentType = file && arrivingType(id, file.bytes)
+        const before = await files.find(accountId, id)
+        if (file && contentType !== undefined) {
+          const name = nameToKeep(id, file.name ?? '', contentType)
+          await files.put(set, { accountId, id }, { contentType, bytes: file.bytes, name }, arrival)
+        } else if (before) files.remove(set, before)
+      }
+    },
+
+    /** The files that a brand has, by their kind. */
+    async all(accountId: string): Promise<ReadonlyMap<string, Buffer>> {
+      const found = await Promise.all(fileKinds.map((kind) => files.find(accountId, kind)))
+      return new Map(found.flatMap((file) => (file ? [[file.id, files.contentOf(file).bytes]] : [])))
+    },
 
     async get(accountId: string, kind: FileKind): Promise<BrandFile> {
       const file = await files.find(accountId, kind)

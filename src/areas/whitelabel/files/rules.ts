@@ -61,6 +61,16 @@ export const typeToKeep = (kind: FileKind, sent: Sent): string => {
   return kind === 'welcome' ? 'text/html' : imageType(kind, sent)
 }
 
+/** What a file that comes with a brand is kept as; undefined: it is none of this kind. */
+export const arrivingType = (kind: FileKind, bytes: Buffer): string | undefined => {
+  if (bytes.length > largestFile) return undefined
+  if (kind === 'welcome') return 'text/html'
+  const found = imageTypeOf(bytes) ?? (isIcon(bytes) ? 'image/x-icon' : undefined)
+  return found !== undefined && servedTypes[kind].includes(found) ? found : undefined
+}
+
+export const isFileKind = (text: string): text is FileKind => fileKinds.some((kind) => kind === text)
+
 const extensions: Readonly<Record<string, string>> = {
   'image/png': 'png',
   'image/jpeg': 'jpg',
