@@ -90,13 +90,14 @@ interface Row {
 
 const costOf = (bucket: SignInBucket, tokens: number) => Math.ceil(tokens * bucket.millisecondsPerToken)
 
+/** Nothing is missing in a bucket whose row is void, even before the moment at which it would have been full. */
+const missingOf = (row: Row | undefined, now: number) =>
+  row && row.voidAt > now ? Math.max(0, row.fullAt - now) : 0
+
 /** One process that does one thing after the other. */
 const createModel = (now: () => number) => {
   const rows = new Map<string, Row>()
-  const missing = ({ key }: SignInBucket) => {
-    const row = rows.get(key)
-    return row && row.voidAt > now() ? Math.max(0, row.fullAt - now()) : 0
-  }
+  const missing = ({ key }: SignInBucket) => missingOf(rows.get(key), now())
   const holds = (bucket: SignInBucket, tokens: number) =>
     missing(bucket) + costOf(bucket, tokens) <= costOf(bucket, bucket.size)
   const draw = (bucket: SignInBucket, tokens: number) => {
@@ -195,7 +196,7 @@ describeEngines('processes that share buckets', (engine) => {
           .filter((one) => bucketsOf(one).includes(bucket))
           .reduce((sum, { tokens }) => sum + costOf(bucket, tokens), 0)
       const drawn = model.missing(bucket) + costs(granted)
-      const missing = Math.max(0, (rows.get(bucket.key)?.fullAt ?? 0) - clock.now())
+      const missing = missingOf(rows.get(bucket.key), clock.now())
       expect(missing).toBeLessThanOrEqual(Math.min(drawn, costOf(bucket, bucket.size)))
       expect(missing).toBeGreaterThanOrEqual(drawn - costs(given))
     }
