@@ -48,7 +48,10 @@ export interface Adoption {
   /** The kind of the records that it makes, under the account and the id of their arrival; undefined where they are none. */
   kind?: string
   /** What keeps a file from being taken in, in words for an operator; the record comes without it. */
-  fileProblem?(file: ArrivingFile, arrival: Pick<Arrival, 'accountId' | 'id'>): string | undefined
+  fileProblem?(
+    file: ArrivingFile,
+    arrival: Pick<Arrival, 'accountId' | 'id'>,
+  ): string | undefined | Promise<string | undefined>
   /** What is done for many at once before they are put: deriving keys. */
   prepare?(arrivals: readonly Arrival[]): Promise<void>
   /** Adds what makes the record stand as it arrives. False when it does already: nothing is added. */

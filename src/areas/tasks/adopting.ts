@@ -1,4 +1,5 @@
 import type { Part } from '../../jobs/long-work/parts/store.ts'
+import type { RunKey } from '../../jobs/long-work/store.ts'
 import { createCsvParser } from '../../lib/csv-parse.ts'
 import { Failure } from '../../lib/failure.ts'
 import type { Adoption, Arrival } from '../adoption.ts'
@@ -8,6 +9,11 @@ import type { TaskDoc, TaskStore } from './store.ts'
 interface Parts {
   header: readonly string[]
   parts: Part[]
+}
+
+interface Output extends Parts {
+  /** The first row as it came. */
+  head: Buffer
 }
 
 async function* once(bytes: Buffer) {
@@ -30,7 +36,7 @@ const inputOf = async (bytes: Buffer): Promise<Parts | undefined> => {
 const outputBytes = 256 * 1024
 
 /** An output: its columns, and its rows in parts that end where rows do. */
-const outputOf = (bytes: Buffer): Parts => {
+const outputOf = (bytes: Buffer): Output => {
   const parser = createCsvParser()
   const [head, ...rows] = [...parser.push(bytes), ...parser.end()]
   const parts: Part[] = []
@@ -40,14 +46,15 @@ const outputOf = (bytes: Buffer): Parts => {
     parts.push({ number: parts.length, firstRow: 0, content: bytes.subarray(start, end) })
     start = end
   }
-  return { header: (head?.cells ?? []).map((cell) => cell ?? ''), parts }
+  const header = (head?.cells ?? []).map((cell) => cell ?? '')
+  return { header, head: bytes.subarray(0, head?.end ?? 0), parts }
 }
 
 const fileOf = ({ files }: Arrival, role: string) => files.find((file) => file.role === role)?.bytes
 
 /** Tasks that another system has done, or will not do any more. None of them starts here. */
 export const createTaskAdoption = ({ tasks, runs }: TaskStore): Adoption => {
-  const contentOf = ({ accountId, doc }: Arrival, input: Parts | undefined, output: Parts | undefined) => ({
+  const contentOf = ({ accountId, doc }: Arrival, input: Parts | undefined, output: Output | undefined) => ({
     doc: {
       ...(doc as unknown as TaskDoc),
       csvs: [...(input ? ['in.csv'] : []), ...(output ? ['out.csv'] : [])],
@@ -57,11 +64,34 @@ export const createTaskAdoption = ({ tasks, runs }: TaskStore): Adoption => {
       authMethod: 'cb_user_auth' as const,
       columns: output?.header ?? [],
       ...(input ? { header: input.header } : {}),
+      ...(output ? { head: output.head.toString('latin1') } : {}),
     },
   })
 
+  const whole = async (task: RunKey, name: 'in.csv' | 'out') => {
+    const parts: Buffer[] = []
+    for await (const { content } of runs.parts.read(task, name)) parts.push(content)
+    return Buffer.concat(parts)
+  }
+
   return {
     kind: tasks.kind,
+
+    async fileProblem({ role, bytes }) {
+      if (role !== 'input' || (await inputOf(bytes))) return undefined
+      return 'it is no CSV that has a header and rows of its length'
+    },
+
+    async files({ accountId, id }) {
+      const task = await tasks.find(accountId, id)
+      const files = new Map<string, Buffer>()
+      if (task?.doc.csvs.includes('in.csv')) files.set('input', await whole(task, 'in.csv'))
+      if (task?.hidden.head !== undefined) {
+        const head = Buffer.from(task.hidden.head, 'latin1')
+        files.set('output', Buffer.concat([head, await whole(task, 'out')]))
+      }
+      return files
+    },
 
     async put(set, arrival) {
       const { accountId, id, created, modified, revision } = arrival

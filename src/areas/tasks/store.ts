@@ -48,6 +48,11 @@ interface TaskHidden {
   header?: readonly string[]
   /** Of the output. */
   columns: readonly string[]
+  /**
+   * Of an output that another system wrote: the bytes of its first row as they came, as Latin-1. What is read begins
+   * with `columns`, in our way of writing them.
+   */
+  head?: string
   /** The work ended before its time: the output keeps all of its columns. */
   brokenOff?: true
 }

@@ -91,7 +91,7 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
       all.push(piece)
     }
     const file = { role, contentType, bytes: Buffer.concat(all) }
-    const problem = adoptionOf(as).fileProblem?.(file, { accountId, id })
+    const problem = await adoptionOf(as).fileProblem?.(file, { accountId, id })
     return problem === undefined ? { file } : unreadable(problem)
   }
 

@@ -98,6 +98,7 @@ const insertFinding = findings.insert()
 const names = shape({ documentId: text() })
 const outcomeCounts = shape({ type: text(), outcome: oneOf(outcomes), count: integer() })
 const coded = shape({ code: text() })
+const fielded = shape({ field: text() })
 const codes = shape({ severity: oneOf(severities), code: text(), count: integer() })
 
 const atOnce = 500
@@ -238,6 +239,18 @@ export const createRunStore = ({ all, scan }: Store) => ({
         ),
       )
       .map(({ code }) => code),
+
+  /** The fields of a document of which a code was told. */
+  fieldsOf: async (name: string, documentId: string, code: string): Promise<string[]> =>
+    fielded
+      .list(
+        await all(
+          `SELECT field FROM kazoo_findings
+            WHERE name = $1 AND document_id = $2 AND code = $3 AND field IS NOT NULL`,
+          [name, documentId, code],
+        ),
+      )
+      .map(({ field }) => field),
 
   /** The first findings of a code. */
   findings: async (severity: string, code: string, limit: number): Promise<Finding[]> =>

@@ -19,10 +19,10 @@ export const createFileJudge =
       if (files.length === 0) continue
       const there = await adoptions[as]?.files?.({ accountId, id })
       if (!there) continue
-      const isTold = (await run.codesOf(document.database, document.id)).includes(code)
+      const told = await run.fieldsOf(document.database, document.id, code)
       for (const file of files) {
         const bytes = there.get(file.role)
-        if (!bytes && isTold) continue
+        if (!bytes && told.includes(file.name)) continue
         const flaw = bytes ? flawOf(file, bytes) : 'is not there'
         if (flaw)
           tell({ place: `account ${accountId}, ${as} ${id}`, reason: `the file ${file.name} ${flaw}` })
