@@ -29,9 +29,40 @@ const rateBelowNothing = sample(0, 'rate_below_nothing', 'ratedeck', {
   rate_surcharge: -1,
 })
 
+const csv = (name: string, content: string) => ({
+  name,
+  contentType: 'text/csv',
+  bytes: Buffer.from(content),
+  revpos: 2,
+})
+
+const task = (name: string, files: Parameters<typeof sample>[4]) =>
+  sample(
+    0,
+    name,
+    'tasks',
+    {
+      _id: idOf(name),
+      ...stamped('task', C, day, 'tasks'),
+      pvt_category: 'number_management',
+      pvt_action: 'import',
+      pvt_status: 'success',
+      pvt_submitted_at: day,
+      pvt_started_at: day,
+      pvt_ended_at: day,
+    },
+    files,
+  )
+
+// The first row of the output is written in another way than ours. The input of the other is none, which is told.
+const doneTask = task('task with files', {
+  files: [csv('in.csv', 'number\r\n+14155550125\r\n'), csv('out.csv', '"number","error"\n+14155550125,\n')],
+})
+const taskOfNoCsv = task('task of no csv', { files: [csv('in.csv', 'number,number\n1\n')] })
+
 /**
- * The sample system, with one more of what it lacks: something that is only kept, a group, one member of which is gone, and
- * a price that is none.
+ * The sample system, with one more of what it lacks: something that is only kept, a group, one member of which is gone,
+ * a price that is none, and tasks with files.
  */
 const withMore = () => {
   const all = new Map(dataSet())
@@ -44,6 +75,7 @@ const withMore = () => {
     }),
   ]
   all.set(databaseOf(C), [...(all.get(databaseOf(C)) ?? []), ...more])
+  all.set('tasks', [...(all.get('tasks') ?? []), doneTask, taskOfNoCsv])
   all.set('ratedeck', [...(all.get('ratedeck') ?? []), rateBelowNothing])
   return all
 }
@@ -212,6 +244,21 @@ const breaks: readonly Break[] = [
     ],
   },
   {
+    what: 'of the files of a task one has lost a row, and the other a letter',
+    breaks: [
+      `UPDATE long_parts SET name = 'lost' WHERE run_id = '${doneTask.id}' AND name = 'in.csv'`,
+      `UPDATE records SET hidden = REPLACE(hidden, '"head":"\\"number', '"head":"\\"numbr') WHERE ${ofRecord('task', doneTask.id)}`,
+    ],
+    mends: [
+      `UPDATE long_parts SET name = 'in.csv' WHERE run_id = '${doneTask.id}' AND name = 'lost'`,
+      `UPDATE records SET hidden = REPLACE(hidden, '"head":"\\"numbr', '"head":"\\"number') WHERE ${ofRecord('task', doneTask.id)}`,
+    ],
+    lines: [
+      `documents: ${accountPlace('task', doneTask.id)}: the file in.csv has 0 bytes instead of 22`,
+      `documents: ${accountPlace('task', doneTask.id)}: the file out.csv has 30 bytes instead of 31`,
+    ],
+  },
+  {
     what: 'an entry of a ledger stands in another month',
     breaks: [
       `UPDATE ledger_entries SET month = 202501 WHERE account_id = '${C}' AND id = '${idNamed('ledger_debit')}'`,
@@ -229,6 +276,15 @@ const breaks: readonly Break[] = [
     mends: [calls('cost = cost - 3', `id = '202502-6f0c@10.1.2.3'`)],
     lines: [
       `calls: account ${C}, call record 202502-6f0c@10.1.2.3: cost: expected 120, found 123, difference 3`,
+    ],
+  },
+  {
+    what: 'a call belongs to another interaction',
+    breaks: [calls('interaction_time = interaction_time + 2', `id = '202502-pair-b@10.1.2.3'`)],
+    mends: [calls('interaction_time = interaction_time - 2', `id = '202502-pair-b@10.1.2.3'`)],
+    lines: [
+      `calls: account ${C}, call record 202502-pair-b@10.1.2.3: interaction_time: expected 63905792400, found 63905792402, difference 2`,
+      `calls: calls of account ${C}, month 202502: when interactions began, as a sum of its last six digits: expected 3896800, found 3896802, difference 2`,
     ],
   },
   {

@@ -33,17 +33,19 @@ describe('what a record names', () => {
 
 describe('the sums of calls', () => {
   it('are of the months in which legs lie, and add up in any order', () => {
+    const began = 63_913_536_789
     const leg = (id: string, cost: number, duration?: number, billing?: number) => ({
       id,
       duration_seconds: duration,
       billing_seconds: billing,
       cost,
+      interaction_time: began,
     })
     const one = sumsOf([leg('202501-a', 7, 10, 4), leg('202502-b', 0)])
     const other = sumsOf([leg('202502-c', 2, 5, 5)])
     const whole = {
-      202501: { count: 1, duration: 10, billing: 4, cost: 7 },
-      202502: { count: 2, duration: 5, billing: 5, cost: 2 },
+      202501: { count: 1, duration: 10, billing: 4, cost: 7, begun: 536_789 },
+      202502: { count: 2, duration: 5, billing: 5, cost: 2, begun: 1_073_578 },
     }
     expect(joinSums(one, other)).toEqual(whole)
     expect(joinSums(other, one)).toEqual(whole)

@@ -1,5 +1,5 @@
 import { differencesBetween } from '../../../lib/differences.ts'
-import { costsOf } from '../../cdrs/intake/rules.ts'
+import { costsOf, interactionOf } from '../../cdrs/intake/rules.ts'
 import { type CallSums, joinSums, noSums, sumsOf } from '../conversions/call-records/sums.ts'
 import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers/rules.ts'
 import { readDocument } from '../documents/fields.ts'
@@ -24,7 +24,14 @@ export const createMonthComparison = (checked: CheckedStore) => {
     for await (const legs of legsIn(facts.source, place))
       calls = joinSums(
         calls,
-        sumsOf(legs.map(({ id, leg: { record } }) => ({ ...record, ...costsOf(record), id }))),
+        sumsOf(
+          legs.map(({ id, leg: { record } }) => ({
+            ...record,
+            ...costsOf(record),
+            interaction_time: interactionOf(record).time,
+            id,
+          })),
+        ),
       )
     return calls
   }

@@ -2,6 +2,7 @@ import type { Store } from '../../../storage/store.ts'
 import { integer, placeholders, shape, text } from '../../../storage/table.ts'
 import { correctionService } from '../../ledgers/arriving/rules.ts'
 import { rolloverService } from '../../ledgers/rules.ts'
+import { begunModulus } from '../conversions/call-records/sums.ts'
 
 const ids = shape({ id: text() })
 const typed = shape({ type: text(), count: integer() })
@@ -21,8 +22,15 @@ const called = shape({
   duration: integer(),
   billing: integer(),
   cost: integer(),
+  begun: integer(),
 })
-const measured = shape({ id: text(), duration: integer(), billing: integer(), cost: integer() })
+const measured = shape({
+  id: text(),
+  duration: integer(),
+  billing: integer(),
+  cost: integer(),
+  begun: integer(),
+})
 const treed = shape({ accountId: text(), ancestorId: text() })
 
 const named = shape({ accountId: text('holder_account_id'), name: text(), value: text() })
@@ -144,29 +152,31 @@ export const createCheckedStore = ({ all, scan, cdrs }: Pick<Store, 'all' | 'sca
       return booked.first(rows) ?? { carried: 0, moved: 0, entries: 0 }
     },
 
-    /** An account's calls by month (`202502`): how many legs, their seconds, and what they cost. */
+    /** An account's calls by month (`202502`): as `Sums` of legs has it. */
     async called(accountId: string) {
       const rows = await cdrs.read(allMonths, (from, { length }) =>
         length === 0
           ? Promise.resolve([])
           : scan(
               `SELECT month, count(*) AS count, ${sumOf('duration_seconds')} AS duration,
-                ${sumOf('billing_seconds')} AS billing, ${sumOf('cost')} AS cost
-              FROM (SELECT substr(id, 1, 6) AS month, duration_seconds, billing_seconds, cost FROM ${from}
-                WHERE account_id = $1) AS legs GROUP BY month`,
+                ${sumOf('billing_seconds')} AS billing, ${sumOf('cost')} AS cost,
+                ${sumOf(`interaction_time % ${begunModulus}`)} AS begun
+              FROM (SELECT substr(id, 1, 6) AS month, duration_seconds, billing_seconds, cost, interaction_time
+                FROM ${from} WHERE account_id = $1) AS legs GROUP BY month`,
               [accountId],
             ),
       )
       return new Map(called.list(rows).map(({ month, ...sums }) => [month, sums]))
     },
 
-    /** The seconds, and the units, of those of these legs that are there, all of one month. */
+    /** The seconds and the units of those of these legs that are there, all of one month, and when their interactions began. */
     async measures(accountId: string, month: number, some: readonly string[]) {
       const rows = await cdrs.read({ first: month, last: month }, (from, { length }) =>
         length === 0
           ? Promise.resolve([])
           : all(
-              `SELECT id, COALESCE(duration_seconds, 0) AS duration, COALESCE(billing_seconds, 0) AS billing, cost
+              `SELECT id, COALESCE(duration_seconds, 0) AS duration, COALESCE(billing_seconds, 0) AS billing, cost,
+                  interaction_time AS begun
                 FROM ${from} WHERE account_id = $1 AND id IN (${placeholders(some.length, 2)})`,
               [accountId, ...some],
             ),

@@ -1,7 +1,7 @@
 import type { Check, Fault } from '../../../../lib/check.ts'
 import { ChangeSet } from '../../../../storage/change-set.ts'
 import type { AdoptedLeg } from '../../../cdrs/intake/adoption.ts'
-import { costsOf } from '../../../cdrs/intake/rules.ts'
+import { costsOf, interactionOf } from '../../../cdrs/intake/rules.ts'
 import type { ConvertedLeg } from '../../conversions/call-records/rules.ts'
 import { type CallSums, joinSums, noSums, type Sums } from '../../conversions/call-records/sums.ts'
 import { databaseKindOf } from '../../documents/database-names.ts'
@@ -24,14 +24,16 @@ const ofMonths: readonly [keyof Sums, string][] = [
   ['duration', 'seconds'],
   ['billing', 'billed seconds'],
   ['cost', 'units'],
+  ['begun', 'when interactions began, as a sum of its last six digits'],
 ]
 const ofLegs: readonly [keyof Omit<Sums, 'count'>, string][] = [
   ['duration', 'duration_seconds'],
   ['billing', 'billing_seconds'],
   ['cost', 'cost'],
+  ['begun', 'interaction_time'],
 ]
 
-/** The calls of each account and month are as many, as long and as dear as those that were read. */
+/** The calls of each account and month are as many, as long and as dear as those that were read, and belong to the same interactions. */
 export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTools): Check => {
   /** Names of one account stand together. */
   async function* accounts(): AsyncGenerator<Months> {
@@ -60,7 +62,7 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
     return new Set(rows.flatMap(({ id }, index) => (verdicts[index] === 'accepted' ? [id] : [])))
   }
 
-  /** Which of these legs of a month are not there, or are longer or dearer here, or less so. */
+  /** Which of these legs of a month are not there, are longer or dearer here, or less so, or belong to another interaction. */
   const faultsAmong = async (
     accountId: string,
     month: string,
@@ -75,7 +77,8 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
     const reasonOf = ({ id, leg: { record } }: ConvertedLeg) => {
       if (missing.has(id)) return 'it is not there'
       const { duration_seconds: duration = 0, billing_seconds: billing = 0 } = record
-      const expected = { duration, billing, cost: costsOf(record).cost }
+      const { time: begun } = interactionOf(record)
+      const expected = { duration, billing, cost: costsOf(record).cost, begun }
       const there = found.get(id) ?? expected
       const differing = ofLegs.find(([measure]) => there[measure] !== expected[measure])
       if (!differing) return undefined
@@ -106,7 +109,8 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
     [expected, found]: readonly [Sums, Sums],
     tell: Tell,
   ) => {
-    if (ofMonths.every(([key]) => expected[key] === found[key])) return
+    const differing = ofMonths.filter(([key]) => expected[key] !== found[key])
+    if (differing.length === 0) return
     let faults = 0
     for (const { name, sums } of databases)
       if (sums[month]) faults += await nameFaults(accountId, name, month, tell)
@@ -115,7 +119,7 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
     if (faults > 0 || isMore)
       tell({
         place: `calls of account ${accountId}, month ${month}`,
-        reason: ofMonths.map(([key, name]) => difference(name, expected[key], found[key])).join('; '),
+        reason: differing.map(([key, name]) => difference(name, expected[key], found[key])).join('; '),
       })
   }
 
