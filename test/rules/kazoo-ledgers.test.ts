@@ -9,7 +9,7 @@ import {
   type MonthOfAccount,
 } from '../../src/areas/kazoo/conversions/ledgers/rules.ts'
 import type { KazooDocument } from '../../src/areas/kazoo/documents/document.ts'
-import { reckoned } from '../../src/areas/ledgers/arriving/rules.ts'
+import { monthsTogether, reckoned } from '../../src/areas/ledgers/arriving/rules.ts'
 import { monthBefore } from '../../src/areas/ledgers/rules.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { documentOf } from '../support/kazoo-texts.ts'
@@ -398,6 +398,27 @@ describe('the balance of any months', () => {
           return { month: number, moved: total, rollover: first && Number(first.facts.amount) }
         })
         expect(reckoned(arrived, monthBefore).units).toBe(expected)
+      }),
+    )
+  })
+})
+
+describe('months that are written together', () => {
+  it('are all of them in their order, and no more entries than allowed, but for those of one large month', () => {
+    const counts = fc.array(fc.nat(150), { maxLength: 40 })
+    fc.assert(
+      fc.property(counts, (entries) => {
+        const months = new Map(entries.map((count, at) => [202401 + at, count]))
+        const groups = monthsTogether(months, 100)
+        expect(groups.flat()).toEqual([...months.keys()])
+        const sizeOf = (group: readonly number[]) =>
+          group.reduce((sum, month) => sum + (months.get(month) ?? 0), 0)
+        for (const [at, group] of groups.entries()) {
+          if (group.length > 1) expect(sizeOf(group)).toBeLessThanOrEqual(100)
+          const next = groups[at + 1]?.[0]
+          // No group that the next month would have found room in.
+          if (next !== undefined) expect(sizeOf([...group, next])).toBeGreaterThan(100)
+        }
       }),
     )
   })

@@ -3,8 +3,8 @@ import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Store } from '../../../storage/store.ts'
 import type { Adoption, Arrival } from '../../adoption.ts'
 import { type EntryDetails, monthBefore, rolloverService, type Source, type Usage } from '../rules.ts'
-import { reckoned } from './rules.ts'
-import { type ArrivingEntry, createArrivalStore, type Placed } from './store.ts'
+import { monthsTogether, reckoned } from './rules.ts'
+import { type ArrivingEntry, createArrivalStore, type NewPlace } from './store.ts'
 
 /** What an entry says of itself, as clients read it. */
 interface ArrivingDoc extends EntryDetails {
@@ -36,6 +36,8 @@ const entryOf = ({ id, accountId, created, doc, facts }: Arrival): ArrivingEntry
 const accountsAtOnce = 200
 // Their writes share commits, each of which waits for the disk.
 const settledTogether = 16
+// A write holds up others as long as it lasts, and costs a commit however short it is.
+const entriesAtOnce = 1000
 
 /** Takes in what another system has booked, as it was booked there. Balances follow when all of it is there. */
 export const createArrivals = (
@@ -55,11 +57,13 @@ export const createArrivals = (
   }
 
   /** Gives the entries of months their places behind those before. Answers with how many there are, and what they come to. */
-  const placeAll = async (accountId: string, months: readonly number[]) => {
-    let { count, units } = await rows.before(accountId, months[0] ?? 0)
-    for (const month of months) {
-      const moved: Pick<Placed, 'id' | 'ordinal' | 'had'>[] = []
-      for (const { id, service, amount, ordinal, had } of await rows.inOrder(accountId, month)) {
+  const placeAll = async (accountId: string, counts: ReadonlyMap<number, number>) => {
+    const [first = 0] = counts.keys()
+    let { count, units } = await rows.before(accountId, first)
+    for (const months of monthsTogether(counts, entriesAtOnce)) {
+      const moved: NewPlace[] = []
+      for (const entry of await rows.inOrder(accountId, Math.min(...months), Math.max(...months))) {
+        const { id, service, amount, ordinal, had } = entry
         count += 1
         if (ordinal !== count || had !== units) moved.push({ id, ordinal: count, had: units })
         if (service !== rolloverService) units += amount
@@ -75,10 +79,11 @@ export const createArrivals = (
     if (month === undefined) return rows.forget(accountId)
     const changed = await rows.putReckoned(accountId, entries)
     // What a month begins with may have changed what stands at the end of the one before, now or before a crash.
-    const months = await rows.monthsFrom(accountId, monthBefore(from))
-    for (const one of new Set([...changed, monthBefore(from), from, ...months]))
-      await rows.sumMonth(accountId, one)
-    await rows.finish(accountId, { month, ...(await placeAll(accountId, months)) })
+    const counts = await rows.monthsFrom(accountId, monthBefore(from))
+    const emptied = [...changed, monthBefore(from), from].filter((one) => !counts.has(one))
+    const all = new Map([...emptied.map((one) => [one, 0] as const), ...counts])
+    for (const months of monthsTogether(all, entriesAtOnce)) await rows.sumMonths(accountId, months)
+    await rows.finish(accountId, { month, ...(await placeAll(accountId, counts)) })
   }
 
   return {

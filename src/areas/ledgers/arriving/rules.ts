@@ -42,3 +42,19 @@ export const reckoned = (months: readonly ArrivedMonth[], monthBefore: (month: n
   }
   return { entries, units, month: months.at(-1)?.month }
 }
+
+/** Months, with how many entries each has, in groups of at most so many, in their order; one of more is by itself. */
+export const monthsTogether = (counts: ReadonlyMap<number, number>, most: number): number[][] => {
+  const groups: number[][] = []
+  let size = 0
+  for (const [month, count] of counts) {
+    const last = groups.at(-1)
+    size += count
+    if (last && size <= most) last.push(month)
+    else {
+      groups.push([month])
+      size = count
+    }
+  }
+  return groups
+}

@@ -108,7 +108,12 @@ const places = shape({
 })
 
 /** An entry and where it stands among the others. */
-export type Placed = RowOf<typeof places>
+type Placed = RowOf<typeof places>
+
+/** Where an entry is to stand. */
+export type NewPlace = Pick<Placed, 'id' | 'ordinal' | 'had'>
+
+const counted = shape({ month: integer(), count: integer() })
 
 const placeShape = { id: 'text', place: 'integer', had: 'integer' } as const
 
@@ -117,10 +122,10 @@ const placeEntries = (
 ) => `UPDATE ledger_entries SET ordinal = given.place, available_before = given.had
   FROM ${given} WHERE ledger_entries.account_id = $1 AND ledger_entries.id = given.id`
 
-const setBalance = 'UPDATE ledger_balances SET units = $2, month = $3, entries = $4 WHERE account_id = $1'
-
 // A statement holds up other writers as long as it lasts.
 const placesAtOnce = 1000
+
+const setBalance = 'UPDATE ledger_balances SET units = $2, month = $3, entries = $4 WHERE account_id = $1'
 
 const utcMonthStart = (month: number) => Date.UTC(Math.floor(month / 100), (month % 100) - 1, 1) / 1000
 
@@ -271,13 +276,12 @@ export const createArrivalStore = ({ all, scan, words, writeUnrecorded }: Store)
       return [...gone, ...news].map(({ month }) => Number(month))
     },
 
-    /** The months of an account from one on, those of reckoned entries among them. */
-    async monthsFrom(accountId: string, from: number): Promise<number[]> {
-      const rows = await scan(
-        'SELECT DISTINCT month FROM ledger_entries WHERE account_id = $1 AND id >= $2 ORDER BY month',
-        [accountId, rangeOf(from)[0]],
-      )
-      return rows.map(({ month }) => month as number)
+    /** The months of an account from one on, those of reckoned entries among them, and how many entries each has. */
+    async monthsFrom(accountId: string, from: number): Promise<ReadonlyMap<number, number>> {
+      const sql = `SELECT month, count(*) AS count FROM ledger_entries
+        WHERE account_id = $1 AND id >= $2 GROUP BY month ORDER BY month`
+      const rows = counted.list(await scan(sql, [accountId, rangeOf(from)[0]]))
+      return new Map(rows.map(({ month, count }) => [month, count]))
     },
 
     /** How many entries an account had before a month, and what they came to. */
@@ -291,28 +295,30 @@ export const createArrivalStore = ({ all, scan, words, writeUnrecorded }: Store)
       return { count: Number(row?.count ?? 0), units: Number(row?.units ?? 0) }
     },
 
-    /** Adds a month up anew. */
-    sumMonth: (accountId: string, month: number) =>
-      writeUnrecorded([
-        {
-          sql: 'DELETE FROM ledger_months WHERE account_id = $1 AND month = $2',
-          params: [accountId, month],
-        },
-        { sql: sumMonth, params: [accountId, ...rangeOf(month)] },
-      ]),
+    /** Adds months up anew. */
+    sumMonths: (accountId: string, months: readonly number[]) =>
+      writeUnrecorded(
+        months.flatMap((month) => [
+          {
+            sql: 'DELETE FROM ledger_months WHERE account_id = $1 AND month = $2',
+            params: [accountId, month],
+          },
+          { sql: sumMonth, params: [accountId, ...rangeOf(month)] },
+        ]),
+      ),
 
-    /** A month's entries in the order in which they moved the balance, what was carried over first. */
-    async inOrder(accountId: string, month: number): Promise<Placed[]> {
+    /** The entries of months in the order in which they moved the balance, what was carried over first in each. */
+    async inOrder(accountId: string, first: number, last: number): Promise<Placed[]> {
       const rows = await scan(
         `SELECT ${places.columns} FROM ledger_entries WHERE ${inMonth}
-          ORDER BY source_service <> '${rolloverService}', created, id`,
-        [accountId, ...rangeOf(month)],
+          ORDER BY month, source_service <> '${rolloverService}', created, id`,
+        [accountId, rangeOf(first)[0], rangeOf(last)[1]],
       )
       return places.list(rows)
     },
 
     /** Gives entries their places. */
-    async place(accountId: string, placed: readonly Pick<Placed, 'id' | 'ordinal' | 'had'>[]) {
+    async place(accountId: string, placed: readonly NewPlace[]) {
       for (let at = 0; at < placed.length; at += placesAtOnce) {
         const rows = placed
           .slice(at, at + placesAtOnce)
