@@ -97,13 +97,19 @@ export const createBatches = ({ store, run, adoptions, validate, keyring, author
 
   const arriving = async (source: Source, draft: Draft, document: KazooDocument) => {
     const { doc, findings } = await settingAside(draft, document)
-    const read = await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
+    const read =
+      draft.files.length === 0
+        ? []
+        : await Promise.all(draft.files.map((file) => readFile(source, document, file, draft)))
     const arrival: Arrival = {
       accountId: draft.accountId,
       id: draft.id,
       created: draft.created,
       modified: draft.modified,
-      revision: keyring.mark(JSON.stringify([document.rev, draft, doc], withoutDigests)),
+      // Nobody asks for that of what comes by the million.
+      get revision() {
+        return keyring.mark(JSON.stringify([document.rev, draft, doc], withoutDigests))
+      },
       doc,
       facts: draft.facts,
       files: read.flatMap(({ file }) => (file ? [file] : [])),

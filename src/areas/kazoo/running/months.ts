@@ -20,8 +20,9 @@ import {
 import type { Converted, Draft, Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument } from '../documents/fields.ts'
 import { type CountedFindings, findingsOf, joinFindings } from '../report/findings.ts'
-import { type DatabaseFacts, DatabaseVanished } from '../source/source.ts'
+import { type DatabaseFacts, DatabaseVanished, type SourcePage } from '../source/source.ts'
 import type { Batches } from './batches.ts'
+import { type OpenedMonth, openMonth } from './opened-months.ts'
 import type { BatchTold } from './reading.ts'
 import { type DatabaseRow, type RunStore, vanishedRow } from './store.ts'
 
@@ -149,20 +150,26 @@ const isToReadAgain = (
   (isMoneyMoved === true && surroundings.behind > 0) ||
   (isChanged === true && surroundings.isLastRound)
 
+const hasRollover = async ({ source }: Facts, { month, database }: MonthPlace) => {
+  const rollover = await source.document(database, rolloverId(Number(month)))
+  return rollover !== undefined && !isGone(readDocument(database, rollover).fields)
+}
+
 /** What a month is begun with. `before`: units that the one before it ended with. */
 export const monthOf = async (
-  { source, accounts, carriesOver }: Facts,
-  { accountId, month, database }: MonthPlace,
+  facts: Facts,
+  place: MonthPlace,
   before: number | undefined,
+  opened?: OpenedMonth,
 ): Promise<MonthOfAccount> => {
-  const rollover = await source.document(database, rolloverId(Number(month)))
+  const { accountId, month, database } = place
   return {
     accountId,
-    accountName: accounts.get(accountId)?.name ?? accountId,
+    accountName: facts.accounts.get(accountId)?.name ?? accountId,
     month: Number(month),
-    hasRollover: rollover !== undefined && !isGone(readDocument(database, rollover).fields),
+    hasRollover: (await opened?.hasRollover(database, Number(month))) ?? (await hasRollover(facts, place)),
     before,
-    carriesOver,
+    carriesOver: facts.carriesOver,
   }
 }
 
@@ -195,6 +202,8 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     surroundings: MonthSurroundings
     month: MonthOfAccount
     position: DatabaseRow
+    /** From the beginning. */
+    opened?: OpenedMonth | undefined
     calls: CallImport<Others>
   }
 
@@ -249,10 +258,13 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     return { book, stored: () => stored }
   }
 
-  async function* wholePages({ source }: Facts, database: string, after?: string): AsyncGenerator<MonthPage> {
-    for await (const { documents, mark } of source.pages(database, after))
+  async function* readIn(database: string, pages: AsyncIterable<SourcePage>): AsyncGenerator<MonthPage> {
+    for await (const { documents, mark } of pages)
       yield { documents: documents.map((document) => readDocument(database, document)), mark }
   }
+
+  const wholePages = ({ source }: Facts, database: string, after?: string) =>
+    readIn(database, source.pages(database, after))
 
   /**
    * What services came to by the day, of months whose year has no database for it, and what calls have used of what is
@@ -296,8 +308,13 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
   /** What a month ends with is known before the last of it is stored. */
   const readFromBeginning = async (reading: Reading) => {
     const { facts, place, month } = reading
+    let { opened } = reading
     const { book } = await readPages(reading, {
-      pages: (after) => wholePages(facts, place.database, after),
+      pages(after) {
+        const pages = opened?.pages() ?? facts.source.pages(place.database, after)
+        opened = undefined
+        return readIn(place.database, pages)
+      },
       moves: async (set, position, { mark = position.mark, isLast }) =>
         isLast ? close(set, reading, { ...position, mark }) : { ...position, mark },
     })
@@ -350,17 +367,19 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
     row: DatabaseRow | undefined
     /** What the source said of it before anything of the account was read: whatever changed since is read again. */
     found: Promise<DatabaseFacts | undefined>
+    /** Of one that nothing is stored of. */
+    opened: OpenedMonth | undefined
     calls: CallImport<Others>
   }
 
   const readThere = async (begun: Begun, surroundings: MonthSurroundings): Promise<number | undefined> => {
-    const { facts, place, row, calls } = begun
+    const { facts, place, row, opened, calls } = begun
     const { before } = surroundings
     const found = await begun.found
     if (!found) throw new DatabaseVanished(`the database ${place.database} is not there any more`)
-    const month = await monthOf(facts, place, before)
+    const month = await monthOf(facts, place, before, opened)
     const anew = fresh(place, found.sequence)
-    const reading = { facts, place, surroundings, month, calls, position: anew }
+    const reading = { facts, place, surroundings, month, calls, position: anew, opened }
     if (!row?.isWhole) return readFromBeginning({ ...reading, position: row ?? anew })
     const { sequence } = row
     if (sequence === undefined || !facts.source.facts.canFollow) return readFromBeginning(reading)
@@ -402,13 +421,25 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
       const found = ofAccount.map(({ database }) => facts.source.database(database))
       for (const one of found) one.catch(() => undefined)
       const calls = callImportOf(first.accountId)
-      let before: number | undefined
-      for (const [index, place] of ofAccount.entries()) {
-        if (stop.aborted) break
-        const behind = ofAccount.length - 1 - index
+      const begin = (place: MonthPlace | undefined, index: number): Begun | undefined => {
+        if (!place) return undefined
         const row = rows.get(place.database)
-        const begun = { facts, place, row, calls, found: found[index] ?? Promise.resolve(undefined) }
-        before = await read(begun, { before, behind, isLastRound })
+        const said = found[index] ?? Promise.resolve(undefined)
+        // What lies on a disk is there without a wait.
+        const waits = !row && facts.source.facts.kind === 'couchdb'
+        const opened = waits ? openMonth(facts.source, place.database, said) : undefined
+        return { facts, place, row, found: said, opened, calls }
+      }
+      let before: number | undefined
+      let next = begin(first, 0)
+      try {
+        for (let index = 0; next && !stop.aborted; index += 1) {
+          const begun = next
+          next = begin(ofAccount[index + 1], index + 1)
+          before = await read(begun, { before, behind: ofAccount.length - 1 - index, isLastRound })
+        }
+      } finally {
+        await next?.opened?.close()
       }
       return calls.handOver()
     },

@@ -157,10 +157,10 @@ const createReading = (connection: Connection, database: string) => {
     let batch = emptyBatch()
     let last = after
     let count = 0
-    const page = (): SourcePage => {
+    const page = (more: Pick<SourcePage, 'isLast'> = {}): SourcePage => {
       const { documents, unreadable } = batch
       batch = emptyBatch()
-      return { documents, unreadable, mark: last ?? '' }
+      return { documents, unreadable, mark: last ?? '', ...more }
     }
     try {
       for await (const row of rowsOf(pieces())) {
@@ -174,7 +174,7 @@ const createReading = (connection: Connection, database: string) => {
       if (error instanceof Fault && last !== after && last !== undefined) yield page()
       throw error
     }
-    if (count > 0) yield page()
+    if (count > 0) yield page(count < limit ? { isLast: true } : {})
     return count
   }
 

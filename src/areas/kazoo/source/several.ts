@@ -35,7 +35,7 @@ export const joinSources = (sources: readonly { name: string; source: Source }[]
       there.findIndex(({ name }) => name === reached),
     )
     for (const { name, source } of there.slice(start))
-      for await (const page of source.pages(database, name === reached ? mark : undefined))
+      for await (const { isLast: _, ...page } of source.pages(database, name === reached ? mark : undefined))
         yield { ...page, mark: JSON.stringify({ [name]: page.mark }) }
   }
 

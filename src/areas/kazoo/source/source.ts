@@ -25,6 +25,8 @@ export interface SourcePage {
   unreadable: readonly { id: string; reason: string }[]
   /** Opaque; good for this database of this source. */
   mark: string
+  /** Nothing comes behind it. Absent where that is not known yet. */
+  isLast?: true
 }
 
 /** A document that changed; a deleted one has only its id. */
