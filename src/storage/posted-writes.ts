@@ -1,4 +1,3 @@
-import { elementAt } from '../lib/list.ts'
 import type { Value } from './db.ts'
 
 // Writes on their way to the writer's thread. Texts go as one flat list and everything else as numbers, which are copied
@@ -33,12 +32,49 @@ const isAsBefore = 3
 
 const noValues: readonly Value[] = []
 
-/** Gathers writes to be posted together. */
+const firstRoom = 4096
+// Of numbers. A larger batch is rare, and its room is given back.
+const mostRoom = 256 * 1024
+
+/** Numbers that are gathered again and again, in room that stays: lists that grow leave several times their size as garbage. */
+const createNumbers = <Numbers extends Int32Array | Float64Array>(room: (length: number) => Numbers) => {
+  let held = room(firstRoom)
+  let length = 0
+  const grow = () => {
+    const larger = room(held.length * 2)
+    larger.set(held)
+    held = larger
+  }
+  return {
+    push(number: number) {
+      if (length === held.length) grow()
+      held[length] = number
+      length += 1
+    },
+    /** One more at a place. */
+    increment(place: number) {
+      held[place] = (held[place] as number) + 1
+    },
+    length: () => length,
+    clear() {
+      length = 0
+    },
+    /** Those that were gathered, to be kept by whoever takes them. */
+    take(): Numbers {
+      const taken = held.slice(0, length) as Numbers
+      if (held.length > mostRoom) held = room(firstRoom)
+      length = 0
+      return taken
+    },
+  }
+}
+
+/** Gathers writes to be posted together, again and again. */
 export const createPosting = () => {
-  const plan: number[] = []
-  const numbers: number[] = []
-  const others: Value[] = []
+  const plan = createNumbers((length) => new Int32Array(length))
+  const numbers = createNumbers((length) => new Float64Array(length))
   const before = new Map<number, readonly Value[]>()
+  let others: Value[] = []
   let countAt = 0
 
   const addValue = (value: Value, earlier: Value | undefined) => {
@@ -54,20 +90,34 @@ export const createPosting = () => {
   }
 
   return {
+    /** Begins anew, whatever was gathered and not taken. */
+    begin() {
+      plan.clear()
+      numbers.clear()
+      others = []
+    },
     beginWrite() {
-      countAt = plan.length
+      countAt = plan.length()
       plan.push(0)
       // Each write is read by itself.
       before.clear()
     },
     add(text: number, params: readonly Value[], rows: number | undefined) {
-      plan[countAt] = elementAt(plan, countAt) + 1
-      plan.push(text, params.length, rows ?? anyRows)
+      plan.increment(countAt)
+      plan.push(text)
+      plan.push(params.length)
+      plan.push(rows ?? anyRows)
       const earlier = before.get(text) ?? noValues
       for (let at = 0; at < params.length; at += 1) addValue(params[at] as Value, earlier[at])
       before.set(text, params)
     },
-    posted: (): PostedWrites => ({ plan: new Int32Array(plan), numbers: new Float64Array(numbers), others }),
+    take(): PostedWrites {
+      const taken = { plan: plan.take(), numbers: numbers.take(), others }
+      others = []
+      // Nothing of it is kept alive.
+      before.clear()
+      return taken
+    },
   }
 }
 

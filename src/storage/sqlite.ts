@@ -215,6 +215,7 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
   let pending: PendingWrite[] = []
   let running: Promise<void> | undefined
   let closing = false
+  const posting = createPosting()
   const link = createWorkerLink<Batch, Outcome[]>(
     new URL('./sqlite-writer.ts', import.meta.url),
     { file, processId },
@@ -237,7 +238,7 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
 
   const post = (batch: readonly PendingWrite[]): Batch => {
     const newTexts: string[] = []
-    const posting = createPosting()
+    posting.begin()
     for (const { write } of batch) {
       posting.beginWrite()
       for (const { sql, params, expect } of write.statements)
@@ -245,7 +246,7 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
       for (const { table, values } of write.appends ?? [])
         posting.add(table.isPlaced ? placedText : numberOf(appendText(table), newTexts), values, undefined)
     }
-    return { newTexts, writes: posting.posted() }
+    return { newTexts, writes: posting.take() }
   }
 
   const settle = (entry: PendingWrite, outcome: Outcome) => {

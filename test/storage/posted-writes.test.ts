@@ -23,13 +23,12 @@ const statement: fc.Arbitrary<PostedStatement> = fc.record({
   rows: fc.constantFrom(undefined, 0, 1),
 })
 
-const posted = (writes: readonly (readonly PostedStatement[])[]) => {
-  const posting = createPosting()
+const posted = (writes: readonly (readonly PostedStatement[])[], posting = createPosting()) => {
   for (const statements of writes) {
     posting.beginWrite()
     for (const { text, params, rows } of statements) posting.add(text, params, rows)
   }
-  return readPosted(structuredClone(posting.posted()))
+  return readPosted(structuredClone(posting.take()))
 }
 
 describe('writes on their way to another thread', () => {
@@ -45,6 +44,36 @@ describe('writes on their way to another thread', () => {
         expect(arrived.map((write) => [...write.statements()])).toEqual(writes)
       }),
     )
+  })
+
+  it('are nothing to those that are posted behind them, however many there were', () => {
+    const posting = createPosting()
+    const many = fc.array(fc.array(statement, { maxLength: 5 }), { maxLength: 400 })
+    fc.assert(
+      fc.property(fc.array(many, { minLength: 2, maxLength: 4 }), fc.boolean(), (batches, isBrokenOff) => {
+        for (const writes of batches) {
+          if (isBrokenOff) {
+            posting.beginWrite()
+            posting.add(1, ['left', 1], undefined)
+          }
+          posting.begin()
+          expect(posted(writes, posting).map((write) => [...write.statements()])).toEqual(writes)
+        }
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('find room for a batch of any size', () => {
+    const posting = createPosting()
+    const rows = Array.from(
+      { length: 300_000 },
+      (_, row): PostedStatement => ({ text: 0, params: [row, `${row}`], rows: 1 }),
+    )
+    const [write] = posted([rows], posting)
+    expect([...(write?.statements() ?? [])]).toEqual(rows)
+    const few = [{ text: 0, params: ['a', 1], rows: 1 }]
+    expect(posted([few], posting).map((one) => [...one.statements()])).toEqual([few])
   })
 
   it('tell which statements they have', () => {
@@ -63,7 +92,7 @@ describe('writes on their way to another thread', () => {
     const posting = createPosting()
     posting.beginWrite()
     for (let row = 0; row < 100; row += 1) posting.add(0, ['account', row, null], 1)
-    const { numbers, others } = posting.posted()
+    const { numbers, others } = posting.take()
     expect(others).toEqual(['account'])
     expect(numbers).toEqual(Float64Array.from({ length: 100 }, (_, row) => row))
   })
