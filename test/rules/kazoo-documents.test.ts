@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   accountDatabase,
   databaseKindOf,
+  databaseKindsOf,
   decodedDatabaseName,
   encodedDatabaseName,
 } from '../../src/areas/kazoo/documents/database-names.ts'
@@ -123,6 +124,12 @@ describe('names of databases', () => {
     ['_users', { kind: 'system', taking: 'never', name: '_users' }],
     ['somebody_elses', { kind: 'odd', taking: 'list' }],
   ])('tell what is in %s', (name, kind) => expect(databaseKindOf(name)).toEqual(kind))
+
+  it('tell the same of many at once', () => {
+    const months = ['202501', '202502'].map((month) => `${accountDatabase('ab'.repeat(16))}-${month}`)
+    const names = ['accounts', accountDatabase('ab'.repeat(16)), ...months, 'numbers/+1415', 'odd']
+    expect([...databaseKindsOf(names)]).toEqual(names.map((name) => [name, databaseKindOf(name)]))
+  })
 
   it('are the same again when they are encoded once or twice and decoded', () => {
     fc.assert(

@@ -8,7 +8,7 @@ import { finding } from '../conversions/findings.ts'
 import { createUses, type Use, usesIn } from '../conversions/numbers/uses/rules.ts'
 import { providerKey } from '../conversions/people/context.ts'
 import { isProvider, lostNames, type SharedName, sharedNamesIn } from '../conversions/people/rules.ts'
-import { accountDatabase, databaseKindOf } from '../documents/database-names.ts'
+import { accountDatabase, databaseKindsOf } from '../documents/database-names.ts'
 import type { Finding, KazooDocument } from '../documents/document.ts'
 import { isGone, readDocument, textIn } from '../documents/fields.ts'
 import { DatabaseVanished, type Source, SourceTrouble } from '../source/source.ts'
@@ -213,7 +213,7 @@ export const createGathering = (source: Source, { withUses = false } = {}) => {
 
   return async (now: number, narrowing: Narrowing): Promise<Facts> => {
     const names = await source.databases()
-    const kinds = new Map(names.map((name) => [name, databaseKindOf(name)]))
+    const kinds = databaseKindsOf(names)
     const accountIds = [...kinds.values()].flatMap((kind) =>
       kind.kind === 'account' ? [kind.accountId] : [],
     )

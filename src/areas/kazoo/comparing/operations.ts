@@ -63,7 +63,7 @@ export const createComparison = ({ store, states, adoptions, validate, chapters,
     const look: Look = { facts, begun, add, sum: sums.add }
     const below = [...facts.accounts.keys()].filter((id) => id !== facts.masterId)
     const chosen = [facts.masterId, ...sampleOf(below, { sample, seed })]
-    const months = Map.groupBy(monthsIn(facts).flat(), ({ accountId }) => accountId)
+    const months = Map.groupBy([...monthsIn(facts)].flat(), ({ accountId }) => accountId)
     const owned = await ofNumbers.ofAccounts(look, chosen)
     sums.add('accounts', facts.accounts.size, await countAccounts())
     for (const [index, accountId] of chosen.entries()) {

@@ -106,3 +106,20 @@ const systemKindOf = (name: string): DatabaseKind => {
   const taking = takings.find((one) => systemDatabases[one].includes(name))
   return taking ? { kind: 'system', taking, name } : { kind: 'odd', taking: 'list' }
 }
+
+const kindWith = (kind: DatabaseKind, once: (text: string) => string): DatabaseKind => {
+  if (kind.kind === 'account') return { ...kind, accountId: once(kind.accountId) }
+  if (kind.kind !== 'month') return kind
+  return { ...kind, accountId: once(kind.accountId), month: once(kind.month) }
+}
+
+/** What is in each of these databases. There may be a hundred thousand: a text that many of them share is in memory once. */
+export const databaseKindsOf = (names: readonly string[]): Map<string, DatabaseKind> => {
+  const texts = new Map<string, string>()
+  const once = (text: string) => {
+    const known = texts.get(text)
+    if (known === undefined) texts.set(text, text)
+    return known ?? text
+  }
+  return new Map(names.map((name) => [name, kindWith(databaseKindOf(name), once)]))
+}

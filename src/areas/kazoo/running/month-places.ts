@@ -1,16 +1,20 @@
 import type { Facts } from '../chapters/chapter.ts'
 import type { MonthPlace } from './months.ts'
 
-/** The months that are taken over, account by account, the oldest first. */
-export const monthsIn = ({ kinds, accounts, sinceMonth = 0 }: Facts): MonthPlace[][] => {
-  const months = new Map<string, MonthPlace[]>()
+/** The months that are taken over, account by account, the oldest first: each account's are put together when its turn comes. */
+export function* monthsIn({ kinds, accounts, sinceMonth = 0 }: Facts): Generator<MonthPlace[]> {
+  const databases = new Map<string, string[]>()
   for (const [database, kind] of kinds) {
     if (kind.kind !== 'month' || Number(kind.month) < sinceMonth || !accounts.has(kind.accountId)) continue
-    const ofAccount = months.get(kind.accountId) ?? []
-    ofAccount.push({ database, accountId: kind.accountId, month: kind.month })
-    months.set(kind.accountId, ofAccount)
+    const ofAccount = databases.get(kind.accountId)
+    if (ofAccount) ofAccount.push(database)
+    else databases.set(kind.accountId, [database])
   }
-  // Names end with the month.
-  for (const ofAccount of months.values()) ofAccount.sort((a, b) => (a.month < b.month ? -1 : 1))
-  return [...months.values()]
+  for (const ofAccount of databases.values())
+    yield ofAccount
+      .flatMap((database): MonthPlace[] => {
+        const kind = kinds.get(database)
+        return kind?.kind === 'month' ? [{ database, accountId: kind.accountId, month: kind.month }] : []
+      })
+      .sort((a, b) => (a.month < b.month ? -1 : 1))
 }

@@ -16,7 +16,7 @@ import { createGathering } from '../chapters/gathering.ts'
 import { copiesDatabase } from '../conversions/accounts/seen.ts'
 import { createCallImport } from '../conversions/call-records/operations.ts'
 import { finding } from '../conversions/findings.ts'
-import { databaseKindOf } from '../documents/database-names.ts'
+import { databaseKindsOf } from '../documents/database-names.ts'
 import { beingUndone, type ImportState, type ImportStates } from '../hold/state.ts'
 import { importChecks } from '../report/checks.ts'
 import { countsBy, type ListedDatabase, type Report } from '../report/report.ts'
@@ -99,12 +99,12 @@ const allAtOnce = async (
 /** Does something for each, some at once; none is begun any more when one has failed, or somebody says stop. */
 const forEach = <T>(
   signal: AbortSignal | undefined,
-  all: readonly T[],
+  all: Iterable<T>,
   /** `endsWith`: what it does not wait for itself. Only one more is begun before that has ended. */
   work: (one: T, stop: AbortSignal, endsWith: (end: Promise<unknown>) => void) => Promise<unknown>,
   atOnce = databasesAtOnce,
 ) => {
-  const waiting = all.values()
+  const waiting = Iterator.from(all)
   const worker = async (stop: AbortSignal) => {
     let before: Promise<unknown> = Promise.resolve()
     try {
@@ -339,15 +339,20 @@ export const createImport = (tools: ImportTools) => {
       }
     }
     tallies.addType('account', 'imported', facts.accounts.size)
-    for (const { database } of monthsIn(facts).flat())
-      tallies.addType('(documents of months)', 'imported', (await source.database(database))?.documents ?? 0)
+    for (const ofAccount of monthsIn(facts))
+      for (const { database } of ofAccount)
+        tallies.addType(
+          '(documents of months)',
+          'imported',
+          (await source.database(database))?.documents ?? 0,
+        )
     return reportOf(source, facts, tallies)
   }
 
   /** What was done so far. */
   const report = async (source: Source): Promise<Report> => {
     const names = await source.databases()
-    const kinds = new Map(names.map((name) => [name, databaseKindOf(name)]))
+    const kinds = databaseKindsOf(names)
     const tallies = createTallies()
     for (const { type, outcome, count } of await run.outcomes()) tallies.addType(type, outcome, count)
     for (const { severity, code, count } of await run.codes())
