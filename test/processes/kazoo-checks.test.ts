@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeEngines } from '../support/databases.ts'
 import { dataSet, documentNamed } from '../support/kazoo/data-set.ts'
-import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
+import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, sample, stamped } from '../support/kazoo/sample.ts'
 
 const { C, D, M, R } = accounts
@@ -54,11 +54,28 @@ const task = (name: string, files: Parameters<typeof sample>[4]) =>
     files,
   )
 
-// The first row of the output is written in another way than ours. The input of the other is none, which is told.
+// The first row of the output is written in another way than ours.
 const doneTask = task('task with files', {
   files: [csv('in.csv', 'number\r\n+14155550125\r\n'), csv('out.csv', '"number","error"\n+14155550125,\n')],
 })
-const taskOfNoCsv = task('task of no csv', { files: [csv('in.csv', 'number,number\n1\n')] })
+const outputs = [
+  'number,error\r\n+14155550125,\r\n\r\n',
+  'number,error\r\n',
+  'number',
+  '\n',
+  '\ufeffnumber\r\nü\r\n',
+  '',
+]
+// Files that are none, which is told when they come.
+const flawedTasks = [
+  task('task of no csv', { files: [csv('in.csv', 'number,number\n1\n')] }),
+  task('task of odd quotes', { files: [csv('out.csv', 'number,error\n"1","say "hi" now"\n')] }),
+]
+const tasks = [
+  doneTask,
+  ...flawedTasks,
+  ...outputs.map((output, at) => task(`task of output ${at}`, { files: [csv('out.csv', output)] })),
+]
 
 /**
  * The sample system, with one more of what it lacks: something that is only kept, a group, one member of which is gone,
@@ -75,7 +92,7 @@ const withMore = () => {
     }),
   ]
   all.set(databaseOf(C), [...(all.get(databaseOf(C)) ?? []), ...more])
-  all.set('tasks', [...(all.get('tasks') ?? []), doneTask, taskOfNoCsv])
+  all.set('tasks', [...(all.get('tasks') ?? []), ...tasks])
   all.set('ratedeck', [...(all.get('ratedeck') ?? []), rateBelowNothing])
   return all
 }
@@ -284,7 +301,6 @@ const breaks: readonly Break[] = [
     mends: [calls('interaction_time = interaction_time - 2', `id = '202502-pair-b@10.1.2.3'`)],
     lines: [
       `calls: account ${C}, call record 202502-pair-b@10.1.2.3: interaction_time: expected 63905792400, found 63905792402, difference 2`,
-      `calls: calls of account ${C}, month 202502: when interactions began, as a sum of its last six digits: expected 3896800, found 3896802, difference 2`,
     ],
   },
   {
@@ -306,9 +322,23 @@ const breaks: readonly Break[] = [
 
 describeEngines('what an import is held against when it is finished', (engine) => {
   let stage: ImportStage
+  let report: Awaited<ReturnType<ImportStage['import']>>
 
   beforeAll(async () => {
     stage = await openImportStage(engine, withMore())
+    report = await stage.import()
+    // It names no interaction and began before one that names none either, whose it is from now on.
+    const late = gregorian(2025, 2, 5, 10, 59)
+    stage.kazoo.put(databaseOf(C, '202502'), {
+      ...stamped('cdr', C, late + 120, databaseOf(C, '202502')),
+      _id: '202502-late@10.1.2.3',
+      call_id: 'late@10.1.2.3',
+      call_direction: 'inbound',
+      other_leg_call_id: 'oldest@10.1.2.3',
+      timestamp: late + 120,
+      duration_seconds: 120,
+      billing_seconds: 120,
+    })
     await stage.import()
   })
   afterAll(() => stage.close())
@@ -319,6 +349,22 @@ describeEngines('what an import is held against when it is finished', (engine) =
     const lines = errors.split('\n').filter((line) => /^[a-z]+: /.test(line))
     return { lines: lines.slice(0, -1), last: lines.at(-1) }
   }
+
+  it('is told of files that are none when they come, and of none as a difference', async () => {
+    expect(toldOf(report, 'file_unreadable')).toMatchObject({
+      first: expect.arrayContaining(
+        flawedTasks.map(({ id }) => expect.objectContaining({ database: 'tasks', id })),
+      ),
+    })
+    await stage.change(`UPDATE records SET tally = tally + 1 WHERE kind = 'account' AND id = '${C}'`)
+    try {
+      expect((await differences()).lines).toEqual([
+        `counts: account ${C}: it counts 1 accounts below it, and has 0`,
+      ])
+    } finally {
+      await stage.change(`UPDATE records SET tally = tally - 1 WHERE kind = 'account' AND id = '${C}'`)
+    }
+  })
 
   it.each(breaks)('is told when $what', async ({ breaks: statements, mends, lines }) => {
     await stage.change(...statements)

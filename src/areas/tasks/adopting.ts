@@ -1,6 +1,6 @@
 import type { Part } from '../../jobs/long-work/parts/store.ts'
 import type { RunKey } from '../../jobs/long-work/store.ts'
-import { createCsvParser } from '../../lib/csv-parse.ts'
+import { CsvMistake, createCsvParser } from '../../lib/csv-parse.ts'
 import { Failure } from '../../lib/failure.ts'
 import type { Adoption, Arrival } from '../adoption.ts'
 import { takeIn } from './intake.ts'
@@ -35,19 +35,34 @@ const inputOf = async (bytes: Buffer): Promise<Parts | undefined> => {
 
 const outputBytes = 256 * 1024
 
-/** An output: its columns, and its rows in parts that end where rows do. */
+/** An output: its columns, and its rows in parts that end where rows do, the last one with whatever stands behind it. */
 const outputOf = (bytes: Buffer): Output => {
   const parser = createCsvParser()
   const [head, ...rows] = [...parser.push(bytes), ...parser.end()]
   const parts: Part[] = []
   let start = head?.end ?? 0
   for (const [index, { end }] of rows.entries()) {
-    if (end - start < outputBytes && index < rows.length - 1) continue
-    parts.push({ number: parts.length, firstRow: 0, content: bytes.subarray(start, end) })
-    start = end
+    const isLast = index === rows.length - 1
+    if (end - start < outputBytes && !isLast) continue
+    const behind = isLast ? bytes.length : end
+    parts.push({ number: parts.length, firstRow: 0, content: bytes.subarray(start, behind) })
+    start = behind
   }
   const header = (head?.cells ?? []).map((cell) => cell ?? '')
-  return { header, head: bytes.subarray(0, head?.end ?? 0), parts }
+  const headEnd = rows.length === 0 ? bytes.length : (head?.end ?? 0)
+  return { header, head: bytes.subarray(0, headEnd), parts }
+}
+
+const isCsv = (bytes: Buffer) => {
+  try {
+    const parser = createCsvParser()
+    parser.push(bytes)
+    parser.end()
+    return true
+  } catch (error) {
+    if (error instanceof CsvMistake) return false
+    throw error
+  }
 }
 
 const fileOf = ({ files }: Arrival, role: string) => files.find((file) => file.role === role)?.bytes
@@ -78,8 +93,8 @@ export const createTaskAdoption = ({ tasks, runs }: TaskStore): Adoption => {
     kind: tasks.kind,
 
     async fileProblem({ role, bytes }) {
-      if (role !== 'input' || (await inputOf(bytes))) return undefined
-      return 'it is no CSV that has a header and rows of its length'
+      if (role === 'output') return isCsv(bytes) ? undefined : 'it is no CSV'
+      return (await inputOf(bytes)) ? undefined : 'it is no CSV that has a header and rows of its length'
     },
 
     async files({ accountId, id }) {
