@@ -52,6 +52,7 @@ describe('A call record of Kazoo', () => {
       outcome: 'leg',
       id: '202502-6f0c@10.1.2.3',
       leg: { accountId, record: kept },
+      namesInteraction: true,
       notes: [],
     })
   })
@@ -69,6 +70,7 @@ describe('A call record of Kazoo', () => {
     expect(convertCall(documentOf(fields, database), { accountId })).toEqual({
       outcome: 'leg',
       id: '202502-6f0c@10.1.2.3',
+      namesInteraction: false,
       leg: {
         accountId,
         record: {

@@ -1,12 +1,15 @@
 import { differencesBetween } from '../../../lib/differences.ts'
 import { costsOf, interactionOf } from '../../cdrs/intake/rules.ts'
-import { type CallSums, joinSums, noSums, sumsOf } from '../conversions/call-records/sums.ts'
+import { type CallSums, joinSums, noSums, type Sums, sumsOf } from '../conversions/call-records/sums.ts'
 import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers/rules.ts'
 import { readDocument } from '../documents/fields.ts'
 import type { CheckedStore } from '../report/store.ts'
 import { type MonthPlace, monthOf } from '../running/months.ts'
 import { legsIn } from '../running/reading.ts'
 import { type Look, toldAt } from './drawings.ts'
+
+/** Without when interactions began: of legs that name none it depends on which of them have come. */
+const comparedOf = ({ begun: _, ...compared }: Sums) => compared
 
 /** Money and calls of accounts, month by month, and what balances come to. */
 export const createMonthComparison = (checked: CheckedStore) => {
@@ -64,7 +67,7 @@ export const createMonthComparison = (checked: CheckedStore) => {
     for (const month of [...new Set([...Object.keys(there), ...here.keys()])].sort()) {
       const [one, other] = [there[month] ?? noSums, here.get(month) ?? noSums]
       const asked = { account_id: accountId, question: 'calls of a month', id: month }
-      look.add(asked.question, 1, toldAt(asked, differencesBetween({ ...one }, { ...other })))
+      look.add(asked.question, 1, toldAt(asked, differencesBetween(comparedOf(one), comparedOf(other))))
       look.sum('call records', one.count, other.count)
       look.sum('seconds of calls', one.duration, other.duration)
       look.sum('billed seconds', one.billing, other.billing)

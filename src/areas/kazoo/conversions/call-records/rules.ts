@@ -28,7 +28,13 @@ export type Note = Omit<Finding, 'database' | 'id'>
 
 /** What a document of a call becomes: a leg, or why there is none. */
 export type ConvertedCall = { notes: readonly Note[] } & (
-  | { outcome: 'leg'; leg: Pick<Leg, 'accountId' | 'record'>; id: string }
+  | {
+      outcome: 'leg'
+      leg: Pick<Leg, 'accountId' | 'record'>
+      id: string
+      /** Of one that does not, others of its month tell: those that have come by then. */
+      namesInteraction: boolean
+    }
   | { outcome: 'aside' | 'gone' }
 )
 
@@ -235,6 +241,7 @@ const converted = (document: KazooDocument, { accountId, joins }: CallContext): 
     outcome: 'leg',
     leg: { accountId, record },
     id,
+    namesInteraction: !isLoose(document),
     notes: draft.notes.length === 0 ? nothing : draft.notes,
   }
 }

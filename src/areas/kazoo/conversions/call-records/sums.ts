@@ -1,4 +1,4 @@
-/** Legs of a month, their seconds, what they cost, in units, and to which interactions they belong. */
+/** Legs of a month, their seconds, what they cost, in units, and when their interactions began. */
 export interface Sums {
   count: number
   duration: number
@@ -23,7 +23,7 @@ interface Counted {
 }
 
 const monthDigits = 6
-// Of a second: sums of a month's millions of legs stay exact.
+// Seconds. Sums of a month's millions of legs stay exact.
 export const begunModulus = 1_000_000
 
 const plus = (one: Sums, other: Sums): Sums => ({

@@ -33,7 +33,7 @@ const ofLegs: readonly [keyof Omit<Sums, 'count'>, string][] = [
   ['begun', 'interaction_time'],
 ]
 
-/** The calls of each account and month are as many, as long and as dear as those that were read, and belong to the same interactions. */
+/** The calls of each account and month are as many, as long and as dear as those that were read, and their interactions began when they did. */
 export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTools): Check => {
   /** Names of one account stand together. */
   async function* accounts(): AsyncGenerator<Months> {
@@ -62,7 +62,7 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
     return new Set(rows.flatMap(({ id }, index) => (verdicts[index] === 'accepted' ? [id] : [])))
   }
 
-  /** Which of these legs of a month are not there, are longer or dearer here, or less so, or belong to another interaction. */
+  /** Which of these legs of a month are not there, are longer or dearer here, or less so, or of an interaction that began at another moment. */
   const faultsAmong = async (
     accountId: string,
     month: string,
@@ -74,12 +74,13 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
       Number(month),
       some.map(({ id }) => id),
     )
-    const reasonOf = ({ id, leg: { record } }: ConvertedLeg) => {
+    const reasonOf = ({ id, leg: { record }, namesInteraction }: ConvertedLeg) => {
       if (missing.has(id)) return 'it is not there'
       const { duration_seconds: duration = 0, billing_seconds: billing = 0 } = record
-      const { time: begun } = interactionOf(record)
-      const expected = { duration, billing, cost: costsOf(record).cost, begun }
-      const there = found.get(id) ?? expected
+      const measured = { duration, billing, cost: costsOf(record).cost, begun: interactionOf(record).time }
+      const there = found.get(id) ?? measured
+      // One that names none stays in that of those that came before it.
+      const expected = namesInteraction ? measured : { ...measured, begun: there.begun }
       const differing = ofLegs.find(([measure]) => there[measure] !== expected[measure])
       if (!differing) return undefined
       const [measure, name] = differing
