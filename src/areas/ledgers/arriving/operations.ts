@@ -56,10 +56,9 @@ export const createArrivals = (
     return arrivals.map((arrival) => isNew.get(arrival) === true)
   }
 
-  /** Gives the entries of months their places behind those before. Answers with how many there are, and what they come to. */
-  const placeAll = async (accountId: string, counts: ReadonlyMap<number, number>) => {
-    const [first = 0] = counts.keys()
-    let { count, units } = await rows.before(accountId, first)
+  /** Gives the entries of months, all of those from one on, their places behind those before. Answers with how many there are, and what they come to. */
+  const placeAll = async (accountId: string, from: number, counts: ReadonlyMap<number, number>) => {
+    let { count, units } = await rows.before(accountId, from)
     for (const months of monthsTogether(counts, entriesAtOnce)) {
       const moved: NewPlace[] = []
       for (const entry of await rows.inOrder(accountId, Math.min(...months), Math.max(...months))) {
@@ -79,11 +78,12 @@ export const createArrivals = (
     if (month === undefined) return rows.forget(accountId)
     const changed = await rows.putReckoned(accountId, entries)
     // What a month begins with may have changed what stands at the end of the one before, now or before a crash.
-    const counts = await rows.monthsFrom(accountId, monthBefore(from))
-    const emptied = [...changed, monthBefore(from), from].filter((one) => !counts.has(one))
+    const first = monthBefore(from)
+    const counts = await rows.monthsFrom(accountId, first)
+    const emptied = [...changed, first, from].filter((one) => !counts.has(one))
     const all = new Map([...emptied.map((one) => [one, 0] as const), ...counts])
     for (const months of monthsTogether(all, entriesAtOnce)) await rows.sumMonths(accountId, months)
-    await rows.finish(accountId, { month, ...(await placeAll(accountId, counts)) })
+    await rows.finish(accountId, { month, ...(await placeAll(accountId, first, counts)) })
   }
 
   return {
