@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { openMonth } from '../../src/areas/kazoo/running/opened-months.ts'
 import { openSource } from '../../src/areas/kazoo/source/open.ts'
 import { DatabaseVanished, type SourcePage } from '../../src/areas/kazoo/source/source.ts'
+import { eventually } from '../support/eventually.ts'
 import { startKazoo } from '../support/kazoo/stand-in.ts'
 
 const database = 'account/aa/aa/aa-202502'
@@ -64,11 +65,23 @@ describe('A month', () => {
     expect(await all(month.pages())).toEqual(documents.map(({ id }) => id))
   })
 
-  it('whose first page has its rollover tells so, however many come behind', async () => {
+  it('of more pages does not tell either where it has one there: another source may know better', async () => {
     const { source } = await stage([documentOf(rollover), ...calls(1500, '202502-z')])
     const month = openMonth(source, database, none)
-    expect(await month.hasRollover(database, 202502)).toBe(true)
-    await month.close()
+    expect(await month.hasRollover(database, 202502)).toBeUndefined()
+    month.close()
+  })
+
+  it('that is closed leaves no answer behind that nobody reads', async () => {
+    const text = 'x'.repeat(1_500_000)
+    const { source, kazoo } = await stage(
+      ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => documentOf(id, `,"text":"${text}"`)),
+    )
+    const month = openMonth(source, database, none)
+    expect(await month.hasRollover(database, 202502)).toBeUndefined()
+    expect(await kazoo.connections()).toBe(1)
+    month.close()
+    await eventually(kazoo.connections, (count) => count === 0)
   })
 
   it('is asked for only behind what it waits for', async () => {
@@ -86,6 +99,6 @@ describe('A month', () => {
     const { source, kazoo } = await stage(calls(1))
     kazoo.removeDatabase(database)
     await expect(all(openMonth(source, database, none).pages())).rejects.toThrow(DatabaseVanished)
-    await openMonth(source, database, none).close()
+    openMonth(source, database, none).close()
   })
 })

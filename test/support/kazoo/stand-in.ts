@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { isObject, type Json } from '../../../src/lib/json.ts'
 import { type DumpForm, writeDump } from './dumps.ts'
 import { type Engine, engines } from './engines.ts'
@@ -490,6 +491,8 @@ export const startKazoo = async (databases: Databases, manners: KazooManners = {
     removeDatabase: (name: string) => names.delete(name),
     /** Puts one back that was taken away, as it was. */
     restoreDatabase: (name: string) => void names.add(name),
+    /** How many connections there are now, those that wait for a question among them. */
+    connections: () => promisify(server.getConnections).call(server),
     /** The text of a document as it stands now. */
     text: (name: string, id: string) => databaseNamed(name)?.get(id)?.text,
     databases: () => [...names].sort(),

@@ -401,6 +401,8 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
       const reached = (await run.database(place.database)) ?? fresh(place, undefined)
       await batches.note(vanishedRow(reached))
       return monthNotesIn(reached).units
+    } finally {
+      begun.opened?.close()
     }
   }
 
@@ -439,7 +441,7 @@ export const createMonthReading = ({ run, batches, callImportOf, onBatch }: Tool
           before = await read(begun, { before, behind: ofAccount.length - 1 - index, isLastRound })
         }
       } finally {
-        await next?.opened?.close()
+        next?.opened?.close()
       }
       return calls.handOver()
     },

@@ -101,6 +101,24 @@ async function* rowsOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Row, J
   return frame
 }
 
+/** The same, and somebody hears of each before it is given. Whoever stops reading ends it. */
+async function* watched<Value, End>(
+  values: AsyncGenerator<Value, End>,
+  hear: (value: Value) => void,
+): AsyncGenerator<Value, End> {
+  try {
+    let next = await values.next()
+    while (!next.done) {
+      hear(next.value)
+      yield next.value
+      next = await values.next()
+    }
+    return next.value
+  } finally {
+    await values.return(undefined as End)
+  }
+}
+
 /** The id is the first that a row says. */
 const beginningOfRow = (text: string) =>
   /^\{"(?:id|key)":"(?:[^"\\]|\\.)*"/.exec(text)?.[0]?.concat('}') ?? '{}'
@@ -185,14 +203,10 @@ const createReading = (connection: Connection, database: string) => {
     for (;;) {
       const before = after
       try {
-        const reading = answers(after, limit)
-        let next = await reading.next()
-        while (!next.done) {
-          after = next.value.mark
-          yield next.value
-          next = await reading.next()
-        }
-        if (next.value < limit) return
+        const count = yield* watched(answers(after, limit), ({ mark }) => {
+          after = mark
+        })
+        if (count < limit) return
         faults = 0
         limit = Math.min(mostRows, limit * 2)
       } catch (error) {
@@ -256,15 +270,10 @@ const createReading = (connection: Connection, database: string) => {
     for (;;) {
       const before = since
       try {
-        const reading = changesBehind(since, limit)
-        let next = await reading.next()
-        while (!next.done) {
-          since = next.value.sequence
+        const { count, pending } = yield* watched(changesBehind(since, limit), ({ sequence }) => {
+          since = sequence
           faults = 0
-          yield next.value
-          next = await reading.next()
-        }
-        const { count, pending } = next.value
+        })
         // Shards that repeat themselves may never answer with nothing.
         if (count === 0 || pending === 0 || since === before) return
         limit = mostRows
