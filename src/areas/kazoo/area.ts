@@ -51,7 +51,7 @@ export const kazooArea = area({
   create(tools, needs, { adoptions }) {
     const { hold, accounts, users, services, phoneNumbers, payments } = needs
     const { callflows, connectivity, cdrs } = needs
-    const { store, validate, keyring, leases, declared } = tools
+    const { store, validate, keyring, leases, deriver, declared } = tools
     const keeping = createKeeping(store)
 
     /** The master account takes the place of the first start's. */
@@ -99,6 +99,7 @@ export const kazooArea = area({
           validate,
           keyring,
           leases,
+          deriver,
           settings,
           chapters,
           states: hold,

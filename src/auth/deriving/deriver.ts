@@ -103,8 +103,11 @@ export const createDeriver = ({
   const acquaintances = createAcquaintances()
   const idle: Thread[] = []
   let running = 0
-  let wanted = 1
+  let threads = 1
+  let works = 0
   let farewell: NodeJS.Timeout | undefined
+
+  const wanted = () => (works > 0 ? 1 : threads)
 
   const endIdle = async () => {
     clearTimeout(farewell)
@@ -128,7 +131,7 @@ export const createDeriver = ({
 
   const advance = () => {
     clearTimeout(farewell)
-    while (running < wanted && turns.size > 0) {
+    while (running < wanted() && turns.size > 0) {
       const job = turns.next()
       if (job) void work(idle.pop() ?? startThread(layers, niceness), job)
     }
@@ -140,13 +143,13 @@ export const createDeriver = ({
   const refusal = () => {
     refused.add()
     return failure('too_many_requests', {
-      retryAfterSeconds: Math.max(1, Math.ceil((turns.size * secondsEach) / wanted)),
+      retryAfterSeconds: Math.max(1, Math.ceil((turns.size * secondsEach) / wanted())),
     })
   }
 
   const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
     const rules = await settings.of('crossbar.auth')
-    wanted = rules.derivation_threads ?? threadsByCores()
+    threads = rules.derivation_threads ?? threadsByCores()
     const mostOfEach = rules.derivations_waiting
     const network = clientAddress === undefined ? '' : networkOf(clientAddress)
     return new Promise<string[]>((resolve, reject) => {
@@ -210,6 +213,17 @@ export const createDeriver = ({
     async strongestKey(accountId: string, salt: string, key: string): Promise<string> {
       const asker = { accountId, clientAddress: undefined, lane: 'background' } as const
       return (await ask(asker, renewal(salt, key))).at(-1) ?? key
+    },
+
+    /** While a work is under way that wants the memory and the cores, one key is derived at a time. */
+    async beside<T>(work: () => Promise<T>): Promise<T> {
+      works += 1
+      try {
+        return await work()
+      } finally {
+        works -= 1
+        advance()
+      }
     },
 
     stop: endIdle,

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Deriver } from '../../../auth/deriving/deriver.ts'
 import type { Keyring } from '../../../auth/keyring.ts'
 import { masterClaim } from '../../../first-start.ts'
 import type { Leases } from '../../../jobs/leases.ts'
@@ -38,6 +39,8 @@ export interface ImportTools {
   validate: Validate
   keyring: Keyring
   leases: Leases
+  /** Of keys, which arrive by the thousand. */
+  deriver: Pick<Deriver, 'beside'>
   legAdoption: LegAdoption
   /** Nothing of what another system has billed up to now is billed again. */
   billedThere(set: ChangeSet): Promise<void>
@@ -256,14 +259,16 @@ export const createImport = (tools: ImportTools) => {
       callImportOf: (accountId) => createCallImport(callImport, accountId),
     })
     const readMonths = (stop: AbortSignal) =>
-      forEach(
-        stop,
-        monthsIn(facts),
-        async (ofAccount, stop, endsWith) => {
-          const { stored } = await months.read(facts, ofAccount, { isLastRound: isLast, stop })
-          endsWith(stored)
-        },
-        accountsAtOnce,
+      tools.deriver.beside(() =>
+        forEach(
+          stop,
+          monthsIn(facts),
+          async (ofAccount, stop, endsWith) => {
+            const { stored } = await months.read(facts, ofAccount, { isLastRound: isLast, stop })
+            endsWith(stored)
+          },
+          accountsAtOnce,
+        ),
       )
     await readAll(signal, [settings])
     // Chapters mostly wait for keys of people.

@@ -1,0 +1,69 @@
+// Keys that are derived beside a work that wants the memory and the cores.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createDeriver } from '../../src/auth/deriving/deriver.ts'
+import { createMetrics } from '../../src/lib/metrics.ts'
+import type { Settings } from '../../src/settings/settings.ts'
+import { createTestClock } from '../support/clock.ts'
+
+const rules = { derivation_threads: 2, derivations_waiting: 10 }
+
+const metrics = createMetrics()
+const deriver = createDeriver({
+  settings: { of: async () => rules } as unknown as Settings,
+  clock: createTestClock(),
+  metrics,
+  layers: [{ N: 2 ** 14, r: 8, p: 1 }],
+})
+afterAll(deriver.stop)
+
+/** Asks for so many keys; tells how many of them are being derived, whenever somebody wants to know. */
+const asking = (count: number) => {
+  let done = 0
+  const keys = Array.from({ length: count }, async (_, at) => {
+    const digest = at.toString(16).repeat(32)
+    const arriving = { salt: '00'.repeat(16), method: 'md5', digest, toLayer: 1 } as const
+    const key = await deriver.arrivingKey('a'.repeat(32), arriving)
+    done += 1
+    return key
+  })
+  return {
+    all: () => Promise.all(keys),
+    isDone: () => done === count,
+    async running() {
+      // Whatever has ended was noted by then.
+      await nextTurn()
+      const ended = done
+      const [, waiting] = /^crosspoint_sign_in_derivations_waiting (\d+)$/m.exec(await metrics.text()) ?? []
+      return { most: Math.min(2, count - ended), running: count - ended - Number(waiting) }
+    },
+  }
+}
+
+describe('Keys', () => {
+  it('are derived one at a time while such a work is under way, and as many as there are threads behind it', async () => {
+    const ending = Promise.withResolvers<void>()
+    const work = deriver.beside(() => ending.promise)
+    const keys = asking(6)
+    for (let looks = 0; looks < 20 && !keys.isDone(); looks += 1)
+      expect((await keys.running()).running).toBeLessThanOrEqual(1)
+    ending.resolve()
+    await work
+    const { running, most } = await keys.running()
+    expect(running).toBe(most)
+    expect(new Set(await keys.all()).size).toBe(6)
+  })
+
+  it('are so until the last of several works has ended, however the others end', async () => {
+    const [one, other] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const [failing, lasting] = [one, other].map(({ promise }) => deriver.beside(() => promise))
+    const keys = asking(6)
+    one.reject(new Error('it failed'))
+    await expect(failing).rejects.toThrow('it failed')
+    for (let looks = 0; looks < 20 && !keys.isDone(); looks += 1)
+      expect((await keys.running()).running).toBeLessThanOrEqual(1)
+    other.resolve()
+    await lasting
+    await keys.all()
+  })
+})
