@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { openSource, type SourceOptions } from '../../src/areas/kazoo/source/open.ts'
 import { DatabaseVanished, SourceTrouble } from '../../src/areas/kazoo/source/source.ts'
+import { eventually } from '../support/eventually.ts'
 import { dataSet, sampleNamed } from '../support/kazoo/data-set.ts'
 import { followed, idsOf, readDocuments, readFile, readPages, readTexts } from '../support/kazoo/read-all.ts'
 import { type KazooFault, type KazooManners, startKazoo } from '../support/kazoo/stand-in.ts'
@@ -120,6 +121,26 @@ describe('A database', () => {
     expect(idsOf(pages.flatMap((page) => page.documents))).toEqual(documents.map(({ id }) => id))
     for (const [at, { mark }] of pages.entries())
       expect(await readPages(source, database, mark)).toEqual(pages.slice(at + 1))
+  })
+
+  it('leaves no answer behind that nobody reads to its end, neither of pages nor of changes', async () => {
+    const text = 'x'.repeat(1_500_000)
+    const documents = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => ({
+      id,
+      rev: '1-a',
+      text: `{"_id":"${id}","_rev":"1-a","text":"${text}"}`,
+      files: [],
+      losers: [],
+    }))
+    const { kazoo, open } = await stage({}, new Map([['tasks', documents]]))
+    const source = await open()
+    for (const read of [() => source.pages('tasks'), () => source.changes('tasks', '0')]) {
+      for await (const _ of read()) {
+        expect(await kazoo.connections()).toBe(1)
+        break
+      }
+      await eventually(kazoo.connections, (count) => count === 0)
+    }
   })
 
   it('of large documents comes in pages that stay small', async () => {

@@ -243,24 +243,28 @@ const createReading = (connection: Connection, database: string) => {
     let changes: SourceChange[] = []
     let length = 0
     let count = 0
-    let next = await rows.next()
-    while (!next.done) {
-      const change = await changeOf(next.value)
-      if (change) {
-        changes.push(change)
-        length += change.deleted ? 0 : change.text.length
+    try {
+      let next = await rows.next()
+      while (!next.done) {
+        const change = await changeOf(next.value)
+        if (change) {
+          changes.push(change)
+          length += change.deleted ? 0 : change.text.length
+        }
+        count += 1
+        if (length >= pageLength) {
+          yield { changes, sequence: sequenceOf(next.value.seq) }
+          changes = []
+          length = 0
+        }
+        next = await rows.next()
       }
-      count += 1
-      if (length >= pageLength) {
-        yield { changes, sequence: sequenceOf(next.value.seq) }
-        changes = []
-        length = 0
-      }
-      next = await rows.next()
+      const { last_seq: lastSequence, pending } = next.value
+      if (count > 0) yield { changes, sequence: sequenceOf(lastSequence) }
+      return { count, pending }
+    } finally {
+      await rows.return({})
     }
-    const { last_seq: lastSequence, pending } = next.value
-    if (count > 0) yield { changes, sequence: sequenceOf(lastSequence) }
-    return { count, pending }
   }
 
   async function* changes(from: string): AsyncGenerator<SourceChanges> {
@@ -312,7 +316,10 @@ const createFiles = (connection: Connection) => {
     for (;;) {
       try {
         const answer = await connection.ask(path, { headers: { accept: '*/*' } })
-        if (!answer.isThere) throw trouble('went while it was read')
+        if (!answer.isThere) {
+          connection.leave(answer)
+          throw trouble('went while it was read')
+        }
         let passed = 0
         for await (const piece of answer.pieces()) {
           const fresh = piece.subarray(Math.max(0, check.given() - passed))
