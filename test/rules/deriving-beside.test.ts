@@ -29,7 +29,8 @@ const asking = (count: number) => {
   })
   return {
     all: () => Promise.all(keys),
-    isDone: () => done === count,
+    /** The first ones, in the order in which they are derived. */
+    first: (some: number) => keys.slice(0, some),
     async running() {
       // Whatever has ended was noted by then.
       await nextTurn()
@@ -45,8 +46,11 @@ describe('Keys', () => {
     const ending = Promise.withResolvers<void>()
     const work = deriver.beside(() => ending.promise)
     const keys = asking(6)
-    for (let looks = 0; looks < 20 && !keys.isDone(); looks += 1)
+    for (const first of keys.first(3)) {
       expect((await keys.running()).running).toBeLessThanOrEqual(1)
+      await first
+    }
+    expect((await keys.running()).running).toBeLessThanOrEqual(1)
     ending.resolve()
     await work
     const { running, most } = await keys.running()
@@ -60,10 +64,14 @@ describe('Keys', () => {
     const keys = asking(6)
     one.reject(new Error('it failed'))
     await expect(failing).rejects.toThrow('it failed')
-    for (let looks = 0; looks < 20 && !keys.isDone(); looks += 1)
+    for (const first of keys.first(3)) {
       expect((await keys.running()).running).toBeLessThanOrEqual(1)
+      await first
+    }
     other.resolve()
     await lasting
+    const { running, most } = await keys.running()
+    expect(running).toBe(most)
     await keys.all()
   })
 })

@@ -219,7 +219,8 @@ export const createDeriver = ({
     async beside<T>(work: () => Promise<T>): Promise<T> {
       works += 1
       try {
-        return await work()
+        const [result] = await Promise.all([work(), ...idle.splice(1).map((thread) => thread.close())])
+        return result
       } finally {
         works -= 1
         advance()
