@@ -87,6 +87,19 @@ describe('A call record of Kazoo', () => {
     })
   })
 
+  it('of the oldest form joins an interaction of its own month alone: its id has the month', () => {
+    const { interaction_id, interaction_time, interaction_key, ...old } = version5
+    const joinedTo = (time: number) => {
+      const joins = { interactionOf: () => ({ time, key: 'first' }) }
+      const converted = convertCall(documentOf(old, database), { accountId, joins })
+      return converted.outcome === 'leg'
+        ? [converted.id, converted.leg.record.interaction_id]
+        : [converted.outcome]
+    }
+    expect(joinedTo(began - 1)).toEqual(['202502-6f0c@10.1.2.3', `${began - 1}-first`])
+    expect(joinedTo(began - 26 * 86_400)).toEqual(['202502-6f0c@10.1.2.3', undefined])
+  })
+
   it('of which version 5 reported the time oddly ended when its channel says', () => {
     const { record, notes } = legOf({ timestamp: began - 5 })
     expect(record.timestamp).toBe(ended)

@@ -1,6 +1,7 @@
 import { gregorianOfUnix } from '../../../../lib/gregorian.ts'
 import { isObject, isTrue, type Json } from '../../../../lib/json.ts'
 import {
+  canJoin,
   type Interaction,
   interactionOf,
   type Leg,
@@ -202,7 +203,9 @@ const settleInteraction = (draft: Draft, record: CallRecord, joins: CallContext[
   }
   const joined = joins?.interactionOf(record.call_id)
   const at = record.timestamp ?? startOf(record)
-  if (!joined || Math.abs(at - joined.time) > farthestApartSeconds) return
+  // One that has come already must not have another id, which has the month, when an earlier one comes.
+  if (!joined || !canJoin(interactionOf(record), joined)) return
+  if (Math.abs(at - joined.time) > farthestApartSeconds) return
   record.interaction_id = `${joined.time}-${joined.key}`
   draft.note('call_record_joined', { field: 'interaction_id', new: record.interaction_id })
 }
