@@ -1,6 +1,13 @@
 import { differencesBetween } from '../../../lib/differences.ts'
 import { costsOf, interactionOf } from '../../cdrs/intake/rules.ts'
-import { type CallSums, joinSums, noSums, type Sums, sumsOf } from '../conversions/call-records/sums.ts'
+import {
+  type CallSums,
+  joinSums,
+  monthOfLeg,
+  noSums,
+  type Sums,
+  sumsOf,
+} from '../conversions/call-records/sums.ts'
 import { closeBook, convertMoney, emptyBook, isMoney } from '../conversions/ledgers/rules.ts'
 import { readDocument } from '../documents/fields.ts'
 import type { CheckedStore } from '../report/store.ts'
@@ -8,8 +15,9 @@ import { type MonthPlace, monthOf } from '../running/months.ts'
 import { legsIn } from '../running/reading.ts'
 import { type Look, toldAt } from './drawings.ts'
 
-/** Without when interactions began: of legs that name none it depends on which of them have come. */
-const comparedOf = ({ begun: _, ...compared }: Sums) => compared
+/** `isLoose`: some calls name no interaction. With whom those belong depends on which of them have come. */
+const comparedOf = ({ begun, ...compared }: Sums, isLoose: boolean) =>
+  isLoose ? compared : { ...compared, begun }
 
 /** Money and calls of accounts, month by month, and what balances come to. */
 export const createMonthComparison = (checked: CheckedStore) => {
@@ -24,7 +32,9 @@ export const createMonthComparison = (checked: CheckedStore) => {
 
   const callsOf = async ({ facts }: Look, place: MonthPlace) => {
     let calls: CallSums = {}
-    for await (const legs of legsIn(facts.source, place))
+    const loose = new Set<string>()
+    for await (const legs of legsIn(facts.source, place)) {
+      for (const { id, namesInteraction } of legs) if (!namesInteraction) loose.add(monthOfLeg(id))
       calls = joinSums(
         calls,
         sumsOf(
@@ -36,7 +46,8 @@ export const createMonthComparison = (checked: CheckedStore) => {
           })),
         ),
       )
-    return calls
+    }
+    return { calls, loose }
   }
 
   /** Answers with the units that the last month ends with. */
@@ -62,12 +73,18 @@ export const createMonthComparison = (checked: CheckedStore) => {
 
   const compareCalls = async (look: Look, accountId: string, months: readonly MonthPlace[]) => {
     let there: CallSums = {}
-    for (const place of months) there = joinSums(there, await callsOf(look, place))
+    const loose = new Set<string>()
+    for (const place of months) {
+      const found = await callsOf(look, place)
+      there = joinSums(there, found.calls)
+      for (const month of found.loose) loose.add(month)
+    }
     const here = await checked.called(accountId)
     for (const month of [...new Set([...Object.keys(there), ...here.keys()])].sort()) {
       const [one, other] = [there[month] ?? noSums, here.get(month) ?? noSums]
       const asked = { account_id: accountId, question: 'calls of a month', id: month }
-      look.add(asked.question, 1, toldAt(asked, differencesBetween(comparedOf(one), comparedOf(other))))
+      const [said, stored] = [one, other].map((sums) => comparedOf(sums, loose.has(month)))
+      look.add(asked.question, 1, toldAt(asked, differencesBetween({ ...said }, { ...stored })))
       look.sum('call records', one.count, other.count)
       look.sum('seconds of calls', one.duration, other.duration)
       look.sum('billed seconds', one.billing, other.billing)

@@ -26,6 +26,9 @@ const monthDigits = 6
 // Seconds. Sums of a month's millions of legs stay exact.
 export const begunModulus = 1_000_000
 
+/** `202502` */
+export const monthOfLeg = (id: string) => id.slice(0, monthDigits)
+
 const plus = (one: Sums, other: Sums): Sums => ({
   count: one.count + other.count,
   duration: one.duration + other.duration,
@@ -37,7 +40,7 @@ const plus = (one: Sums, other: Sums): Sums => ({
 export const sumsOf = (legs: Iterable<Counted>): CallSums => {
   const sums: Record<string, Sums> = {}
   for (const { id, duration_seconds, billing_seconds, cost, interaction_time } of legs) {
-    const month = id.slice(0, monthDigits)
+    const month = monthOfLeg(id)
     const sum = sums[month] ?? { ...noSums }
     sum.count += 1
     sum.duration += duration_seconds ?? 0

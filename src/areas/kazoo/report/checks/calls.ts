@@ -33,7 +33,7 @@ const ofLegs: readonly [keyof Omit<Sums, 'count'>, string][] = [
   ['begun', 'interaction_time'],
 ]
 
-/** The calls of each account and month are as many, as long and as dear as those that were read, and their interactions began when they did. */
+/** The calls of each account and month are as many, as long and as dear as those that were read, and of the interactions that they name. */
 export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTools): Check => {
   /** Names of one account stand together. */
   async function* accounts(): AsyncGenerator<Months> {
@@ -62,7 +62,7 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
     return new Set(rows.flatMap(({ id }, index) => (verdicts[index] === 'accepted' ? [id] : [])))
   }
 
-  /** Which of these legs of a month are not there, are longer or dearer here, or less so, or of an interaction that began at another moment. */
+  /** Which of these legs of a month are not there, are longer or dearer here, or less so, or of another interaction than they name. */
   const faultsAmong = async (
     accountId: string,
     month: string,
@@ -79,7 +79,7 @@ export const checkCalls = ({ run, checked, facts, legAdoption, author }: CheckTo
       const { duration_seconds: duration = 0, billing_seconds: billing = 0 } = record
       const measured = { duration, billing, cost: costsOf(record).cost, begun: interactionOf(record).time }
       const there = found.get(id) ?? measured
-      // One that names none stays in that of those that came before it.
+      // With whom one belongs that names none depends on which of them have come.
       const expected = namesInteraction ? measured : { ...measured, begun: there.begun }
       const differing = ofLegs.find(([measure]) => there[measure] !== expected[measure])
       if (!differing) return undefined
