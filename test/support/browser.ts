@@ -192,11 +192,24 @@ const wayTo = (element: ElementHandle<Node>) =>
     return position & Node.DOCUMENT_POSITION_PRECEDING ? 'Shift+Tab' : 'Tab'
   })
 
+const turnsOfDialog = 8
+
+/**
+ * A dialog takes the focus when it is drawn and once more behind its effects, each time in a timer. Nobody's hands are fast
+ * enough to come between; a test would press on what the focus has just left.
+ */
+const dialogHasFocus = (element: ElementHandle<Node>) =>
+  element.evaluate(async (node, turns) => {
+    if (!(node instanceof Element && node.closest('[role="dialog"]'))) return
+    for (let turn = 0; turn < turns; turn += 1) await new Promise((done) => setTimeout(done))
+  }, turnsOfDialog)
+
 /** Goes to an element by the Tab key alone, as somebody without a mouse does. */
 export const tabTo = async (page: Page, locator: Locator) => {
   await locator.waitFor()
   // Found anew only where the page has put another one in its place: to look for a role takes longer than a stop.
   let element = await locator.elementHandle()
+  if (element) await dialogHasFocus(element)
   for (let stop = 0; stop < mostStops && element; stop += 1) {
     const way = await wayTo(element)
     if (way === 'here') return
