@@ -195,13 +195,14 @@ const wayTo = (element: ElementHandle<Node>) =>
 const turnsOfDialog = 8
 
 /**
- * A dialog takes the focus when it is drawn and once more behind its effects, each time in a timer. Nobody's hands are fast
- * enough to come between; a test would press on what the focus has just left.
+ * Whether an element keeps the focus. A dialog takes it when it is drawn and once more behind its effects, each time in a
+ * timer: nobody's hands are fast enough to come between, but a test would press on what the focus has just left.
  */
-const dialogHasFocus = (element: ElementHandle<Node>) =>
+const keepsFocus = (element: ElementHandle<Node>) =>
   element.evaluate(async (node, turns) => {
-    if (!(node instanceof Element && node.closest('[role="dialog"]'))) return
-    for (let turn = 0; turn < turns; turn += 1) await new Promise((done) => setTimeout(done))
+    const isInDialog = node instanceof Element && node.closest('[role="dialog"]') !== null
+    for (let turn = 0; isInDialog && turn < turns; turn += 1) await new Promise((done) => setTimeout(done))
+    return node.contains(document.activeElement)
   }, turnsOfDialog)
 
 /** Goes to an element by the Tab key alone, as somebody without a mouse does. */
@@ -209,10 +210,11 @@ export const tabTo = async (page: Page, locator: Locator) => {
   await locator.waitFor()
   // Found anew only where the page has put another one in its place: to look for a role takes longer than a stop.
   let element = await locator.elementHandle()
-  if (element) await dialogHasFocus(element)
+  if (element) await keepsFocus(element)
   for (let stop = 0; stop < mostStops && element; stop += 1) {
     const way = await wayTo(element)
-    if (way === 'here') return
+    if (way === 'here' && (await keepsFocus(element))) return
+    if (way === 'here') continue
     if (way === 'gone') element = await locator.elementHandle()
     else await page.keyboard.press(way)
   }
