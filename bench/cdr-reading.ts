@@ -3,9 +3,8 @@
 // of the database, what others notice of three exports, and a chart over a year.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createHistogram, performance } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,8 +17,8 @@ import { timeKey } from '../src/lib/time-key.ts'
 import { openPostgres } from '../src/storage/postgres.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 import { createStore } from '../src/storage/store.ts'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
 import { fillCdrs } from './cdr-records.ts'
+import { onEngines } from './engines.ts'
 import type { LoadJob } from './load.ts'
 import { floor, load } from './measures.ts'
 import { memoryOf, type Place, processorSecondsOf, type RunningServer, startServer } from './server.ts'
@@ -369,21 +368,9 @@ const runEngine = async (engine: string, place: Place) => {
   }
 }
 
-const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
 try {
-  if (!options.engine || options.engine === 'sqlite')
-    await runEngine('SQLite', { dataDir: join(root, 'sqlite'), databaseUrl: undefined })
-  if (!options.engine || options.engine === 'postgres') {
-    const postgres = await startPostgres({ durable: true })
-    const database = await createDatabase(postgres.url)
-    try {
-      await runEngine('PostgreSQL', { dataDir: join(root, 'postgres'), databaseUrl: database.url })
-    } finally {
-      await postgres.stop()
-    }
-  }
+  await onEngines(options.engine, runEngine)
 } finally {
   agent.destroy()
   await Promise.all([load.stop(), floor.stop()])
-  await rm(root, { recursive: true, force: true })
 }

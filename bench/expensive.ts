@@ -1,11 +1,8 @@
 // node bench/expensive.ts [--engine=sqlite] [--records=150000] [--clients=64] [--seconds=30]
 // What one account can do to another with the most expensive requests of the API: how long GETs of the other one take,
 // and what memory the server needs meanwhile.
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { onEngines } from './engines.ts'
 import { figuresText, prepareExpensive, stormExpensive } from './expensive-requests.ts'
 import { type Place, startServer } from './server.ts'
 
@@ -45,19 +42,4 @@ const runEngine = async (engine: string, place: Place) => {
   }
 }
 
-const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
-try {
-  if (!options.engine || options.engine === 'sqlite')
-    await runEngine('SQLite', { dataDir: join(root, 'sqlite'), databaseUrl: undefined })
-  if (!options.engine || options.engine === 'postgres') {
-    const postgres = await startPostgres({ durable: true })
-    const database = await createDatabase(postgres.url)
-    try {
-      await runEngine('PostgreSQL', { dataDir: join(root, 'postgres'), databaseUrl: database.url })
-    } finally {
-      await postgres.stop()
-    }
-  }
-} finally {
-  await rm(root, { recursive: true, force: true })
-}
+await onEngines(options.engine, runEngine)

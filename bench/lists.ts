@@ -1,7 +1,7 @@
 // node bench/lists.ts [--engine=sqlite] [--accounts=100000] [--seconds=3] [--profile] [--only=pages|whole|memory]
 // Lists of accounts: a page below an account with a hundred others and below one with many, whole lists, plain and
 // compressed, pages of 500 call records, and the memory that a mixed load of whole lists takes.
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,8 +13,8 @@ import { openPostgres } from '../src/storage/postgres.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 import { createStore } from '../src/storage/store.ts'
 import { copies } from '../test/support/many-accounts.ts'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
 import { fillCdrs } from './cdr-records.ts'
+import { onEngines } from './engines.ts'
 import { postmasterOf, postmasterSeconds } from './postmaster.ts'
 import { printHottest } from './profile.ts'
 import { memoryOf, type Place, processorSecondsOf, type RunningServer, startServer } from './server.ts'
@@ -229,19 +229,4 @@ const runEngine = async (engine: string, place: Place) => {
   }
 }
 
-const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
-try {
-  if (!options.engine || options.engine === 'sqlite')
-    await runEngine('SQLite', { dataDir: join(root, 'sqlite'), databaseUrl: undefined })
-  if (!options.engine || options.engine === 'postgres') {
-    const postgres = await startPostgres({ durable: true })
-    const database = await createDatabase(postgres.url)
-    try {
-      await runEngine('PostgreSQL', { dataDir: join(root, 'postgres'), databaseUrl: database.url })
-    } finally {
-      await postgres.stop()
-    }
-  }
-} finally {
-  await rm(root, { recursive: true, force: true })
-}
+await onEngines(options.engine, runEngine)

@@ -1,9 +1,9 @@
 // npm run bench [-- --engine=sqlite --only=GET --rounds=3 --seconds=3 --profile]
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createDatabase, startPostgres } from '../test/support/postgres.ts'
+import { onEngines } from './engines.ts'
 import type { LoadResult } from './load.ts'
 import { type Figure, floor, load, type Measure, measuresOf, type Round, type Tools } from './measures.ts'
 import { printHottest } from './profile.ts'
@@ -108,22 +108,9 @@ const runEngine = async (engine: 'SQLite' | 'PostgreSQL', place: Place) => {
   for (const measure of measures) await runMeasure(measure, { stage, place, seconds })
 }
 
-const isWanted = (engine: string) => !options.engine || options.engine === engine
-const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
-
 say(`${availableParallelism()} cores of ${cpus()[0]?.model}, Node ${process.version}`)
 try {
-  if (isWanted('sqlite')) await runEngine('SQLite', { dataDir: join(root, 'sqlite'), databaseUrl: undefined })
-  if (isWanted('postgres')) {
-    const postgres = await startPostgres({ durable: true })
-    const database = await createDatabase(postgres.url)
-    try {
-      await runEngine('PostgreSQL', { dataDir: join(root, 'postgres'), databaseUrl: database.url })
-    } finally {
-      await postgres.stop()
-    }
-  }
+  await onEngines(options.engine, runEngine)
 } finally {
   await Promise.all([load.stop(), floor.stop()])
-  await rm(root, { recursive: true, force: true })
 }
