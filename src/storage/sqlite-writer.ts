@@ -1,25 +1,41 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 import { elementAt } from '../lib/list.ts'
 import { type PostedWrite, type PostedWrites, placedText, readPosted } from './posted-writes.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
-import type { Numbered } from './worker-link.ts'
+import type { FromWriter, ToWriter } from './writer-seat.ts'
 
 export interface Batch {
-  /** Statement texts that the writer has not seen: their numbers go on from the last ones. */
+  /** Statement texts that the writer has not seen of this seat: their numbers go on from the last ones. */
   newTexts: readonly string[]
   writes: PostedWrites
+  /** For each write the cache keys that it makes stale; left out where nobody else has a seat. */
+  stale: readonly (readonly string[])[]
 }
 
 /** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
 export type Outcome = 'done' | { broken: number } | { error: string }
 
 // Runs in a worker thread: every write of this process to the embedded store. Waiting for the disk blocks nobody else.
-const { file, processId }: { file: string; processId: string } = workerData
+// Each thread that hands it writes has a seat.
+const { file, processId, commits }: { file: string; processId: string; commits: SharedArrayBuffer } =
+  workerData
 const connection = openDurable(file)
-const texts: string[] = []
+const committed = new Int32Array(commits)
+
+interface Seat {
+  port: MessagePort
+  /** Statement texts by their numbers. */
+  texts: string[]
+}
+
+/** A write, and whose number of a text is meant. */
+interface Task {
+  seat: Seat
+  write: PostedWrite
+}
 
 const prepared = createStatements(connection)
 const placing = createPlacing(prepared)
@@ -29,7 +45,7 @@ const countCommit =
   'INSERT INTO writers (process, commits) VALUES (?1, 1) ON CONFLICT (process) DO UPDATE SET commits = commits + 1'
 
 /** The first statement that touched other rows than it had to; undefined when all is well. */
-const apply = (write: PostedWrite) => {
+const apply = ({ seat: { texts }, write }: Task) => {
   let index = 0
   for (const { text, params, rows } of write.statements()) {
     if (text === placedText) placing.add(params)
@@ -55,10 +71,10 @@ const undoOne = () => {
   prepared('RELEASE one').run()
 }
 
-const attempt = (write: PostedWrite): Outcome => {
+const attempt = (task: Task): Outcome => {
   prepared('SAVEPOINT one').run()
   try {
-    const broken = apply(write)
+    const broken = apply(task)
     if (broken === undefined) {
       placing.finish()
       prepared('RELEASE one').run()
@@ -89,10 +105,10 @@ const placeWaiting = () => {
 }
 
 /** The usual case, without the price of savepoints. Undefined when one failed: nothing has happened then. */
-const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
+const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
   begin()
   try {
-    if (writes.some((write) => apply(write) !== undefined)) {
+    if (tasks.some((task) => apply(task) !== undefined)) {
       undoAll()
       return undefined
     }
@@ -103,17 +119,17 @@ const runTogether = (writes: readonly PostedWrite[]): Outcome[] | undefined => {
   }
   prepared(countCommit).run(processId)
   prepared('COMMIT').run()
-  return writes.map(() => 'done')
+  return tasks.map(() => 'done')
 }
 
 /** Each write has a savepoint, and so a verdict, of its own. */
-const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
+const runEach = (tasks: readonly Task[]): Outcome[] => {
   begin()
   const outcomes: Outcome[] = []
-  for (const write of writes) {
-    const outcome = attempt(write)
+  for (const task of tasks) {
+    const outcome = attempt(task)
     // A full disk has ended the transaction: with this write those before it are undone, and nobody's is to follow.
-    if (!connection.isTransaction) return writes.map(() => outcome)
+    if (!connection.isTransaction) return tasks.map(() => outcome)
     outcomes.push(outcome)
   }
   const isChanged = outcomes.includes('done')
@@ -122,34 +138,89 @@ const runEach = (writes: readonly PostedWrite[]): Outcome[] => {
   return outcomes
 }
 
-const isPlacing = (writes: readonly PostedWrite[]) => writes.some((write) => write.hasText(placedText))
+const isPlacing = (tasks: readonly Task[]) => tasks.some(({ write }) => write.hasText(placedText))
 
 // The first write behind a store's upgrades puts in order what an older version has left.
 let hasLooked = false
 
 /** Whether the lock can be had; nothing is left behind, and no other process has to forget anything. */
-const askForLock = (writes: readonly PostedWrite[]): Outcome[] => {
+const askForLock = (tasks: readonly Task[]): Outcome[] => {
   prepared('BEGIN IMMEDIATE').run()
   prepared('ROLLBACK').run()
-  return writes.map(() => 'done')
+  return tasks.map(() => 'done')
 }
 
-/** The writes of a batch share one durable commit. */
-const run = ({ newTexts, writes: posted }: Batch): Outcome[] => {
-  texts.push(...newTexts)
-  const writes = readPosted(posted)
+/** The writes of all batches share one durable commit. */
+const run = (tasks: readonly Task[]): Outcome[] => {
   try {
-    if (writes.every((write) => write.length === 0)) return askForLock(writes)
+    if (tasks.every(({ write }) => write.length === 0)) return askForLock(tasks)
     const isFirst = !hasLooked && placing.isPossible()
-    if (isFirst || isPlacing(writes)) placeWaiting()
+    if (isFirst || isPlacing(tasks)) placeWaiting()
     hasLooked ||= isFirst
-    return runTogether(writes) ?? runEach(writes)
+    return runTogether(tasks) ?? runEach(tasks)
   } catch (error) {
     undoAll()
-    return writes.map(() => ({ error: messageOf(error) }))
+    return tasks.map(() => ({ error: messageOf(error) }))
   }
 }
 
-parentPort?.on('message', ({ number, content }: Numbered<Batch>) => {
-  parentPort?.postMessage({ number, content: run(content) })
+/** What a seat has handed over, and what became of it. */
+interface Order {
+  seat: Seat
+  question: ToWriter
+  tasks: readonly Task[]
+  outcomes: readonly Outcome[]
+}
+
+const seats: Seat[] = []
+
+const tell = ({ port }: Seat, message: FromWriter) => port.postMessage(message)
+
+/**
+ * Before anybody hears that it is committed, what it has made stale lies with all others, and the number of commits is
+ * another one: whoever looks at the number behind that finds it.
+ */
+const publish = ({ seat, question, outcomes }: Order) => {
+  const stale = question.batch.stale.filter((_keys, index) => outcomes[index] === 'done').flat()
+  if (stale.length > 0) for (const other of seats) if (other !== seat) tell(other, { stale })
+}
+
+const orderOf = (seat: Seat, question: ToWriter): Order => {
+  seat.texts.push(...question.batch.newTexts)
+  const tasks = readPosted(question.batch.writes).map((write) => ({ seat, write }))
+  return { seat, question, tasks, outcomes: [] }
+}
+
+/** What waits at the other seats goes along. */
+const ordersBeside = (seat: Seat): Order[] =>
+  seats.flatMap((other) => {
+    const received = other === seat ? undefined : receiveMessageOnPort(other.port)
+    return received ? [orderOf(other, received.message)] : []
+  })
+
+const carryOut = (first: Order) => {
+  const orders = [first, ...ordersBeside(first.seat)]
+  const outcomes = run(orders.flatMap(({ tasks }) => tasks))
+  let at = 0
+  const settled = orders.map((order) => {
+    const own = outcomes.slice(at, at + order.tasks.length)
+    at += order.tasks.length
+    return { ...order, outcomes: own }
+  })
+  if (seats.length > 1) {
+    settled.forEach(publish)
+    Atomics.add(committed, 0, 1)
+  }
+  for (const { seat, question, outcomes: own } of settled)
+    tell(seat, { number: question.number, outcomes: own })
+}
+
+parentPort?.on('message', ({ port }: { port: MessagePort }) => {
+  const seat: Seat = { port, texts: [] }
+  seats.push(seat)
+  port.on('message', (question: ToWriter) => carryOut(orderOf(seat, question)))
+  port.on('close', () => {
+    const at = seats.indexOf(seat)
+    if (at >= 0) seats.splice(at, 1)
+  })
 })

@@ -24,6 +24,7 @@ import type { Scan, ScanAnswer } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
+import { createWriterSeat, createWriterThread, type Seating, type WriterSeat } from './writer-seat.ts'
 
 const mostQueries = 500
 const exportThreads = 2
@@ -46,6 +47,34 @@ const named = (names: readonly string[], values: readonly Value[]) => {
  * reads and two for exports. Writes that arrive while one commit is under way share the next; each keeps a verdict of its own.
  */
 export const openSqlite = (file: string): Database => {
+  const thread = createWriterThread(file, randomHex(8))
+  const { seat, ...db } = openBeside(file, thread.seating)
+  return {
+    ...db,
+    seating: {
+      ...thread.seating,
+      async seat() {
+        thread.share()
+        // Whoever reads without a seat would not hear of what others write.
+        await seat.take()
+        return thread.seating.seat()
+      },
+    },
+    async close() {
+      await db.close()
+      await thread.close()
+    },
+  }
+}
+
+/** The same in a further thread of a process that has opened the file; what is written goes to the thread of that. */
+export const joinSqlite = async (file: string, seating: Seating): Promise<Database> => {
+  const { seat, ...db } = openBeside(file, seating)
+  await seat.take()
+  return db
+}
+
+const openBeside = (file: string, seating: Seating): Database & { seat: WriterSeat } => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const connection = openDurable(file)
   connection.exec('PRAGMA mmap_size = 268435456')
@@ -54,13 +83,13 @@ export const openSqlite = (file: string): Database => {
     'CREATE TABLE IF NOT EXISTS writers (process TEXT PRIMARY KEY, commits INTEGER NOT NULL) WITHOUT ROWID',
   )
   foldWriters(connection)
-  const processId = randomHex(8)
   const listeners: StaleListener[] = []
   const announce = (keys: readonly string[] | 'everything') => {
     for (const listener of listeners) listener(keys)
   }
   const queries = new Map<string, Query>()
-  const fence = createFence(connection, processId, announce)
+  const writer = createWriter(seating, announce)
+  const fence = createFence(connection, seating.processId, announce, writer.seat)
   const readerScript = new URL('./sqlite-reader.ts', import.meta.url)
   const startReader = () =>
     createWorkerLink<Scan, ScanAnswer>(readerScript, { file }, { niceness: longReadNiceness })
@@ -68,7 +97,6 @@ export const openSqlite = (file: string): Database => {
   // Exports have threads of their own: a scan does not wait behind them.
   const exporters = Array.from({ length: exportThreads }, startReader)
   const nextExporter = inTurn(exporters)
-  const writer = createWriter(file, processId, announce)
 
   const queryOf = (sql: string) => {
     let query = queries.get(sql)
@@ -85,6 +113,7 @@ export const openSqlite = (file: string): Database => {
   }
 
   return {
+    seat: writer.seat,
     engine: 'sqlite',
     placesAppends: true,
     async all<R>(sql: string, params: readonly Value[] = []) {
@@ -143,8 +172,13 @@ const foldWriters = (connection: DatabaseSync) => {
     COMMIT`)
 }
 
-/** Looks whether another process has committed. The file tells cheaply that somebody has; the counters, who. */
-const createFence = (connection: DatabaseSync, processId: string, announce: StaleListener) => {
+/** Looks whether another thread or process has committed. The file tells cheaply that somebody has; the counters, who. */
+const createFence = (
+  connection: DatabaseSync,
+  processId: string,
+  announce: StaleListener,
+  seat: WriterSeat,
+) => {
   const dataVersion = connection.prepare('PRAGMA data_version')
   const foreignCommits = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
   const readVersion = () => Number(dataVersion.get()?.data_version)
@@ -154,6 +188,7 @@ const createFence = (connection: DatabaseSync, processId: string, announce: Stal
   let looking: Promise<void> | undefined
 
   const look = () => {
+    seat.hear()
     const current = readVersion()
     if (current === version) return
     version = current
@@ -209,22 +244,20 @@ const appendText = (table: AppendTable) => {
 }
 
 /** Hands writes to the writer's thread, one batch at a time. */
-const createWriter = (file: string, processId: string, announce: StaleListener) => {
+const createWriter = (seating: Seating, announce: StaleListener) => {
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let texts = new Map<string, number>()
   let pending: PendingWrite[] = []
   let running: Promise<void> | undefined
   let closing = false
   const posting = createPosting()
-  const link = createWorkerLink<Batch, Outcome[]>(
-    new URL('./sqlite-writer.ts', import.meta.url),
-    { file, processId },
-    {
-      onStart: () => {
-        texts = new Map()
-      },
+  const seat = createWriterSeat({
+    seating,
+    onSeated: () => {
+      texts = new Map()
     },
-  )
+    onStale: announce,
+  })
 
   const numberOf = (sql: string, newTexts: string[]) => {
     let number = texts.get(sql)
@@ -246,7 +279,8 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
       for (const { table, values } of write.appends ?? [])
         posting.add(table.isPlaced ? placedText : numberOf(appendText(table), newTexts), values, undefined)
     }
-    return { newTexts, writes: posting.take() }
+    const stale = seating.isShared() ? batch.map(({ write }) => write.stale) : []
+    return { newTexts, writes: posting.take(), stale }
   }
 
   const settle = (entry: PendingWrite, outcome: Outcome) => {
@@ -256,10 +290,10 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
   }
 
   const runBatch = async (batch: PendingWrite[]) => {
-    link.prepare()
     const began = performance.now()
     try {
-      const outcomes = await link.call(post(batch))
+      await seat.take()
+      const outcomes = await seat.call(post(batch))
       const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
       for (const listener of batchListeners) listener(committed)
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.
@@ -282,6 +316,7 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
   }
 
   return {
+    seat,
     write(write: Write) {
       if (closing) return Promise.reject(failure('datastore_unreachable', {}))
       return new Promise<void>((resolve, reject) => {
@@ -295,7 +330,7 @@ const createWriter = (file: string, processId: string, announce: StaleListener) 
     async close() {
       closing = true
       await running
-      await link.close()
+      seat.close()
     },
   }
 }

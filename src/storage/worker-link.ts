@@ -7,9 +7,10 @@ export interface Numbered<T> {
   content: T
 }
 
-const firstScript = new URL('./worker-start.mjs', import.meta.url)
+/** The first script of every thread: it loads the one that `workerData.script` names. */
+export const threadScript = new URL('./worker-start.mjs', import.meta.url)
 // What a question brings is garbage as soon as it is answered: room for more would only be filled with it.
-const maxYoungGenerationSizeMb = 6
+export const maxYoungGenerationSizeMb = 6
 
 interface Waiting<Answer> {
   resolve: (content: Answer) => void
@@ -20,7 +21,6 @@ interface Waiting<Answer> {
 export const longReadNiceness = 10
 
 interface ThreadOptions {
-  onStart?: () => void
   /**
    * How far the thread gives way to the event loop, and to all else on the machine, when there are more threads at work
    * than processors: 0 is not at all, 19 altogether.
@@ -35,7 +35,7 @@ interface ThreadOptions {
 export const createWorkerLink = <Question, Answer>(
   script: URL,
   workerData: object,
-  { onStart, niceness = 0 }: ThreadOptions = {},
+  { niceness = 0 }: ThreadOptions = {},
 ) => {
   let worker: Worker | undefined
   let lastNumber = 0
@@ -56,21 +56,16 @@ export const createWorkerLink = <Question, Answer>(
   }
 
   const start = () => {
-    const started = new Worker(firstScript, {
+    const started = new Worker(threadScript, {
       workerData: { ...workerData, niceness, script: script.href },
       resourceLimits: { maxYoungGenerationSizeMb },
     })
     started.on('message', settle)
     started.on('error', failAll)
-    onStart?.()
     return started
   }
 
   return {
-    /** Makes sure that the thread runs, so that `onStart` has been called before a question is put together. */
-    prepare() {
-      worker ??= start()
-    },
     call(content: Question): Promise<Answer> {
       worker ??= start()
       worker.ref()

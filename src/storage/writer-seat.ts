@@ -1,0 +1,173 @@
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { failure } from '../lib/failure.ts'
+import type { Batch, Outcome } from './sqlite-writer.ts'
+import { maxYoungGenerationSizeMb, threadScript } from './worker-link.ts'
+
+// The threads of a process that answer requests hand their writes to the one that writes, each through a port of its own:
+// a seat.
+
+export interface ToWriter {
+  number: number
+  batch: Batch
+}
+
+/** What became of a batch; or what others have made stale. */
+export type FromWriter = { number: number; outcomes: readonly Outcome[] } | { stale: readonly string[] }
+
+/** How a thread comes to a seat, and again to one if the writing thread dies. */
+export interface Seating {
+  /** A port to the writing thread, which may have to be started. */
+  seat(): Promise<MessagePort> | MessagePort
+  /** Whether others have seats, so that what they commit has to be heard of. */
+  isShared(): boolean
+  /** How often the writing thread has committed and told others: the first of its 32-bit numbers. */
+  commits: SharedArrayBuffer
+  processId: string
+}
+
+/** The thread that writes. It is started for the first seat, and anew for the first one after its death. */
+export const createWriterThread = (file: string, processId: string) => {
+  const commits = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+  let worker: Worker | undefined
+  let isShared = false
+
+  const start = () => {
+    const started = new Worker(threadScript, {
+      workerData: { file, processId, commits, script: new URL('./sqlite-writer.ts', import.meta.url).href },
+      resourceLimits: { maxYoungGenerationSizeMb },
+    })
+    // The ports of its seats close, and whoever waits at them hears of it.
+    const forget = () => {
+      if (worker === started) worker = undefined
+    }
+    started.on('error', forget)
+    started.on('exit', forget)
+    // Whoever waits for a write keeps the process alive.
+    started.unref()
+    return started
+  }
+
+  const seating: Seating = {
+    commits,
+    processId,
+    isShared: () => isShared,
+    seat() {
+      worker ??= start()
+      const { port1, port2 } = new MessageChannel()
+      worker.postMessage({ port: port1 }, [port1])
+      return port2
+    },
+  }
+
+  return {
+    seating,
+    /** From now on others have seats. */
+    share() {
+      isShared = true
+    },
+    close: async () => void (await worker?.terminate()),
+  }
+}
+
+interface Waiting {
+  resolve(outcomes: readonly Outcome[]): void
+  reject(error: unknown): void
+}
+
+interface SeatTools {
+  seating: Seating
+  /** The writing thread knows nothing of this seat yet. */
+  onSeated(): void
+  onStale(keys: readonly string[] | 'everything'): void
+}
+
+export type WriterSeat = ReturnType<typeof createWriterSeat>
+
+/** The seat of a thread. It keeps the process alive only while a write is under way. */
+export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
+  const waiting = new Map<number, Waiting>()
+  const committed = new Int32Array(seating.commits)
+  let seen = Atomics.load(committed, 0)
+  let port: MessagePort | undefined
+  let seated: Promise<MessagePort> | undefined
+  let lastNumber = 0
+  let isClosed = false
+
+  const settle = (message: FromWriter) => {
+    if ('stale' in message) return onStale(message.stale)
+    const call = waiting.get(message.number)
+    waiting.delete(message.number)
+    if (waiting.size === 0) port?.unref()
+    call?.resolve(message.outcomes)
+  }
+
+  const stand = (reason: unknown) => {
+    port = undefined
+    seated = undefined
+    const lost = [...waiting.values()]
+    waiting.clear()
+    for (const call of lost) call.reject(failure('datastore_unreachable', {}, reason))
+  }
+
+  const sit = async () => {
+    const found = await seating.seat()
+    found.on('message', settle)
+    found.on('close', () => {
+      if (port === found) stand(undefined)
+    })
+    found.unref()
+    seen = Atomics.load(committed, 0)
+    port = found
+    onSeated()
+    // What was committed before was told to nobody here.
+    if (seating.isShared()) onStale('everything')
+    return found
+  }
+
+  /** A seat, so that `onSeated` has been called before a batch is put together. */
+  const take = () => {
+    seated ??= sit().catch((error) => {
+      seated = undefined
+      throw failure('datastore_unreachable', {}, error)
+    })
+    return seated
+  }
+
+  /** Whoever has no seat hears nothing: what was read before may have changed. */
+  const standing = () => {
+    if (!seating.isShared() || isClosed) return
+    onStale('everything')
+    take().catch(() => undefined)
+  }
+
+  return {
+    take,
+
+    /** What becomes of a batch that was put together behind `take`. */
+    async call(batch: Batch): Promise<readonly Outcome[]> {
+      if (!port) throw failure('datastore_unreachable', {})
+      port.ref()
+      const question: ToWriter = { number: ++lastNumber, batch }
+      port.postMessage(question)
+      return new Promise((resolve, reject) => {
+        waiting.set(question.number, { resolve, reject })
+      })
+    },
+
+    /** Hears at once what others have made stale by commits that anybody has been told of. */
+    hear() {
+      if (!port) return standing()
+      const now = Atomics.load(committed, 0)
+      if (now === seen) return
+      seen = now
+      for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))
+        settle(next.message)
+    },
+
+    close() {
+      isClosed = true
+      port?.close()
+      stand(undefined)
+    },
+  }
+}
