@@ -8,6 +8,7 @@ export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
     {
       name: 'crosspoint_store_writes_waiting',
       help: 'Writes that wait for a lane.',
+      isOfThread: true,
     },
     () => db.writeLoad().waiting,
   )
