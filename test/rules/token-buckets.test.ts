@@ -3,23 +3,34 @@ import { describe, expect, it } from 'vitest'
 import type { ExtraCost } from '../../src/http/throttle/price.ts'
 import {
   type BucketSettings,
+  bucketColumns,
   bucketKey,
   bucketSettingsOf,
   costOf,
   createTokenBuckets,
 } from '../../src/http/throttle/token-buckets.ts'
+import { createSharedMemory, openSharedRows } from '../../src/lib/shared-rows.ts'
 
 const standard = bucketSettingsOf(undefined, 'crossbar')
 
-const bucketsAt = (start: number, capacity?: number) => {
+const shared = (rows: number) => openSharedRows(createSharedMemory(rows, bucketColumns), bucketColumns)
+
+const places = {
+  'in the memory of a thread': () => undefined,
+  'in memory that threads share': () => shared(1000),
+}
+
+const bucketsOf = (rows: ReturnType<typeof shared> | undefined) => (start: number) => {
   const clock = { time: start, now: () => clock.time }
-  return { clock, buckets: createTokenBuckets(capacity === undefined ? { clock } : { clock, capacity }) }
+  return { clock, buckets: createTokenBuckets({ clock, shared: rows }) }
 }
 
 const passes = (count: number, consume: () => { allowed: boolean }) =>
   Array.from({ length: count }, consume).filter((charge) => charge.allowed).length
 
-describe('a bucket', () => {
+describe.each(Object.entries(places))('a bucket %s', (_name, rows) => {
+  const bucketsAt = (start: number) => bucketsOf(rows())(start)
+
   it('is full at first use, lets 100 requests pass and after a second ten more', () => {
     const { clock, buckets } = bucketsAt(5_000)
     const one = () => buckets.consume('a', 1, standard)
@@ -141,8 +152,8 @@ describe('a bucket', () => {
 })
 
 describe('the set of buckets', () => {
-  it('keeps those in use and forgets the idle ones, however many keys come', () => {
-    const { clock, buckets } = bucketsAt(0)
+  it.each(Object.entries(places))('%s keeps those in use, however many keys come', (_name, rows) => {
+    const { clock, buckets } = bucketsOf(rows())(0)
     for (let minute = 0; minute < 60; minute++) {
       clock.time += 60_000
       const charge = buckets.consume('busy', 100, { ...standard, fillTokens: 0.001 })
@@ -151,12 +162,23 @@ describe('the set of buckets', () => {
   })
 
   it('stays within twice its capacity, forgetting the longest unused', () => {
-    const { buckets } = bucketsAt(0, 10)
+    const clock = { now: () => 0 }
+    const buckets = createTokenBuckets({ clock, capacity: 10 })
     buckets.consume('victim', 100, standard)
     for (let n = 0; n < 5; n++) buckets.consume(`key ${n}`, 1, standard)
     expect(buckets.consume('victim', 1, standard).allowed).toBe(false)
     for (let n = 0; n < 40; n++) buckets.consume(`flood ${n}`, 1, standard)
     expect(buckets.consume('victim', 1, standard).remaining).toBe(99)
+  })
+
+  it('is one for all threads that share it', () => {
+    const rows = shared(1000)
+    const [one, other] = [bucketsOf(rows)(0).buckets, bucketsOf(rows)(0).buckets]
+    expect(one.consume('a', 60, standard).remaining).toBe(40)
+    expect(other.consume('a', 60, standard)).toMatchObject({ allowed: false, remaining: 40 })
+    other.giveBack('a', 30, standard)
+    expect(one.consumeUntil('a', 71, standard).allowed).toBe(false)
+    expect(other.consume('a', 1, standard)).toMatchObject({ allowed: false, remaining: 0 })
   })
 
   it('has a key for what is missing', () => {

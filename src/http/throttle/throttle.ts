@@ -3,6 +3,7 @@ import { failure } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
+import type { SharedRows } from '../../lib/shared-rows.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../../storage/sign-in-buckets.ts'
@@ -93,20 +94,22 @@ interface ThrottleTools {
   clock: Clock
   metrics: Metrics
   shared: SignInBuckets | undefined
+  /** Where several threads of the process throttle. */
+  rows?: SharedRows | undefined
 }
 
 /**
  * Request throttling: one bucket for each client network and account, in this process's memory. Sign-ins have to find
  * their price in a bucket of all processes as well, where there may be several.
  */
-export const createThrottle = ({ settings, clock, metrics, shared }: ThrottleTools) => {
+export const createThrottle = ({ settings, clock, metrics, shared, rows }: ThrottleTools) => {
   const refused = metrics
     .counter({
       name: 'crosspoint_requests_throttled_total',
       help: 'Requests, sign-ins and commands that were refused because they came too fast.',
     })
     .of()
-  const buckets = createTokenBuckets({ clock })
+  const buckets = createTokenBuckets({ clock, shared: rows })
   const networksOf = createNetworks()
   const isIPv6 = (address: string) => address.includes(':')
   const networkOf = (address: string) => (isIPv6(address) ? networksOf(address).network : address)

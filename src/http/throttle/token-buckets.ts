@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { memberOf } from '../../lib/member.ts'
+import type { SharedRows } from '../../lib/shared-rows.ts'
 import type { ExtraCost } from './price.ts'
 
 // Who pays how much for a request, and whether the bucket holds it. Runs on each request, so: no keys built by
@@ -77,14 +78,20 @@ const refusal = (
   retryAfterSeconds: Math.max(1, Math.ceil(millisecondsUntil(bucket, tokens, now, settings) / 1000)),
 })
 
-/** At most twice `capacity` buckets are kept; beyond that the longest unused ones are forgotten. */
-export const createTokenBuckets = ({
-  clock,
-  capacity = 50_000,
-}: {
-  clock: Clock
-  capacity?: number
-}): TokenBuckets => {
+/** Where buckets are. */
+interface BucketPlaces {
+  /** Calls `use` with the bucket of a key, which is new and full where there is none. */
+  with<T>(key: string, now: number, settings: BucketSettings, use: (bucket: Bucket) => T): T
+}
+
+const newBucket = (now: number, settings: BucketSettings): Bucket => ({
+  tokens: settings.maxTokens,
+  filledAt: now,
+  usedAt: now,
+})
+
+/** In the memory of this thread. At most twice `capacity` are kept; beyond that the longest unused ones are forgotten. */
+const bucketsInMemory = (clock: Clock, capacity: number): BucketPlaces => {
   // Two generations instead of a sweep: what was not used since the last turn but one is dropped as a whole.
   let recent = new Map<string, Bucket>()
   let older = new Map<string, Bucket>()
@@ -98,19 +105,59 @@ export const createTokenBuckets = ({
 
   const bringForward = (key: string, now: number, settings: BucketSettings): Bucket => {
     if (recent.size >= capacity) turn(now)
-    const bucket = older.get(key) ?? { tokens: settings.maxTokens, filledAt: now, usedAt: now }
+    const bucket = older.get(key) ?? newBucket(now, settings)
     older.delete(key)
     recent.set(key, bucket)
     return bucket
   }
 
-  const bucketOf = (key: string, now: number, settings: BucketSettings): Bucket => {
-    if (now - turnedAt > settings.inactivityMilliseconds) turn(now)
-    const bucket = recent.get(key) ?? bringForward(key, now, settings)
-    if (now - bucket.usedAt > settings.inactivityMilliseconds) fill(bucket, now, settings)
-    else refill(bucket, now, settings)
-    bucket.usedAt = now
-    return bucket
+  return {
+    with(key, now, settings, use) {
+      if (now - turnedAt > settings.inactivityMilliseconds) turn(now)
+      return use(recent.get(key) ?? bringForward(key, now, settings))
+    },
+  }
+}
+
+/** How many numbers a bucket has in shared rows. */
+export const bucketColumns = 3
+
+/** In memory that the threads of a process share. */
+const bucketsInRows = (rows: SharedRows): BucketPlaces => ({
+  with(key, now, settings, use) {
+    // Any row may make room, so there always is one.
+    return rows.at(key, (row) => {
+      const bucket = row.isNew
+        ? newBucket(now, settings)
+        : { tokens: row.read(0), filledAt: row.read(1), usedAt: row.read(2) }
+      const result = use(bucket)
+      row.write(0, bucket.tokens)
+      row.write(1, bucket.filledAt)
+      row.write(2, bucket.usedAt)
+      return result
+    }) as ReturnType<typeof use>
+  },
+})
+
+interface BucketTools {
+  clock: Clock
+  /** Of buckets in the memory of this thread. */
+  capacity?: number
+  /** Where the threads of a process share them, with room for `bucketColumns` numbers each. */
+  shared?: SharedRows | undefined
+}
+
+export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketTools): TokenBuckets => {
+  const places = shared ? bucketsInRows(shared) : bucketsInMemory(clock, capacity)
+
+  const inBucket = <T>(key: string, settings: BucketSettings, use: (bucket: Bucket, now: number) => T): T => {
+    const now = clock.now()
+    return places.with(key, now, settings, (bucket) => {
+      if (now - bucket.usedAt > settings.inactivityMilliseconds) fill(bucket, now, settings)
+      else refill(bucket, now, settings)
+      bucket.usedAt = now
+      return use(bucket, now)
+    })
   }
 
   const take = (bucket: Bucket, tokens: number): Charge => {
@@ -122,22 +169,20 @@ export const createTokenBuckets = ({
   const isPayable = (bucket: Bucket, tokens: number) => tokens <= 0 || tokens <= bucket.tokens
 
   return {
-    consume(key, tokens, settings) {
-      const now = clock.now()
-      const bucket = bucketOf(key, now, settings)
-      return isPayable(bucket, tokens) ? take(bucket, tokens) : refusal(bucket, 0, tokens, now, settings)
-    },
-    consumeUntil(key, tokens, settings) {
-      const now = clock.now()
-      const bucket = bucketOf(key, now, settings)
-      if (isPayable(bucket, tokens)) return take(bucket, tokens)
-      bucket.tokens = 0
-      return refusal(bucket, tokens, tokens, now, settings)
-    },
-    giveBack(key, tokens, settings) {
-      const bucket = bucketOf(key, clock.now(), settings)
-      bucket.tokens = Math.min(settings.maxTokens, bucket.tokens + tokens)
-    },
+    consume: (key, tokens, settings) =>
+      inBucket(key, settings, (bucket, now) =>
+        isPayable(bucket, tokens) ? take(bucket, tokens) : refusal(bucket, 0, tokens, now, settings),
+      ),
+    consumeUntil: (key, tokens, settings) =>
+      inBucket(key, settings, (bucket, now) => {
+        if (isPayable(bucket, tokens)) return take(bucket, tokens)
+        bucket.tokens = 0
+        return refusal(bucket, tokens, tokens, now, settings)
+      }),
+    giveBack: (key, tokens, settings) =>
+      inBucket(key, settings, (bucket) => {
+        bucket.tokens = Math.min(settings.maxTokens, bucket.tokens + tokens)
+      }),
   }
 }
 

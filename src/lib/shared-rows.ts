@@ -1,0 +1,128 @@
+import { randomHex } from './ids.ts'
+
+// Rows of numbers under keys, in memory that the threads of a process share. It has a fixed size: where a row finds no
+// room it takes that of one that has rested longest.
+
+/** What all threads of a process are given of the same rows. */
+export interface SharedMemory {
+  bytes: SharedArrayBuffer
+  /** Makes it unknown which keys lie together. */
+  seeds: readonly [number, number]
+}
+
+/** What is under a key, for as long as nobody else may look. A new row is all zeros. */
+export interface SharedRow {
+  isNew: boolean
+  read(column: number): number
+  write(column: number, value: number): void
+}
+
+export interface SharedRows {
+  /** Calls `use` with the row of a key, alone; undefined where all rows it might take are in use for good. */
+  at<T>(key: string, use: (row: SharedRow) => T): T | undefined
+}
+
+/** Whether a row may be given to another key. */
+export type MayGive = (read: (column: number) => number) => boolean
+
+// Rows whose keys begin alike share a set, with one lock; a key is looked for in one set only.
+const rowsOfSet = 16
+// Of a row: two halves of its key, and when it was used last.
+const head = 3
+
+const widthOf = (columns: number) => head + columns
+
+/** Of a set: its rows, a clock that each use advances, and its lock. */
+const bytesOfSet = (columns: number) =>
+  (rowsOfSet * widthOf(columns) + 1) * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT
+
+/** Room for so many rows, of so many numbers each. */
+export const createSharedMemory = (rows: number, columns: number): SharedMemory => ({
+  bytes: new SharedArrayBuffer(Math.ceil(rows / rowsOfSet) * bytesOfSet(columns)),
+  seeds: [Number.parseInt(randomHex(4), 16), Number.parseInt(randomHex(4), 16)],
+})
+
+/** 32 bits of a key (murmur3's mixing). */
+const hashOf = (key: string, seed: number) => {
+  let hash = seed
+  for (let at = 0; at < key.length; at += 1) {
+    hash = Math.imul(hash ^ key.charCodeAt(at), 0xcc9e2d51)
+    hash = Math.imul((hash << 13) | (hash >>> 19), 0x1b873593)
+  }
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) >>> 0
+}
+
+// Whoever holds a lock gives it back within a microsecond, unless the system has just taken its processor.
+const looksBeforeRest = 1000
+const restMilliseconds = 1
+
+/** The rows in a memory. `mayGive` tells which of them may make room; without it any may. */
+export const openSharedRows = (
+  { bytes, seeds }: SharedMemory,
+  columns: number,
+  mayGive: MayGive = () => true,
+): SharedRows => {
+  const width = widthOf(columns)
+  const sets = Math.floor(bytes.byteLength / bytesOfSet(columns))
+  const numbers = new Float64Array(bytes, 0, sets * rowsOfSet * width)
+  const clocks = new Float64Array(bytes, numbers.byteLength, sets)
+  const locks = new Int32Array(bytes, numbers.byteLength + clocks.byteLength, sets)
+
+  const lock = (set: number) => {
+    for (let looks = 1; Atomics.compareExchange(locks, set, 0, 1) !== 0; looks += 1)
+      if (looks % looksBeforeRest === 0) Atomics.wait(locks, set, 1, restMilliseconds)
+  }
+
+  const unlock = (set: number) => {
+    Atomics.store(locks, set, 0)
+    Atomics.notify(locks, set, 1)
+  }
+
+  const advanced = (set: number) => {
+    const now = (clocks[set] as number) + 1
+    clocks[set] = now
+    return now
+  }
+
+  const numberAt = (at: number) => numbers[at] as number
+
+  /** The place of a key's row, or the one that it is to take. */
+  const placeIn = (set: number, first: number, second: number) => {
+    const begin = set * rowsOfSet * width
+    let oldest = -1
+    for (let at = begin; at < begin + rowsOfSet * width; at += width) {
+      const isUsed = numberAt(at + 2) > 0
+      if (isUsed && numberAt(at) === first && numberAt(at + 1) === second) return { at, isNew: false }
+      if (isUsed && !mayGive((column) => numberAt(at + head + column))) continue
+      if (oldest < 0 || numberAt(at + 2) < numberAt(oldest + 2)) oldest = at
+    }
+    return { at: oldest, isNew: true }
+  }
+
+  return {
+    at(key, use) {
+      const [first, second] = [hashOf(key, seeds[0]), hashOf(key, seeds[1])]
+      const set = first % sets
+      lock(set)
+      try {
+        const { at, isNew } = placeIn(set, first, second)
+        if (at < 0) return undefined
+        if (isNew) numbers.fill(0, at, at + width)
+        numbers[at] = first
+        numbers[at + 1] = second
+        numbers[at + 2] = advanced(set)
+        return use({
+          isNew,
+          read: (column) => numberAt(at + head + column),
+          write: (column, value) => {
+            numbers[at + head + column] = value
+          },
+        })
+      } finally {
+        unlock(set)
+      }
+    },
+  }
+}
