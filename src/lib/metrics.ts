@@ -28,10 +28,24 @@ interface Description {
   labels?: readonly string[]
 }
 
-interface Written extends Required<Description> {
-  type: 'counter' | 'gauge' | 'histogram'
-  lines(): Promise<readonly string[]> | readonly string[]
+interface GaugeDescription extends Description {
+  /** Each thread that answers requests has its own, which are added up; else they know the same, and the most counts. */
+  isOfThread?: boolean
 }
+
+/** Name and labels of a series as they are written, and its value. */
+type Sample = readonly [series: string, value: number]
+
+interface Written extends Description {
+  type: 'counter' | 'gauge' | 'histogram'
+  isAdded: boolean
+  samples(): Promise<readonly Sample[]> | readonly Sample[]
+}
+
+/** The figures of a moment, to be sent to another thread. */
+export type Figures = readonly (Pick<Written, 'name' | 'help' | 'type' | 'isAdded'> & {
+  samples: readonly Sample[]
+})[]
 
 export type Metrics = ReturnType<typeof createMetrics>
 
@@ -91,18 +105,42 @@ const createHistogram = (bounds: readonly number[]) => {
   return histogram
 }
 
-const histogramLines = (
+const histogramSamples = (
   { name, labels: names }: Required<Description>,
   bounds: readonly number[],
   { labels, series }: { labels: readonly string[]; series: ReturnType<typeof createHistogram> },
-) => {
+): Sample[] => {
   let below = 0
-  const buckets = [...bounds, Number.POSITIVE_INFINITY].map((bound, at) => {
+  const buckets = [...bounds, Number.POSITIVE_INFINITY].map((bound, at): Sample => {
     below += series.counts[at] as number
-    return `${name}_bucket${labelled(names, labels, `le="${numberText(bound)}"`)} ${below}`
+    return [`${name}_bucket${labelled(names, labels, `le="${numberText(bound)}"`)}`, below]
   })
   const own = labelled(names, labels)
-  return [...buckets, `${name}_sum${own} ${series.sum}`, `${name}_count${own} ${below}`]
+  return [...buckets, [`${name}_sum${own}`, series.sum], [`${name}_count${own}`, below]]
+}
+
+const addTo = (sums: Map<string, number>, samples: readonly Sample[], isAdded: boolean) => {
+  for (const [series, value] of samples) {
+    const before = sums.get(series)
+    if (before === undefined) sums.set(series, value)
+    else sums.set(series, isAdded ? before + value : Math.max(before, value))
+  }
+}
+
+/** The figures of all threads as those of one, in the text format 0.0.4 of Prometheus. */
+export const figuresText = (all: readonly Figures[]): string => {
+  const families = new Map<string, { family: Figures[number]; sums: Map<string, number> }>()
+  for (const family of all.flat()) {
+    const known = families.get(family.name) ?? { family, sums: new Map<string, number>() }
+    addTo(known.sums, family.samples, family.isAdded)
+    families.set(family.name, known)
+  }
+  const lines = [...families.values()].flatMap(({ family: { name, help, type }, sums }) => [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} ${type}`,
+    ...Array.from(sums, ([series, value]) => `${series} ${numberText(value)}`),
+  ])
+  return `${lines.join('\n')}\n`
 }
 
 /** Everything that a server tells of itself. */
@@ -111,19 +149,20 @@ export const createMetrics = () => {
 
   const add = (
     { name, help, labels = [] }: Description,
-    type: Written['type'],
-    lines: (description: Required<Description>) => Promise<readonly string[]> | readonly string[],
+    kind: Pick<Written, 'type' | 'isAdded'>,
+    samples: (description: Required<Description>) => Promise<readonly Sample[]> | readonly Sample[],
   ) => {
     if (families.has(name)) throw new Error(`two metrics are called ${name}`)
-    const description = { name, help, labels }
-    families.set(name, { ...description, type, lines: () => lines(description) })
+    families.set(name, { name, help, ...kind, samples: () => samples({ name, help, labels }) })
   }
+
+  const counter = { type: 'counter', isAdded: true } as const
 
   return {
     counter(description: Description): Family<Counter> {
       const { of, all } = createSeries(description.labels?.length ?? 0, createCounter)
-      add(description, 'counter', ({ name, labels: names }) =>
-        all().map(({ labels, series }) => `${name}${labelled(names, labels)} ${series.value}`),
+      add(description, counter, ({ name, labels: names }) =>
+        all().map(({ labels, series }): Sample => [`${name}${labelled(names, labels)}`, series.value]),
       )
       return { of }
     },
@@ -131,33 +170,42 @@ export const createMetrics = () => {
     histogram(description: Description & { bounds: readonly number[] }): Family<Histogram> {
       const { bounds } = description
       const { of, all } = createSeries(description.labels?.length ?? 0, () => createHistogram(bounds))
-      add(description, 'histogram', (own) => all().flatMap((one) => histogramLines(own, bounds, one)))
+      add(description, { type: 'histogram', isAdded: true }, (own) =>
+        all().flatMap((one) => histogramSamples(own, bounds, one)),
+      )
       return { of }
     },
 
     /** What is counted elsewhere is read when somebody asks. `read` answers at once, or within moments. */
-    gauge(description: Description, read: () => number | readonly Reading[] | Promise<readonly Reading[]>) {
-      add(description, 'gauge', async ({ name, labels: names }) => {
+    gauge(
+      description: GaugeDescription,
+      read: () => number | readonly Reading[] | Promise<readonly Reading[]>,
+    ) {
+      const isAdded = description.isOfThread === true
+      add(description, { type: 'gauge', isAdded }, async ({ name, labels: names }) => {
         const found = await read()
         const readings = typeof found === 'number' ? [{ labels: [], value: found }] : found
-        return readings.map(({ labels, value }) => `${name}${labelled(names, labels)} ${numberText(value)}`)
+        return readings.map(({ labels, value }): Sample => [`${name}${labelled(names, labels)}`, value])
       })
     },
 
     /** The same for what only grows. */
     counted(description: Description, read: () => readonly Reading[]) {
-      add(description, 'counter', ({ name, labels: names }) =>
-        read().map(({ labels, value }) => `${name}${labelled(names, labels)} ${value}`),
+      add(description, counter, ({ name, labels: names }) =>
+        read().map(({ labels, value }): Sample => [`${name}${labelled(names, labels)}`, value]),
       )
     },
 
-    /** All of it, in the text format 0.0.4 of Prometheus. A gauge that cannot be read is left out. */
-    async text(): Promise<string> {
-      const parts = [...families.values()].map(async ({ name, help, type, lines }) => {
-        const found = await Promise.resolve(lines()).catch(() => [])
-        return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...found].join('\n')
-      })
-      return `${(await Promise.all(parts)).join('\n')}\n`
-    },
+    /** All of it. A gauge that cannot be read is left out. */
+    figures: (): Promise<Figures> =>
+      Promise.all(
+        Array.from(families.values(), async ({ name, help, type, isAdded, samples }) => ({
+          name,
+          help,
+          type,
+          isAdded,
+          samples: await Promise.resolve(samples()).catch(() => []),
+        })),
+      ),
   }
 }

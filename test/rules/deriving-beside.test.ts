@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { createDeriver } from '../../src/auth/deriving/deriver.ts'
-import { createMetrics } from '../../src/lib/metrics.ts'
+import { createMetrics, figuresText } from '../../src/lib/metrics.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { createTestClock } from '../support/clock.ts'
 
@@ -35,7 +35,8 @@ const asking = (count: number) => {
       // Whatever has ended was noted by then.
       await nextTurn()
       const ended = done
-      const [, waiting] = /^crosspoint_sign_in_derivations_waiting (\d+)$/m.exec(await metrics.text()) ?? []
+      const [, waiting] =
+        /^crosspoint_sign_in_derivations_waiting (\d+)$/m.exec(figuresText([await metrics.figures()])) ?? []
       return { most: Math.min(2, count - ended), running: count - ended - Number(waiting) }
     },
   }

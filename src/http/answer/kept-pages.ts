@@ -69,7 +69,7 @@ export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, ma
     () => Object.entries(lookups).map(([result, value]) => ({ labels: [result], value })),
   )
   metrics.gauge(
-    { name: 'crosspoint_page_cache_bytes', help: 'Bytes that kept pages of lists take.' },
+    { name: 'crosspoint_page_cache_bytes', help: 'Bytes that kept pages of lists take.', isOfThread: true },
     pages.bytes,
   )
 

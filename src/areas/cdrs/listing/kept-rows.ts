@@ -31,7 +31,11 @@ export const createKeptRows = (generationOf: GenerationOf, metrics: Metrics, max
     () => Object.entries(lookups).map(([result, value]) => ({ labels: [result], value })),
   )
   metrics.gauge(
-    { name: 'crosspoint_call_row_cache_bytes', help: 'Bytes that kept rows of call records take.' },
+    {
+      name: 'crosspoint_call_row_cache_bytes',
+      help: 'Bytes that kept rows of call records take.',
+      isOfThread: true,
+    },
     kept.bytes,
   )
 
