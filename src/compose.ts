@@ -29,11 +29,12 @@ import type { Route } from './http/route.ts'
 import { createInFlight } from './http/throttle/in-flight.ts'
 import { createReadTurns } from './http/throttle/read-turns.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
+import { bucketColumns } from './http/throttle/token-buckets.ts'
 import { metricsPage } from './http/wire/metrics-page.ts'
 import { pagesOf } from './http/wire/pages.ts'
-import { createPlaces, type Places } from './http/wire/places.ts'
+import { createPlaces, openCounts, type Places } from './http/wire/places.ts'
 import { createReadiness } from './http/wire/readiness.ts'
-import { createPlainServer, drain, listen } from './http/wire/server.ts'
+import { assertFree, createPlainServer, drain, listen } from './http/wire/server.ts'
 import { createSite } from './http/wire/site.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
 import { inspectTls, tlsFilesOf } from './http/wire/tls-files.ts'
@@ -46,7 +47,8 @@ import { retentionRounds } from './jobs/retention/rounds.ts'
 import { createRounds, type Rounds } from './jobs/rounds.ts'
 import type { Clock } from './lib/clock.ts'
 import { describeError, type Log } from './lib/log.ts'
-import { createMetrics, type Metrics } from './lib/metrics.ts'
+import { createMetrics, type Figures, figuresText, type Metrics } from './lib/metrics.ts'
+import { openSharedRows } from './lib/shared-rows.ts'
 import { courierBySmtp, courierToFolder } from './mail/couriers.ts'
 import { createMail } from './mail/mail.ts'
 import { createNotices } from './mail/notices.ts'
@@ -66,6 +68,7 @@ import { createStore, type Store } from './storage/store.ts'
 import { measureStore } from './storage/store-metrics.ts'
 import { upgradeStorage } from './storage/upgrades.ts'
 import { createMediaSwitch } from './switch/chosen-switch.ts'
+import type { Company, FirstThread } from './threads/company.ts'
 import { version } from './version.ts'
 
 export interface RunningServer {
@@ -83,7 +86,11 @@ export interface RunningServer {
   rounds: Rounds
   /** From now on `/readyz` is red and every answer ends its connection, so that clients go elsewhere. */
   retire(): void
-  stop(): Promise<void>
+  /** What this thread tells at `/metrics`, and what all of the process tell. */
+  figures(): Promise<Figures>
+  metricsText(): Promise<string>
+  /** `others` ends the threads that need this one: while requests finish, and before the store is closed. */
+  stop(others?: () => Promise<void>): Promise<void>
 }
 
 interface World {
@@ -103,6 +110,12 @@ interface Parts {
    * is reached by plain HTTP alone, and does nothing by itself.
    */
   timeOfDay?: Clock
+  /** Where several threads of the process answer requests. */
+  company?: Company | undefined
+  /** Of a further thread: the first one does everything but to answer requests. */
+  first?: FirstThread | undefined
+  /** What further threads tell at `/metrics`. */
+  figuresOfOthers?: () => Promise<readonly Figures[]>
   /** Bytes of pages that are kept, where these are not what a server keeps: with 0 all are made anew. */
   keptPageBytes?: number | undefined
   /** What sign-in keys cost. Every server of a store must agree about it. */
@@ -167,16 +180,26 @@ const openRecorder = async ({ otlpEndpoint: endpoint, serviceName }: Config, nod
   return openSpanExport({ endpoint, serviceName, version, node, log })
 }
 
-/** All that there is to read at `/metrics`. What tells of the process is loaded when somebody asks. */
-const figuresOf = async (metrics: Metrics) => {
+/** What tells of the process is loaded when somebody asks. */
+const withProcess = async (text: string) => {
   const { processMetricsText } = await import('./telemetry/process-metrics.ts')
-  return (await metrics.text()) + (await processMetricsText())
+  return text + (await processMetricsText())
 }
 
 /** How much is open at the moment. */
-const measureOpen = (metrics: Metrics, { life, places, upgrades }: Frame) => {
-  const gauge = (name: string, help: string, read: () => number) => metrics.gauge({ name, help }, read)
+const measureOpen = (metrics: Metrics, { life, places, upgrades }: Frame, thread: number) => {
+  const gauge = (name: string, help: string, read: () => number) =>
+    metrics.gauge({ name, help, isOfThread: true }, read)
   gauge('crosspoint_connections_open', 'Connections of clients.', places.open)
+  metrics.gauge(
+    {
+      name: 'crosspoint_thread_connections_open',
+      help: 'The same of each thread that answers requests.',
+      labels: ['thread'],
+      isOfThread: true,
+    },
+    () => [{ labels: [String(thread)], value: places.open() }],
+  )
   gauge('crosspoint_event_streams_open', 'Answers that go on, as streams of events do.', () => life.live.size)
   gauge('crosspoint_websockets_open', 'Clients that have switched to WebSocket.', upgrades.openCount)
 }
@@ -218,10 +241,22 @@ export const startServer = async (
 const putTogether = async (
   config: Config,
   { clock, log }: World,
-  { db, list, timeOfDay, keptPageBytes, layers }: Parts & Required<Pick<Parts, 'db' | 'list'>>,
+  {
+    db,
+    list,
+    timeOfDay,
+    company,
+    first,
+    figuresOfOthers = async () => [],
+    keptPageBytes,
+    layers,
+  }: Parts & Required<Pick<Parts, 'db' | 'list'>>,
 ): Promise<RunningServer> => {
-  await upgradeStorage(db, clock)
+  if (!first) await upgradeStorage(db, clock)
   const metrics = createMetrics()
+  const metricsText =
+    first?.metricsText ??
+    (async () => withProcess(figuresText([await metrics.figures(), ...(await figuresOfOthers())])))
   const store = createStore(db, clock)
   measureStore(metrics, db, store)
   locateAccounts(store)
@@ -234,16 +269,17 @@ const putTogether = async (
   store.sealing.use(keyring)
   const tokens = createTokens(store, keyring, settings, clock)
   await tokens.prepare(startAuthor)
-  // The embedded store has one server, whose memory is enough.
-  const shared = db.engine === 'postgres' ? createSignInBuckets(store) : undefined
-  const deriver = createDeriver({ settings, clock, metrics, shared, layers })
+  // The embedded store has one server, whose memory is enough where it has one thread.
+  const isOneOfMany = db.engine === 'postgres'
+  const shared = isOneOfMany || company ? createSignInBuckets(store) : undefined
+  const deriver = createDeriver({ settings, clock, metrics, shared, layers, company })
   const allowedPrivateHosts = async () => (await settings.of('crossbar')).allowed_private_hosts
   const calls = createCalls({ metrics, recorder })
   const dns = createDns({ servers: config.dnsServers, allowedPrivateHosts, calls })
   const outgoing = createOutgoing({ log, calls, allowedPrivateHosts })
   const afterwards = createAfterwards(log)
   const leases = createLeases(store, timeOfDay ?? clock, log)
-  const rounds = createRounds({ leases, store, clock, log })
+  const rounds = createRounds({ leases, store, clock, log, nudgeElsewhere: first?.nudge })
   const queue = createQueue({ store, log, metrics, recorder })
   const feed = createFeed({ store, db, log })
   const sequencer = db.placesAppends ? undefined : createSequencer({ store, db, leases, log })
@@ -280,17 +316,21 @@ const putTogether = async (
     mediaSwitch: createMediaSwitch({ settings, outgoing }),
   })
   const { offers: areas, routes } = assembled
-  await sealOlder(store)
   const passwordMark = (password: string) => markOf(serverKey, password)
-  const firstAdmin = await makeMaster(areas, store, config, passwordMark)
-  if (!firstAdmin && (await isPasswordIgnored(store, config, passwordMark)))
-    log.write('warn', ignoredPassword)
-  await assembled.prepare(startAuthor)
-  await handOutKey(db, store, serverKey, log)
+  const begin = async () => {
+    await sealOlder(store)
+    const firstAdmin = await makeMaster(areas, store, config, passwordMark)
+    if (!firstAdmin && (await isPasswordIgnored(store, config, passwordMark)))
+      log.write('warn', ignoredPassword)
+    await assembled.prepare(startAuthor)
+    await handOutKey(db, store, serverKey, log)
+    return firstAdmin
+  }
+  const firstAdmin = first ? undefined : await begin()
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
   const life: Life = { isEnding: false, isOver: false, live: new Set() }
-  const places = createPlaces({ settings, clock, log })
+  const places = createPlaces({ settings, clock, log, rows: company && openCounts(company.places) })
   const upgrades = createUpgrades(assembled.upgrades)
   const frame: Frame = {
     life,
@@ -306,7 +346,7 @@ const putTogether = async (
         freeBytes: config.databaseUrl === undefined ? freeBytesOf(config.dataDir) : undefined,
       }),
       metrics: metricsPage({
-        text: () => figuresOf(metrics),
+        text: metricsText,
         networks: async () => (await settings.of('crossbar')).metrics_networks,
       }),
       openApi: () => openApiText({ routes, failures: declared.failures, version }),
@@ -328,9 +368,15 @@ const putTogether = async (
     resellerOf: areas.accounts.resellerOf,
     departedAccount: areas.audit.departed,
     settleServices: areas.services.settle,
-    throttle: createThrottle({ settings, clock, metrics, shared }),
-    turns: createReadTurns(),
-    inFlight: createInFlight(),
+    throttle: createThrottle({
+      settings,
+      clock,
+      metrics,
+      shared: isOneOfMany ? shared : undefined,
+      rows: company && openSharedRows(company.buckets, bucketColumns),
+    }),
+    turns: createReadTurns(company?.threads),
+    inFlight: createInFlight(company?.threads),
     keptPages: createKeptPages(store.generationOf, metrics, keptPageBytes),
     refusals,
     idempotency,
@@ -343,10 +389,20 @@ const putTogether = async (
     node,
     version,
   }
-  measureOpen(metrics, frame)
+  measureOpen(metrics, frame, first?.threadNumber ?? 1)
   const server = createPlainServer(frame)
-  const port = await listen(server, config.host, config.port)
-  const tls = createTlsListener({ frame, settings, host: config.host, dataDir: config.dataDir, log })
+  const isShared = company !== undefined
+  if (isShared && !first) await assertFree(config)
+  const port = await listen(server, { host: config.host, port: config.port, isShared })
+  const tls = createTlsListener({
+    frame,
+    settings,
+    host: config.host,
+    isShared,
+    isFirst: !first,
+    dataDir: config.dataDir,
+    log,
+  })
   if (!timeOfDay) await followListeners(db, tls, places, log)
   const { smtpUrl, dataDir } = config
   const courier = smtpUrl
@@ -369,9 +425,9 @@ const putTogether = async (
   for (const round of retentionRounds(store, settings, shared)) rounds.add(round)
   rounds.add(queue.tidying(async () => (await settings.of('crossbar')).work_outcome_days))
   rounds.hold(areas.importHold.isUnderWay)
-  const warning = await areas.importHold.warning()
+  const warning = first ? undefined : await areas.importHold.warning()
   if (warning !== undefined) log.write('warn', warning)
-  if (!timeOfDay) {
+  if (!timeOfDay && !first) {
     rounds.start()
     followWork(db, rounds)
   }
@@ -387,14 +443,16 @@ const putTogether = async (
     store,
     feed,
     rounds,
+    figures: metrics.figures,
+    metricsText,
     retire() {
       life.isEnding = true
     },
-    async stop() {
+    async stop(others?: () => Promise<void>) {
       life.isEnding = true
       life.isOver = true
       for (const end of life.live) end()
-      await Promise.all([drain(server), tls.stop(), upgrades.stop()])
+      await Promise.all([drain(server), tls.stop(), upgrades.stop(), others?.()])
       await idempotency.stop()
       await rounds.stop()
       await assembled.stop()

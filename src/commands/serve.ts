@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recoveryLink } from '../areas/sign-in/recovery/rules.ts'
-import { type RunningServer, startServer } from '../compose.ts'
+import { openDatabase, type RunningServer, startServer } from '../compose.ts'
 import { type Config, ConfigError, settingsTable } from '../config/config.ts'
 import { configFromEnvironment, isAtDesktop, unknownInEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
 import { createLineWriter } from '../lib/line-writer.ts'
-import { createLog, describeError } from '../lib/log.ts'
+import { createLog, describeError, type Log } from '../lib/log.ts'
+import { threadsByCores } from '../threads/by-cores.ts'
+import type { HttpThreads } from '../threads/http-threads.ts'
 import { openSignIn, removeSignIn } from './sign-in-page.ts'
 
 const help = () =>
@@ -88,6 +90,26 @@ const reasonOf = (error: unknown) => {
   return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
 }
 
+/** The server, and further threads of it where several are wanted. */
+const startThreads = async (config: Config, log: Log) => {
+  const wanted = config.databaseUrl === undefined ? (config.httpThreads ?? threadsByCores()) : 1
+  if (wanted === 1)
+    return { server: await startServer(config, { clock: systemClock, log }), threads: undefined }
+  // What it takes to run several is not loaded for one.
+  const [{ createCompany }, { startHttpThreads }] = await Promise.all([
+    import('../threads/company.ts'),
+    import('../threads/http-threads.ts'),
+  ])
+  const company = createCompany(wanted)
+  const db = openDatabase(config)
+  let threads: HttpThreads | undefined
+  const figuresOfOthers = async () => (await threads?.figures()) ?? []
+  const server = await startServer(config, { clock: systemClock, log }, { db, company, figuresOfOthers })
+  if (!db.seating) throw new Error('the store has one thread')
+  threads = await startHttpThreads({ config, server, company, seating: db.seating })
+  return { server, threads }
+}
+
 const run = async (args: readonly string[]): Promise<number> => {
   if (args.includes('--help')) {
     process.stdout.write(help())
@@ -103,7 +125,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   for (const stranger of strangers()) log.write('warn', stranger)
   const { first, again } = hearEnding()
   try {
-    const server = await startServer(config, { clock: systemClock, log })
+    const { server, threads } = await startThreads(config, log)
     removeSignIn(config.dataDir)
     const link = signInLink(server)
     const { firstAdmin } = server
@@ -122,8 +144,9 @@ const run = async (args: readonly string[]): Promise<number> => {
     const ending = await first
     if (link) removeSignIn(config.dataDir)
     server.retire()
+    await threads?.retire()
     await drainTime(ending, config.drainSeconds, again)
-    await server.stop()
+    await server.stop(threads?.stop)
   } catch (error) {
     log.write('error', 'the server could not start', { error: describeError(error) })
     process.stderr.write(`crosspoint: ${reasonOf(error)}\n`)

@@ -10,6 +10,8 @@ export interface Config {
   databaseUrl: string | undefined
   /** How many connections to PostgreSQL a process opens at most. */
   databaseConnections: number
+  /** How many threads answer requests; undefined: by the processors of the machine. */
+  httpThreads: number | undefined
   /** Where call records of older months go; undefined: they stay in the store. */
   callArchive: ObjectStorePlace | undefined
   masterAccount: string
@@ -56,6 +58,12 @@ export const settingsTable: readonly Setting[] = [
     name: 'CROSSPOINT_DATABASE_CONNECTIONS',
     fallback: '10',
     meaning: 'to PostgreSQL, of this process at most: 5 to 10',
+  },
+  {
+    name: 'CROSSPOINT_HTTP_THREADS',
+    fallback: undefined,
+    meaning:
+      'threads that answer requests, 1 to 16, on the embedded store; unset: half as many as processors, 4 at most',
   },
   {
     name: 'CROSSPOINT_CALL_ARCHIVE',
@@ -147,6 +155,8 @@ const rules: Record<string, (text: string) => string | undefined> = {
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? undefined : 'must be a port, 0 to 65535',
   CROSSPOINT_DATABASE_URL: mistakeInPostgresUrl,
   CROSSPOINT_DATABASE_CONNECTIONS: (text) => (/^([5-9]|10)$/.test(text) ? undefined : 'must be 5 to 10'),
+  CROSSPOINT_HTTP_THREADS: (text) =>
+    /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 16 ? undefined : 'must be 1 to 16',
   CROSSPOINT_SMTP_URL: (text) =>
     isUrlOf(text, 'smtp:', 'smtps:') ? undefined : 'must be a URL that begins with smtp:// or smtps://',
   CROSSPOINT_DNS_SERVERS: (text) =>
@@ -183,6 +193,11 @@ const mistakeInBucket = (values: ReadonlyMap<string, string>): string | undefine
   const isBucket = values.get('CROSSPOINT_CALL_ARCHIVE')?.startsWith('s3://')
   return isBucket && missing.length > 0 ? `CROSSPOINT_CALL_ARCHIVE needs ${missing.join(' and ')}` : undefined
 }
+
+const mistakeInThreads = (values: ReadonlyMap<string, string>): string | undefined =>
+  values.has('CROSSPOINT_DATABASE_URL') && Number(values.get('CROSSPOINT_HTTP_THREADS') ?? 1) > 1
+    ? 'CROSSPOINT_HTTP_THREADS is for the embedded store: with CROSSPOINT_DATABASE_URL start several servers'
+    : undefined
 
 const callArchiveOf = (values: ReadonlyMap<string, string>): ObjectStorePlace | undefined => {
   const place = values.get('CROSSPOINT_CALL_ARCHIVE')
@@ -234,8 +249,8 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     if (mistake) mistakes.push(`${name} ${mistake}`)
     values.set(name, value)
   }
-  const ofBucket = mistakeInBucket(values)
-  if (ofBucket) mistakes.push(ofBucket)
+  for (const mistake of [mistakeInBucket(values), mistakeInThreads(values)])
+    if (mistake !== undefined) mistakes.push(mistake)
   if (mistakes.length > 0) throw new ConfigError(mistakes)
   const text = (name: string) => {
     const value = values.get(name)
@@ -248,6 +263,7 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     dataDir: text('CROSSPOINT_DATA_DIR'),
     databaseUrl: values.get('CROSSPOINT_DATABASE_URL'),
     databaseConnections: Number(text('CROSSPOINT_DATABASE_CONNECTIONS')),
+    httpThreads: values.has('CROSSPOINT_HTTP_THREADS') ? Number(text('CROSSPOINT_HTTP_THREADS')) : undefined,
     callArchive: callArchiveOf(values),
     masterAccount: text('CROSSPOINT_MASTER_ACCOUNT'),
     masterRealm: text('CROSSPOINT_MASTER_REALM'),

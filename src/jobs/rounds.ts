@@ -132,6 +132,8 @@ interface RoundTools {
   store: Store
   clock: Clock
   log: Log
+  /** Has somebody else do a round soon, where rounds are done elsewhere. */
+  nudgeElsewhere?: ((name: string) => void) | undefined
 }
 
 interface RunnerTools extends RoundTools {
@@ -163,6 +165,7 @@ export const createRounds = (tools: RoundTools): Rounds => {
     },
     nudge(name) {
       if (isStarted) runners.get(name)?.nudge()
+      else tools.nudgeElsewhere?.(name)
     },
     runNow: (name) => runnerOf(name).runNow(),
     async stop() {

@@ -141,6 +141,7 @@ describeEngines('a number that a search has found', (engine) => {
         dataDir,
         databaseUrl,
         databaseConnections: 10,
+        httpThreads: 1,
         callArchive: undefined,
         masterAccount: 'master',
         masterRealm: 'master.localhost',

@@ -281,6 +281,7 @@ describeEngines('TLS', (engine) => {
         dataDir,
         databaseUrl,
         databaseConnections: 10,
+        httpThreads: 1,
         callArchive: undefined,
         masterAccount: 'master',
         masterRealm: 'master.localhost',

@@ -1,35 +1,23 @@
-// Several processes do not allow more guesses than one. This machine is a trusted proxy, so X-Forwarded-For is believed.
+// Several processes or threads do not allow more guesses than one. This machine is a trusted proxy, so X-Forwarded-For is believed.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Answer, basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
-import { makePlace, type Place } from '../support/databases.ts'
-import { engines } from '../support/postgres.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { openSession, type Session } from '../support/session.ts'
+import { type Answer, basicHeader, Client, type Transport } from '../support/client.ts'
+import { type Pair, pairs } from '../support/pair.ts'
+import { openSessionThrough, type Session } from '../support/session.ts'
 import { credentialsOf } from '../support/world.ts'
 
 const wrong = (number: number) => number.toString(16).padStart(32, '0')
 
-describe.runIf(engines.includes('postgres'))('two processes on one store', () => {
-  let place: Place
-  let servers: ServerProcess[]
-  let transports: Transport[]
+describe.each(pairs)('%s', (_kind, startPair) => {
+  let pair: Pair
   let session: Session
 
   beforeAll(async () => {
-    place = await makePlace('postgres')
-    const environment = { CROSSPOINT_DATABASE_URL: place.databaseUrl, CROSSPOINT_DATABASE_CONNECTIONS: '5' }
-    const first = await startServerProcess(environment)
-    servers = [first, await startServerProcess(environment)]
-    transports = servers.map(({ port }) => createTransport(port))
-    session = await openSession(first)
+    pair = await startPair({ CROSSPOINT_DATABASE_CONNECTIONS: '5' })
+    session = await openSessionThrough(pair.transports[0])
   })
 
   afterAll(async () => {
-    session.close()
-    for (const transport of transports) transport.close()
-    await Promise.all(servers.map((server) => server.end()))
-    for (const server of servers) removeDataDir(server)
-    await place.remove()
+    await pair.end()
   })
 
   const configure = async (name: string, values: object) => {
@@ -39,7 +27,7 @@ describe.runIf(engines.includes('postgres'))('two processes on one store', () =>
 
   /** A client of the one server and the other in turn. */
   const client = (turn: number, address: string, headers: Record<string, string> = {}) => {
-    const transport = transports[turn % 2] as Transport
+    const transport = pair.transports[turn % 2] as Transport
     return new Client(transport.send, { 'x-forwarded-for': address, ...headers })
   }
 

@@ -1,37 +1,27 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makePlace, type Place } from '../support/databases.ts'
-import { engines } from '../support/postgres.ts'
-import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
-import { freeRequests, openSession, type Session } from '../support/session.ts'
+import { type Pair, pairs } from '../support/pair.ts'
+import { freeRequests, openSessionThrough, type Session } from '../support/session.ts'
 import { credentialsOf } from '../support/world.ts'
 
 const rounds = 150
 
-describe.runIf(engines.includes('postgres'))('two processes on one PostgreSQL', () => {
-  let place: Place
-  let servers: ServerProcess[]
+describe.each(pairs)('%s', (_kind, startPair) => {
+  let pair: Pair
   let here: Session
   let there: Session
   let accountPath: string
 
   beforeAll(async () => {
-    place = await makePlace('postgres')
-    const environment = { CROSSPOINT_DATABASE_URL: place.databaseUrl }
-    const first = await startServerProcess(environment)
-    servers = [first, await startServerProcess(environment)]
-    here = await openSession(first)
+    pair = await startPair({})
+    here = await openSessionThrough(pair.transports[0])
     await freeRequests(here)
-    there = await openSession(servers[1] as ServerProcess, here)
+    there = await openSessionThrough(pair.transports[1], here)
     const made = await here.admin.put('/v2/accounts', { name: 'Shared', realm: 'shared.test' })
     accountPath = `/v2/accounts/${made.data.id}`
   })
 
   afterAll(async () => {
-    here.close()
-    there.close()
-    await Promise.all(servers.map((server) => server.end()))
-    for (const server of servers) removeDataDir(server)
-    await place.remove()
+    await pair.end()
   })
 
   /** The two sessions, the writing one first: they take turns. */
@@ -140,6 +130,6 @@ describe.runIf(engines.includes('postgres'))('two processes on one PostgreSQL', 
   })
 
   it('have logged no error', () => {
-    expect(servers.map((server) => server.faults())).toEqual([[], []])
+    expect(pair.servers.flatMap((server) => server.faults())).toEqual([])
   })
 })

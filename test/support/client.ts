@@ -75,11 +75,17 @@ interface Line {
   ca?: string[]
   /** The address of this machine that is spoken from. */
   localAddress?: string
+  /** Connections at once; as many as are needed when absent. */
+  mostSockets?: number
 }
 
 /** Real sockets to one server. Paths are sent as they are: nothing mends a broken encoding on the way. */
-export const createTransport = (port: number, { ca, localAddress }: Line = {}) => {
-  const kept = { keepAlive: true, ...(localAddress && { localAddress }) }
+export const createTransport = (port: number, { ca, localAddress, mostSockets }: Line = {}) => {
+  const kept = {
+    keepAlive: true,
+    ...(localAddress && { localAddress }),
+    ...(mostSockets && { maxSockets: mostSockets }),
+  }
   const agent = ca ? new SecureAgent({ ...kept, ca }) : new Agent(kept)
   const ask = ca ? requestSecurely : request
   return {

@@ -1,4 +1,4 @@
-import { Client, createTransport } from './client.ts'
+import { Client, createTransport, type Transport } from './client.ts'
 import type { ServerProcess } from './server-process.ts'
 import { credentialsOf } from './world.ts'
 
@@ -13,12 +13,15 @@ export interface Session {
 }
 
 /** Opens a session at a server; with a token of another process of the same store, without signing in anew. */
-export const openSession = async (
-  server: ServerProcess,
+export const openSession = (server: ServerProcess, known?: Session, password = 'secret'): Promise<Session> =>
+  openSessionThrough(createTransport(server.port), known, password)
+
+/** The same through connections that there are. */
+export const openSessionThrough = async (
+  transport: Transport,
   known?: Session,
   password = 'secret',
 ): Promise<Session> => {
-  const transport = createTransport(server.port)
   const as = (token: string) => new Client(transport.send, { 'x-auth-token': token })
   const close = () => transport.close()
   if (known) return { ...known, admin: as(known.token), as, close }

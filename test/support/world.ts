@@ -74,6 +74,7 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   dataDir,
   databaseUrl,
   databaseConnections: 10,
+  httpThreads: 1,
   callArchive: undefined,
   masterAccount: 'master',
   masterRealm: 'master.localhost',

@@ -8,6 +8,7 @@ import type { Settings } from '../../settings/settings.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { SignInBuckets } from '../../storage/sign-in-buckets.ts'
 import { createWorkerLink } from '../../storage/worker-link.ts'
+import type { Company } from '../../threads/company.ts'
 import {
   type Derivation,
   type DigestMethod,
@@ -59,6 +60,10 @@ const mostThreads = 4
 const placesInAll = 8
 const secondsEach = 0.1
 
+/** What each of the threads that answer requests may take of what there is for all of them: at least one. */
+const partOf = (all: number, company: Pick<Company, 'threads'> | undefined) =>
+  Math.max(1, Math.floor(all / (company?.threads ?? 1)))
+
 const threadsByCores = () => Math.min(mostThreads, availableParallelism())
 
 interface DeriverTools {
@@ -68,6 +73,8 @@ interface DeriverTools {
   shared?: SignInBuckets | undefined
   /** What keys cost, where that is not what strangers should meet. */
   layers?: readonly KeyLayer[] | undefined
+  /** Where several threads of the process sign people in: each derives its part. */
+  company?: Pick<Company, 'threads' | 'acquaintances'> | undefined
   /** How far its threads give way to all others on the machine, from 0 to 19. */
   niceness?: number
 }
@@ -81,6 +88,7 @@ export const createDeriver = ({
   metrics,
   shared,
   layers = keyLayers,
+  company,
   niceness = usualNiceness,
 }: DeriverTools) => {
   const turns = createDerivationTurns<Job>(clock)
@@ -97,10 +105,14 @@ export const createDeriver = ({
     })
     .of()
   metrics.gauge(
-    { name: 'crosspoint_sign_in_derivations_waiting', help: 'Sign-in keys that wait to be derived.' },
+    {
+      name: 'crosspoint_sign_in_derivations_waiting',
+      help: 'Sign-in keys that wait to be derived.',
+      isOfThread: true,
+    },
     () => turns.size,
   )
-  const acquaintances = createAcquaintances()
+  const acquaintances = createAcquaintances(company?.acquaintances)
   const idle: Thread[] = []
   let running = 0
   let threads = 1
@@ -149,8 +161,8 @@ export const createDeriver = ({
 
   const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
     const rules = await settings.of('crossbar.auth')
-    threads = rules.derivation_threads ?? threadsByCores()
-    const mostOfEach = rules.derivations_waiting
+    threads = partOf(rules.derivation_threads ?? threadsByCores(), company)
+    const mostOfEach = partOf(rules.derivations_waiting, company)
     const network = clientAddress === undefined ? '' : networkOf(clientAddress)
     return new Promise<string[]>((resolve, reject) => {
       const job = { derivation, lane, since: performance.now(), resolve, reject }
@@ -227,6 +239,9 @@ export const createDeriver = ({
       }
     },
 
-    stop: endIdle,
+    async stop() {
+      acquaintances.close()
+      await endIdle()
+    },
   }
 }

@@ -34,7 +34,8 @@ interface Waiting {
 const mostWaitingOfOne = 256
 const retryAfterSeconds = 5
 
-export const createInFlight = (): InFlight => {
+/** `threads`: so many of the process answer requests, and share the room of all. */
+export const createInFlight = (threads = 1): InFlight => {
   const held = new Map<string, number>()
   // Its order is the order in which payers get room.
   const waiting = new Map<string, Waiting[]>()
@@ -43,8 +44,10 @@ export const createInFlight = (): InFlight => {
   const bytesOf = (payer: string) => held.get(payer) ?? 0
 
   /** The last third of all room is kept for payers that have nothing under way: each gets at least one answer. */
-  const isRoomFor = (payer: string, bytes: number, { bytesOfAll }: Room) =>
-    total === 0 || total + bytes <= (bytesOf(payer) === 0 ? bytesOfAll : (bytesOfAll * 2) / 3)
+  const isRoomFor = (payer: string, bytes: number, { bytesOfAll }: Room) => {
+    const most = bytesOfAll / threads
+    return total === 0 || total + bytes <= (bytesOf(payer) === 0 ? most : (most * 2) / 3)
+  }
 
   /** One answer may be larger than the room of its payer: else nobody could ever read it. */
   const isOwnRoomFor = (payer: string, bytes: number, { bytesOfOne }: Room) =>

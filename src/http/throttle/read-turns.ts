@@ -25,7 +25,7 @@ const mostOfOneRound = 8
 const mostWaitingOfOne = 2000
 
 // Each keeps a processor busy, here or at the database: more would only take them from what is asked for a moment.
-const longReads = Math.min(4, Math.max(2, availableParallelism()))
+const longReads = () => Math.min(4, Math.max(2, availableParallelism()))
 
 export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
   // Its order is the order of turns.
@@ -100,9 +100,12 @@ export const createTurns = ({ most, mostOfOne }: TurnSettings): Turns => {
 
 /**
  * Reads of one page are many and short. Long ones are few at a time: they share the threads and connections for long
- * reads, where whoever asks next waits for those that have begun.
+ * reads, where whoever asks next waits for those that have begun. `threads`: so many of the process answer requests.
  */
-export const createReadTurns = () => ({
-  short: createTurns({ most: 24, mostOfOne: 12 }),
-  long: createTurns({ most: longReads, mostOfOne: Math.ceil(longReads / 2) }),
-})
+export const createReadTurns = (threads = 1) => {
+  const long = Math.max(1, Math.floor(longReads() / threads))
+  return {
+    short: createTurns({ most: 24, mostOfOne: 12 }),
+    long: createTurns({ most: long, mostOfOne: Math.ceil(long / 2) }),
+  }
+}

@@ -262,15 +262,34 @@ export const equip = <S extends Server>(server: S, frame: Frame): S => {
 
 export const createPlainServer = (frame: Frame) => equip(createServer(listenerOptions), frame)
 
-export const listen = (server: Server, host: string, port: number) =>
+/** Where a listener is. `isShared`: with further threads, among which the system divides connections. */
+export interface ListeningPlace {
+  host: string
+  port: number
+  isShared: boolean
+}
+
+/** Answers with the port. */
+export const listen = (server: Server, { host, port, isShared }: ListeningPlace) =>
   new Promise<number>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen({ port, host, reusePort: isShared }, () => {
       server.off('error', reject)
       const address = server.address()
       resolve(address && typeof address === 'object' ? address.port : port)
     })
   })
+
+/**
+ * Fails where somebody else listens at a port already: the system would let another process of the same user listen
+ * beside it, and divide connections among them.
+ */
+export const assertFree = async ({ host, port }: { host: string; port: number }) => {
+  if (port === 0) return
+  const probe = createServer()
+  await listen(probe, { host, port, isShared: false })
+  await new Promise((resolve) => probe.close(resolve))
+}
 
 // What is in flight gets this long to finish. Supervisors kill half a minute after they ask, and clients had some
 // seconds of that to go elsewhere.

@@ -10,6 +10,9 @@ interface Tools {
   frame: Frame
   settings: Settings
   host: string
+  /** Several threads of the process listen; one of them is the first. */
+  isShared: boolean
+  isFirst: boolean
   dataDir: string
   log: Log
 }
@@ -46,7 +49,7 @@ const reasonsOf = (problems: Record<string, Record<string, { message: string; ca
 
 /** Serves HTTPS beside plain HTTP while `use_ssl` says so. Whatever is wrong with it, plain HTTP stays as it is. */
 export const createTlsListener = (tools: Tools): TlsListener => {
-  const { frame, settings, host, dataDir, log } = tools
+  const { frame, settings, host, isShared, isFirst, dataDir, log } = tools
   const closing = new Set<Promise<void>>()
   let serving: Serving | undefined
   let complaint = ''
@@ -86,7 +89,7 @@ export const createTlsListener = (tools: Tools): TlsListener => {
       frame,
     )
     try {
-      const port = await listen(server, host, wanted.ssl_port)
+      const port = await listen(server, { host, port: wanted.ssl_port, isShared })
       // The old port goes only when the new one answers.
       close()
       serving = { server, wantedPort: wanted.ssl_port, port, digest: credentials.digest }
@@ -130,7 +133,9 @@ export const createTlsListener = (tools: Tools): TlsListener => {
   const look = async () => {
     const wanted = await settings.of('crossbar')
     watch(wanted.use_ssl)
-    if (!wanted.use_ssl) {
+    // A free port is one thread's alone.
+    const isOthers = wanted.ssl_port === 0 && !isFirst
+    if (!wanted.use_ssl || isOthers) {
       seen = ''
       settle()
       return close()

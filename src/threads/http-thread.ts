@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import { parentPort, workerData } from 'node:worker_threads'
+import { type RunningServer, startServer } from '../compose.ts'
+import type { Config } from '../config/config.ts'
+import { systemClock } from '../lib/clock.ts'
+import { createLineWriter } from '../lib/line-writer.ts'
+import { createLog } from '../lib/log.ts'
+import { joinSqlite } from '../storage/sqlite.ts'
+import type { Company, FirstThread } from './company.ts'
+import { createPeer } from './peer.ts'
+
+/** What a further thread is given. */
+export interface ThreadData {
+  /** Of the process; its port is the one that is served. */
+  config: Config
+  company: Company
+  threadNumber: number
+  /** How the embedded store is written to; the seats are asked for. */
+  store: { commits: SharedArrayBuffer; processId: string }
+}
+
+// A further thread that answers requests. The first one does everything else.
+if (!parentPort) throw new Error('this is the script of a thread')
+const { config, company, threadNumber, store } = workerData as ThreadData
+
+let server: RunningServer | undefined
+
+const lines = createLineWriter((text) => process.stderr.write(text))
+
+const first = createPeer(parentPort, {
+  async start() {
+    const db = await joinSqlite(join(config.dataDir, 'crosspoint.db'), {
+      ...store,
+      isShared: () => true,
+      seat: () => first.ask('seat'),
+    })
+    const thread: FirstThread = {
+      threadNumber,
+      nudge: (round) => void first.ask('nudge', round),
+      metricsText: () => first.ask('metrics'),
+    }
+    const log = createLog(config.logLevel, systemClock, lines.add)
+    server = await startServer(config, { clock: systemClock, log }, { db, company, first: thread })
+    return {}
+  },
+  retire() {
+    server?.retire()
+    return {}
+  },
+  async stop() {
+    await server?.stop()
+    lines.flush()
+    return {}
+  },
+  figures: async () => ({ content: await server?.figures() }),
+})

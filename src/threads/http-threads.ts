@@ -1,0 +1,68 @@
+import { Worker } from 'node:worker_threads'
+import type { RunningServer } from '../compose.ts'
+import type { Config } from '../config/config.ts'
+import type { Figures } from '../lib/metrics.ts'
+import { threadScript } from '../storage/worker-link.ts'
+import type { Seating } from '../storage/writer-seat.ts'
+import type { Company } from './company.ts'
+import type { ThreadData } from './http-thread.ts'
+import { type Answers, createPeer, type Peer } from './peer.ts'
+
+interface Tools {
+  /** Of the process. */
+  config: Config
+  /** The first thread's, which is running. */
+  server: RunningServer
+  company: Company
+  seating: Seating
+}
+
+export type HttpThreads = Awaited<ReturnType<typeof startHttpThreads>>
+
+const startThread = (data: ThreadData, answers: Answers) => {
+  const script = new URL('./http-thread.ts', import.meta.url).href
+  const worker = new Worker(threadScript, { workerData: { ...data, script } })
+  // A thread that has failed has lost requests, and may have left others waiting: the process ends, as it does when its
+  // first one fails, and whoever watches it starts it again.
+  worker.on('error', (error) => {
+    throw error
+  })
+  return { worker, peer: createPeer(worker, answers) }
+}
+
+/** Starts the further threads that answer requests, on the port of the first one. */
+export const startHttpThreads = async ({ config, server, company, seating }: Tools) => {
+  const data = {
+    config: { ...config, port: server.port },
+    company,
+    store: { commits: seating.commits, processId: seating.processId },
+  }
+  const answers: Answers = {
+    async seat() {
+      const port = await seating.seat()
+      return { content: port, transfer: [port] }
+    },
+    nudge(round: string) {
+      server.rounds.nudge(round)
+      return {}
+    },
+    metrics: async () => ({ content: await server.metricsText() }),
+  }
+  const threads = Array.from({ length: company.threads - 1 }, (_, index) =>
+    startThread({ ...data, threadNumber: index + 2 }, answers),
+  )
+  const askAll = <T>(question: string) =>
+    Promise.all(threads.map(({ peer }: { peer: Peer }) => peer.ask<T>(question)))
+  await askAll('start')
+
+  return {
+    figures: () => askAll<Figures>('figures'),
+    /** From now on every answer ends its connection. */
+    retire: () => askAll<void>('retire'),
+    /** Lets requests under way finish, and ends the threads. */
+    async stop() {
+      await askAll('stop')
+      await Promise.all(threads.map(({ worker }) => worker.terminate()))
+    },
+  }
+}

@@ -1,0 +1,59 @@
+import type { MessagePort, Transferable, Worker } from 'node:worker_threads'
+import { messageOf } from '../lib/error-facts.ts'
+
+// Two threads that ask each other.
+
+type Message =
+  | { asks: number; name: string; content: unknown }
+  | { answers: number; content?: unknown; error?: string }
+
+/** What a thread answers with, and what of it becomes the other's. */
+interface Answer {
+  content?: unknown
+  transfer?: readonly Transferable[]
+}
+
+/** By name, what a thread answers to when it is asked. */
+export type Answers = Readonly<Record<string, (content: never) => Promise<Answer> | Answer>>
+
+interface Waiting {
+  resolve(content: unknown): void
+  reject(error: Error): void
+}
+
+export type Peer = ReturnType<typeof createPeer>
+
+/** The other end of `port`: what it is asked for, and what it asks for. */
+export const createPeer = (port: MessagePort | Worker, answers: Answers) => {
+  const waiting = new Map<number, Waiting>()
+  let last = 0
+
+  const answer = async (asks: number, name: string, content: unknown) => {
+    try {
+      const give = answers[name]
+      if (!give) throw new Error(`nobody answers to ${name}`)
+      const { content: given, transfer = [] } = await give(content as never)
+      port.postMessage({ answers: asks, content: given } satisfies Message, transfer)
+    } catch (error) {
+      port.postMessage({ answers: asks, error: messageOf(error) } satisfies Message)
+    }
+  }
+
+  port.on('message', (message: Message) => {
+    if ('asks' in message) return void answer(message.asks, message.name, message.content)
+    const asked = waiting.get(message.answers)
+    waiting.delete(message.answers)
+    if (message.error === undefined) asked?.resolve(message.content)
+    else asked?.reject(new Error(message.error))
+  })
+
+  return {
+    /** Asks the other thread. Fails with the words of what failed there. */
+    ask: <T>(name: string, content?: unknown): Promise<T> =>
+      new Promise((resolve, reject) => {
+        last += 1
+        waiting.set(last, { resolve: (found) => resolve(found as T), reject })
+        port.postMessage({ asks: last, name, content } satisfies Message)
+      }),
+  }
+}
