@@ -30,9 +30,10 @@ import { createInFlight } from './http/throttle/in-flight.ts'
 import { createReadTurns } from './http/throttle/read-turns.ts'
 import { createThrottle } from './http/throttle/throttle.ts'
 import { bucketColumns } from './http/throttle/token-buckets.ts'
+import { createCounts, openCountRows } from './http/wire/counts.ts'
 import { metricsPage } from './http/wire/metrics-page.ts'
 import { pagesOf } from './http/wire/pages.ts'
-import { createPlaces, openCounts, type Places } from './http/wire/places.ts'
+import { createPlaces, type Places } from './http/wire/places.ts'
 import { createReadiness } from './http/wire/readiness.ts'
 import { assertFree, createPlainServer, drain, listen } from './http/wire/server.ts'
 import { createSite } from './http/wire/site.ts'
@@ -330,8 +331,9 @@ const putTogether = async (
   const idempotency = createIdempotency({ store, keyring, settings, clock, log })
   rounds.add(idempotency.round)
   const life: Life = { isEnding: false, isOver: false, live: new Set() }
-  const places = createPlaces({ settings, clock, log, rows: company && openCounts(company.places) })
-  const upgrades = createUpgrades(assembled.upgrades)
+  const counts = createCounts(company && openCountRows(company.places))
+  const places = createPlaces({ settings, clock, log, counts })
+  const upgrades = createUpgrades(assembled.upgrades, counts)
   const frame: Frame = {
     life,
     places,

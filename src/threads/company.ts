@@ -1,5 +1,5 @@
 import { bucketColumns } from '../http/throttle/token-buckets.ts'
-import { countColumns } from '../http/wire/places.ts'
+import { countColumns } from '../http/wire/counts.ts'
 import { randomHex } from '../lib/ids.ts'
 import { createSharedMemory, type SharedMemory } from '../lib/shared-rows.ts'
 

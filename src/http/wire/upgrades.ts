@@ -9,6 +9,7 @@ import { respondFailure } from '../answer/respond.ts'
 import { Exchange, type Frame } from '../exchange.ts'
 import { admit, assertAllowed, forbidden } from '../judge/admission.ts'
 import { findClientAddress, readSettings } from '../pipeline.ts'
+import { type Counts, createSeats } from './counts.ts'
 import type { Connection, ConnectionLimits, Upgrade } from './upgrade.ts'
 import { closings, createWebSocket, type OpenWebSocket } from './web-socket.ts'
 
@@ -61,29 +62,6 @@ const assertCredential = async (exchange: Exchange) => {
   }
 }
 
-/** How many connections there are, in all and from one address or IPv6 /64. */
-const createSeats = () => {
-  const taken = new Map<string, number>()
-  let all = 0
-  return (address: string, limits: ConnectionLimits) => {
-    const place = ipv6Network(address, 64) ?? address
-    const neighbours = taken.get(place) ?? 0
-    if (all >= limits.connections || neighbours >= limits.connectionsPerAddress)
-      throw failure('too_many_requests', { retryAfterSeconds })
-    all += 1
-    taken.set(place, neighbours + 1)
-    let isTaken = true
-    return () => {
-      if (!isTaken) return
-      isTaken = false
-      all -= 1
-      const left = (taken.get(place) ?? 1) - 1
-      if (left === 0) taken.delete(place)
-      else taken.set(place, left)
-    }
-  }
-}
-
 /** Sends a refusal on a connection that Node has let go of, and ends it. */
 const refuse = (exchange: Exchange, error: unknown) => {
   const { request, response } = exchange
@@ -106,10 +84,10 @@ export interface Upgrades {
 }
 
 /** Clients that switch to WebSocket, at the paths of what areas offer there. */
-export const createUpgrades = (offers: readonly Upgrade[]): Upgrades => {
+export const createUpgrades = (offers: readonly Upgrade[], counts: Counts): Upgrades => {
   const offerAt = new Map(offers.flatMap((offer) => offer.paths.map((path) => [path, offer] as const)))
   const open = new Set<OpenWebSocket>()
-  const takeSeat = createSeats()
+  const seats = createSeats('websockets', counts)
   let looking: NodeJS.Timeout | undefined
   let isStopping = false
   const protocol = new WebSocketServer({
@@ -120,6 +98,14 @@ export const createUpgrades = (offers: readonly Upgrade[]): Upgrades => {
     maxFragments: 1024,
     maxBufferedChunks: 16_384,
   })
+
+  /** From an address, or an IPv6 /64. */
+  const takeSeat = (address: string, { connections, connectionsPerAddress }: ConnectionLimits) => {
+    const most = { ofAll: connections, ofOne: connectionsPerAddress }
+    const leave = seats.take(ipv6Network(address, 64) ?? address, most)
+    if (typeof leave === 'string') throw failure('too_many_requests', { retryAfterSeconds })
+    return leave
+  }
 
   const look = () => {
     for (const one of open) one.look()
