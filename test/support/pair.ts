@@ -55,7 +55,8 @@ const connectTo = async (port: number, thread: number): Promise<Transport> => {
   }
 }
 
-const threads = async (environment: Environment): Promise<Pair> => {
+/** One process of two threads. */
+export const startThreads = async (environment: Environment): Promise<Pair> => {
   const server = await startServerProcess({
     CROSSPOINT_DATABASE_URL: undefined,
     CROSSPOINT_HTTP_THREADS: '2',
@@ -74,7 +75,7 @@ const threads = async (environment: Environment): Promise<Pair> => {
 }
 
 const kinds: Readonly<Record<string, (environment: Environment) => Promise<Pair>>> = {
-  'two threads on the embedded store': threads,
+  'two threads on the embedded store': startThreads,
   ...(engines.includes('postgres') && { 'two processes on one PostgreSQL': processes }),
 }
 

@@ -295,6 +295,9 @@ export const assertFree = async ({ host, port }: { host: string; port: number })
 // seconds of that to go elsewhere.
 const drainMilliseconds = 20_000
 
+// Answers that had begun before have not ended their connections: those rest now.
+const restingMilliseconds = 100
+
 // Who has just come may be about to ask. Connections that browsers keep in reserve never do.
 const silenceMilliseconds = 1000
 
@@ -309,7 +312,9 @@ export const drain = async (server: Server) => {
     // Whoever has begun to ask is waited for; so are WebSockets, which say goodbye.
     for (const socket of silentOn.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()
   }, silenceMilliseconds)
+  const resting = setInterval(() => server.closeIdleConnections(), restingMilliseconds)
   await closed
+  clearInterval(resting)
   clearTimeout(force)
   clearTimeout(hangUp)
 }

@@ -1,0 +1,291 @@
+// One process that answers requests by two threads: what it promises, it promises of both together.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Client } from '../support/client.ts'
+import { openEventStream } from '../support/event-stream.ts'
+import { eventually } from '../support/eventually.ts'
+import { figureOf } from '../support/figures.ts'
+import { type Pair, startThreads } from '../support/pair.ts'
+import { headOf, openRaw, type RawConnection } from '../support/raw-connection.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
+import { freeRequests, openSession, openSessionThrough, type Session } from '../support/session.ts'
+import { runTask } from '../support/task-runs.ts'
+import { getSecurely, shipped } from '../support/tls.ts'
+
+const many = <T>(count: number, make: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => make(index)))
+
+describe('two threads that answer requests', () => {
+  let pair: Pair
+  let server: ServerProcess
+  let here: Session
+  let there: Session
+  let accountPath: string
+
+  beforeAll(async () => {
+    pair = await startThreads({})
+    server = pair.servers[0] as ServerProcess
+    here = await openSessionThrough(pair.transports[0])
+    await freeRequests(here)
+    there = await openSessionThrough(pair.transports[1], here)
+    accountPath = `/v2/accounts/${here.masterId}`
+  })
+
+  afterAll(() => pair.end())
+
+  const configure = async (name: string, values: object) => {
+    const answer = await here.admin.patch(`/v2/system_configs/${name}`, { default: values })
+    expect(answer.status, answer.text).toBe(200)
+  }
+
+  it('charge requests to one bucket', async () => {
+    await here.admin.put('/v2/system_configs/token_buckets', {
+      default: { max_bucket_tokens: 50, tokens_fill_rate: 1, tokens_fill_time: 'hour' },
+    })
+    await configure('crossbar', { token_costs: 1, reverse_proxies: ['127.0.0.1'] })
+    const stranger = [here, there].map(({ admin }) => admin.with({ 'x-forwarded-for': '192.0.2.1' }))
+    const answers = await many(80, (index) => (stranger[index % 2] as Client).get(accountPath))
+    const statuses = answers.map(({ status }) => status).toSorted()
+    expect(statuses).toEqual([...Array(50).fill(200), ...Array(30).fill(429)])
+    await configure('crossbar', { token_costs: 0 })
+  })
+
+  it('carry out a request with a key once, and answer alike wherever it is sent again', async () => {
+    const data = { first_name: 'Once', last_name: 'Only' }
+    const headers = { 'idempotency-key': 'one-user' }
+    const send = ({ admin }: Session) => admin.put(`${accountPath}/users`, data, { headers })
+    const answers = await many(8, (index) => send(index % 2 === 0 ? here : there))
+    const made = answers.filter(({ status }) => status === 201)
+    expect(made.length).toBeGreaterThan(0)
+    expect(answers.filter(({ status }) => ![201, 409].includes(status))).toEqual([])
+    const again = await Promise.all([send(here), send(there)])
+    expect(new Set([...made, ...again].map(({ data: user }) => user.id))).toHaveLength(1)
+    const users = (await there.admin.get(`${accountPath}/users?first_name=Once&paginate=false`)).data
+    expect(users.filter((user: { first_name: string }) => user.first_name === 'Once')).toHaveLength(1)
+  })
+
+  it('show lists that the other has changed, however often they were asked for before', async () => {
+    const list = `${accountPath}/users?page_size=50`
+    for (let round = 0; round < 40; round += 1) {
+      const [writer, reader] = round % 2 === 0 ? [here, there] : [there, here]
+      for (let asked = 0; asked < 3; asked += 1) await reader.admin.get(list)
+      const name = `Listed ${round}`
+      const made = await writer.admin.put(`${accountPath}/users`, { first_name: name, last_name: 'X' })
+      const names = (await reader.admin.get(list)).data.map(
+        ({ first_name: first }: { first_name: string }) => first,
+      )
+      expect(names).toContain(name)
+      await writer.admin.delete(`${accountPath}/users/${made.data.id}`)
+    }
+  })
+
+  it('tell the streams of each of what is committed through either, in one order', async () => {
+    const streams = await many(6, () =>
+      openEventStream(server.port, `${accountPath}/events?type=user.created`, { 'x-auth-token': here.token }),
+    )
+    const ids: string[] = []
+    for (let round = 0; round < 20; round += 1) {
+      const { admin } = round % 2 === 0 ? here : there
+      const data = { first_name: `Told ${round}`, last_name: 'X' }
+      ids.push((await admin.put(`${accountPath}/users`, data)).data.id)
+    }
+    for (const stream of streams) {
+      // Streams that begin are told of what has just been, too.
+      await eventually(
+        () => stream.messages.map(({ data }) => JSON.parse(data).record.id),
+        (told) => told.slice(-20).join() === ids.join(),
+      )
+      stream.close()
+    }
+  })
+
+  it('carry out by the first what was asked of the second', async () => {
+    const run = { by: there.admin, path: accountPath, category: 'number_management', action: 'dump' }
+    expect((await runTask(run)).task.status).toBe('success')
+  })
+
+  it('tell figures of both as those of one', async () => {
+    const countOf = async (session: Session) =>
+      figureOf((await session.admin.get('/metrics')).text, 'crosspoint_http_request_duration_seconds_count', {
+        route: '/v2/accounts/{account_id}',
+        method: 'GET',
+        status: '200',
+      }) ?? 0
+    const before = await countOf(here)
+    for (let round = 0; round < 5; round += 1)
+      for (const { admin } of [here, there]) await admin.get(accountPath)
+    expect([await countOf(here), await countOf(there)]).toEqual([before + 10, before + 10])
+    const { text } = await there.admin.get('/metrics')
+    expect(text.match(/^process_cpu_seconds_total /gm)).toHaveLength(1)
+    expect(text.match(/^crosspoint_store_lanes \d+$/gm)).toEqual(['crosspoint_store_lanes 1'])
+    expect(text.match(/^# TYPE crosspoint_connections_open gauge$/gm)).toHaveLength(1)
+  })
+
+  it('let in as many connections of an address as one would', async () => {
+    await configure('crossbar', { max_connections_per_address: 8, reverse_proxies: [] })
+    const connections: RawConnection[] = []
+    const served = await eventually(
+      async () => {
+        for (const connection of connections.splice(0)) {
+          connection.end()
+          await connection.closed
+        }
+        connections.push(...(await many(30, () => openRaw(server.port))))
+        for (const connection of connections) await connection.write(headOf('OPTIONS /v2/users'))
+        await eventually(
+          () => connections.every((one) => one.isClosed() || one.answers().length > 0),
+          (isOver) => isOver,
+        )
+        return connections.filter((connection) => connection.answers().length > 0).length
+      },
+      (count) => count < 30,
+    )
+    // The sessions came through a proxy that was trusted then.
+    expect(served).toBe(8)
+    for (const connection of connections) connection.end()
+    await Promise.all(connections.map(({ closed }) => closed))
+    await configure('crossbar', { max_connections_per_address: 1000 })
+  })
+
+  it('both serve HTTPS, and go on with a new certificate', async () => {
+    const sslPort = 20_000 + (server.port % 20_000)
+    await configure('crossbar', {
+      use_ssl: true,
+      ssl_port: sslPort,
+      ssl_cert: shipped('first.cert.pem'),
+      ssl_key: shipped('first.key.pem'),
+    })
+    const subjects = async () =>
+      new Set(
+        (await Promise.allSettled(Array.from({ length: 24 }, () => getSecurely(sslPort)))).map((one) =>
+          one.status === 'fulfilled' ? one.value.subject : 'refused',
+        ),
+      )
+    const [first] = await eventually(subjects, (seen) => seen.size === 1 && !seen.has('refused'))
+    await configure('crossbar', { ssl_cert: shipped('second.cert.pem'), ssl_key: shipped('second.key.pem') })
+    const [second] = await eventually(subjects, (seen) => seen.size === 1 && !seen.has(first as string))
+    expect(second).not.toBe('refused')
+    await configure('crossbar', { use_ssl: false })
+    await eventually(subjects, (seen) => seen.size === 1 && seen.has('refused'))
+  })
+
+  it('have logged no error', () => {
+    expect(server.faults().filter((line) => !line.includes('connections are refused'))).toEqual([])
+  })
+})
+
+describe('a process that answers requests by several threads', () => {
+  const folders: string[] = []
+  const servers: ServerProcess[] = []
+
+  const start = async (environment: Record<string, string>) => {
+    const server = await startServerProcess({
+      CROSSPOINT_DATABASE_URL: undefined,
+      CROSSPOINT_HTTP_THREADS: '3',
+      ...environment,
+    })
+    servers.push(server)
+    return server
+  }
+
+  afterEach(async () => {
+    for (const server of servers.splice(0)) {
+      await server.end('SIGKILL')
+      removeDataDir(server)
+    }
+    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('does not listen where another one does', async () => {
+    const { port } = await start({})
+    const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
+    folders.push(folder)
+    await expect(
+      startServerProcess(
+        {
+          CROSSPOINT_DATABASE_URL: undefined,
+          CROSSPOINT_HTTP_THREADS: '2',
+          CROSSPOINT_PORT: String(port),
+        },
+        folder,
+      ),
+    ).rejects.toThrow(/EADDRINUSE/)
+  })
+
+  it('finishes what all of them have under way when it is told to end', async () => {
+    const server = await start({})
+    const session = await openSession(server)
+    await freeRequests(session)
+    const path = `/v2/accounts/${session.masterId}`
+    const body = JSON.stringify({ data: { first_name: 'Late', last_name: 'Comer' } })
+    const head = headOf(
+      `PUT ${path}/users`,
+      `x-auth-token: ${session.token}`,
+      'content-type: application/json',
+      `content-length: ${body.length}`,
+      'expect: 100-continue',
+    )
+    const late = await many(12, () => openRaw(server.port))
+    for (const connection of late) await connection.write(head)
+    // Now they are known to be under way.
+    for (const connection of late)
+      await eventually(connection.text, (text) => text.startsWith('HTTP/1.1 100 '))
+    session.close()
+    const ended = server.end()
+    await eventually(
+      async () => {
+        const probe = await openRaw(server.port)
+        await Promise.race([probe.closed, probe.write(headOf('GET /healthz'))])
+        await eventually(
+          () => probe.isClosed() || probe.answers().length > 0,
+          (isOver) => isOver,
+        )
+        const isServed = probe.answers().length > 0
+        probe.end()
+        return isServed
+      },
+      (isServed) => !isServed,
+    )
+    for (const connection of late) await connection.write(body)
+    const answers = await Promise.all(late.map((connection) => connection.answered()))
+    expect(answers.map(([answer]) => answer?.status)).toEqual(Array(12).fill(201))
+    expect(await ended).toBe(0)
+  })
+
+  it('has kept all that it acknowledged when it is killed', { timeout: 60_000 }, async () => {
+    const server = await start({})
+    const session = await openSession(server)
+    await freeRequests(session)
+    const path = `/v2/accounts/${session.masterId}/devices`
+    const kept: string[] = []
+    const isOver = { value: false }
+    const writers = many(12, async (writer) => {
+      const own = await openSession(server, session)
+      for (let number = 0; !isOver.value; number += 1) {
+        const answer = await own.admin.put(path, { name: `Phone ${writer} ${number}` }).catch(() => undefined)
+        if (!answer) return
+        if (answer.status === 201) kept.push(answer.data.id)
+      }
+      own.close()
+    })
+    await eventually(
+      () => kept.length,
+      (count) => count > 300,
+    )
+    await server.end('SIGKILL')
+    isOver.value = true
+    await writers
+    session.close()
+    const next = await startServerProcess(
+      { CROSSPOINT_DATABASE_URL: undefined, CROSSPOINT_HTTP_THREADS: '2' },
+      server.dataDir,
+    )
+    servers.push(next)
+    const again = await openSession(next)
+    const found = (await again.admin.get(`${path}?paginate=false`)).data.map(({ id }: { id: string }) => id)
+    expect(kept.filter((id) => !found.includes(id))).toEqual([])
+    again.close()
+  })
+})
