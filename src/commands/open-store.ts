@@ -22,7 +22,7 @@ export const openStore = async (config: Config, clock: Clock): Promise<OpenStore
   mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
   const db = config.databaseUrl
     ? openPostgres(config.databaseUrl, { connections: config.databaseConnections })
-    : openSqlite(join(config.dataDir, 'crosspoint.db'))
+    : openSqlite(join(config.dataDir, 'crosspoint.db'), { tellsKeys: true })
   try {
     await upgradeStorage(db, clock)
     const store = createStore(db, clock, cacheBytes)

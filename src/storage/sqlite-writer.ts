@@ -2,6 +2,7 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { messageOf } from '../lib/error-facts.ts'
 import { elementAt } from '../lib/list.ts'
 import { type PostedWrite, type PostedWrites, placedText, readPosted } from './posted-writes.ts'
+import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
@@ -11,17 +12,24 @@ export interface Batch {
   /** Statement texts that the writer has not seen of this seat: their numbers go on from the last ones. */
   newTexts: readonly string[]
   writes: PostedWrites
-  /** For each write the cache keys that it makes stale; left out where nobody else has a seat. */
+  /** For each write the cache keys that it makes stale; left out where nobody else is told. */
   stale: readonly (readonly string[])[]
 }
 
 /** What became of a write: done, the first statement that touched other rows than it had to, or an error. */
 export type Outcome = 'done' | { broken: number } | { error: string }
 
+interface WriterData {
+  file: string
+  processId: string
+  /** Whether other processes are told what is stale. */
+  tellsKeys: boolean
+  commits: SharedArrayBuffer
+}
+
 // Runs in a worker thread: every write of this process to the embedded store. Waiting for the disk blocks nobody else.
 // Each thread that hands it writes has a seat.
-const { file, processId, commits }: { file: string; processId: string; commits: SharedArrayBuffer } =
-  workerData
+const { file, processId, tellsKeys, commits }: WriterData = workerData
 const connection = openDurable(file)
 const committed = new Int32Array(commits)
 
@@ -35,14 +43,11 @@ interface Seat {
 interface Task {
   seat: Seat
   write: PostedWrite
+  stale: readonly string[]
 }
 
 const prepared = createStatements(connection)
 const placing = createPlacing(prepared)
-
-// Other processes of the same file tell by the counters of others whether they have to forget what they cached.
-const countCommit =
-  'INSERT INTO writers (process, commits) VALUES (?1, 1) ON CONFLICT (process) DO UPDATE SET commits = commits + 1'
 
 /** The first statement that touched other rows than it had to; undefined when all is well. */
 const apply = ({ seat: { texts }, write }: Task) => {
@@ -57,6 +62,10 @@ const apply = ({ seat: { texts }, write }: Task) => {
   }
   return undefined
 }
+
+/** Counts a commit of what was done. */
+const note = (done: readonly Task[]) =>
+  noteCommit(prepared, processId, tellsKeys ? done.flatMap(({ stale }) => stale) : undefined)
 
 const undoAll = () => {
   placing.forget()
@@ -99,7 +108,7 @@ const placeWaiting = () => {
     begin()
     placing.placeWaiting()
     placing.finish()
-    prepared(countCommit).run(processId)
+    note([])
     prepared('COMMIT').run()
   }
 }
@@ -117,7 +126,7 @@ const runTogether = (tasks: readonly Task[]): Outcome[] | undefined => {
     undoAll()
     return undefined
   }
-  prepared(countCommit).run(processId)
+  note(tasks)
   prepared('COMMIT').run()
   return tasks.map(() => 'done')
 }
@@ -132,9 +141,9 @@ const runEach = (tasks: readonly Task[]): Outcome[] => {
     if (!connection.isTransaction) return tasks.map(() => outcome)
     outcomes.push(outcome)
   }
-  const isChanged = outcomes.includes('done')
-  if (isChanged) prepared(countCommit).run(processId)
-  prepared(isChanged ? 'COMMIT' : 'ROLLBACK').run()
+  const done = tasks.filter((_task, index) => outcomes[index] === 'done')
+  if (done.length > 0) note(done)
+  prepared(done.length > 0 ? 'COMMIT' : 'ROLLBACK').run()
   return outcomes
 }
 
@@ -180,14 +189,15 @@ const tell = ({ port }: Seat, message: FromWriter) => port.postMessage(message)
  * Before anybody hears that it is committed, what it has made stale lies with all others, and the number of commits is
  * another one: whoever looks at the number behind that finds it.
  */
-const publish = ({ seat, question, outcomes }: Order) => {
-  const stale = question.batch.stale.filter((_keys, index) => outcomes[index] === 'done').flat()
+const publish = ({ seat, tasks, outcomes }: Order) => {
+  const stale = tasks.flatMap((task, index) => (outcomes[index] === 'done' ? task.stale : []))
   if (stale.length > 0) for (const other of seats) if (other !== seat) tell(other, { stale })
 }
 
 const orderOf = (seat: Seat, question: ToWriter): Order => {
   seat.texts.push(...question.batch.newTexts)
-  const tasks = readPosted(question.batch.writes).map((write) => ({ seat, write }))
+  const { writes, stale } = question.batch
+  const tasks = readPosted(writes).map((write, index) => ({ seat, write, stale: stale[index] ?? [] }))
   return { seat, question, tasks, outcomes: [] }
 }
 

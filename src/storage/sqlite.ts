@@ -19,6 +19,7 @@ import {
 } from './db.ts'
 import { inTurn } from './in-turn.ts'
 import { createPosting, placedText } from './posted-writes.ts'
+import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import type { Scan, ScanAnswer } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
@@ -28,7 +29,11 @@ import { createWriterSeat, createWriterThread, type Seating, type WriterSeat } f
 
 const mostQueries = 500
 const exportThreads = 2
-const mostWriters = 100
+
+interface SqliteOptions {
+  /** Of a command beside which a server may run: its commits tell that what they have made stale. */
+  tellsKeys?: boolean
+}
 
 interface Query {
   statement: StatementSync
@@ -46,8 +51,8 @@ const named = (names: readonly string[], values: readonly Value[]) => {
  * The embedded store: one connection that reads on the event loop, a worker thread for all writes, one for long
  * reads and two for exports. Writes that arrive while one commit is under way share the next; each keeps a verdict of its own.
  */
-export const openSqlite = (file: string): Database => {
-  const thread = createWriterThread(file, randomHex(8))
+export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = {}): Database => {
+  const thread = createWriterThread(file, randomHex(8), tellsKeys)
   const { seat, ...db } = openBeside(file, thread.seating)
   return {
     ...db,
@@ -78,11 +83,7 @@ const openBeside = (file: string, seating: Seating): Database & { seat: WriterSe
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const connection = openDurable(file)
   connection.exec('PRAGMA mmap_size = 268435456')
-  // How often each process has committed: see sqlite-writer.ts.
-  connection.exec(
-    'CREATE TABLE IF NOT EXISTS writers (process TEXT PRIMARY KEY, commits INTEGER NOT NULL) WITHOUT ROWID',
-  )
-  foldWriters(connection)
+  prepareCommits(connection)
   const listeners: StaleListener[] = []
   const announce = (keys: readonly string[] | 'everything') => {
     for (const listener of listeners) listener(keys)
@@ -158,44 +159,20 @@ const openBeside = (file: string, seating: Seating): Database & { seat: WriterSe
   }
 }
 
-/**
- * Commands come and go, and each leaves a row, which all others read again and again. Of many one is left; whoever
- * runs meanwhile takes what it had itself for another's, and forgets once what it has cached.
- */
-const foldWriters = (connection: DatabaseSync) => {
-  const writers = Number(connection.prepare('SELECT count(*) AS count FROM writers').get()?.count)
-  if (writers <= mostWriters) return
-  connection.exec(`BEGIN IMMEDIATE;
-    INSERT INTO writers (process, commits) SELECT 'folded', total(commits) FROM writers WHERE process <> 'folded'
-      ON CONFLICT (process) DO UPDATE SET commits = commits + excluded.commits;
-    DELETE FROM writers WHERE process <> 'folded';
-    COMMIT`)
-}
-
-/** Looks whether another thread or process has committed. The file tells cheaply that somebody has; the counters, who. */
+/** Looks whether another thread or process has committed. */
 const createFence = (
   connection: DatabaseSync,
   processId: string,
   announce: StaleListener,
   seat: WriterSeat,
 ) => {
-  const dataVersion = connection.prepare('PRAGMA data_version')
-  const foreignCommits = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
-  const readVersion = () => Number(dataVersion.get()?.data_version)
-  const readForeign = () => Number(foreignCommits.get(processId)?.sum)
-  let version = readVersion()
-  let foreign = readForeign()
+  const foreignKeys = createForeignCommits(connection, processId)
   let looking: Promise<void> | undefined
 
   const look = () => {
     seat.hear()
-    const current = readVersion()
-    if (current === version) return
-    version = current
-    const sum = readForeign()
-    if (sum === foreign) return
-    foreign = sum
-    announce('everything')
+    const keys = foreignKeys()
+    if (keys.length > 0) announce(keys)
   }
 
   const lookNextTurn = async () => {
@@ -279,7 +256,7 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
       for (const { table, values } of write.appends ?? [])
         posting.add(table.isPlaced ? placedText : numberOf(appendText(table), newTexts), values, undefined)
     }
-    const stale = seating.isShared() ? batch.map(({ write }) => write.stale) : []
+    const stale = seating.isShared() || seating.tellsKeys ? batch.map(({ write }) => write.stale) : []
     return { newTexts, writes: posting.take(), stale }
   }
 

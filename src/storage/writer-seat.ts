@@ -23,17 +23,25 @@ export interface Seating {
   /** How often the writing thread has committed and told others: the first of its 32-bit numbers. */
   commits: SharedArrayBuffer
   processId: string
+  /** Whether other processes are told what is stale. */
+  tellsKeys: boolean
 }
 
 /** The thread that writes. It is started for the first seat, and anew for the first one after its death. */
-export const createWriterThread = (file: string, processId: string) => {
+export const createWriterThread = (file: string, processId: string, tellsKeys: boolean) => {
   const commits = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   let worker: Worker | undefined
   let isShared = false
 
   const start = () => {
     const started = new Worker(threadScript, {
-      workerData: { file, processId, commits, script: new URL('./sqlite-writer.ts', import.meta.url).href },
+      workerData: {
+        file,
+        processId,
+        tellsKeys,
+        commits,
+        script: new URL('./sqlite-writer.ts', import.meta.url).href,
+      },
       resourceLimits: { maxYoungGenerationSizeMb },
     })
     // The ports of its seats close, and whoever waits at them hears of it.
@@ -50,6 +58,7 @@ export const createWriterThread = (file: string, processId: string) => {
   const seating: Seating = {
     commits,
     processId,
+    tellsKeys,
     isShared: () => isShared,
     seat() {
       worker ??= start()

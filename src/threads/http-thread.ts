@@ -31,6 +31,7 @@ const first = createPeer(parentPort, {
   async start() {
     const db = await joinSqlite(join(config.dataDir, 'crosspoint.db'), {
       ...store,
+      tellsKeys: false,
       isShared: () => true,
       seat: () => first.ask('seat'),
     })

@@ -8,6 +8,7 @@ const logTables = new Set([
   'feed_below',
   'feed_marks',
   'writers',
+  'told_keys',
   'leases',
   'rounds',
   'number_searches',

@@ -8,7 +8,7 @@ const tablesOf = (db: DatabaseSync) =>
   (
     db
       .prepare(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('writers', 'leases', 'rounds', 'quantities', 'quantity_moves', 'quantity_days')",
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN ('writers', 'told_keys', 'leases', 'rounds', 'quantities', 'quantity_moves', 'quantity_days')",
       )
       .all() as {
       name: string

@@ -1,0 +1,104 @@
+import type { DatabaseSync } from 'node:sqlite'
+import type { createStatements } from './sqlite-statements.ts'
+
+// What processes of one file tell each other of their commits. Each counts its own; commands, beside which a server keeps
+// what it has read, also tell which cache keys they have made stale. A server has others forget everything: telling
+// would cost it a page of each commit, for others that are hardly ever there.
+
+const mostWriters = 100
+// Of a process. Whoever looks less often forgets everything.
+const mostTold = 256
+// What makes more stale than that is told as everything.
+const longestKeys = 100_000
+
+const countCommit = `INSERT INTO writers (process, commits) VALUES (?1, 1)
+  ON CONFLICT (process) DO UPDATE SET commits = commits + 1 RETURNING commits`
+const tell = 'INSERT OR REPLACE INTO told_keys (process, number, keys) VALUES (?1, ?2, ?3)'
+const forgetTold = 'DELETE FROM told_keys WHERE process = ?1 AND number <= ?2'
+
+/** Makes the tables where they are not there. */
+export const prepareCommits = (connection: DatabaseSync) => {
+  connection.exec(`
+    CREATE TABLE IF NOT EXISTS writers (process TEXT PRIMARY KEY, commits INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS told_keys
+      (process TEXT, number INTEGER, keys TEXT NOT NULL, PRIMARY KEY (process, number)) WITHOUT ROWID`)
+  foldWriters(connection)
+}
+
+/**
+ * Commands come and go, and each leaves a row, which all others read again and again. Of many one is left; whoever
+ * runs meanwhile takes what it had itself for another's, and forgets once what it has cached.
+ */
+const foldWriters = (connection: DatabaseSync) => {
+  const writers = Number(connection.prepare('SELECT count(*) AS count FROM writers').get()?.count)
+  if (writers <= mostWriters) return
+  connection.exec(`BEGIN IMMEDIATE;
+    INSERT INTO writers (process, commits) SELECT 'folded', total(commits) FROM writers WHERE process <> 'folded'
+      ON CONFLICT (process) DO UPDATE SET commits = commits + excluded.commits;
+    DELETE FROM writers WHERE process <> 'folded';
+    DELETE FROM told_keys;
+    COMMIT`)
+}
+
+/** Counts a commit of a process within it. `keys`: what it makes stale, where others are to be told. */
+export const noteCommit = (
+  prepared: ReturnType<typeof createStatements>,
+  processId: string,
+  keys: readonly string[] | undefined,
+) => {
+  const number = Number(prepared(countCommit).get(processId)?.commits)
+  if (keys === undefined) return
+  const text = JSON.stringify(keys)
+  if (text.length <= longestKeys) prepared(tell).run(processId, number, text)
+  if (number % mostTold === 0) prepared(forgetTold).run(processId, number - mostTold)
+}
+
+/**
+ * What other processes have committed since the last look, by the cache keys that it has made stale: none of nothing.
+ * The file tells cheaply that somebody has committed; the counters, who.
+ */
+export const createForeignCommits = (connection: DatabaseSync, processId: string) => {
+  const dataVersion = connection.prepare('PRAGMA data_version')
+  const sumOfOthers = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
+  const others = connection.prepare('SELECT process, commits FROM writers WHERE process <> ?1')
+  const told = connection.prepare('SELECT keys FROM told_keys WHERE process = ?1 AND number > ?2')
+  const readVersion = () => Number(dataVersion.get()?.data_version)
+  const readSum = () => Number(sumOfOthers.get(processId)?.sum)
+  const readCounts = () =>
+    new Map(others.all(processId).map(({ process, commits }) => [String(process), Number(commits)]))
+  let version = readVersion()
+  let sum = readSum()
+  let counts = readCounts()
+
+  /** Undefined where not all was told. */
+  const keysOf = (process: string, commits: number) => {
+    const before = counts.get(process) ?? 0
+    if (commits === before) return []
+    const rows = told.all(process, before)
+    if (rows.length !== commits - before) return undefined
+    return rows.flatMap(({ keys }) => JSON.parse(String(keys)) as string[])
+  }
+
+  const keysOfAll = (now: ReadonlyMap<string, number>) => {
+    const all: string[] = []
+    for (const [process, commits] of now) {
+      const keys = keysOf(process, commits)
+      if (!keys) return 'everything'
+      all.push(...keys)
+    }
+    return all
+  }
+
+  return (): readonly string[] | 'everything' => {
+    const current = readVersion()
+    if (current === version) return []
+    version = current
+    const newSum = readSum()
+    if (newSum === sum) return []
+    sum = newSum
+    const now = readCounts()
+    const keys = keysOfAll(now)
+    counts = now
+    return keys
+  }
+}
