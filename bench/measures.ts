@@ -46,20 +46,25 @@ interface Target {
   pid: number
 }
 
-const runLoad = async ({ port, pid }: Target, requests: Requests, seconds: number) => {
+export const runLoad = async ({ port, pid }: Target, requests: Requests, seconds: number) => {
   const before = await processorSecondsOf(pid)
   const result = await load.run({ port, connections, warmUpSeconds, seconds, ...requests })
   const spent = (await processorSecondsOf(pid)) - before
   return { perSecond: result.perSecond, processorMicroseconds: (spent / result.answers) * 1e6, load: result }
 }
 
-const getRequests = (path: string, tail: string, keys: readonly string[], token: string): Requests => ({
+export const getRequests = (
+  path: string,
+  tail: string,
+  keys: readonly string[],
+  token: string,
+): Requests => ({
   before: `GET ${path}`,
   after: `${tail} HTTP/1.1\r\nhost: localhost\r\nx-auth-token: ${token}\r\naccept: application/json\r\n\r\n`,
   keys,
 })
 
-const putRequests = (
+export const putRequests = (
   path: string,
   token: string,
   body: [string, string],

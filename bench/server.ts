@@ -12,6 +12,8 @@ export interface Place {
   dataDir: string
   /** Undefined: the embedded store. */
   databaseUrl: string | undefined
+  /** That answer requests; by the machine's processors when absent. */
+  httpThreads?: number
 }
 
 export interface RunningServer {
@@ -26,7 +28,7 @@ export const adminPassword = 'bench-secret'
 
 const program = programOf(fileURLToPath(new URL('..', import.meta.url)))
 
-const environmentOf = ({ dataDir, databaseUrl }: Place) => ({
+const environmentOf = ({ dataDir, databaseUrl, httpThreads }: Place) => ({
   ...environment,
   PATH: process.env.PATH,
   CROSSPOINT_DATA_DIR: dataDir,
@@ -35,6 +37,7 @@ const environmentOf = ({ dataDir, databaseUrl }: Place) => ({
   CROSSPOINT_LOG_LEVEL: 'error',
   CROSSPOINT_DRAIN_SECONDS: '0',
   ...(databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}),
+  ...(httpThreads ? { CROSSPOINT_HTTP_THREADS: String(httpThreads) } : {}),
 })
 
 /** Starts the server in a process of its own; with `profileDir` that process leaves a processor profile there. */

@@ -62,6 +62,7 @@ import { systemScope } from './storage/change-set.ts'
 import { cacheKey, type Database } from './storage/db.ts'
 import { workIn } from './storage/errand.ts'
 import { openPostgres } from './storage/postgres.ts'
+import { usualCacheBytes } from './storage/records.ts'
 import { sealOlder } from './storage/seal-older.ts'
 import { createSignInBuckets } from './storage/sign-in-buckets.ts'
 import { openSqlite } from './storage/sqlite.ts'
@@ -258,7 +259,7 @@ const putTogether = async (
   const metricsText =
     first?.metricsText ??
     (async () => withProcess(figuresText([await metrics.figures(), ...(await figuresOfOthers())])))
-  const store = createStore(db, clock)
+  const store = createStore(db, clock, usualCacheBytes / (company?.threads ?? 1))
   measureStore(metrics, db, store)
   locateAccounts(store)
   const node = `crosspoint@${hostname()}`

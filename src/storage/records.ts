@@ -115,7 +115,8 @@ export type Records = ReturnType<typeof createRecords>
 export const recordColumns = (alias?: string) => (alias ? stored.columnsOf(alias) : stored.columns)
 
 // Between half of it and all of it is used, by as many records as are asked for: some 25,000 accounts fill it.
-const usualCacheBytes = 160_000_000
+/** Of the records that a process keeps at hand. */
+export const usualCacheBytes = 160_000_000
 
 const fewAtOnce = 500
 

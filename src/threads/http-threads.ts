@@ -19,9 +19,15 @@ interface Tools {
 
 export type HttpThreads = Awaited<ReturnType<typeof startHttpThreads>>
 
+// As much as the first thread has, whose flags do not reach here: three semi-spaces.
+const maxYoungGenerationSizeMb = 24
+
 const startThread = (data: ThreadData, answers: Answers) => {
   const script = new URL('./http-thread.ts', import.meta.url).href
-  const worker = new Worker(threadScript, { workerData: { ...data, script } })
+  const worker = new Worker(threadScript, {
+    workerData: { ...data, script },
+    resourceLimits: { maxYoungGenerationSizeMb },
+  })
   // A thread that has failed has lost requests, and may have left others waiting: the process ends, as it does when its
   // first one fails, and whoever watches it starts it again.
   worker.on('error', (error) => {
