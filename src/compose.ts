@@ -39,6 +39,7 @@ import { assertFree, createPlainServer, drain, listen } from './http/wire/server
 import { createSite } from './http/wire/site.ts'
 import { createTlsListener, type TlsListener } from './http/wire/tls.ts'
 import { inspectTls, tlsFilesOf } from './http/wire/tls-files.ts'
+import { createUnderWay } from './http/wire/under-way.ts'
 import { createUpgrades } from './http/wire/upgrades.ts'
 import { createWitness } from './http/witness.ts'
 import { createAfterwards } from './jobs/afterwards.ts'
@@ -212,6 +213,9 @@ const freeBytesOf = (folder: string) => async () => {
   return bavail * bsize
 }
 
+// What those who have gone have asked for ends within this time: it reads and writes, and waits for nobody outside.
+const lastMilliseconds = 2000
+
 /** Where the console, the reference and the guides are once they are built. */
 const builtSite = fileURLToPath(new URL('../console/dist', import.meta.url))
 
@@ -337,6 +341,7 @@ const putTogether = async (
   const upgrades = createUpgrades(assembled.upgrades, counts)
   const frame: Frame = {
     life,
+    underWay: createUnderWay(),
     places,
     upgrades,
     failures: declared.failures,
@@ -456,6 +461,8 @@ const putTogether = async (
       life.isOver = true
       for (const end of life.live) end()
       await Promise.all([drain(server), tls.stop(), upgrades.stop(), others?.()])
+      deriver.turnAway()
+      await frame.underWay.over(lastMilliseconds)
       await idempotency.stop()
       await rounds.stop()
       await assembled.stop()

@@ -25,6 +25,7 @@ import type { Throttle } from './throttle/throttle.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
+import type { UnderWay } from './wire/under-way.ts'
 import type { Upgrades } from './wire/upgrades.ts'
 import type { Witness } from './witness.ts'
 
@@ -67,6 +68,7 @@ export interface Frame {
   router: Router
   pages: Pages
   life: Life
+  underWay: UnderWay
   places: Places
   upgrades: Upgrades
   authenticate: Authenticate

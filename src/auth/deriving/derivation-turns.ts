@@ -134,6 +134,13 @@ export const createDerivationTurns = <Job>(clock: Clock) => {
       return surplus.job
     },
 
+    /** Takes the jobs of some lanes away. */
+    remove(isOne: (lane: Lane) => boolean): Job[] {
+      const removed = waiting.filter(({ lane }) => isOne(lane))
+      waiting = waiting.filter(({ lane }) => !isOne(lane))
+      return removed.map(({ job }) => job)
+    },
+
     /** Takes the next job. */
     next(): Job | undefined {
       taken += 1

@@ -79,6 +79,10 @@ interface DeriverTools {
   niceness?: number
 }
 
+const isVisitor = (lane: Lane) => lane === 'known' || lane === 'stranger'
+
+const closed = () => failure('overloaded', { retryAfterSeconds: 1 })
+
 export type Deriver = ReturnType<typeof createDeriver>
 
 /** Derives sign-in keys in threads of its own: those of the runtime read files and look up names meanwhile. */
@@ -118,6 +122,7 @@ export const createDeriver = ({
   let threads = 1
   let works = 0
   let farewell: NodeJS.Timeout | undefined
+  let isClosed = false
 
   const wanted = () => (works > 0 ? 1 : threads)
 
@@ -161,6 +166,7 @@ export const createDeriver = ({
 
   const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
     const rules = await settings.of('crossbar.auth')
+    if (isClosed && isVisitor(lane)) throw closed()
     threads = partOf(rules.derivation_threads ?? threadsByCores(), company)
     const mostOfEach = partOf(rules.derivations_waiting, company)
     const network = clientAddress === undefined ? '' : networkOf(clientAddress)
@@ -237,6 +243,12 @@ export const createDeriver = ({
         works -= 1
         advance()
       }
+    },
+
+    /** Whoever wants to sign in is not waited for any more: they have gone. */
+    turnAway() {
+      isClosed = true
+      for (const { reject } of turns.remove(isVisitor)) reject(closed())
     },
 
     async stop() {

@@ -127,8 +127,12 @@ export const respond = (exchange: Exchange, result: unknown) => {
   return sendAnswer(exchange, result instanceof Answer ? result : new Answer({ data: result }))
 }
 
-/** The client went away before its request was read: nobody is there to be answered. */
-const hasLeft = ({ request }: Exchange, error: unknown) => error === request.errored
+/**
+ * Nobody is there to be answered: the client went away before its request was read, or the server ends, and whatever it
+ * was asked for by those who have gone may fail.
+ */
+const hasLeft = ({ request, response, frame }: Exchange, error: unknown) =>
+  error === request.errored || (frame.life.isOver && response.destroyed)
 
 /** Sends an expected failure in its envelope; anything else as one plain 500 and a log entry. */
 export const respondFailure = (exchange: Exchange, error: unknown) => {

@@ -55,6 +55,7 @@ const showPage = ({ request, response, id, trace }: Exchange, { answer }: FoundP
 
 const carryOut = async (exchange: Exchange) => {
   const { frame, request, path, method } = exchange
+  frame.underWay.begin()
   const page = method === 'OPTIONS' ? undefined : frame.pages.find(path, method)
   const end = frame.witness(exchange, page?.route)
   try {
@@ -68,6 +69,7 @@ const carryOut = async (exchange: Exchange) => {
     // An answer that is no JSON is not kept, and neither is one that nobody waited for.
     if (exchange.claim) await settleKey(exchange)
     end()
+    frame.underWay.end()
   }
 }
 

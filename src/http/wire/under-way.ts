@@ -1,0 +1,32 @@
+// Requests go on when their clients have gone. Whoever closes what they read from waits for them.
+
+export type UnderWay = ReturnType<typeof createUnderWay>
+
+/** The requests of a server that are being carried out. */
+export const createUnderWay = () => {
+  let count = 0
+  let onLast: (() => void) | undefined
+
+  return {
+    begin() {
+      count += 1
+    },
+
+    end() {
+      count -= 1
+      if (count === 0) onLast?.()
+    },
+
+    /** Resolves when none is under way any more, or after so many milliseconds. */
+    over(milliseconds: number) {
+      if (count === 0) return Promise.resolve()
+      return new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds)
+        onLast = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    },
+  }
+}
