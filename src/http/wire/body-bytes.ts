@@ -97,6 +97,12 @@ export interface WaitingBody {
   read(): Promise<Buffer>
 }
 
+/** A body that has come with its head: nobody has to wait for it, or to be told that it is late. */
+const arrived = (request: IncomingMessage, announced: number | undefined): Buffer | undefined => {
+  if (!request.complete || request.destroyed || request.readableLength !== announced) return undefined
+  return request.read() ?? undefined
+}
+
 /** Reads a small body; of a larger one no more than shows that it is. */
 export const readSmallBody = async (
   request: IncomingMessage,
@@ -106,6 +112,8 @@ export const readSmallBody = async (
   if (announced !== undefined && announced > whole) throw failure('too_large', { limit: whole })
   if (announced !== undefined && announced > unjudged)
     return { announced, unjudged, read: () => readBytes(request, whole) }
+  const atHand = arrived(request, announced)
+  if (atHand) return atHand
   const pieces: Buffer[] = []
   let size = 0
   for await (const piece of piecesOf(request, whole, untilWhole)) {
