@@ -95,8 +95,14 @@ export interface ClaimHolder {
 
 export const systemScope = 'system'
 
-const insertClaim = `INSERT INTO claims (account_id, name, value, holder_account_id, kind, record_id)
-  VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`
+const insertClaim = table('claims', {
+  scope: text('account_id'),
+  name: text(),
+  value: text(),
+  accountId: text('holder_account_id'),
+  kind: text(),
+  id: text('record_id'),
+}).joining('ON CONFLICT DO NOTHING')
 const deleteClaim = `DELETE FROM claims
   WHERE account_id = $1 AND name = $2 AND value = $3 AND holder_account_id = $4 AND kind = $5 AND record_id = $6`
 const deleteForeignClaim = `DELETE FROM claims WHERE account_id = $1 AND name = $2 AND value = $3
@@ -272,11 +278,9 @@ export class ChangeSet {
   }
 
   claim(claim: Claim, holder: ClaimHolder, orElse: () => Failure = conflict) {
-    return this.run(
-      insertClaim,
-      [claim.scope, claim.name, claim.value, holder.accountId, holder.kind, holder.id],
-      { rows: 1, orElse },
-    )
+    const { scope, name, value } = claim
+    const { accountId, kind, id } = holder
+    return this.add(insertClaim({ scope, name, value, accountId, kind, id }, { rows: 1, orElse }))
   }
 
   /** Takes a claim from whoever holds it but `holder`, who is to claim it next. */

@@ -16,6 +16,15 @@ export interface Statement {
    * This is how races are decided: by the store, at the moment of the write.
    */
   expect?: { rows: number; orElse: () => Failure }
+  /** Where the row goes, of a statement that adds one and may be joined with others of its kind. */
+  into?: Insertion
+}
+
+/** What statements have in common that each add one row, of which PostgreSQL takes those of many writes at once. */
+export interface Insertion {
+  table: AppendTable
+  /** What stands behind the values. */
+  ending: string
 }
 
 /** A table whose rows are only added: unconditionally, so that the rows of many writes can go in one statement. */

@@ -7,6 +7,7 @@ import type {
   AppendTable,
   CommittedBatch,
   Database,
+  Insertion,
   Row,
   StaleListener,
   Statement,
@@ -62,6 +63,8 @@ interface PendingWrite {
   attempts: number
   /** Also after a failure in company: it is judged alone then, so that no verdict depends on its neighbours. */
   alone: boolean
+  /** Its rows have not gone in statements of others: one of them was not added or was refused, and it was not told whose. */
+  apart: boolean
   resolve: () => void
   reject: (error: unknown) => void
 }
@@ -428,6 +431,12 @@ const createWriter = (
         payload: payloadOf(processId, batch),
         liesOnSeveral,
       })
+      if (!results) {
+        await lane.say(client, 'ROLLBACK')
+        if (run.isHeldUp) return
+        for (const entry of batch) entry.apart = true
+        return retry(batch)
+      }
       const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
       if (run.isHeldUp) await lane.say(client, 'ROLLBACK')
       else if (verdicts.some(Boolean)) {
@@ -474,7 +483,7 @@ const createWriter = (
       if (lanesHeldUp().length > 0) return Promise.reject(heldUp())
       return new Promise<void>((resolve, reject) => {
         if (queue.length === 0) setImmediate(pump)
-        queue.push({ write, attempts: 0, alone: write.isAlone ?? false, resolve, reject })
+        queue.push({ write, attempts: 0, alone: write.isAlone ?? false, apart: false, resolve, reject })
       })
     },
     load: () => ({
@@ -500,25 +509,56 @@ const createWriter = (
 
 const arrayTypes = { text: 'text[]', integer: 'bigint[]' }
 
-const appendTexts = new Map<AppendTable, string>()
-
-const appendText = (table: AppendTable) => {
-  const known = appendTexts.get(table)
-  if (known) return known
+const manyRowsText = ({ table, ending }: Insertion) => {
   const arrays = Object.values(table.columns).map((type, index) => `$${index + 1}::${arrayTypes[type]}`)
   const text = `INSERT INTO ${table.name} (${Object.keys(table.columns).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`
-  appendTexts.set(table, text)
-  return text
+  return `${text} ${ending}`.trimEnd()
+}
+
+const manyRowsTexts = new Map<Insertion | AppendTable, string>()
+
+const manyRows = (
+  into: Insertion,
+  rows: readonly (readonly Value[])[],
+  key: Insertion | AppendTable = into,
+) => {
+  const sql = manyRowsTexts.get(key) ?? manyRowsText(into)
+  manyRowsTexts.set(key, sql)
+  const columns = Object.keys(into.table.columns)
+  return { sql, params: columns.map((_, column) => rows.map((values) => values[column] ?? null)) }
 }
 
 /** One statement for each table that a batch adds rows to: a fraction of what a statement for each row costs. */
 const appendStatements = (appends: readonly Append[]) =>
-  [...Map.groupBy(appends, ({ table }) => table)].map(([table, rows]) => ({
-    sql: appendText(table),
-    params: Object.keys(table.columns).map((_, column) => rows.map(({ values }) => values[column] ?? null)),
-  }))
+  [...Map.groupBy(appends, ({ table }) => table)].map(([table, added]) => {
+    const rows = added.map(({ values }) => values)
+    return manyRows({ table, ending: '' }, rows, table)
+  })
 
-/** Sends a whole transaction but its COMMIT in one go; answers with the row counts of each entry's statements. */
+/** Whether a write adds rows and does nothing else: those of many go in a statement for each table. */
+const canBeJoined = ({ write: { statements }, apart }: PendingWrite) =>
+  !apart && statements.length > 0 && statements.every(({ into, expect }) => into && (expect?.rows ?? 1) === 1)
+
+/** The rows of several writes, by where they go. */
+const joinedRows = (entries: readonly PendingWrite[]) => {
+  const joined = new Map<Insertion, { rows: (readonly Value[])[]; isExpected: boolean }>()
+  for (const { into, params, expect } of entries.flatMap(({ write }) => write.statements)) {
+    if (!into) continue
+    const found = joined.get(into) ?? { rows: [], isExpected: false }
+    found.rows.push(params)
+    found.isExpected ||= expect !== undefined
+    joined.set(into, found)
+  }
+  return [...joined].map(([into, { rows, isExpected }]) => ({
+    ...manyRows(into, rows),
+    expected: isExpected ? rows.length : undefined,
+  }))
+}
+
+/**
+ * Sends a whole transaction but its COMMIT in one go; answers with the row counts of each entry's statements. Undefined
+ * when of rows that went together some were not added, or were refused.
+ */
 const sendTogether = async (
   lane: Link,
   client: pg.Client,
@@ -532,25 +572,41 @@ const sendTogether = async (
     lane.say(client, 'BEGIN'),
     ...(liesOnSeveral ? [lane.send(client, commitInTwoPhases, [])] : []),
   ]
+  const candidates = liesOnSeveral ? [] : batch.filter(canBeJoined)
+  const together = new Set(candidates.length > 1 ? candidates : [])
   const sent = batch.map((entry) =>
-    entry.write.statements.map((statement) => lane.send(client, textOf(statement), statement.params)),
+    together.has(entry)
+      ? []
+      : entry.write.statements.map((statement) => lane.send(client, textOf(statement), statement.params)),
   )
+  const joined = joinedRows([...together]).map(({ sql, params, expected }) => ({
+    answer: lane.send(client, sql, params),
+    expected,
+  }))
   const appended = appendStatements(batch.flatMap(({ write }) => write.appends ?? [])).map(
     ({ sql, params }) => lane.send(client, sql, params),
   )
   const notified = payload && lane.send(client, `SELECT pg_notify('${channel}', $1)`, [payload])
   stream.uncork()
-  const asked: { answer: Promise<unknown>; sender?: PendingWrite | undefined }[] = [
+  const asked: { answer: Promise<unknown>; sender?: PendingWrite | undefined; isJoined?: boolean }[] = [
     ...begun.map((answer) => ({ answer })),
     ...sent.flatMap((answers, index) => answers.map((answer) => ({ answer, sender: batch[index] }))),
+    ...joined.map(({ answer }) => ({ answer, isJoined: true })),
     ...[...appended, ...(notified ? [notified] : [])].map((answer) => ({ answer })),
   ]
   // All are awaited before any verdict: a rejection left behind would be an unhandled one.
   const settled = await Promise.allSettled(asked.map(({ answer }) => answer))
   const at = settled.findIndex(({ status }) => status === 'rejected')
   const broken = settled[at]
+  if (broken?.status === 'rejected' && asked[at]?.isJoined && isServerError(broken.reason)) return undefined
   if (broken?.status === 'rejected') throw new BrokenBatch(broken.reason, asked[at]?.sender)
+  for (const { answer, expected } of joined)
+    if (expected !== undefined && (await answer).rowCount !== expected) return undefined
   return Promise.all(
-    sent.map((queries) => Promise.all(queries.map(async (query) => (await query).rowCount ?? 0))),
+    sent.map(async (queries, index) => {
+      const entry = batch[index]
+      if (entry && together.has(entry)) return entry.write.statements.map(() => 1)
+      return Promise.all(queries.map(async (query) => (await query).rowCount ?? 0))
+    }),
   )
 }

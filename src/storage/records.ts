@@ -323,7 +323,7 @@ const newborn = stored
     'hiddenText',
     'rowText',
   )
-  .insert('ON CONFLICT DO NOTHING')
+  .joining('ON CONFLICT DO NOTHING')
 const updateSql = `UPDATE records
   SET owner_id = $4, sort_key = $5, modified = $6, revision = $7, doc = $8, hidden = $9, row_json = $10
   WHERE account_id = $1 AND kind = $2 AND id = $3 AND revision = $11`

@@ -1,6 +1,6 @@
 // What a table's columns hold, said once: the type of its rows, how they are selected, read, added and changed follow.
 // Statements stay SQL, written out where they are used; from here come lists of columns, placeholders and parameters.
-import type { Append, AppendTable, Row, Statement, Value } from './db.ts'
+import type { Append, AppendTable, Insertion, Row, Statement, Value } from './db.ts'
 
 type Stored = string | number | null
 
@@ -110,6 +110,8 @@ interface Table<C extends Columns> extends Shape<C> {
   pick<Field extends keyof C>(...fields: Field[]): Table<Pick<C, Field>>
   /** `INSERT` of these columns; `ending` stands behind the values: ON CONFLICT DO NOTHING. */
   insert(ending?: string): StatementOf<C>
+  /** The same for rows of which many writes have one: they may go in one statement, so that `ending` changes no row. */
+  joining(ending: string): StatementOf<C>
   /** `INSERT`, or where there is a row of the same key the change of all other columns. */
   upsert(...key: (keyof C)[]): StatementOf<C>
   /** `UPDATE` of the row with that key: all other columns. `ending` says what else must be so: AND turn = 3. */
@@ -223,6 +225,15 @@ export const table = <const C extends Columns>(
     name,
     pick: (...fields) => table(name, pickFrom(columns, fields)),
     insert: (ending = '') => statementOf(`${inserted} ${ending}`.trim()),
+    joining(ending) {
+      const sql = `${inserted} ${ending}`
+      const into: Insertion = { table: layout, ending }
+      return (row, expect) => {
+        const statement: Statement = { sql, params: valuesOf(row), into }
+        if (expect) statement.expect = expect
+        return statement
+      }
+    },
     upsert(...key) {
       const changed = places.filter(({ field }) => !key.includes(field))
       const changes = changed.map((place) => `${place.name} = excluded.${place.name}`)

@@ -79,6 +79,23 @@ describeEngines('writes that come together', (engine) => {
     await close()
   })
 
+  it('go on together when one of them needs a name that another one has', async () => {
+    const { db, close } = await openTestDatabase(engine)
+    const notes = openNotes(db, clock)
+    const accountId = freshAccount()
+    await notes.add(accountId, { title: 'holder', slot: 'taken' })
+    const batches: number[] = []
+    db.onBatch(({ writes }) => batches.push(writes))
+    const slots = Array.from({ length: 40 }, (_, index) => (index === 20 ? 'taken' : `slot ${index}`))
+    const results = await Promise.allSettled(
+      slots.map((slot) => notes.add(accountId, { title: 'one of many', slot })),
+    )
+    expect(results.map(({ status }) => status === 'rejected')).toEqual(slots.map((slot) => slot === 'taken'))
+    expect(batches.reduce((sum, writes) => sum + writes, 0)).toBe(engine === 'postgres' ? 39 : 40)
+    expect(batches.length).toBeLessThanOrEqual(5)
+    await close()
+  })
+
   it('of two processes never wait for each other for good', async () => {
     const accountId = freshAccount()
     const made = await Promise.all(
