@@ -98,6 +98,12 @@ export interface AuditedRecord<Path extends string = string> {
   owner?: 'actor' | 'nobody'
 }
 
+/** What is known of a body when it is judged. */
+export interface Findings {
+  /** Its schema has found nothing wrong. */
+  isSound: boolean
+}
+
 interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   summary: string
   allow: Policy
@@ -133,7 +139,9 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   /** The same for wishes about the request, which may stand among the data and are no fields of the record. */
   wishes?: QueryDescription
   /** Judges what a schema cannot say, so that all problems of a request come in one answer. */
-  judge?(call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor }): Promise<Problems>
+  judge?(
+    call: Omit<Call<Path, Partial<Static<Body>>, Found>, 'actor'> & { actor: Actor } & Findings,
+  ): Promise<Problems>
   /** The shape of `data` in the answer; of a row when the answer is a list. */
   answers: TSchema
   /**
@@ -187,7 +195,7 @@ export interface Route {
   spec: Omit<RouteSpec<string, TSchema, unknown>, 'run' | 'subject' | 'judge' | 'again' | 'record'>
   record?: AuditedRecord
   subject?(call: Call): Promise<unknown>
-  judge?(call: Call): Promise<Problems>
+  judge?(call: Call & Findings): Promise<Problems>
   run(call: Call): unknown
   again?(call: Call, changes: readonly CommittedChange[]): Promise<unknown>
 }

@@ -126,6 +126,21 @@ describeEngines('users', (engine) => {
     })
   })
 
+  it('are told of every name that others hold, and of whatever else is wrong', async () => {
+    expect(await put({ ...name, username: 'twice', hotdesk: { id: '200' } })).toSucceed()
+    const again = { ...name, username: 'TWICE', hotdesk: { id: '200' } }
+    expect(await refusedPut(again)).toBreak({ username: ['unique'], 'hotdesk.id': ['unique'] })
+    expect(await refusedPut({ ...again, timezone: 7 })).toBreak({
+      username: ['unique'],
+      'hotdesk.id': ['unique'],
+      timezone: ['type'],
+    })
+    expect(await refusedPut({ ...again, password: 'x' })).toBreak({
+      username: ['unique'],
+      'hotdesk.id': ['unique'],
+    })
+  })
+
   it('need not have a mail address of their own', async () => {
     for (let round = 0; round < 2; round += 1)
       expect(await put({ ...name, email: 'same@b.example' })).toSucceed()

@@ -8,7 +8,7 @@ import {
   type UserHidden,
   type UserRecord,
 } from '../../auth/identity.ts'
-import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
+import { Failure, hasProblems, invalid, isOutage, joinProblems, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
@@ -122,6 +122,31 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
     return isEnforced === true ? strengthProblems(secrets) : {}
   }
 
+  const otherProblems = async (
+    accountId: string,
+    data: Json,
+    own: UserRecord | undefined,
+    actor: Actor | undefined,
+  ): Promise<Problems> => {
+    const separated = separate(data)
+    const { secrets } = separated
+    return joinProblems(
+      passwordProblems(data.username, secrets, own?.doc),
+      digestProblems(secrets),
+      await strengthProblemsIn(accountId, secrets),
+      actor ? privilegeProblems(actor, data.priv_level, own) : {},
+      actor && own ? powerProblems(actor, separated, own) : {},
+      actor ? scopeProblems(actor, separated, own) : {},
+    )
+  }
+
+  /** Whatever a new user was refused for: names that others hold are told first, and all of them. */
+  const refusalOf = async (error: unknown, accountId: string, data: Json) => {
+    if (!(error instanceof Failure) || isOutage(error)) return error
+    const problems = await uniqueProblems(accountId, data, undefined)
+    return hasProblems(problems) ? invalid(problems) : error
+  }
+
   const assertNotReused = async (account: AccountRecord, keys: readonly string[], before: UserRecord) => {
     const { should_prevent_reuse: isRefused } = await passwordRules(account)
     if (isRefused === true && keys.some((key) => before.hidden.signInKeys.includes(key))) {
@@ -195,17 +220,22 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
 
     /** What the schema cannot know: names that others hold, missing passwords, privileges the actor has not. */
     async judge(accountId: string, data: Json, own?: UserRecord, actor?: Actor): Promise<Problems> {
-      const separated = separate(data)
-      const { secrets } = separated
       return joinProblems(
         await uniqueProblems(accountId, data, own),
-        passwordProblems(data.username, secrets, own?.doc),
-        digestProblems(secrets),
-        await strengthProblemsIn(accountId, secrets),
-        actor ? privilegeProblems(actor, data.priv_level, own) : {},
-        actor && own ? powerProblems(actor, separated, own) : {},
-        actor ? scopeProblems(actor, separated, own) : {},
+        await otherProblems(accountId, data, own, actor),
       )
+    },
+
+    /**
+     * The same of a new user, but for the names where `create` finds out itself whether others hold them: where nothing
+     * dear is done before it is known.
+     */
+    async judgeNew(accountId: string, data: Json, actor: Actor): Promise<Problems> {
+      const { secrets } = separate(data)
+      const isDear = secrets.password !== undefined || secrets.credentials !== undefined
+      return isDear
+        ? this.judge(accountId, data, undefined, actor)
+        : otherProblems(accountId, data, undefined, actor)
     },
 
     /** Adds a user to somebody's change set. */
@@ -225,7 +255,11 @@ export const createUsers = ({ store, deriver, settings, owned, configs }: Tools)
       const set = new ChangeSet(author)
       const user = await this.addTo(set, account, data)
       if (notice === 'mail') set.tell(userToWelcome, user)
-      await store.commit(set)
+      try {
+        await store.commit(set)
+      } catch (error) {
+        throw await refusalOf(error, account.id, data)
+      }
       return user
     },
 

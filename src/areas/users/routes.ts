@@ -3,8 +3,8 @@ import { accountMember } from '../../auth/policies.ts'
 import { proxyProblems } from '../../auth/proxies.ts'
 import { ListAnswer, made, one, removed } from '../../http/answer/answers.ts'
 import { keptListing } from '../../http/answer/listing.ts'
-import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
-import { joinProblems } from '../../lib/failure.ts'
+import { type Call, del, type Findings, get, patch, post, put, type Route } from '../../http/route.ts'
+import { hasProblems, joinProblems } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { Devices } from '../devices/operations.ts'
@@ -50,6 +50,17 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       proxyProblems(data, { actor, before, peer: request.peerAddress }),
     )
 
+  const judgeNew = async (call: Judged & Findings) => {
+    const { path, data, actor, request } = call
+    if (!call.isSound) return judge(call, undefined)
+    const found = joinProblems(
+      await users.judgeNew(path.account_id, data, actor),
+      proxyProblems(data, { actor, before: undefined, peer: request.peerAddress }),
+    )
+    // All that is wrong is told at once.
+    return hasProblems(found) ? judge(call, undefined) : found
+  }
+
   return [
     get(onAccount, {
       summary: 'List the users of an account',
@@ -65,7 +76,7 @@ export const userRoutes = (users: Users, devices: Devices): Route[] => {
       body: User,
       answers: UserAnswer,
       fails: ['validation_error'],
-      judge: (call) => judge(call, undefined),
+      judge: judgeNew,
       wishes: creationWishes,
       run: async ({ author, account, data, request }) => {
         const user = await users.create(author, account, data, creationNotice(request))

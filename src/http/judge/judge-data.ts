@@ -75,10 +75,10 @@ export const judgeData = async (exchange: Exchange, route: Route, call: Call) =>
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
   if (!hasProblems(problems)) {
-    const found = route.judge ? await route.judge({ ...call, data: value }) : {}
+    const found = route.judge ? await route.judge({ ...call, data: value, isSound: true }) : {}
     if (hasProblems(found)) throw invalid(found)
     return value
   }
-  const further = route.judge ? await route.judge({ ...call, data: sound }) : {}
+  const further = route.judge ? await route.judge({ ...call, data: sound, isSound: false }) : {}
   throw invalid(joinProblems(aboutOthers(further, problems), problems))
 }
