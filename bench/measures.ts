@@ -4,7 +4,7 @@ import { startHelper } from './children.ts'
 import type { FloorJob, FloorResult } from './floors.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { type Place, processorSecondsOf, type RunningServer } from './server.ts'
-import { newUserData, type Stage, signIn, signInData, untold } from './stage.ts'
+import { call, inParallel, newUserData, type Stage, signIn, signInData, untold } from './stage.ts'
 
 export interface Figure {
   perSecond: number
@@ -86,6 +86,15 @@ const sampleAnswer = async (port: number, path: string, token: string) => {
   return { headers, body: await answer.text() }
 }
 
+const warm = new WeakSet<RunningServer>()
+
+/** Has everything asked for once that will be: a short run would measure how caches are filled. */
+const warmUp = async (server: RunningServer, paths: readonly string[], token: string) => {
+  if (warm.has(server)) return
+  warm.add(server)
+  await inParallel(paths, async (path) => void (await call(server.port, 'GET', path, token)))
+}
+
 const reading =
   (
     path: (id: string) => [string, string],
@@ -96,6 +105,11 @@ const reading =
     const token = await signIn(server)
     const [before, after] = path('')
     const requests = getRequests(before, after, ids(stage), token)
+    await warmUp(
+      server,
+      ids(stage).map((id) => before + id + after),
+      token,
+    )
     const ours = await runLoad(server, requests, seconds)
     const sample = await sampleAnswer(server.port, before + ids(stage)[0] + after, token)
     const floors: Record<string, Figure> = {}
