@@ -11,10 +11,11 @@ const shown = 30
 const placeOf = (url: string, line: number) =>
   url ? `${url.split('/').slice(-2).join('/')}:${line + 1}` : ''
 
-/** The functions in which the processor was found most often, idle time left out. */
-export const printHottest = async (directory: string, say: (line: string) => void) => {
-  const [file = ''] = await readdir(directory)
-  const { nodes, samples } = JSON.parse(await readFile(join(directory, file), 'utf8')) as Profile
+// A thread that was found at work less often than this has nothing to show.
+const fewestSamples = 200
+
+const printThread = async (file: string, say: (line: string) => void) => {
+  const { nodes, samples } = JSON.parse(await readFile(file, 'utf8')) as Profile
   const names = new Map(
     nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => [
       id,
@@ -29,8 +30,14 @@ export const printHottest = async (directory: string, say: (line: string) => voi
     busy += 1
     counts.set(name, (counts.get(name) ?? 0) + 1)
   }
+  if (busy < fewestSamples) return
   const hottest = [...counts].sort(([, a], [, b]) => b - a).slice(0, shown)
   for (const [name, count] of hottest)
     say(`      ${((100 * count) / busy).toFixed(1).padStart(5)} %  ${name}`)
-  say(`    profile: ${join(directory, file)}`)
+  say(`    profile: ${file}`)
+}
+
+/** The functions in which the processor was found most often, idle time left out: of each thread by itself. */
+export const printHottest = async (directory: string, say: (line: string) => void) => {
+  for (const file of (await readdir(directory)).sort()) await printThread(join(directory, file), say)
 }
