@@ -26,13 +26,21 @@ export type FeedJob =
   | ({ kind: 'write'; file: string } & Batch)
   /** Sends the file; answers with the records stored a second. */
   | { kind: 'send'; file: string; port: number; token: string; count: number }
-  /** Adds the records to the table of their month, one durable transaction for each 500; answers with records a second. */
-  | ({ kind: 'floor'; place: Place; month: number } & Batch)
+  /** Adds the records to the table of their month, or to the same one without any index, one durable transaction for each 500. */
+  | ({ kind: 'floor'; place: Place; month: number; isIndexed: boolean } & Batch)
+
+export interface Feeding {
+  /** What was written, in bytes, or the records stored a second. */
+  done: number
+  /** What the process itself has taken meanwhile, in microseconds a record. */
+  processor: number
+}
 
 // A busy account: ten legs end in a second.
 const legsPerSecond = 10
 const ago = 2 * 86_400
 const begun = gregorianNow(systemClock) - ago
+
 const rowsPerTransaction = 500
 
 const documentAt = (accountId: string, index: number) =>
@@ -71,50 +79,66 @@ const rowsFor = ({ accountId, first, count }: Batch) =>
     return rowOf({ accountId, record: document }, interactionOf(document), begun + 2 * ago)
   })
 
-const measured = async (count: number, work: () => Promise<void> | void) => {
+const measured = async (count: number, work: () => Promise<void> | void): Promise<Feeding> => {
   const from = performance.now()
+  const before = process.cpuUsage()
   await work()
-  return count / ((performance.now() - from) / 1000)
+  const { user, system } = process.cpuUsage(before)
+  return { done: count / ((performance.now() - from) / 1000), processor: (user + system) / count }
 }
 
-const sqliteFloor = ({ place, month, ...batch }: Extract<FeedJob, { kind: 'floor' }>) => {
-  const rows = rowsFor(batch).map((row) => storedColumns.map((name) => row[name]))
-  const connection = openDurable(join(place.dataDir, 'crosspoint.db'))
+type Floor = Extract<FeedJob, { kind: 'floor' }>
+
+const tableOf = ({ month, isIndexed }: Floor) => (isIndexed ? `cdrs_${month}` : `bare_${month}`)
+
+const sqliteFloor = async (job: Floor) => {
+  const rows = rowsFor(job).map((row) => storedColumns.map((name) => row[name]))
+  const connection = openDurable(join(job.place.dataDir, 'crosspoint.db'))
+  // Made of a query it has neither a primary key nor any other index.
+  if (!job.isIndexed)
+    connection.exec(
+      `CREATE TABLE IF NOT EXISTS ${tableOf(job)} AS SELECT * FROM cdrs_${job.month} WHERE false`,
+    )
   const marks = storedColumns.map((_, index) => `?${index + 1}`).join(', ')
   const insert = connection.prepare(
-    `INSERT INTO cdrs_${month} (${storedColumns.join(', ')}) VALUES (${marks})`,
+    `INSERT INTO ${tableOf(job)} (${storedColumns.join(', ')}) VALUES (${marks})`,
   )
-  const perSecond = measured(rows.length, () => {
-    for (let at = 0; at < rows.length; at += rowsPerTransaction) {
-      connection.exec('BEGIN IMMEDIATE')
-      for (const row of rows.slice(at, at + rowsPerTransaction)) insert.run(...row)
-      connection.exec('COMMIT')
-    }
-  })
-  return perSecond.finally(() => connection.close())
+  try {
+    return await measured(rows.length, () => {
+      for (let at = 0; at < rows.length; at += rowsPerTransaction) {
+        connection.exec('BEGIN IMMEDIATE')
+        for (const row of rows.slice(at, at + rowsPerTransaction)) insert.run(...row)
+        connection.exec('COMMIT')
+      }
+    })
+  } finally {
+    connection.close()
+  }
 }
 
-const postgresFloor = async ({ place, month, ...batch }: Extract<FeedJob, { kind: 'floor' }>) => {
-  const rows = rowsFor(batch).map((row) => ({ ...row, month }))
+const postgresFloor = async (job: Floor) => {
+  const rows = rowsFor(job).map((row) => ({ ...row, month: job.month }))
   const texts: string[] = []
   for (let at = 0; at < rows.length; at += rowsPerTransaction)
     texts.push(JSON.stringify(rows.slice(at, at + rowsPerTransaction)))
-  const client = new Client({ connectionString: place.databaseUrl as string })
+  const client = new Client({ connectionString: job.place.databaseUrl as string })
   await client.connect()
-  const text = `INSERT INTO cdrs_${month} SELECT * FROM json_populate_recordset(NULL::cdrs_${month}, $1::json)`
-  const perSecond = await measured(rows.length, async () => {
-    for (const values of texts) await client.query({ name: 'floor', text, values: [values] })
+  const table = tableOf(job)
+  if (!job.isIndexed) await client.query(`CREATE TABLE IF NOT EXISTS ${table} (LIKE cdrs)`)
+  const text = `INSERT INTO ${table} SELECT * FROM json_populate_recordset(NULL::${table}, $1::json)`
+  const feeding = await measured(rows.length, async () => {
+    for (const values of texts) await client.query({ name: table, text, values: [values] })
   })
   await client.end()
-  return perSecond
+  return feeding
 }
 
-serveParent<FeedJob, number>(async (job) => {
+serveParent<FeedJob, Feeding>(async (job) => {
   switch (job.kind) {
     case 'write':
-      return write(job)
+      return { done: await write(job), processor: 0 }
     case 'send':
-      return send(job)
+      return { done: await send(job), processor: 0 }
     case 'floor':
       return job.place.databaseUrl ? postgresFloor(job) : sqliteFloor(job)
   }
