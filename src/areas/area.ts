@@ -14,7 +14,7 @@ import type { ErrandKind, Queue } from '../jobs/queue.ts'
 import type { Round, Rounds } from '../jobs/rounds.ts'
 import type { Problems } from '../lib/failure.ts'
 import type { Catalogue } from '../lib/failure-answer.ts'
-import type { Json } from '../lib/json.ts'
+import type { Handover, Json } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import type { Mail } from '../mail/mail.ts'
@@ -37,6 +37,7 @@ import type { TaskAction } from './tasks/operations.ts'
 export type Validate = <S extends TSchema>(
   schema: S,
   data: unknown,
+  handover?: Handover,
 ) => Promise<{ value: Static<S>; sound: object; problems: Problems }>
 
 /** What areas own before they are made; the types that go by these names follow from it. */

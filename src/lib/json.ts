@@ -7,5 +7,11 @@ export const isObject = (value: unknown): value is Json =>
 /** A switch that a client set, in a query or in a body. */
 export const isTrue = (value: unknown) => value === true || value === 'true'
 
+/**
+ * How data come to whoever judges them: lent, so that they stay as they are; or given away. Texts of what was given may be known
+ * to hold neither NUL nor half of a surrogate pair.
+ */
+export type Handover = 'lent' | 'given' | 'given with sound texts'
+
 /** A container this deep inside others is refused: no record needs it, and recursion must stay bounded. */
 export const maxDepth = 64

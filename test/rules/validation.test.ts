@@ -553,6 +553,45 @@ describe('any JSON at all', () => {
   })
 })
 
+describe('data that are given away', () => {
+  const shape = open({ on: flag(), name: anyText(), count: integer(), inner: anyObject() })
+  const validate = createValidation(shape)
+
+  it('are judged as those that are lent', () => {
+    const text = fc.oneof(fc.string(), fc.constantFrom('', 'a\0', '\ud83d', 'x\udc00', '1', 'true'))
+    const scalar = fc.oneof(text, fc.constantFrom<unknown>(null, true, 7, Number.POSITIVE_INFINITY))
+    const { value: any } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        scalar,
+        fc.array(tie('value')),
+        fc.dictionary(fc.oneof(text, fc.constantFrom('on', 'name', 'count', '__proto__')), tie('value')),
+        fc.constantFrom(maxDepth - 1, maxDepth, maxDepth + 1).map(nest),
+      ),
+    }))
+    fc.assert(
+      fc.property(any, (data) => {
+        const copied = structuredClone(data)
+        expect(validate(copied, 'lenient', 'given')).toEqual(validate(data))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('are not copied where nothing is wrong with them', () => {
+    const data = { on: 'true', name: 'a', inner: { list: [1, { b: null }] } }
+    expect(validate(data, 'lenient', 'given').value).toBe(data)
+    expect(data.on).toBe(true)
+  })
+
+  it('are refused for their numbers, and lose prototypes, where only their texts are known to be sound', () => {
+    const data = JSON.parse('{"name":"a","x":[1e999],"inner":{"__proto__":{"polluted":1}}}')
+    const { value, problems } = validate(data, 'lenient', 'given with sound texts')
+    expect(Object.keys(problems)).toEqual(['x.0'])
+    expect(Object.keys(value.inner ?? {})).toEqual([])
+  })
+})
+
 describe('merging a patch', () => {
   const document = fc
     .dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }))

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
-import { isObject } from '../../lib/json.ts'
+import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -23,8 +23,8 @@ const mannerOf = (crossbar: SettingsOf<'crossbar'>): Manner =>
 /** The same judgement for areas that learn their schema from the request. */
 export const createValidate =
   (settings: Settings) =>
-  async <S extends TSchema>(schema: S, data: unknown) =>
-    validationOf(schema)(data, mannerOf(await settings.of('crossbar')))
+  async <S extends TSchema>(schema: S, data: unknown, handover?: Handover) =>
+    validationOf(schema)(data, mannerOf(await settings.of('crossbar')), handover)
 
 const consent = ['accept_charges']
 

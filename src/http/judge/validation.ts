@@ -2,14 +2,14 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Static, TSchema } from 'typebox'
 import type { Problems } from '../../lib/failure.ts'
-import type { Json } from '../../lib/json.ts'
+import type { Handover, Json } from '../../lib/json.ts'
 import { isTimezone } from '../../lib/timezones.ts'
 import { isEmailAddress } from '../../mail/email-address.ts'
-import { copyJson, type JsonCopy } from './json-copy.ts'
+import { copyJson, type JsonCopy, takeJson } from './json-copy.ts'
 import { createProblemReport, segmentsOf } from './validation-problems.ts'
 
 interface Judgement<T> {
-  /** A deep copy with defaults filled in and texts cast. It has its type only when there are no problems. */
+  /** What was given, or a deep copy of what was lent, with defaults filled in and texts cast. It has its type only when there are no problems. */
   value: T
   problems: Problems
   /** The value without its failing top-level keys, so that server rules can judge the rest in the same answer. */
@@ -19,7 +19,7 @@ interface Judgement<T> {
 /** `strict` refuses text where a number or boolean is wanted instead of casting it. */
 export type Manner = 'lenient' | 'strict'
 
-export type Validation<T> = (data: unknown, manner?: Manner) => Judgement<T>
+export type Validation<T> = (data: unknown, manner?: Manner, handover?: Handover) => Judgement<T>
 
 // A document with more values than this gets its first error only: collecting all could take gigabytes.
 const manyValues = 20_000
@@ -54,6 +54,9 @@ const createAjv = (allErrors: boolean) =>
       regex: true,
     },
   })
+
+const taken = (data: unknown, handover: Handover) =>
+  handover === 'lent' ? copyJson(data) : takeJson(data, { areTextsSound: handover !== 'given' })
 
 const once = <T>(make: () => T) => {
   let made: T | undefined
@@ -140,8 +143,8 @@ const report = (copied: JsonCopy, errors: readonly ErrorObject[]) => {
 export const createValidation = <S extends TSchema>(schema: S): Validation<Static<S>> => {
   const judgeAll = once(() => exhaustive().compile(schema))
   const judgeHastily = once(() => hasty().compile(schema))
-  return (data, manner = 'lenient') => {
-    const copied = copyJson(data)
+  return (data, manner = 'lenient', handover = 'lent') => {
+    const copied = taken(data, handover)
     const isHasty = copied.values > manyValues
     const root: Root = { data: copied.copy }
     const rounds = manner === 'strict' ? 0 : castRounds
