@@ -178,6 +178,40 @@ describeEngines('Call detail records that are sent in', (engine) => {
     expect(answer).toSucceedWith({ ...nothing, accepted: 2, rejected: expect.anything(), rejected_total: 13 })
   })
 
+  it('are refused for what no store keeps, however it is written', async () => {
+    const lineWith = (member: string) => `${JSON.stringify(legOf()).slice(0, -1)},${member}}`
+    const nested = (levels: number) => `"nested":{"other":${'['.repeat(levels)}${']'.repeat(levels)}}`
+    const lines = [
+      lineWith('"to":"a\\u0000b"'),
+      lineWith('"to":"\\ud83d"'),
+      lineWith('"\\udc00":"a"'),
+      lineWith('"other":{"size":1e999}'),
+      lineWith(nested(63)),
+      lineWith(nested(20_000)),
+      lineWith(nested(62)),
+      lineWith('"to":"\\ud83d\\ude00 \\u00e4"'),
+    ]
+    const answer = await sendLines(`${lines.join('\n')}\n`)
+    expect(answer.data.rejected).toEqual([
+      { line: 1, reason: expect.stringMatching(/^to: /) },
+      { line: 2, reason: expect.stringMatching(/^to: /) },
+      { line: 3, reason: expect.stringMatching(/^\udc00|^\ufffd/) },
+      { line: 4, reason: expect.stringMatching(/^other\.size: /) },
+      { line: 5, reason: expect.stringMatching(/^nested\.other\..*64 levels/) },
+      { line: 6, reason: expect.stringMatching(/^nested\.other\..*64 levels/) },
+    ])
+    expect(answer.data.accepted).toBe(2)
+  })
+
+  it('lose what would be a prototype, wherever it stands', async () => {
+    const leg = legOf()
+    const line = `${JSON.stringify(leg).slice(0, -1)},"__proto__":{"a":1},"other":{"__proto__":{"a":1},"b":2}}`
+    expect(await sendLines(line)).toSucceedWith({ ...nothing, accepted: 1 })
+    const stored = (await documentOf(leg.call_id)) ?? {}
+    expect(stored.other).toEqual({ b: 2 })
+    expect(Object.keys(stored)).not.toContain('__proto__')
+  })
+
   it('name headers and kinds of resources as they are named', async () => {
     const headers = (given: Json) => legOf({ custom_sip_headers: given })
     const resource = (resource_type: string) =>

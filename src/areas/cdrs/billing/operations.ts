@@ -3,11 +3,11 @@ import type { OperatorLimits } from '../../../lib/limit-shapes.ts'
 import type { ChangeSet } from '../../../storage/change-set.ts'
 import type { Accounts } from '../../accounts/operations.ts'
 import type { Ledgers, Posting } from '../../ledgers/operations.ts'
-import type { Allotments, IncludedCall } from '../../limits/allotments/operations.ts'
+import type { Allotments } from '../../limits/allotments/operations.ts'
 import type { LimitBook } from '../../limits/operations.ts'
 import type { CallQuestion, Rates } from '../../rates/operations.ts'
-import { type Leg, payersOf } from '../intake/rules.ts'
-import { allotmentOf, callsService, debitOf, lacksRate, type NewCall, rated, ratedNumber } from './rules.ts'
+import type { Leg } from '../intake/rules.ts'
+import { type CallDebit, callsService, lacksRate, type NewCall, rated, ratedNumber } from './rules.ts'
 
 interface Tools {
   accounts: Pick<Accounts, 'find' | 'resellerOf'>
@@ -24,11 +24,6 @@ interface Tariff {
   ratedeckId: string | undefined
   resellerId: string
   discounts: NonNullable<OperatorLimits['discounts']>
-}
-
-const isPaid = (record: Leg['record']) => {
-  const { account, reseller } = payersOf(record)
-  return account || reseller
 }
 
 export type CallBilling = ReturnType<typeof createCallBilling>
@@ -69,23 +64,20 @@ export const createCallBilling = (tools: Tools) => {
   }
 
   /** Who pays for a leg by the minute: the account, its reseller, or both, each once. */
-  const payersFor = async (account: AccountRecord, { record }: Leg): Promise<AccountRecord[]> => {
-    const { account: isAccounts, reseller: isResellers } = payersOf(record)
-    const reseller = isResellers ? await accounts.find(await accounts.resellerOf(account)) : undefined
-    const payers = [...(isAccounts ? [account] : []), ...(reseller ? [reseller] : [])]
-    return [...new Map(payers.map((payer) => [payer.id, payer])).values()]
+  const payersFor = async (account: AccountRecord, payers: CallDebit['payers']): Promise<AccountRecord[]> => {
+    const reseller = payers.reseller ? await accounts.find(await accounts.resellerOf(account)) : undefined
+    const all = [...(payers.account ? [account] : []), ...(reseller ? [reseller] : [])]
+    return [...new Map(all.map((payer) => [payer.id, payer])).values()]
   }
 
-  const postingOf = (call: NewCall, account: AccountRecord): Posting | undefined => {
-    const debit = debitOf(call)
-    if (!debit) return undefined
+  const postingOf = (debit: CallDebit, { id, account }: { id: string; account: AccountRecord }): Posting => {
     const { callId, cost, chargedSeconds, description, period, metadata } = debit
     return {
       source: { service: callsService, id: callId },
       usage: { type: 'voice', quantity: chargedSeconds, unit: 'sec' },
       amount: -cost,
       about: { id: account.id, name: account.doc.name },
-      identity: [callsService, account.id, call.row.id],
+      identity: [callsService, account.id, id],
       details: {
         ...(description === undefined ? {} : { description }),
         period,
@@ -97,11 +89,11 @@ export const createCallBilling = (tools: Tools) => {
 
   const debitCalls = async (set: ChangeSet, calls: readonly NewCall[]) => {
     const postings = new Map<string, { payer: AccountRecord; postings: Posting[] }>()
-    for (const call of calls) {
-      const account = isPaid(call.leg.record) ? await accounts.find(call.leg.accountId) : undefined
-      const posting = account && postingOf(call, account)
-      if (!posting) continue
-      for (const payer of await payersFor(account, call.leg)) {
+    for (const { accountId, id, debit } of calls) {
+      const account = debit && (await accounts.find(accountId))
+      if (!account) continue
+      const posting = postingOf(debit, { id, account })
+      for (const payer of await payersFor(account, debit.payers)) {
         const known = postings.get(payer.id) ?? { payer, postings: [] }
         postings.set(payer.id, known)
         known.postings.push(posting)
@@ -111,15 +103,6 @@ export const createCallBilling = (tools: Tools) => {
     for (const [, { payer, postings: ofPayer }] of [...postings].sort(([a], [b]) => (a < b ? -1 : 1)))
       ledgers.debitMany(set, payer, ofPayer)
   }
-
-  const includedCall = ({ leg: { accountId, record }, row }: NewCall, key: string): IncludedCall => ({
-    accountId,
-    key,
-    direction: record.call_direction,
-    number: ratedNumber(record),
-    at: row.created,
-    seconds: record.billing_seconds ?? 0,
-  })
 
   return {
     /** The legs with the rates of those that are paid by the minute and do not say at which. */
@@ -140,10 +123,7 @@ export const createCallBilling = (tools: Tools) => {
     /** Takes what new calls cost from the ledgers, or from what is included, in the change set that stores them. */
     async book(set: ChangeSet, calls: readonly NewCall[]) {
       await debitCalls(set, calls)
-      const included = calls.flatMap((call) => {
-        const key = allotmentOf(call.leg.record)
-        return key === undefined ? [] : [includedCall(call, key)]
-      })
+      const included = calls.flatMap((call) => call.included ?? [])
       if (included.length > 0) await allotments.consume(set, included)
     },
   }

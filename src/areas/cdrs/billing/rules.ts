@@ -1,4 +1,5 @@
 import { microUnitsOfDollars, unitsOfDollars, unitsText } from '../../../lib/money.ts'
+import type { IncludedCall } from '../../limits/allotments/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { chargeOf, type Leg, payersOf } from '../intake/rules.ts'
 import type { Cdr } from '../schema.ts'
@@ -19,10 +20,13 @@ interface PricingRate {
 
 export const callsService = 'per-minute-voip'
 
-/** A leg whose record is new, and how it is stored. */
+/** What a leg whose record is new costs, or takes from what is included. */
 export interface NewCall {
-  leg: Leg
-  row: Pick<CdrRow, 'id' | 'created' | 'duration_seconds'>
+  accountId: string
+  /** Of its row. */
+  id: string
+  debit: CallDebit | undefined
+  included: IncludedCall | undefined
 }
 
 /** Whether a call is paid for by the minute and nobody said yet at which price. */
@@ -72,7 +76,9 @@ export const rated = (leg: Leg, rateId: string, rate: PricingRate, discount: num
 }
 
 /** What is booked for a call. */
-interface CallDebit {
+export interface CallDebit {
+  /** Who pays it. */
+  payers: { account: boolean; reseller: boolean }
   callId: string
   /** Units. */
   cost: number
@@ -107,13 +113,17 @@ const metadataOf = (record: Cdr) => {
   })
 }
 
+/** How a leg is stored, as far as it is paid for. */
+type PaidRow = Pick<CdrRow, 'id' | 'created' | 'duration_seconds'>
+
 /** What a call comes to for whoever pays it by the minute; undefined when nobody does, or it costs nothing. */
-export const debitOf = ({ leg: { record }, row }: NewCall): CallDebit | undefined => {
-  const { account, reseller } = payersOf(record)
-  if (!account && !reseller) return undefined
+const debitOf = (record: Cdr, row: PaidRow): CallDebit | undefined => {
+  const payers = payersOf(record)
+  if (!payers.account && !payers.reseller) return undefined
   const { cost, chargedSeconds } = chargeOf(record)
   if (cost <= 0) return undefined
   return {
+    payers,
     callId: record.call_id,
     cost,
     chargedSeconds,
@@ -126,7 +136,27 @@ export const debitOf = ({ leg: { record }, row }: NewCall): CallDebit | undefine
 const includedForm = /^allotment(?:_(.+))?$/
 
 /** Whether a call was included: in the allotment that the record names, or in the one for its number (`''`). */
-export const allotmentOf = (record: Cdr): string | undefined => {
+const allotmentOf = (record: Cdr): string | undefined => {
   const found = includedForm.exec(record.custom_channel_vars?.account_billing ?? '')
   return found ? (found[1] ?? '') : undefined
+}
+
+const includedCall = ({ accountId, record }: Leg, row: PaidRow): IncludedCall | undefined => {
+  const key = allotmentOf(record)
+  if (key === undefined) return undefined
+  return {
+    accountId,
+    key,
+    direction: record.call_direction,
+    number: ratedNumber(record),
+    at: row.created,
+    seconds: record.billing_seconds ?? 0,
+  }
+}
+
+/** What is to be paid for a leg with a price; undefined where nothing is, and nothing was included. */
+export const newCallOf = (leg: Leg, row: PaidRow): NewCall | undefined => {
+  const debit = debitOf(leg.record, row)
+  const included = includedCall(leg, row)
+  return debit || included ? { accountId: leg.accountId, id: row.id, debit, included } : undefined
 }

@@ -2,7 +2,7 @@ import { accountKind } from '../../../auth/identity.ts'
 import { hasProblems, isOutage, type Problems } from '../../../lib/failure.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import { isId, newId } from '../../../lib/ids.ts'
-import { isObject } from '../../../lib/json.ts'
+import { type Handover, isObject } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
@@ -10,12 +10,14 @@ import { readingAgain } from '../../../storage/monthly.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
+import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { Cdr } from '../schema.ts'
 import {
   canJoin,
   distinct,
   earlierOf,
+  type IgnoreRules,
   type Interaction,
   interactionKeyOf,
   interactionOf,
@@ -36,7 +38,7 @@ interface Tools {
   store: Store
   settings: Settings
   /** Holds a record against its schema: texts are cast where that is allowed. */
-  validate(schema: typeof Cdr, data: unknown): Promise<{ value: Cdr; problems: Problems }>
+  validate(schema: typeof Cdr, data: unknown, handover: Handover): Promise<{ value: Cdr; problems: Problems }>
   billing: CallBilling
   archive?: Pick<ArchiveReading, 'find'>
   /** Hears what became of each record that `take` is given. */
@@ -55,19 +57,58 @@ interface TakeManner {
 /** What became of a record. */
 export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
 
-/** A record on its way in, or why it could not even be read. */
-export type Entry = { line: number } & ({ record: unknown } | { flaw: string })
+/** A record on its way in, which is given away, or why it could not even be read. */
+export type Entry = { line: number } & ({ record: unknown; handover?: Given } | { flaw: string })
+
+type Given = Exclude<Handover, 'lent'>
 
 /** The report while it grows. */
 type Tally = { -readonly [Key in keyof IntakeReport]: IntakeReport[Key] }
 
 const reportedRejections = 1000
-// One durable transaction each: larger ones would hold up the writes of others for longer than they save.
-const legsPerBatch = 500
+// One durable transaction each, which writes a page of an index once for all legs that lie in it, and a sum of the statistics.
+// Larger ones would hold up the writes of others for longer than they save.
+const legsPerBatch = 2000
 // While the store writes one, the next is put together: otherwise the two would take turns.
 const writesAtOnce = 2
 
-const isVerdict = (judged: Leg | LegVerdict): judged is LegVerdict =>
+/** What judging asks for once of many records. */
+interface AtHand {
+  /** Whether there are accounts of these ids. */
+  accounts: Map<string, boolean>
+  ignored: IgnoreRules
+}
+
+/** How a leg is stored and what is paid for it: its record, several times as large, is not needed any more. */
+interface ReadyLeg {
+  row: CdrRow
+  call: NewCall | undefined
+}
+
+const isReady = (leg: Leg | ReadyLeg): leg is ReadyLeg => 'row' in leg
+
+const accountIdOf = (leg: Leg | ReadyLeg) => (isReady(leg) ? leg.row.account_id : leg.accountId)
+
+/** The leg with its row. That its record cannot be taken may turn out no earlier than here. */
+const readyLeg = (
+  leg: Leg,
+  interactionFor: (leg: Leg) => Interaction,
+  at: number,
+): ReadyLeg | { rejected: string } => {
+  try {
+    const row = rowOf(leg, interactionFor(leg), at)
+    return { row, call: newCallOf(leg, row) }
+  } catch (error) {
+    if (error instanceof Rejection) return { rejected: error.message }
+    throw error
+  }
+}
+
+/** The same as soon as a leg has been judged, unless others have to be looked at first: which it joins, what it costs. */
+const readyAtOnce = (leg: Leg, at: number) =>
+  leg.joins || lacksRate(leg.record) ? leg : readyLeg(leg, ({ record }) => interactionOf(record), at)
+
+const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
   typeof judged === 'string' || 'rejected' in judged
 
 export type Intake = ReturnType<typeof createIntake>
@@ -77,19 +118,26 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
   const legs = createIntakeStore(store, archive)
   const now = () => gregorianNow(store.clock)
 
-  const accountOf = (accountId: string) => store.records.find(accountId, accountKind, accountId)
+  const isAccount = async (id: string) =>
+    isId(id) && (await store.records.find(id, accountKind, id)) !== undefined
 
   /** A record as it will be stored, or the verdict on it. What is null has been left out already. */
-  const judge = async (given: unknown): Promise<Leg | LegVerdict> => {
-    if (!isObject(given)) return { rejected: 'a record is an object' }
-    const { value: record, problems } = await validate(Cdr, withoutSecrets(given))
-    if (hasProblems(problems)) return { rejected: reasonOf(problems) }
-    const accountId = record.custom_channel_vars?.account_id
-    if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }
-    if (!isId(accountId) || !(await accountOf(accountId)))
-      return { rejected: 'custom_channel_vars.account_id: there is no such account' }
-    return isIgnored(record, await settings.of('cdr')) ? 'ignored' : { accountId, record }
-  }
+  const judgeWith =
+    (known: AtHand) =>
+    async (given: unknown, handover: Given = 'given'): Promise<Leg | LegVerdict> => {
+      if (!isObject(given)) return { rejected: 'a record is an object' }
+      const { value: record, problems } = await validate(Cdr, withoutSecrets(given), handover)
+      if (hasProblems(problems)) return { rejected: reasonOf(problems) }
+      const accountId = record.custom_channel_vars?.account_id
+      if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }
+      if (!known.accounts.has(accountId)) known.accounts.set(accountId, await isAccount(accountId))
+      if (!known.accounts.get(accountId))
+        return { rejected: 'custom_channel_vars.account_id: there is no such account' }
+      return isIgnored(record, known.ignored) ? 'ignored' : { accountId, record }
+    }
+
+  /** What judges records of one moment, of which most belong to the same accounts. */
+  const judging = async () => judgeWith({ accounts: new Map(), ignored: await settings.of('cdr') })
 
   const namesOf = ({ accountId, record, joins }: Leg): LegName[] =>
     joins ? [joins.callId, record.call_id, ...joins.transferred].map((callId) => ({ accountId, callId })) : []
@@ -99,8 +147,8 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
    * what is decided anew goes into the set, and fails it when somebody else has decided meanwhile. A leg that names
    * legs of several interactions has found out that these are one.
    */
-  const join = async (batch: readonly Leg[], set: ChangeSet) => {
-    const names = batch.flatMap(namesOf)
+  const join = async (batch: readonly (Leg | ReadyLeg)[], set: ChangeSet) => {
+    const names = batch.flatMap((leg) => (isReady(leg) ? [] : namesOf(leg)))
     const known = names.length > 0 ? await legs.interactionsOf(names) : new Map<string, Interaction>()
     const unite = (accountId: string, from: Interaction, into: Interaction) => {
       for (const [key, interaction] of known) if (isSameInteraction(interaction, from)) known.set(key, into)
@@ -137,43 +185,35 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     }
   }
 
-  /** The rows of a batch, each once, and what is wrong with the others. */
-  const rowsOf = (batch: readonly Leg[], interactionFor: (leg: Leg) => Interaction) => {
-    const rows = new Map<string, CdrRow>()
-    const legsByKey = new Map<string, Leg>()
+  /** The legs of a batch by their keys, each once, and what is wrong with the others. */
+  const readyLegsOf = (batch: readonly (Leg | ReadyLeg)[], interactionFor: (leg: Leg) => Interaction) => {
+    const ready = new Map<string, ReadyLeg>()
     const at = now()
     const results = batch.map((leg): string | LegVerdict => {
-      try {
-        const row = rowOf(leg, interactionFor(leg), at)
-        const key = keyOf(row)
-        if (rows.has(key)) return 'duplicate'
-        rows.set(key, row)
-        legsByKey.set(key, leg)
-        return key
-      } catch (error) {
-        if (error instanceof Rejection) return { rejected: error.message }
-        throw error
-      }
+      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at)
+      if ('rejected' in made) return made
+      const key = keyOf(made.row)
+      if (ready.has(key)) return 'duplicate'
+      ready.set(key, made)
+      return key
     })
-    return { rows, legsByKey, results }
+    return { ready, results }
   }
 
   interface Batch {
     author: Author
-    legs: readonly Leg[]
+    legs: readonly (Leg | ReadyLeg)[]
     looks: boolean
     paid: Paid
   }
 
   const attempt = async ({ author, legs: batch, looks, paid }: Batch): Promise<LegVerdict[]> => {
     const set = new ChangeSet(author)
-    const { rows, legsByKey, results } = rowsOf(batch, await join(batch, set))
-    const { added, uncounted, stored } = await legs.add(set, [...rows.values()], { looks })
+    const { ready, results } = readyLegsOf(batch, await join(batch, set))
+    const rows = Array.from(ready.values(), ({ row }) => row)
+    const { added, uncounted, stored } = await legs.add(set, rows, { looks })
     if (added.length > 0) {
-      const calls = uncounted.flatMap((row) => {
-        const leg = legsByKey.get(keyOf(row))
-        return leg ? [{ row, leg }] : []
-      })
+      const calls = uncounted.flatMap((row) => ready.get(keyOf(row))?.call ?? [])
       if (paid === 'here') await billing.book(set, calls)
       describe(set, added)
       await store.commit(set)
@@ -184,16 +224,24 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     })
   }
 
+  /** The legs of a batch with the rates of those that lack one: none that is ready does. */
+  const price = async (batch: readonly (Leg | ReadyLeg)[]): Promise<readonly (Leg | ReadyLeg)[]> => {
+    const wanting = batch.filter((leg): leg is Leg => !isReady(leg))
+    if (wanting.length === 0) return batch
+    const priced = (await billing.price(wanting)).values()
+    return batch.map((leg) => (isReady(leg) ? leg : (priced.next().value as Leg)))
+  }
+
   /**
    * Stores legs in one durable transaction. It is taken for granted that they are new; the store tells when some are
    * not, and then one looks first. Also right when another process stores the same legs at this moment.
    */
   const write = async (
     author: Author,
-    batch: readonly Leg[],
+    batch: readonly (Leg | ReadyLeg)[],
     { looksFirst = false, paid = 'here' }: { looksFirst?: boolean; paid?: Paid } = {},
   ): Promise<LegVerdict[]> => {
-    const priced = await billing.price(batch)
+    const priced = await price(batch)
     return retrying(async (number) => {
       if (number > 1) await store.fence()
       return readingAgain(() => attempt({ author, legs: priced, looks: looksFirst || number > 1, paid }))
@@ -201,7 +249,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
   }
 
   return {
-    judge,
+    judge: async (given: unknown) => (await judging())(given),
     write,
     forgetInteractions: legs.forgetInteractions,
     unions: createUnions(legs),
@@ -213,7 +261,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
       { onProgress, paid = 'here' }: TakeManner = {},
     ): Promise<IntakeReport> {
       const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
-      let waiting: { line: number; leg: Leg }[] = []
+      let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
       const writing: Promise<void>[] = []
       // Where one leg was sent before, the next ones most likely were as well.
       let isRepeat = false
@@ -249,7 +297,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
         try {
           await writeTogether(batch)
         } catch (error) {
-          const apart = [...Map.groupBy(batch, ({ leg }) => leg.accountId).values()]
+          const apart = [...Map.groupBy(batch, ({ leg }) => accountIdOf(leg)).values()]
           if (!isOutage(error) || apart.length === 1) throw error
           const ended = await Promise.allSettled(apart.map(writeTogether))
           for (const one of ended) if (one.status === 'rejected') throw one.reason
@@ -269,10 +317,13 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
 
       try {
         for await (const entries of chunks) {
+          const [judge, at] = [await judging(), now()]
           for (const entry of entries) {
-            const judged = 'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record)
-            if (isVerdict(judged)) count(entry.line, judged)
-            else waiting.push({ line: entry.line, leg: judged })
+            const judged =
+              'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record, entry.handover)
+            const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at)
+            if (isVerdict(leg)) count(entry.line, leg)
+            else waiting.push({ line: entry.line, leg })
             if (waiting.length >= legsPerBatch) await flush()
           }
         }

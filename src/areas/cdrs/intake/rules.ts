@@ -51,18 +51,22 @@ const cleaned = (source: Json): Json => {
   return Object.fromEntries(keys.filter(isKept).map((key) => [key, source[key]]))
 }
 
+const holdersOfVariables = ['custom_channel_vars', 'custom_application_vars']
+
 /** The record without what is never kept: private keys, SIP credentials and the like. */
 export const withoutSecrets = (record: Json): Json => {
-  const kept: Json = { ...cleaned(record) }
-  for (const key of ['custom_channel_vars', 'custom_application_vars']) {
+  let kept = cleaned(record)
+  for (const key of holdersOfVariables) {
     const inner = kept[key]
-    if (isObject(inner)) kept[key] = cleaned(inner)
+    const keptInner = isObject(inner) ? cleaned(inner) : inner
+    // Hardly any record has such keys: it is not copied for those that have.
+    if (keptInner !== inner) kept = { ...kept, [key]: keptInner }
   }
   return kept
 }
 
 /** What the settings say about legs that are no calls of anybody. */
-interface IgnoreRules {
+export interface IgnoreRules {
   ignore_apps: readonly string[]
   ignore_loopback_bowout: boolean
 }

@@ -13,22 +13,11 @@ import {
   consumptionOf,
   countedFor,
   cycleAt,
+  type IncludedCall,
   minuteOf,
   type Stretch,
 } from './rules.ts'
 import { createAllotmentStore, type Use } from './store.ts'
-
-/** A call that is paid for by what the account has included. */
-export interface IncludedCall {
-  accountId: string
-  /** The allotment that the switch named; empty: the one for the number. */
-  key: string
-  direction: string | undefined
-  number: string | undefined
-  /** Gregorian seconds. */
-  at: number
-  seconds: number
-}
 
 const daySeconds = 86_400
 // No cycle is longer than a month; for reports a year and a month are kept.

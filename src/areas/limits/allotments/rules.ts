@@ -4,6 +4,18 @@ import type { Allotment, AllotmentCycle } from '../../../lib/limit-shapes.ts'
 /** Key -> what is included. */
 export type AllotmentTable = Readonly<Record<string, Allotment>>
 
+/** A call that is paid for by what the account has included. */
+export interface IncludedCall {
+  accountId: string
+  /** The allotment that the switch named; empty: the one for the number. */
+  key: string
+  direction: string | undefined
+  number: string | undefined
+  /** Gregorian seconds. */
+  at: number
+  seconds: number
+}
+
 const minute = 60
 const day = 86_400
 const daysOfWeek = 7
