@@ -32,6 +32,9 @@ export const csvLineOf = (leg: Leg, view: RowView) =>
 
 const neutralView: RowView = { utcOffset: 0, forReseller: true, omitsEmpty: false }
 
+// Most texts are such: no formula begins so, and nothing in them has to be quoted. One look in place of two.
+const needsNoCare = /^\w[^",\r\n]*$/
+
 const caredCells = sheetFor(true).flatMap(({ name, of }) => {
   const mask = careMaskOf(name)
   return mask === 0 ? [] : [{ of, mask }]
@@ -46,7 +49,7 @@ export const cellCareOf = (leg: Leg): Pick<CdrRow, 'csv_quoted' | 'csv_guarded'>
   let guarded = 0
   for (const { of, mask } of caredCells) {
     const value = of(leg, neutralView)
-    if (value === null) continue
+    if (value === null || (typeof value === 'string' && needsNoCare.test(value))) continue
     const isText = typeof value === 'string'
     const text = isText ? value : JSON.stringify(value)
     const isGuarded = isText && isFormula(text)
