@@ -167,8 +167,11 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
     for (const scope of [whole, { ...whole, ownerId: 'u1' }])
       for (const reading of [first, deep, { ...first, descending: false }]) {
         const plans = await plansOf((store) => createCdrStore(store).batch(scope, reading))
+        const view = { utcOffset: 0, forReseller: true, omitsEmpty: false }
+        const showing = { view, kept: undefined }
+        const ofRows = await plansOf((store) => createCdrStore(store).shown(scope, reading, showing))
         expect(plans.length).toBeGreaterThan(1)
-        expect(offences(plans)).toEqual([])
+        expect(offences([...plans, ...ofRows])).toEqual([])
       }
     const [shallow, far] = await Promise.all(
       [first, deep].map(async (reading) =>

@@ -22,6 +22,8 @@ const words = [
   'ü',
   '＝x',
   '\tx',
+  '\u0001\\\u007f\u2028',
+  'per_minute',
   '5',
   'a@b',
 ]
@@ -77,6 +79,8 @@ const rest = fc.constantFrom(
   null,
   '{"app_name":"x"}',
   '{"app_name":"y","custom_channel_vars":{"username":"x","pvt_x":1}}',
+  '{"app_name":"z","custom_channel_vars":{"username":"x"}}',
+  '{"carrier_cost":1,"custom_channel_vars":{"rate_id":"x","reseller_rate":5}}',
 )
 
 /** Makes rows of an account, with names of their own. */

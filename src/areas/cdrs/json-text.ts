@@ -44,6 +44,17 @@ const valueStart = (text: string, key: string) => {
   return -1
 }
 
+/**
+ * Where the value of a key begins that the text names last, if that is an object, and the last member of the outermost one: its
+ * end is the end of the text but for one brace. -1 when it is not. Behind a backslash stands no key, but the end of another one.
+ */
+const lastObjectStart = (text: string, key: string) => {
+  const at = text.lastIndexOf(key)
+  const start = at + key.length
+  if (at < 0 || text.charCodeAt(at - 1) === backslash || text.charCodeAt(start) !== openBrace) return -1
+  return endOfContainer(text, start) === text.length - 1 ? start : -1
+}
+
 /** Members of objects as texts, without the braces around them. */
 interface SplitObject {
   inner: string
@@ -56,6 +67,10 @@ interface SplitObject {
  */
 export const splitObject = (text: string, name: string): SplitObject | undefined => {
   const key = `"${name}":`
+  // Rows are stored so: nothing but the object itself has to be looked through.
+  const last = lastObjectStart(text, key)
+  if (last >= 0)
+    return { inner: text.slice(last + 1, -2), others: text.slice(1, Math.max(1, last - key.length - 1)) }
   const start = text.includes(key) ? valueStart(text, key) : -1
   if (start < 0) return { inner: '', others: text.slice(1, -1) }
   if (text.charCodeAt(start) !== openBrace) return undefined

@@ -65,8 +65,7 @@ const withoutPrivate = (record: Json): Json =>
   Object.fromEntries(Object.entries(record).filter(([key]) => !isPrivate(key)))
 
 /** Whether a name may stand in the answer to an account that pays for its calls, and to nobody above it. */
-const customersView = (leg: Leg) => {
-  const hidesPrice = isPricedForReseller(leg)
+const customersView = (hidesPrice: boolean) => {
   return (key: string) => !tellsCost(key) && !(hidesPrice && tellsPrice(key))
 }
 
@@ -76,8 +75,8 @@ const only = (isVisible: (key: string) => boolean, record: Json): Json =>
   Object.fromEntries(Object.entries(record).filter(([key]) => isVisible(key)))
 
 /** The document as the account sees it, and those below its reseller. */
-const customersDocument = (leg: Leg, document: Json): Json => {
-  const isVisible = customersView(leg)
+const customersDocument = (hidesPrice: boolean, document: Json): Json => {
+  const isVisible = customersView(hidesPrice)
   const shown = only(isVisible, document)
   for (const name of holdersOfCosts) {
     const held = shown[name]
@@ -112,7 +111,7 @@ export const documentOf = (leg: Leg): Json => {
 
 /** The document as a caller sees it. */
 export const shownDocumentOf = (leg: Leg, { forReseller }: Pick<RowView, 'forReseller'>): Json =>
-  forReseller ? documentOf(leg) : customersDocument(leg, documentOf(leg))
+  forReseller ? documentOf(leg) : customersDocument(isPricedForReseller(leg), documentOf(leg))
 
 /** What filters look at. Nothing of a leg changes but its interaction, so it counts as modified when it was created. */
 export const filterableOf = (leg: Leg, view: Pick<RowView, 'forReseller'>): Json => ({
@@ -142,8 +141,11 @@ const shownByName: ReadonlySet<string> = new Set(columnsFor(true))
 const fieldMembers = (ofRow: typeof fields) =>
   ofRow.map((field) => ({ ...field, before: `,"${field.name}":` }))
 
-const inRows = fieldMembers(fields.filter(({ name, inVariables }) => !inVariables && !shownByName.has(name)))
-const variableFields = fieldMembers(fields.filter(({ inVariables }) => inVariables))
+/** Fields that stand in rows beside the columns, and those of the variables. */
+export const inRows = fieldMembers(
+  fields.filter(({ name, inVariables }) => !inVariables && !shownByName.has(name)),
+)
+export const variableFields = fieldMembers(fields.filter(({ inVariables }) => inVariables))
 const customersVariables = variableFields.filter(({ name }) => !tellsCost(name))
 const unpricedVariables = customersVariables.filter(({ name }) => !tellsPrice(name))
 
@@ -185,16 +187,13 @@ const needsCustomersCare = new RegExp(`"(?:${careful}|${costBeginnings})`)
 const membersText = (members: string) => members && `,${members}`
 
 /** What `rest` adds to a row, and to its variables: taken over as it stands, most often. */
-const restTexts = (leg: Leg, { forReseller }: RowView) => {
-  const { rest } = leg
+const restTexts = (rest: string | null, hidesPrice: boolean, { forReseller }: RowView) => {
   if (rest === null) return { others: '', variables: '' }
-  const isPlain = forReseller
-    ? !needsCare.test(rest)
-    : !needsCustomersCare.test(rest) && !isPricedForReseller(leg)
+  const isPlain = forReseller ? !needsCare.test(rest) : !needsCustomersCare.test(rest) && !hidesPrice
   const split = isPlain ? splitObject(rest, channelVars) : undefined
   if (split) return { others: membersText(split.others), variables: membersText(split.inner) }
   const whole: Json = JSON.parse(rest)
-  const { [channelVars]: vars = {}, ...others } = forReseller ? whole : customersDocument(leg, whole)
+  const { [channelVars]: vars = {}, ...others } = forReseller ? whole : customersDocument(hidesPrice, whole)
   let text = ''
   for (const name in others) if (isShown(name)) text += member(name, others[name])
   let variables = ''
@@ -203,12 +202,32 @@ const restTexts = (leg: Leg, { forReseller }: RowView) => {
   return { others: text, variables }
 }
 
+/** A row as the store begins it: see sheet/store.ts. */
+export interface BegunRow {
+  /** The columns, as a JSON object. */
+  shown: string
+  /** Members that follow in the row, and in its variables behind the account. */
+  fields: string
+  variables: string
+  rest: string | null
+  /** 1 where the price is none of the account's business. */
+  hides_price: number
+}
+
+/** The same text as `rowTextOf` makes of the leg. */
+export const finishedRow = (row: BegunRow, accountId: string, view: RowView): string => {
+  const { shown, fields: ofRow, variables: ofVariables, rest } = row
+  const { others, variables } = restTexts(rest, row.hides_price === 1, view)
+  const account = `"account_id":${jsonText(accountId)}`
+  return `${shown.slice(0, -1)}${ofRow}${others},"${channelVars}":{${account}${ofVariables}${variables}}}`
+}
+
 /**
  * The JSON text of a row: the columns, and every field of the document that has another name, for readers of either
  * description. It is put together as a text because a page is fifty of them.
  */
 export const rowTextOf = (leg: Leg, view: RowView): string => {
-  const { others, variables } = restTexts(leg, view)
+  const { others, variables } = restTexts(leg.rest, isPricedForReseller(leg), view)
   const account = `"account_id":${jsonText(leg.account_id)}`
   const text = sheetText(leg, view) + fieldsText(leg, inRows) + others
   return `{${text.slice(1)},"${channelVars}":{${account}${fieldsText(leg, variablesFor(leg, view))}${variables}}}`

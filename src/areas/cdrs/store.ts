@@ -30,9 +30,9 @@ import {
   type Params,
   rangeOf,
 } from './reading/store.ts'
-import { csvLineOf } from './rules.ts'
+import { type BegunRow, csvLineOf, finishedRow, rowTextOf } from './rules.ts'
 import type { RowView } from './sheet/columns.ts'
-import { sheetOf } from './sheet/store.ts'
+import { begunRowsOf, sheetOf } from './sheet/store.ts'
 
 /** Whose legs, of which time, and which of them. */
 export interface Scope extends Holder, TimeWindow {
@@ -42,10 +42,16 @@ export interface Scope extends Holder, TimeWindow {
 
 export type LegBatch = ListPiece
 
-/** A row of a list that is at hand, without the leg it was made of. */
+/** A row of a list without the leg it was made of. */
 export interface ShownRow {
   place: Place
-  bytes: Uint8Array
+  row: string | Uint8Array
+}
+
+/** How rows are shown, and those of them that are kept, where they are asked for again. */
+export interface Showing {
+  view: RowView
+  kept: RowsOfView | undefined
 }
 
 export interface Reading {
@@ -78,6 +84,13 @@ const legPlaceColumns = [
   'channel_created_time',
   'loopback_leg',
 ] as const satisfies readonly (keyof CdrRow)[]
+
+type BegunLeg = BegunRow & Pick<CdrRow, 'id' | 'created'>
+
+/** A row that was just made. */
+interface MadeRow extends ShownRow {
+  row: string
+}
 
 /** What tells where a leg stands among those of its interaction. */
 export type LegPlace = Pick<CdrRow, (typeof legPlaceColumns)[number]>
@@ -247,48 +260,81 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     )
   }
 
-  const readLegs = (part: Part, ids: readonly string[]) =>
-    inPart(part, (from) =>
-      store.all<CdrRow>(
-        `SELECT ${selectedColumns} FROM ${from}
-          WHERE account_id = $1 AND id IN (${ids.map((_, index) => `$${index + 2}`).join(', ')})`,
-        [part.scope.accountId, ...ids],
+  /** The rows of the legs that a statement reads, from FROM on. */
+  const readRows = async (
+    part: Part,
+    { params, mark }: Params,
+    { view, long }: { view: RowView; long: boolean },
+    statement: (from: string) => string,
+  ): Promise<MadeRow[]> => {
+    const read = long ? store.scan : store.all
+    const begun = begunRowsOf(words, view, () => mark(view.utcOffset))
+    const rows = await inPart(part, (from) =>
+      read<CdrRow | BegunLeg>(
+        `SELECT ${begun ? `id, created, ${begun}` : selectedColumns} ${statement(from)}`,
+        params,
       ),
     )
+    return rows.map((row) => ({
+      place: { time: row.created, mark: row.id },
+      row: 'shown' in row ? finishedRow(row, part.scope.accountId, view) : rowTextOf(row, view),
+    }))
+  }
+
+  const readSomeRows = (part: Part, ids: readonly string[], view: RowView) => {
+    const params = createParams()
+    const holder = params.mark(part.scope.accountId)
+    const wanted = ids.map(params.mark).join(', ')
+    return readRows(
+      part,
+      params,
+      { view, long: false },
+      (from) => `FROM ${from} WHERE account_id = ${holder} AND id IN (${wanted})`,
+    )
+  }
+
+  const readRowsOfPart = async (part: Part, limit: number, how: { view: RowView; long: boolean }) => {
+    const params = createParams()
+    const statement = statementOf({ ...part, until: undefined }, params)
+    const size = params.mark(limit)
+    const items = await readRows(part, params, how, (from) => `${statement(from)} LIMIT ${size}`)
+    return { items, next: items.length === limit ? items.at(-1)?.place : undefined }
+  }
 
   /** Rows of a part, of which most are kept: those that are not are read one by one. */
   const shownAmong = async (
     part: Part,
     places: readonly Pick<CdrRow, 'created' | 'id'>[],
-    rows: RowsOfView,
+    view: RowView,
+    kept: RowsOfView,
   ) => {
     const found = new Map<string, Uint8Array>()
     for (const { id } of places) {
-      const bytes = rows.find(id)
+      const bytes = kept.find(id)
       if (bytes) found.set(id, bytes)
     }
     const missing = places.filter(({ id }) => !found.has(id))
     if (missing.length > mostSingly) return undefined
-    const legs =
-      missing.length === 0
-        ? []
-        : await readLegs(
-            part,
-            missing.map(({ id }) => id),
-          )
-    for (const leg of legs) found.set(leg.id, rows.make(leg))
+    const ids = missing.map(({ id }) => id)
+    const made = ids.length === 0 ? [] : await readSomeRows(part, ids, view)
+    for (const { place, row } of made) found.set(place.mark, kept.keep(place.mark, row))
     // One that was there a moment ago may have gone with its month.
     return places.flatMap(({ created, id }): ShownRow[] => {
-      const bytes = found.get(id)
-      return bytes ? [{ place: { time: created, mark: id }, bytes }] : []
+      const row = found.get(id)
+      return row ? [{ place: { time: created, mark: id }, row }] : []
     })
   }
 
   /** A part as rows: of the legs that have been shown before only where they stand is read. */
-  const shownPiece = async (part: Part, limit: number, rows: RowsOfView): Promise<ListPiece<ShownRow>> => {
+  const keptPiece = async (
+    part: Part,
+    limit: number,
+    view: RowView,
+    kept: RowsOfView,
+  ): Promise<ListPiece<ShownRow>> => {
     const bounded = { ...part, until: undefined }
     const places = await readPlaces(bounded, limit)
-    const shown = await shownAmong(part, places, rows)
+    const shown = await shownAmong(part, places, view, kept)
     if (shown) {
       const final = places.at(-1)
       return {
@@ -296,9 +342,17 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         next: final && places.length === limit ? { time: final.created, mark: final.id } : undefined,
       }
     }
-    const { items, next } = await storedPiece(part, limit, false)
-    return { items: items.map((leg) => ({ place: placeOf(leg), bytes: rows.make(leg) })), next }
+    const { items, next } = await readRowsOfPart(part, limit, { view, long: false })
+    return { items: items.map(({ place, row }) => ({ place, row: kept.keep(place.mark, row) })), next }
   }
+
+  const shownPiece = (
+    part: Part,
+    limit: number,
+    { view, kept }: Showing,
+    long: boolean,
+  ): Promise<ListPiece<ShownRow>> =>
+    kept ? keptPiece(part, limit, view, kept) : readRowsOfPart(part, limit, { view, long })
 
   const linesSql = (part: Bounded<Part>, view: LineView) => {
     const { params, mark } = createParams()
@@ -475,13 +529,13 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         readBatch(scope, reading, (part, parts, limit) => pieceOf(part, parts, limit, reading.long)),
       ),
 
-    /** The same as rows of a view, of which some are kept; of what lies in files the legs. */
-    shown: (scope: Scope, reading: Reading, rows: RowsOfView): Promise<ListPiece<CdrRow | ShownRow>> =>
+    /** The same as rows, of which some may be kept; of what lies in files the legs. No filters. */
+    shown: (scope: Scope, reading: Reading, showing: Showing): Promise<ListPiece<CdrRow | ShownRow>> =>
       readingAgain(() =>
         readBatch<CdrRow | ShownRow>(scope, reading, (part, parts, limit) =>
           liesInFiles(part.stretch, parts)
-            ? pieceOf(part, parts, limit, false)
-            : shownPiece(part, limit, rows),
+            ? pieceOf(part, parts, limit, reading.long)
+            : shownPiece(part, limit, showing, reading.long),
         ),
       ),
 

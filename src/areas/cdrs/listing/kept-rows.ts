@@ -2,8 +2,6 @@ import type { Metrics } from '../../../lib/metrics.ts'
 import { systemScope } from '../../../storage/change-set.ts'
 import type { GenerationOf } from '../../../storage/generations.ts'
 import { createRecentlyUsed } from '../../../storage/recently-used.ts'
-import type { CdrRow } from '../columns.ts'
-import { rowTextOf } from '../rules.ts'
 import type { RowView } from '../sheet/columns.ts'
 import { cdrKind, cdrRowKind } from './stale.ts'
 
@@ -12,8 +10,8 @@ const rowsBytes = 24_000_000
 /** Rows of an account as somebody sees them. */
 export interface RowsOfView {
   find(id: string): Uint8Array | undefined
-  /** The row of a leg that was read after these were asked for. */
-  make(leg: CdrRow): Uint8Array
+  /** Keeps the row of a leg that was read after these were asked for. */
+  keep(id: string, text: string): Uint8Array
 }
 
 export type KeptRows = ReturnType<typeof createKeptRows>
@@ -51,9 +49,8 @@ export const createKeptRows = (generationOf: GenerationOf, metrics: Metrics, max
           lookups[row ? 'hit' : 'miss'] += 1
           return row
         },
-        make(leg) {
-          const text = rowTextOf(leg, view)
-          const key = place + leg.id
+        keep(id, text) {
+          const key = place + id
           const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text))
           bytes.write(text)
           kept.keep(key, { value: bytes, bytes: bytes.length + 2 * key.length })

@@ -10,8 +10,8 @@ import type { Cdrs } from '../operations.ts'
 import type { Place, TimeWindow } from '../reading/rules.ts'
 import { csvHeader, csvLineOf, filterableOf, pickableOf, rowTextOf } from '../rules.ts'
 import type { RowView } from '../sheet/columns.ts'
-import type { LegBatch, LineView, Reading, Scope, ShownRow } from '../store.ts'
-import type { KeptRows, RowsOfView } from './kept-rows.ts'
+import type { LegBatch, LineView, Reading, Scope, Showing, ShownRow } from '../store.ts'
+import type { KeptRows } from './kept-rows.ts'
 import { pageSources } from './stale.ts'
 
 // Legs and interactions as lists: pages, rows, filters and CSV lines for http/answer/listing.ts.
@@ -25,8 +25,8 @@ interface Source {
   batch(scope: Scope, reading: Reading): Promise<LegBatch>
   /** Whether the account has some behind the window's end. */
   hasLater?(scope: Scope): Promise<boolean>
-  /** The same as rows that are kept. */
-  shown?(scope: Scope, reading: Reading, rows: RowsOfView): Promise<ListPiece<CdrRow | ShownRow>>
+  /** The same as rows that nobody looks into. */
+  shown?(scope: Scope, reading: Reading, showing: Showing): Promise<ListPiece<CdrRow | ShownRow>>
   lines(scope: Scope, place: Pick<Reading, 'after' | 'descending'>, view: LineView): AsyncIterable<Uint8Array>
   placeOf(leg: CdrRow): Place
   /** The scope after it has taken over filters, and the others. */
@@ -36,9 +36,12 @@ interface Source {
 const cursorOf = ({ time, mark }: Place): Cursor => [timeKey(time), mark]
 
 const legOf = (listed: CdrRow | ShownRow): CdrRow => {
-  if ('bytes' in listed) throw new Error('a row is looked into of which only the text is at hand')
+  if ('place' in listed) throw new Error('a row is looked into of which only the text is at hand')
   return listed
 }
+
+const textIn = (listed: CdrRow | ShownRow) =>
+  'place' in listed && typeof listed.row === 'string' ? listed.row : undefined
 
 /** A moving window is told by what does not move of it. */
 const boundsTold = ({ from, to }: TimeWindow, { end, start }: MovingBounds) => {
@@ -68,7 +71,7 @@ const movingOf = (
   return {
     moving: {
       from: scope.from,
-      timeOf: (listed) => ('bytes' in listed ? listed.place : placeOf(listed)).time,
+      timeOf: (listed) => ('place' in listed ? listed.place : placeOf(listed)).time,
       isAtEnd: async () => !(await hasLater(scope)),
     },
   }
@@ -77,16 +80,17 @@ const movingOf = (
 const listingOf = (source: Source, scope: Scope, manner: Manner): Listing<CdrRow | ShownRow> => ({
   async page({ after, limit, descending, long, whole, isRepeated }) {
     const reading = { after: timedPlace(after), limit, descending, long }
-    const showsKept = isRepeated && !whole && !long && scope.questions.length === 0
+    const { view, rows } = manner
+    const kept = isRepeated && !long ? rows.of(scope.accountId, view) : undefined
     const { items, next } =
-      source.shown && showsKept
-        ? await source.shown(scope, reading, manner.rows.of(scope.accountId, manner.view))
+      source.shown && !whole && scope.questions.length === 0
+        ? await source.shown(scope, reading, { view, kept })
         : await source.batch(scope, reading)
     return { items, next: next && cursorOf(next) }
   },
-  cursor: (listed) => cursorOf('bytes' in listed ? listed.place : source.placeOf(listed)),
-  row: (leg) => rowTextOf(legOf(leg), manner.view),
-  bytes: (listed) => ('bytes' in listed ? listed.bytes : undefined),
+  cursor: (listed) => cursorOf('place' in listed ? listed.place : source.placeOf(listed)),
+  row: (listed) => textIn(listed) ?? rowTextOf(legOf(listed), manner.view),
+  bytes: (listed) => ('place' in listed && typeof listed.row !== 'string' ? listed.row : undefined),
   record: (leg) => filterableOf(legOf(leg), manner.view),
   pickable: (leg) => pickableOf(legOf(leg), manner.view),
   ...sourcesOf(source, scope, manner),

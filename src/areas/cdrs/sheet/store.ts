@@ -1,8 +1,18 @@
 import type { CsvCell, CsvQuery } from '../../../storage/csv-lines.ts'
 import type { SqlWords } from '../../../storage/sql-words.ts'
-import { careMaskOf, columnsFor, type SheetColumn, sheetFor, sqlOf } from './columns.ts'
+import { isPricedForResellerSql, tellsCost, tellsPrice } from '../costs.ts'
+import { inRows, variableFields } from '../rules.ts'
+import {
+  careMaskOf,
+  columnsFor,
+  type RowView,
+  type SheetCell,
+  type SheetColumn,
+  sheetFor,
+  sqlOf,
+} from './columns.ts'
 
-// The lines of a CSV file as the store writes them, the same ones as `csvLineOf` in rules.ts.
+// The lines of a CSV file, and the rows of a list, as the store writes them: the same ones as `csvLineOf` and `rowTextOf` in rules.ts.
 
 // Addresses like +4930123@example.com are the rule.
 const oftenGuarded: ReadonlySet<SheetColumn> = new Set<SheetColumn>(['to', 'from', 'request'])
@@ -34,3 +44,52 @@ export const sheetOf = (
   cells: sheetFor(forReseller).map((cell) => cellOf(cell.name, sqlOf(cell, words, utcOffset))),
   plainWhen,
 })
+
+type Json = NonNullable<SqlWords['json']>
+
+// Numbers that rows show as texts.
+const numerals: ReadonlySet<SheetColumn> = new Set<SheetColumn>([
+  'timestamp',
+  'cost',
+  'unix_timestamp',
+  'reseller_cost',
+])
+
+const jsonOf = ({ name }: SheetCell, sql: string, words: SqlWords, json: Json) => {
+  if (name === 'media_recordings') return json.parsed(`coalesce(${sql}, '[]')`)
+  if (numerals.has(name)) return `coalesce(${words.asText(sql)}, '')`
+  return `coalesce(${sql}, '')`
+}
+
+const memberOf = ({ name, sql, type }: (typeof inRows)[number], json: Json, isHidden: boolean) => {
+  const value = type === 'json' ? json.parsed(sql) : sql
+  return json.member(name, isHidden ? `CASE WHEN NOT ${isPricedForResellerSql} THEN ${value} END` : value)
+}
+
+/**
+ * What the store selects of legs for a `BegunRow` of rules.ts; undefined where it does not write such JSON, or rows leave out what is empty.
+ * A third of what a row costs that is made of all the columns.
+ */
+export const begunRowsOf = (words: SqlWords, view: RowView, utcOffset: () => string): string | undefined => {
+  const { json } = words
+  if (!json || view.omitsEmpty) return undefined
+  const { forReseller } = view
+  const offset = utcOffset()
+  const shown = sheetFor(forReseller).map((cell) => ({
+    name: cell.name,
+    value: jsonOf(cell, sqlOf(cell, words, offset), words, json),
+  }))
+  const variables = variableFields
+    .filter(({ name }) => forReseller || !tellsCost(name))
+    .map((field) => memberOf(field, json, !forReseller && tellsPrice(field.name)))
+  const texts = {
+    shown: json.object(shown),
+    fields: words.joined(inRows.map((field) => memberOf(field, json, false))),
+    variables: words.joined(variables),
+    rest: 'rest',
+    hides_price: isPricedForResellerSql,
+  }
+  return Object.entries(texts)
+    .map(([name, sql]) => `${sql} AS ${name}`)
+    .join(', ')
+}
