@@ -14,6 +14,8 @@ import {
   type SheetCell,
   type SheetColumn,
   sheetFor,
+  type Timed,
+  timeSheet,
 } from './sheet/columns.ts'
 
 // A leg in its three shapes: the document (GET one, legs, filters), the row of a list, the line of a CSV file.
@@ -156,6 +158,15 @@ const variablesFor = (leg: Leg, { forReseller }: RowView) => {
 
 const isShown = (name: string) => !isPrivate(name) && !shownByName.has(name)
 
+/** Of a row that the store begins: it writes no times. */
+const timeMembers = timeSheet.map(({ name, of }) => ({ before: `,"${name}":`, of }))
+
+const timesText = (leg: Timed, view: RowView) => {
+  let text = ''
+  for (const { before, of } of timeMembers) text += `${before}"${of(leg, view) ?? ''}"`
+  return text
+}
+
 const sheetText = (leg: Leg, view: RowView) => {
   let text = ''
   for (const { name, before, of } of view.forReseller ? membersFor.reseller : membersFor.customer) {
@@ -203,9 +214,10 @@ const restTexts = (rest: string | null, hidesPrice: boolean, { forReseller }: Ro
 }
 
 /** A row as the store begins it: see sheet/store.ts. */
-export interface BegunRow {
-  /** The columns, as a JSON object. */
+export interface BegunRow extends Timed {
+  /** The columns before those of times, and behind them, as JSON objects. */
   shown: string
+  later: string
   /** Members that follow in the row, and in its variables behind the account. */
   fields: string
   variables: string
@@ -216,10 +228,11 @@ export interface BegunRow {
 
 /** The same text as `rowTextOf` makes of the leg. */
 export const finishedRow = (row: BegunRow, accountId: string, view: RowView): string => {
-  const { shown, fields: ofRow, variables: ofVariables, rest } = row
+  const { shown, later, fields: ofRow, variables: ofVariables, rest } = row
   const { others, variables } = restTexts(rest, row.hides_price === 1, view)
   const account = `"account_id":${jsonText(accountId)}`
-  return `${shown.slice(0, -1)}${ofRow}${others},"${channelVars}":{${account}${ofVariables}${variables}}}`
+  const columns = `${shown.slice(0, -1)}${timesText(row, view)},${later.slice(1, -1)}`
+  return `${columns}${ofRow}${others},"${channelVars}":{${account}${ofVariables}${variables}}}`
 }
 
 /**

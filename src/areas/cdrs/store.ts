@@ -263,12 +263,12 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   /** The rows of the legs that a statement reads, from FROM on. */
   const readRows = async (
     part: Part,
-    { params, mark }: Params,
+    { params }: Pick<Params, 'params'>,
     { view, long }: { view: RowView; long: boolean },
     statement: (from: string) => string,
   ): Promise<MadeRow[]> => {
     const read = long ? store.scan : store.all
-    const begun = begunRowsOf(words, view, () => mark(view.utcOffset))
+    const begun = begunRowsOf(words, view)
     const rows = await inPart(part, (from) =>
       read<CdrRow | BegunLeg>(
         `SELECT ${begun ? `id, created, ${begun}` : selectedColumns} ${statement(from)}`,

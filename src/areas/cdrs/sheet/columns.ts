@@ -34,24 +34,37 @@ const lastUnixSecond = 253_402_300_799
 /** Unix seconds that can be written as a date. */
 const writableSeconds = { first: firstUnixSecond, last: lastUnixSecond } as const
 
-const dateOf = (unixSeconds: number) =>
-  unixSeconds >= firstUnixSecond && unixSeconds <= lastUnixSecond ? new Date(unixSeconds * 1000) : undefined
+const daySeconds = 86_400
 
-let latestDate: { unixSeconds: number; iso: string; http: string } | undefined
+/** The days that lists ask for one row after the other. */
+let latestDay = { number: Number.NaN, iso: '', http: '' }
 
-/** The texts of a date. The latest ones are kept: a row asks for those of one second several times. */
-const textsOf = (unixSeconds: number) => {
-  if (latestDate?.unixSeconds === unixSeconds) return latestDate
-  const date = dateOf(unixSeconds)
-  if (!date) return undefined
-  latestDate = { unixSeconds, iso: date.toISOString(), http: date.toUTCString() }
-  return latestDate
+/** A day of UTC, counted from 1970, as `2026-02-07` and as `Sat, 07 Feb 2026 `. */
+const dayOf = (number: number) => {
+  if (latestDay.number === number) return latestDay
+  const date = new Date(number * daySeconds * 1000)
+  latestDay = { number, iso: date.toISOString().slice(0, 10), http: date.toUTCString().slice(0, 17) }
+  return latestDay
 }
 
-const isoText = (unixSeconds: number, from: number, to: number) =>
-  textsOf(unixSeconds)?.iso.slice(from, to) ?? null
+const sixty = Array.from({ length: 60 }, (_, number) => String(number).padStart(2, '0'))
 
-const unixStartOf = (leg: Leg) => startOf(leg) - gregorianUnixOffset
+/** Seconds of a day as `09:15:02`. */
+const clockText = (seconds: number) =>
+  `${sixty[Math.floor(seconds / 3600)]}:${sixty[Math.floor(seconds / 60) % 60]}:${sixty[seconds % 60]}`
+
+/** Unix seconds as texts; undefined where they cannot be written as a date. */
+const textsOf = (unixSeconds: number) => {
+  if (unixSeconds < firstUnixSecond || unixSeconds > lastUnixSecond) return undefined
+  const number = Math.floor(unixSeconds / daySeconds)
+  const { iso, http } = dayOf(number)
+  return { iso, http, clock: clockText(unixSeconds - number * daySeconds) }
+}
+
+/** What times of a leg are made of. */
+export type Timed = Pick<Leg, 'created' | 'duration_seconds' | 'channel_created_time'>
+
+const unixStartOf = (leg: Timed) => startOf(leg) - gregorianUnixOffset
 
 const beforeAt = (address: string | null) => {
   if (address === null) return null
@@ -69,7 +82,7 @@ const callingFrom = ({ call_direction, caller_id_number, from_uri }: Leg) => {
   return call_direction === 'outbound' ? beforeAt(from_uri) : null
 }
 
-const unixMicroText = (leg: Leg) => {
+const unixMicroText = (leg: Timed) => {
   const created = leg.channel_created_time
   if (created === null || created < 0) return `${unixStartOf(leg)}.000000`
   return `${Math.floor(created / 1e6)}.${String(created % 1e6).padStart(6, '0')}`
@@ -90,12 +103,19 @@ const recordings = ({ media_recordings: text }: Leg): CellValue => {
   return Array.isArray(value) ? value : [value]
 }
 
-const startTime = (leg: Leg, { utcOffset }: RowView) =>
-  isoText(unixStartOf(leg) + utcOffset, 0, 19)?.replace('T', ' ') ?? null
+const startTime = (leg: Timed, { utcOffset }: RowView) => {
+  const texts = textsOf(unixStartOf(leg) + utcOffset)
+  return texts ? `${texts.iso} ${texts.clock}` : null
+}
 
-const isoTime = (leg: Leg) => {
-  const text = isoText(unixStartOf(leg), 0, 19)
-  return text && `${text}Z`
+const isoTime = (leg: Timed) => {
+  const texts = textsOf(unixStartOf(leg))
+  return texts ? `${texts.iso}T${texts.clock}Z` : null
+}
+
+const httpTime = (leg: Timed) => {
+  const texts = textsOf(unixStartOf(leg))
+  return texts ? `${texts.http}${texts.clock} GMT` : null
 }
 
 const unixStart = `(created - COALESCE(duration_seconds, 0) - ${gregorianUnixOffset})`
@@ -128,6 +148,28 @@ const callingFromSql = ({ before }: SqlWords) => byDirection('caller_id_number',
 const startTimeSql = ({ dateAndTime }: SqlWords, utcOffset: string) =>
   writable(`(${unixStart} + ${utcOffset})`, dateAndTime(`(${unixStart} + ${utcOffset})`))
 
+/** Columns of times. In the store they cost more than the rest of a row together. */
+export const timeSheet = [
+  { name: 'datetime', of: startTime, sql: startTimeSql },
+  { name: 'unix_timestamp', of: (leg: Timed) => String(unixStartOf(leg)), sql: unixStart },
+  { name: 'unix_timestamp_micro', of: unixMicroText, sql: unixMicro },
+  {
+    name: 'rfc_1036',
+    of: httpTime,
+    sql: (words: SqlWords) => writable(unixStart, words.httpDate(unixStart)),
+  },
+  {
+    name: 'iso_8601',
+    of: (leg: Timed) => textsOf(unixStartOf(leg))?.iso ?? null,
+    sql: (words: SqlWords) => writable(unixStart, isoDate(words)),
+  },
+  {
+    name: 'iso_8601_combined',
+    of: isoTime,
+    sql: (words: SqlWords) => writable(unixStart, words.isoDateAndTime(unixStart)),
+  },
+] as const
+
 const accountSheet = [
   { name: 'id', of: (leg) => leg.id, sql: 'id' },
   { name: 'call_id', of: (leg) => callIdOf(leg.id), sql: 'substr(id, 8)' },
@@ -153,24 +195,7 @@ const accountSheet = [
   { name: 'cost', of: (leg) => String(leg.cost), sql: 'cost' },
   { name: 'dialed_number', of: dialledNumber, sql: dialledNumberSql },
   { name: 'calling_from', of: callingFrom, sql: callingFromSql },
-  { name: 'datetime', of: startTime, sql: startTimeSql },
-  { name: 'unix_timestamp', of: (leg) => String(unixStartOf(leg)), sql: unixStart },
-  { name: 'unix_timestamp_micro', of: unixMicroText, sql: unixMicro },
-  {
-    name: 'rfc_1036',
-    of: (leg) => textsOf(unixStartOf(leg))?.http ?? null,
-    sql: (words) => writable(unixStart, words.httpDate(unixStart)),
-  },
-  {
-    name: 'iso_8601',
-    of: (leg) => isoText(unixStartOf(leg), 0, 10),
-    sql: (words) => writable(unixStart, isoDate(words)),
-  },
-  {
-    name: 'iso_8601_combined',
-    of: isoTime,
-    sql: (words) => writable(unixStart, words.isoDateAndTime(unixStart)),
-  },
+  ...timeSheet,
   { name: 'call_type', of: (leg) => leg.account_billing, sql: 'account_billing' },
   {
     name: 'rate',

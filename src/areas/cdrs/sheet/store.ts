@@ -10,6 +10,7 @@ import {
   type SheetColumn,
   sheetFor,
   sqlOf,
+  timeSheet,
 } from './columns.ts'
 
 // The lines of a CSV file, and the rows of a list, as the store writes them: the same ones as `csvLineOf` and `rowTextOf` in rules.ts.
@@ -48,14 +49,12 @@ export const sheetOf = (
 type Json = NonNullable<SqlWords['json']>
 
 // Numbers that rows show as texts.
-const numerals: ReadonlySet<SheetColumn> = new Set<SheetColumn>([
-  'timestamp',
-  'cost',
-  'unix_timestamp',
-  'reseller_cost',
-])
+const numerals: ReadonlySet<SheetColumn> = new Set<SheetColumn>(['timestamp', 'cost', 'reseller_cost'])
 
-const jsonOf = ({ name }: SheetCell, sql: string, words: SqlWords, json: Json) => {
+const jsonOf = (cell: SheetCell, words: SqlWords, json: Json) => {
+  const { name } = cell
+  // Only times, which are not among them, depend on the offset.
+  const sql = sqlOf(cell, words, '0')
   if (name === 'media_recordings') return json.parsed(`coalesce(${sql}, '[]')`)
   if (numerals.has(name)) return `coalesce(${words.asText(sql)}, '')`
   return `coalesce(${sql}, '')`
@@ -70,20 +69,22 @@ const memberOf = ({ name, sql, type }: (typeof inRows)[number], json: Json, isHi
  * What the store selects of legs for a `BegunRow` of rules.ts; undefined where it does not write such JSON, or rows leave out what is empty.
  * A third of what a row costs that is made of all the columns.
  */
-export const begunRowsOf = (words: SqlWords, view: RowView, utcOffset: () => string): string | undefined => {
+export const begunRowsOf = (words: SqlWords, view: RowView): string | undefined => {
   const { json } = words
   if (!json || view.omitsEmpty) return undefined
   const { forReseller } = view
-  const offset = utcOffset()
-  const shown = sheetFor(forReseller).map((cell) => ({
-    name: cell.name,
-    value: jsonOf(cell, sqlOf(cell, words, offset), words, json),
-  }))
+  const sheet = sheetFor(forReseller)
+  const firstTime = sheet.findIndex(({ name }) => name === timeSheet[0].name)
+  const objectOf = (cells: readonly SheetCell[]) =>
+    json.object(cells.map((cell) => ({ name: cell.name, value: jsonOf(cell, words, json) })))
   const variables = variableFields
     .filter(({ name }) => forReseller || !tellsCost(name))
     .map((field) => memberOf(field, json, !forReseller && tellsPrice(field.name)))
   const texts = {
-    shown: json.object(shown),
+    duration_seconds: 'duration_seconds',
+    channel_created_time: 'channel_created_time',
+    shown: objectOf(sheet.slice(0, firstTime)),
+    later: objectOf(sheet.slice(firstTime + timeSheet.length)),
     fields: words.joined(inRows.map((field) => memberOf(field, json, false))),
     variables: words.joined(variables),
     rest: 'rest',
