@@ -13,7 +13,8 @@ import {
   timeSheet,
 } from './columns.ts'
 
-// The lines of a CSV file, and the rows of a list, as the store writes them: the same ones as `csvLineOf` and `rowTextOf` in rules.ts.
+// The lines of a CSV file, and the rows of a list, as the store writes them: the same ones as `csvLineOf` and `rowTextOf`
+// in rules.ts.
 
 // Addresses like +4930123@example.com are the rule.
 const oftenGuarded: ReadonlySet<SheetColumn> = new Set<SheetColumn>(['to', 'from', 'request'])
@@ -66,8 +67,8 @@ const memberOf = ({ name, sql, type }: (typeof inRows)[number], json: Json, isHi
 }
 
 /**
- * What the store selects of legs for a `BegunRow` of rules.ts; undefined where it does not write such JSON, or rows leave out what is empty.
- * A third of what a row costs that is made of all the columns.
+ * What the store selects of legs for a `BegunRow` of rules.ts; undefined where it does not write such JSON, or rows leave
+ * out what is empty. Such a row costs two thirds of one that is made of all the columns.
  */
 export const begunRowsOf = (words: SqlWords, view: RowView): string | undefined => {
   const { json } = words
