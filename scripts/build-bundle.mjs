@@ -59,6 +59,33 @@ const latePackages = {
     kind === 'dynamic-import' && !isOwn(id) ? { id, external: true } : null,
 }
 
+// Names that the runtime makes when they are looked at, by loading its client of the web: 60 ms of processor and 10 MB. An
+// import looks at all names of a module.
+const costly = { 'node:http': new Set(['WebSocket', 'CloseEvent', 'MessageEvent']) }
+
+const mark = '\0without costly names:'
+
+/** Modules of the runtime without such names. */
+const withoutCostlyNames = {
+  name: 'without-costly-names',
+  resolveId(id, _importer, { kind }) {
+    const name = id.startsWith('node:') ? id : `node:${id}`
+    return kind === 'import-statement' && name in costly ? `${mark}${name}` : null
+  },
+  load(id) {
+    if (!id.startsWith(mark)) return null
+    const name = id.slice(mark.length)
+    const names = Object.getOwnPropertyNames(process.getBuiltinModule(name)).filter(
+      (exported) => !costly[name].has(exported),
+    )
+    return [
+      `const whole = process.getBuiltinModule('${name}')`,
+      `export const { ${names.join(', ')} } = whole`,
+      'export default whole',
+    ].join('\n')
+  },
+}
+
 // They look for files beside their own.
 const packagesWithFiles = new Set(['pdfkit', 'pg-native'])
 
@@ -67,7 +94,7 @@ const build = async (outDir, withPackages, making = outDir) => {
   const bundle = await rolldown({
     input: { crosspoint: join(sources, 'crosspoint.mjs') },
     platform: 'node',
-    plugins: [ownUrls(outDir, texts), latePackages],
+    plugins: [ownUrls(outDir, texts), withoutCostlyNames, latePackages],
     external: (id) => packagesWithFiles.has(id) || (!withPackages && !isOwn(id)),
   })
   await bundle.write({
