@@ -29,6 +29,8 @@ import { createWriterSeat, createWriterThread, type Seating, type WriterSeat } f
 
 const mostQueries = 500
 const exportThreads = 2
+// Who asks for one long list may ask for the next page. A thread takes 9 MB, and some 40 ms of processor to start.
+const readerRestsMs = 10_000
 
 interface SqliteOptions {
   /** Of a command beside which a server may run: its commits tell that what they have made stale. */
@@ -93,7 +95,11 @@ const openBeside = (file: string, seating: Seating): Database & { seat: WriterSe
   const fence = createFence(connection, seating.processId, announce, writer.seat)
   const readerScript = new URL('./sqlite-reader.ts', import.meta.url)
   const startReader = () =>
-    createWorkerLink<Scan, ScanAnswer>(readerScript, { file }, { niceness: longReadNiceness })
+    createWorkerLink<Scan, ScanAnswer>(
+      readerScript,
+      { file },
+      { niceness: longReadNiceness, idleMilliseconds: readerRestsMs },
+    )
   const scans = startReader()
   // Exports have threads of their own: a scan does not wait behind them.
   const exporters = Array.from({ length: exportThreads }, startReader)

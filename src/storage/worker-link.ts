@@ -26,6 +26,8 @@ interface ThreadOptions {
    * than processors: 0 is not at all, 19 altogether.
    */
   niceness?: number
+  /** The thread ends when it has had nothing to do for so long; the next call starts another. */
+  idleMilliseconds?: number
 }
 
 /**
@@ -35,10 +37,11 @@ interface ThreadOptions {
 export const createWorkerLink = <Question, Answer>(
   script: URL,
   workerData: object,
-  { niceness = 0 }: ThreadOptions = {},
+  { niceness = 0, idleMilliseconds }: ThreadOptions = {},
 ) => {
   let worker: Worker | undefined
   let lastNumber = 0
+  let farewell: NodeJS.Timeout | undefined
   const waiting = new Map<number, Waiting<Answer>>()
 
   const failAll = (reason: unknown) => {
@@ -48,10 +51,23 @@ export const createWorkerLink = <Question, Answer>(
     for (const call of lost) call.reject(failure('datastore_unreachable', {}, reason))
   }
 
+  const leave = () => {
+    if (waiting.size > 0) return
+    void worker?.terminate()
+    worker = undefined
+  }
+
+  const rest = () => {
+    worker?.unref()
+    if (idleMilliseconds === undefined) return
+    farewell = setTimeout(leave, idleMilliseconds)
+    farewell.unref()
+  }
+
   const settle = ({ number, content }: Numbered<Answer>) => {
     const call = waiting.get(number)
     waiting.delete(number)
-    if (waiting.size === 0) worker?.unref()
+    if (waiting.size === 0) rest()
     call?.resolve(content)
   }
 
@@ -67,6 +83,7 @@ export const createWorkerLink = <Question, Answer>(
 
   return {
     call(content: Question): Promise<Answer> {
+      clearTimeout(farewell)
       worker ??= start()
       worker.ref()
       const question: Numbered<Question> = { number: ++lastNumber, content }
@@ -76,6 +93,7 @@ export const createWorkerLink = <Question, Answer>(
       })
     },
     async close() {
+      clearTimeout(farewell)
       await worker?.terminate()
       failAll(undefined)
     },

@@ -424,7 +424,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
 
     /** Accounts whose book is not open for a month yet. */
     async behind(month: number, limit: number): Promise<string[]> {
-      const rows = await scan(
+      const rows = await all(
         'SELECT account_id FROM ledger_balances WHERE month < $1 ORDER BY month LIMIT $2',
         [month, limit],
       )
