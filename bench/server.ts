@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,6 +21,8 @@ export interface RunningServer {
   pid: number
   /** From the start of the process to its first answer. */
   startMs: number
+  /** Processor time that it has taken by then. */
+  startProcessorMs: number
   stop(): Promise<void>
 }
 
@@ -59,7 +61,10 @@ export const startServer = async (place: Place, profileDir?: string): Promise<Ru
   const answer = await fetch(`http://127.0.0.1:${port}/readyz`)
   await answer.text()
   if (answer.status !== 200) throw new Error('the server is not ready')
-  return { port, pid: child.pid as number, startMs: performance.now() - begun, stop: () => end(child) }
+  const startMs = performance.now() - begun
+  const pid = child.pid as number
+  const startProcessorMs = (await threadSecondsOf(pid)) * 1000
+  return { port, pid, startMs, startProcessorMs, stop: () => end(child) }
 }
 
 /**
@@ -91,6 +96,18 @@ export const processorSecondsOf = async (pid: number) => {
 
 const idleAfterMs = 500
 const idleShare = 0.1
+
+/** The same of the threads that there are, to the microsecond; what has ended is not in it. */
+const threadSecondsOf = async (pid: number) => {
+  const threads = await readdir(`/proc/${pid}/task`).catch(() => [])
+  const spent = await Promise.all(
+    threads.map(async (thread) => {
+      const stat = await readFile(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').catch(() => '0')
+      return Number(stat.split(' ', 1)[0]) / 1e9
+    }),
+  )
+  return threads.length === 0 ? Number.NaN : spent.reduce((sum, seconds) => sum + seconds, 0)
+}
 
 /** Waits until what answers left to do is done: processor time by then, and the seconds that it took. */
 export const settled = async (spentBy: () => Promise<number>) => {
