@@ -103,6 +103,7 @@ describe('the pages', () => {
       'docs/guides/passkeys.md: needs a browser with an authenticator.',
       'docs/guides/sip-edge.md: needs a Debian machine and root.',
       'docs/guides/switch.md: needs an edge at that address.',
+      'docs/reference/performance.md: takes minutes to an hour.',
       'docs/reference/tests.md: needs a PostgreSQL of that name.',
       'docs/reference/tests.md: needs a PostgreSQL with Citus.',
       'docs/reference/tests.md: takes more than an hour.',
