@@ -105,8 +105,13 @@ const startThreads = async (config: Config, log: Log) => {
   let threads: HttpThreads | undefined
   const figuresOfOthers = async () => (await threads?.figures()) ?? []
   const server = await startServer(config, { clock: systemClock, log }, { db, company, figuresOfOthers })
-  if (!db.seating) throw new Error('the store has one thread')
-  threads = await startHttpThreads({ config, server, company, seating: db.seating })
+  try {
+    if (!db.seating) throw new Error('the store has one thread')
+    threads = await startHttpThreads({ config, server, company, seating: db.seating })
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
   return { server, threads }
 }
 

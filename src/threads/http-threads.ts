@@ -59,7 +59,13 @@ export const startHttpThreads = async ({ config, server, company, seating }: Too
   )
   const askAll = <T>(question: string) =>
     Promise.all(threads.map(({ peer }: { peer: Peer }) => peer.ask<T>(question)))
-  await askAll('start')
+  const end = () => Promise.all(threads.map(({ worker }) => worker.terminate()))
+  try {
+    await askAll('start')
+  } catch (error) {
+    await end()
+    throw error
+  }
 
   return {
     figures: () => askAll<Figures>('figures'),
@@ -68,7 +74,7 @@ export const startHttpThreads = async ({ config, server, company, seating }: Too
     /** Lets requests under way finish, and ends the threads. */
     async stop() {
       await askAll('stop')
-      await Promise.all(threads.map(({ worker }) => worker.terminate()))
+      await end()
     },
   }
 }
