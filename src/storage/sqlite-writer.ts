@@ -6,7 +6,7 @@ import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
 import { createPlacing } from './sqlite-placing.ts'
 import { createStatements } from './sqlite-statements.ts'
-import type { FromWriter, ToWriter } from './writer-seat.ts'
+import { commitsAt, type FromWriter, type ToWriter } from './writer-seat.ts'
 
 export interface Batch {
   /** Statement texts that the writer has not seen of this seat: their numbers go on from the last ones. */
@@ -219,7 +219,7 @@ const carryOut = (first: Order) => {
   })
   if (seats.length > 1) {
     settled.forEach(publish)
-    Atomics.add(committed, 0, 1)
+    Atomics.add(committed, commitsAt, 1)
   }
   for (const { seat, question, outcomes: own } of settled)
     tell(seat, { number: question.number, outcomes: own })
@@ -228,6 +228,7 @@ const carryOut = (first: Order) => {
 parentPort?.on('message', ({ port }: { port: MessagePort }) => {
   const seat: Seat = { port, texts: [] }
   seats.push(seat)
+  tell(seat, { isSeated: true })
   port.on('message', (question: ToWriter) => carryOut(orderOf(seat, question)))
   port.on('close', () => {
     const at = seats.indexOf(seat)

@@ -55,7 +55,7 @@ const named = (names: readonly string[], values: readonly Value[]) => {
  */
 export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = {}): Database => {
   const thread = createWriterThread(file, randomHex(8), tellsKeys)
-  const { seat, ...db } = openBeside(file, thread.seating)
+  const { writer, ...db } = openBeside(file, thread.seating)
   return {
     ...db,
     seating: {
@@ -63,7 +63,9 @@ export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = 
       async seat() {
         thread.share()
         // Whoever reads without a seat would not hear of what others write.
-        await seat.take()
+        await writer.seat.take()
+        // What is being written now says to nobody what it makes stale.
+        await writer.batch()
         return thread.seating.seat()
       },
     },
@@ -76,12 +78,12 @@ export const openSqlite = (file: string, { tellsKeys = false }: SqliteOptions = 
 
 /** The same in a further thread of a process that has opened the file; what is written goes to the thread of that. */
 export const joinSqlite = async (file: string, seating: Seating): Promise<Database> => {
-  const { seat, ...db } = openBeside(file, seating)
-  await seat.take()
+  const { writer, ...db } = openBeside(file, seating)
+  await writer.seat.take()
   return db
 }
 
-const openBeside = (file: string, seating: Seating): Database & { seat: WriterSeat } => {
+const openBeside = (file: string, seating: Seating): Database & { writer: SqliteWriter } => {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const connection = openDurable(file)
   connection.exec('PRAGMA mmap_size = 268435456')
@@ -120,7 +122,7 @@ const openBeside = (file: string, seating: Seating): Database & { seat: WriterSe
   }
 
   return {
-    seat: writer.seat,
+    writer,
     engine: 'sqlite',
     placesAppends: true,
     async all<R>(sql: string, params: readonly Value[] = []) {
@@ -226,12 +228,15 @@ const appendText = (table: AppendTable) => {
   return text
 }
 
+type SqliteWriter = ReturnType<typeof createWriter>
+
 /** Hands writes to the writer's thread, one batch at a time. */
 const createWriter = (seating: Seating, announce: StaleListener) => {
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
   let texts = new Map<string, number>()
   let pending: PendingWrite[] = []
   let running: Promise<void> | undefined
+  let current: Promise<void> | undefined
   let closing = false
   const posting = createPosting()
   const seat = createWriterSeat({
@@ -293,13 +298,16 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
       const size = Math.max(leastShared, Math.ceil(pending.length / 2))
       const batch = pending.slice(0, size)
       pending = pending.slice(size)
-      await runBatch(batch)
+      current = runBatch(batch)
+      await current
     }
     running = undefined
   }
 
   return {
     seat,
+    /** Resolves when the batch that is being written is. */
+    batch: async () => current,
     write(write: Write) {
       if (closing) return Promise.reject(failure('datastore_unreachable', {}))
       return new Promise<void>((resolve, reject) => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { failure } from '../lib/failure.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
@@ -11,8 +12,16 @@ export interface ToWriter {
   batch: Batch
 }
 
-/** What became of a batch; or what others have made stale. */
-export type FromWriter = { number: number; outcomes: readonly Outcome[] } | { stale: readonly string[] }
+/** That the seat is known, what became of a batch, or what others have made stale. */
+export type FromWriter =
+  | { isSeated: true }
+  | { number: number; outcomes: readonly Outcome[] }
+  | { stale: readonly string[] }
+
+// What all threads look at: how often the writing thread has committed and told others, and which one it is.
+const [commitsAt, writersAt] = [0, 1]
+
+export { commitsAt }
 
 /** How a thread comes to a seat, and again to one if the writing thread dies. */
 export interface Seating {
@@ -20,7 +29,7 @@ export interface Seating {
   seat(): Promise<MessagePort> | MessagePort
   /** Whether others have seats, so that what they commit has to be heard of. */
   isShared(): boolean
-  /** How often the writing thread has committed and told others: the first of its 32-bit numbers. */
+  /** Numbers of 32 bits that all threads look at. */
   commits: SharedArrayBuffer
   processId: string
   /** Whether other processes are told what is stale. */
@@ -29,11 +38,14 @@ export interface Seating {
 
 /** The thread that writes. It is started for the first seat, and anew for the first one after its death. */
 export const createWriterThread = (file: string, processId: string, tellsKeys: boolean) => {
-  const commits = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+  const commits = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
+  const numbers = new Int32Array(commits)
   let worker: Worker | undefined
   let isShared = false
 
   const start = () => {
+    // Whoever has a seat at another one knows at once that it has none.
+    Atomics.add(numbers, writersAt, 1)
     const started = new Worker(threadScript, {
       workerData: {
         file,
@@ -92,17 +104,23 @@ interface SeatTools {
 
 export type WriterSeat = ReturnType<typeof createWriterSeat>
 
+const assertOpen = () => {
+  throw new Error('the thread that writes has ended')
+}
+
 /** The seat of a thread. It keeps the process alive only while a write is under way. */
 export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
   const waiting = new Map<number, Waiting>()
-  const committed = new Int32Array(seating.commits)
-  let seen = Atomics.load(committed, 0)
+  const numbers = new Int32Array(seating.commits)
+  let seen = Atomics.load(numbers, commitsAt)
+  let writer = Atomics.load(numbers, writersAt)
   let port: MessagePort | undefined
   let seated: Promise<MessagePort> | undefined
   let lastNumber = 0
   let isClosed = false
 
   const settle = (message: FromWriter) => {
+    if ('isSeated' in message) return
     if ('stale' in message) return onStale(message.stale)
     const call = waiting.get(message.number)
     waiting.delete(message.number)
@@ -120,12 +138,15 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
 
   const sit = async () => {
     const found = await seating.seat()
+    writer = Atomics.load(numbers, writersAt)
     found.on('message', settle)
     found.on('close', () => {
       if (port === found) stand(undefined)
     })
+    // Until the writing thread knows of the seat it lays nothing there.
+    await Promise.race([once(found, 'message'), once(found, 'close').then(assertOpen)])
     found.unref()
-    seen = Atomics.load(committed, 0)
+    seen = Atomics.load(numbers, commitsAt)
     port = found
     onSeated()
     // What was committed before was told to nobody here.
@@ -165,8 +186,8 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
 
     /** Hears at once what others have made stale by commits that anybody has been told of. */
     hear() {
-      if (!port) return standing()
-      const now = Atomics.load(committed, 0)
+      if (!port || Atomics.load(numbers, writersAt) !== writer) return standing()
+      const now = Atomics.load(numbers, commitsAt)
       if (now === seen) return
       seen = now
       for (let next = receiveMessageOnPort(port); next; next = receiveMessageOnPort(port))

@@ -10,13 +10,14 @@ import { eventually } from '../support/eventually.ts'
 // The seats of two threads at the one that writes; here both are in one thread.
 describe('threads with seats at the embedded store', () => {
   let folder: string
+  let file: string
   let first: Database
   let second: Database
   let heard: string[][]
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'crosspoint-seats-'))
-    const file = join(folder, 'crosspoint.db')
+    file = join(folder, 'crosspoint.db')
     first = openSqlite(file)
     await first.exclusively(async (run) => {
       await run('CREATE TABLE notes (id TEXT PRIMARY KEY, text TEXT)')
@@ -73,6 +74,30 @@ describe('threads with seats at the embedded store', () => {
       names.map((id) => (id === 'taken' ? 'rejected' : 'fulfilled')),
     )
     expect(await ids(second)).toHaveLength(58)
+  })
+
+  it('miss nothing of what is being written when they come', async () => {
+    // So many that to change them takes longer than to come.
+    await first.exclusively(async (run) => {
+      await run(`INSERT INTO notes (id, text)
+        WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150000) SELECT 'n' || i, '' FROM n`)
+    })
+    await add(first, 'note')
+    for (let round = 0; round < 3; round += 1) {
+      const changed = `text of round ${round}`
+      const slow = { sql: 'UPDATE notes SET text = $1', params: [changed] }
+      const writing = second.write({ statements: [slow], stale: ['note'] })
+      if (!first.seating) throw new Error('the embedded store has no seats')
+      const third = await joinSqlite(file, first.seating)
+      const told: string[] = []
+      third.onStale((keys) => void told.push(...(keys === 'everything' ? [keys] : keys)))
+      const [before] = await third.all<{ text: string }>('SELECT text FROM notes LIMIT 1')
+      await writing
+      await third.fence()
+      // What it has read by then is what it is now, or it has been told.
+      expect(before?.text === changed || told.includes('note')).toBe(true)
+      await third.close()
+    }
   })
 
   it('name their statements each for itself', async () => {
