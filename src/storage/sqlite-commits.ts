@@ -7,7 +7,7 @@ import type { createStatements } from './sqlite-statements.ts'
 
 const mostWriters = 100
 // Of a process. Whoever looks less often forgets everything.
-const mostTold = 256
+const mostTold = 64
 // What makes more stale than that is told as everything.
 const longestKeys = 100_000
 
@@ -61,7 +61,9 @@ export const createForeignCommits = (connection: DatabaseSync, processId: string
   const dataVersion = connection.prepare('PRAGMA data_version')
   const sumOfOthers = connection.prepare('SELECT total(commits) AS sum FROM writers WHERE process <> ?1')
   const others = connection.prepare('SELECT process, commits FROM writers WHERE process <> ?1')
-  const told = connection.prepare('SELECT keys FROM told_keys WHERE process = ?1 AND number > ?2')
+  const told = connection.prepare(
+    'SELECT keys FROM told_keys WHERE process = ?1 AND number > ?2 AND number <= ?3',
+  )
   const readVersion = () => Number(dataVersion.get()?.data_version)
   const readSum = () => Number(sumOfOthers.get(processId)?.sum)
   const readCounts = () =>
@@ -74,7 +76,7 @@ export const createForeignCommits = (connection: DatabaseSync, processId: string
   const keysOf = (process: string, commits: number) => {
     const before = counts.get(process) ?? 0
     if (commits === before) return []
-    const rows = told.all(process, before)
+    const rows = told.all(process, before, commits)
     if (rows.length !== commits - before) return undefined
     return rows.flatMap(({ keys }) => JSON.parse(String(keys)) as string[])
   }
