@@ -55,9 +55,9 @@ const showPage = ({ request, response, id, trace }: Exchange, { answer }: FoundP
 
 const carryOut = async (exchange: Exchange) => {
   const { frame, request, path, method } = exchange
-  frame.underWay.begin()
   const page = method === 'OPTIONS' ? undefined : frame.pages.find(path, method)
   const end = frame.witness(exchange, page?.route)
+  frame.underWay.begin()
   try {
     requireHost(request)
     requireShortUrl(request)
@@ -99,15 +99,21 @@ const createGathering = () => {
 /** The answer that was last begun on a connection. */
 const lastAnswer = new WeakMap<Duplex, ServerResponse>()
 
-/** The connections of a listener on which nothing has been asked yet. */
+/** The connections of a listener, and those of them on which nothing has been asked yet. */
+const openOn = new WeakMap<Server, Set<Socket>>()
 const silentOn = new WeakMap<Server, Set<Socket>>()
 
-const noteSilence = (server: Server) => {
-  const silent = new Set<Socket>()
+const noteConnections = (server: Server) => {
+  const [open, silent] = [new Set<Socket>(), new Set<Socket>()]
+  openOn.set(server, open)
   silentOn.set(server, silent)
   const note = (socket: Socket) => {
+    open.add(socket)
     silent.add(socket)
-    socket.once('close', () => silent.delete(socket))
+    socket.once('close', () => {
+      open.delete(socket)
+      silent.delete(socket)
+    })
   }
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', note)
   return silent
@@ -115,7 +121,7 @@ const noteSilence = (server: Server) => {
 
 const createHandler = (server: Server, frame: Frame): Handler => {
   const gather = createGathering()
-  const silent = noteSilence(server)
+  const silent = noteConnections(server)
   return (request, response) => {
     const { socket } = request
     // It stands behind a request whose answer has ended the connection.
@@ -297,11 +303,16 @@ export const assertFree = async ({ host, port }: { host: string; port: number })
 // seconds of that to go elsewhere.
 const drainMilliseconds = 20_000
 
-// Answers that had begun before have not ended their connections: those rest now.
-const restingMilliseconds = 100
-
 // Who has just come may be about to ask. Connections that browsers keep in reserve never do.
 const silenceMilliseconds = 1000
+
+/** An answer that had begun when it was not known that its connection is to end: it ends behind it. */
+const endBehindAnswer = (socket: Socket) => {
+  const answer = lastAnswer.get(socket)
+  if (!answer || answer.writableFinished) return
+  if (answer.headersSent) answer.once('finish', () => socket.destroySoon())
+  else answer.shouldKeepAlive = false
+}
 
 /** Stops taking connections, lets requests in flight finish, then closes. */
 export const drain = async (server: Server) => {
@@ -314,9 +325,8 @@ export const drain = async (server: Server) => {
     // Whoever has begun to ask is waited for; so are WebSockets, which say goodbye.
     for (const socket of silentOn.get(server) ?? []) if (socket.bytesRead === 0) socket.destroy()
   }, silenceMilliseconds)
-  const resting = setInterval(() => server.closeIdleConnections(), restingMilliseconds)
+  for (const socket of openOn.get(server) ?? []) endBehindAnswer(socket)
   await closed
-  clearInterval(resting)
   clearTimeout(force)
   clearTimeout(hangUp)
 }
