@@ -103,7 +103,8 @@ const startThreads = async (config: Config, log: Log) => {
   const company = createCompany(wanted)
   const db = openDatabase(config)
   let threads: HttpThreads | undefined
-  const figuresOfOthers = async () => (await threads?.figures()) ?? []
+  // A thread that has ended tells nothing.
+  const figuresOfOthers = async () => (await threads?.figures().catch(() => undefined)) ?? []
   const server = await startServer(config, { clock: systemClock, log }, { db, company, figuresOfOthers })
   try {
     if (!db.seating) throw new Error('the store has one thread')

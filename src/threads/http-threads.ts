@@ -73,8 +73,11 @@ export const startHttpThreads = async ({ config, server, company, seating }: Too
     retire: () => askAll<void>('retire'),
     /** Lets requests under way finish, and ends the threads. */
     async stop() {
-      await askAll('stop')
-      await end()
+      try {
+        await askAll('stop')
+      } finally {
+        await end()
+      }
     },
   }
 }

@@ -21,12 +21,15 @@ interface Waiting {
   reject(error: Error): void
 }
 
+const gone = () => new Error('the other thread has ended')
+
 export type Peer = ReturnType<typeof createPeer>
 
 /** The other end of `port`: what it is asked for, and what it asks for. */
 export const createPeer = (port: MessagePort | Worker, answers: Answers) => {
   const waiting = new Map<number, Waiting>()
   let last = 0
+  let hasLeft = false
 
   const answer = async (asks: number, name: string, content: unknown) => {
     try {
@@ -47,10 +50,20 @@ export const createPeer = (port: MessagePort | Worker, answers: Answers) => {
     else asked?.reject(new Error(message.error))
   })
 
+  const leave = () => {
+    hasLeft = true
+    const left = [...waiting.values()]
+    waiting.clear()
+    for (const one of left) one.reject(gone())
+  }
+  port.on('exit', leave)
+  port.on('close', leave)
+
   return {
     /** Asks the other thread. Fails with the words of what failed there. */
     ask: <T>(name: string, content?: unknown): Promise<T> =>
       new Promise((resolve, reject) => {
+        if (hasLeft) return reject(gone())
         last += 1
         waiting.set(last, { resolve: (found) => resolve(found as T), reject })
         port.postMessage({ asks: last, name, content } satisfies Message)
