@@ -23,7 +23,7 @@ export const measureStore = (metrics: Metrics, db: Database, store: Store) => {
   const sizes = metrics
     .histogram({
       name: 'crosspoint_store_batch_writes',
-      help: 'Writes that shared a durable commit.',
+      help: 'Writes that a thread handed on together, for one durable commit.',
       bounds: [1, 2, 4, 8, 16, 32, 64],
     })
     .of()

@@ -37,10 +37,13 @@ const connectionsOf = async (through: Transport, thread: number) => {
   return figureOf(figures.text, 'crosspoint_thread_connections_open', { thread: String(thread) })
 }
 
+// A thread of two gets every second one.
+const mostTries = 60
+
 /** A connection, kept open, to the thread of a number: the system divides them as it likes. */
 const connectTo = async (port: number, thread: number): Promise<Transport> => {
   const refused: Transport[] = []
-  for (;;) {
+  for (let tries = 0; tries < mostTries; tries += 1) {
     const watcher = createTransport(port, { mostSockets: 1 })
     const before = (await connectionsOf(watcher, thread)) ?? 0
     const line = createTransport(port, { mostSockets: 1 })
@@ -53,6 +56,7 @@ const connectTo = async (port: number, thread: number): Promise<Transport> => {
     }
     refused.push(line)
   }
+  throw new Error(`no connection came to thread ${thread}`)
 }
 
 /** One process of two threads. */

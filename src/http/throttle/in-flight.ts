@@ -51,7 +51,7 @@ export const createInFlight = (threads = 1): InFlight => {
 
   /** One answer may be larger than the room of its payer: else nobody could ever read it. */
   const isOwnRoomFor = (payer: string, bytes: number, { bytesOfOne }: Room) =>
-    bytesOf(payer) === 0 || bytesOf(payer) + bytes <= bytesOfOne
+    bytesOf(payer) === 0 || bytesOf(payer) + bytes <= bytesOfOne / threads
 
   const fits = (payer: string, bytes: number, room: Room) =>
     isOwnRoomFor(payer, bytes, room) && isRoomFor(payer, bytes, room)
