@@ -25,7 +25,7 @@ export interface SharedRows {
 /** Whether a row may be given to another key. */
 export type MayGive = (read: (column: number) => number) => boolean
 
-// Rows whose keys begin alike share a set, with one lock; a key is looked for in one set only.
+// A key's hash says in which set its row is, if anywhere. Each set has a lock.
 const rowsOfSet = 16
 // Of a row: two halves of its key, and when it was used last.
 const head = 3

@@ -18,10 +18,9 @@ export type FromWriter =
   | { number: number; outcomes: readonly Outcome[] }
   | { stale: readonly string[] }
 
-// What all threads look at: how often the writing thread has committed and told others, and which one it is.
-const [commitsAt, writersAt] = [0, 1]
-
-export { commitsAt }
+// Of the numbers that all threads look at: how often the writing thread has committed and told others, and which one it is.
+export const commitsAt = 0
+const writersAt = 1
 
 /** How a thread comes to a seat, and again to one if the writing thread dies. */
 export interface Seating {

@@ -58,6 +58,18 @@ describeEngines('quotas', (engine) => {
       expect(await admin.put(devices, { name: 'fourth' })).toSucceed()
     })
 
+    it('refuse a new user whose name others hold for the name, where there would be no room either', async () => {
+      const { account, admin } = await customer()
+      const taken = { first_name: 'A', last_name: 'B', username: 'taken' }
+      expect(await admin.put(`${account.path}/users`, taken)).toSucceed()
+      await configure({ records_of_kind: { user: 2 } })
+      const others = { ...taken, username: 'free' }
+      await world.unchanged(async () => {
+        expect(await admin.put(`${account.path}/users`, taken)).toBreak({ username: ['unique'] })
+        expect(await admin.put(`${account.path}/users`, others)).toFailWith(403, 'quota_exceeded')
+      })
+    })
+
     it('stay what they are however often records are changed', async () => {
       const { account, admin, devices } = await customer()
       await configure({ records_of_kind: { device: 2 } })

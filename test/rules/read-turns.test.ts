@@ -68,6 +68,14 @@ describe('the bytes of answers under way', () => {
     expect(() => inFlight.claim('e', 10, room, socket)).toThrow('overloaded')
   })
 
+  it('are divided among the threads that answer requests', () => {
+    const [inFlight, socket] = [createInFlight(2), new PassThrough()]
+    inFlight.claim('a', 45, room, socket)
+    expect(() => inFlight.claim('a', 10, room, socket)).toThrow('too_many_requests')
+    inFlight.claim('b', 50, room, socket)
+    expect(() => inFlight.claim('c', 60, room, socket)).toThrow('overloaded')
+  })
+
   it('come free in turns by payer', async () => {
     const inFlight = createInFlight()
     const socket = new PassThrough()

@@ -57,7 +57,6 @@ const carryOut = async (exchange: Exchange) => {
   const { frame, request, path, method } = exchange
   const page = method === 'OPTIONS' ? undefined : frame.pages.find(path, method)
   const end = frame.witness(exchange, page?.route)
-  frame.underWay.begin()
   try {
     requireHost(request)
     requireShortUrl(request)
@@ -69,13 +68,12 @@ const carryOut = async (exchange: Exchange) => {
     // An answer that is no JSON is not kept, and neither is one that nobody waited for.
     if (exchange.claim) await settleKey(exchange)
     end()
-    frame.underWay.end()
   }
 }
 
 const answer = (frame: Frame, request: IncomingMessage, response: ServerResponse) => {
   const exchange = new Exchange(frame, request, response, requestIdOf(request))
-  return inTrace(exchange.trace, () => carryOut(exchange))
+  return frame.underWay.during(() => inTrace(exchange.trace, () => carryOut(exchange)))
 }
 
 /**

@@ -8,13 +8,14 @@ export const createUnderWay = () => {
   let onLast: (() => void) | undefined
 
   return {
-    begin() {
+    async during(work: () => Promise<void>) {
       count += 1
-    },
-
-    end() {
-      count -= 1
-      if (count === 0) onLast?.()
+      try {
+        await work()
+      } finally {
+        count -= 1
+        if (count === 0) onLast?.()
+      }
     },
 
     /** Resolves when none is under way any more, or after so many milliseconds. */
