@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -28,7 +29,10 @@ export interface RunningServer {
 
 export const adminPassword = 'bench-secret'
 
-const program = programOf(fileURLToPath(new URL('..', import.meta.url)))
+const root = fileURLToPath(new URL('..', import.meta.url))
+const program = programOf(root)
+/** The same server, from the files that its bundle is made of. */
+export const programOfSources = join(root, 'bin', 'crosspoint.mjs')
 
 const environmentOf = ({ dataDir, databaseUrl, httpThreads }: Place) => ({
   ...environment,
@@ -43,10 +47,14 @@ const environmentOf = ({ dataDir, databaseUrl, httpThreads }: Place) => ({
 })
 
 /** Starts the server in a process of its own; with `profileDir` that process leaves a processor profile there. */
-export const startServer = async (place: Place, profileDir?: string): Promise<RunningServer> => {
+export const startServer = async (
+  place: Place,
+  profileDir?: string,
+  script = program,
+): Promise<RunningServer> => {
   const begun = performance.now()
   const profiling = profileDir ? ['--cpu-prof', `--cpu-prof-dir=${profileDir}`] : []
-  const child = spawn(process.execPath, [...nodeOptions, ...profiling, program, 'serve'], {
+  const child = spawn(process.execPath, [...nodeOptions, ...profiling, script, 'serve'], {
     env: environmentOf(place),
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -1,10 +1,11 @@
 // How the process of the server is started, by the launcher and by the benchmarks.
 
 /**
- * V8 would keep 100 MB and more for a young generation of which a request needs one or two, and let the old one grow to several
- * times what lives (docs/decisions/0013).
+ * V8 would keep 100 MB and more for a young generation of which a request needs one or two. One so small is collected by
+ * one thread with less work than by several. What else bounds the heap is set when the server has loaded
+ * (src/commands/heap-bounds.ts, docs/decisions/0013).
  */
-export const nodeOptions = ['--max-semi-space-size=8', '--heap-growing-percent=40']
+export const nodeOptions = ['--max-semi-space-size=8', '--no-parallel-scavenge']
 
 /**
  * The C library gives blocks of this size back when they are freed; else each thread would keep the 32 MB of a key derivation.

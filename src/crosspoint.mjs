@@ -1,11 +1,8 @@
 // The command line. Plain JavaScript: a TypeScript file as the first one would be stripped of its types before the compile
 // cache is there for all others, and what strips types takes 13 MB and never goes.
 import { enableCompileCache } from 'node:module'
-import { setFlagsFromString } from 'node:v8'
 import { compileCache } from './compile-cache.mjs'
 
-// Loading leaves hardly any garbage, and the heap would grow for it by 10 MB that it does not give back.
-setFlagsFromString('--semi-space-growth-factor=1')
 enableCompileCache(compileCache)
 await import('./own-imports.mjs')
 const { main } = await import('./commands/main.ts')

@@ -1,10 +1,27 @@
 import { flushCompileCache } from 'node:module'
-import { setFlagsFromString } from 'node:v8'
+import { holdYoungGeneration, letYoungGenerationGrow } from './heap-bounds.ts'
+
+// What a server loads of the runtime: before a flag of the heap, under which it would be compiled anew.
+const runtimeModules = [
+  'async_hooks',
+  'crypto',
+  'dgram',
+  'dns/promises',
+  'fs/promises',
+  'https',
+  'perf_hooks',
+  'sqlite',
+  'timers/promises',
+  'worker_threads',
+  'zlib',
+]
 
 // The server does without the library that reads command lines: its memory is counted.
 const runServer = async (args: readonly string[]) => {
+  for (const name of runtimeModules) process.getBuiltinModule(`node:${name}`)
+  holdYoungGeneration()
   const { serve } = await import('./serve.ts')
-  setFlagsFromString('--semi-space-growth-factor=2')
+  letYoungGenerationGrow()
   // Written now and not at the end, which may be a kill -9.
   flushCompileCache()
   return serve.run(args)
@@ -19,7 +36,6 @@ const runCommand = async (args: readonly string[]) => {
     boundMemory()
   }
   const { runProgram } = await import('./program.ts')
-  setFlagsFromString('--semi-space-growth-factor=2')
   return runProgram(args)
 }
 

@@ -8,6 +8,7 @@ import { createLineWriter } from '../lib/line-writer.ts'
 import { createLog, describeError, type Log } from '../lib/log.ts'
 import { threadsByCores } from '../threads/by-cores.ts'
 import type { HttpThreads } from '../threads/http-threads.ts'
+import { boundOldGeneration } from './heap-bounds.ts'
 import { openSignIn, removeSignIn } from './sign-in-page.ts'
 
 const help = () =>
@@ -90,6 +91,9 @@ const reasonOf = (error: unknown) => {
   return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
 }
 
+// By then the threads that a start needs have loaded what they run.
+const settlingMs = 2000
+
 /** The server, and further threads of it where several are wanted. */
 const startThreads = async (config: Config, log: Log) => {
   const wanted = config.databaseUrl === undefined ? (config.httpThreads ?? threadsByCores()) : 1
@@ -132,6 +136,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   const { first, again } = hearEnding()
   try {
     const { server, threads } = await startThreads(config, log)
+    setTimeout(boundOldGeneration, settlingMs).unref()
     removeSignIn(config.dataDir)
     const link = signInLink(server)
     const { firstAdmin } = server

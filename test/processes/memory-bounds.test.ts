@@ -18,7 +18,18 @@ const beginningsOf = (...args: readonly string[]) => {
   return { pid, told: told.map((line) => JSON.parse(line)) }
 }
 
+/** What compiled code is made for, and refused by any other. */
+const codeTagWith = (...options: readonly string[]) =>
+  spawnSync(process.execPath, [...options, '-p', "require('node:v8').cachedDataVersionTag()"], {
+    encoding: 'utf8',
+  }).stdout
+
 describe('bounds of memory', () => {
+  it('leave the runtime the compiled code of its own modules', () => {
+    expect(codeTagWith(...nodeOptions)).toBe(codeTagWith())
+    expect(codeTagWith('--heap-growing-percent=40')).not.toBe(codeTagWith())
+  })
+
   it('go with commands that read or write whole systems, in the process that was started', () => {
     const { pid, told } = beginningsOf('import', 'kazoo', '--help')
     expect(told).toEqual([
