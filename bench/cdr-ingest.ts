@@ -1,4 +1,4 @@
-// node bench/cdr-ingest.ts [--engine=sqlite] [--records=60000] [--rounds=3]
+// node bench/cdr-ingest.ts [--engine=sqlite] [--records=60000] [--rounds=3] [--profile]
 //
 // Call detail records sent as NDJSON over HTTP, held against the bare insertion of the same rows, one durable transaction
 // for each 500: into the same table without any index, and with the same indices. Into stores of their own, in turns.
@@ -11,6 +11,7 @@ import { createDatabase, startPostgres } from '../test/support/postgres.ts'
 import type { Feeding, FeedJob } from './cdr-feed.ts'
 import { fillCdrs } from './cdr-records.ts'
 import { startHelper } from './children.ts'
+import { printHottest } from './profile.ts'
 import { memoryOf, type Place, processorSecondsOf, type RunningServer, startServer } from './server.ts'
 import { signInData } from './stage.ts'
 
@@ -19,6 +20,7 @@ const { values: options } = parseArgs({
     engine: { type: 'string' },
     records: { type: 'string', default: '60000' },
     rounds: { type: 'string', default: '3' },
+    profile: { type: 'boolean', default: false },
   },
 })
 
@@ -63,7 +65,8 @@ const runEngine = async (title: string, ours: Place, floor: Place) => {
   say(title)
   const month = await prepareFloor(floor)
   await mkdir(ours.dataDir, { recursive: true })
-  const server = await startServer(ours)
+  const profileDir = options.profile ? await mkdtemp(join(tmpdir(), 'crosspoint-profile-')) : undefined
+  const server = await startServer(ours, profileDir)
   const { token, accountId } = await signIn(server)
   const file = join(ours.dataDir, 'records.ndjson')
   const rates: number[] = []
@@ -103,6 +106,7 @@ const runEngine = async (title: string, ours: Place, floor: Place) => {
     )
   }
   if (memory) say(`  memory: ${memory.peak.toFixed(0)} MB at most`)
+  if (profileDir) await printHottest(profileDir, say)
 }
 
 const isWanted = (engine: string) => !options.engine || options.engine === engine

@@ -6,6 +6,8 @@ import { cp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from '../console/node_modules/rolldown/dist/index.mjs'
+import { parseAst } from '../console/node_modules/rolldown/dist/parse-ast-index.mjs'
+import { Visitor } from '../console/node_modules/rolldown/dist/utils-index.mjs'
 import { bundleOf, bundlesIn } from './bundle.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
@@ -59,9 +61,17 @@ const latePackages = {
     kind === 'dynamic-import' && !isOwn(id) ? { id, external: true } : null,
 }
 
-// Names that the runtime makes when they are looked at, by loading its client of the web: 60 ms of processor and 10 MB. An
-// import looks at all names of a module.
-const costly = { 'node:http': new Set(['WebSocket', 'CloseEvent', 'MessageEvent']) }
+// Names that the runtime makes when they are looked at: by loading its client of the web (60 ms of processor and 10 MB), by reading
+// all certificates that it brings (14 ms), by loading streams (4 ms). An import looks at all names of a module.
+const costly = {
+  // The last four warn that they are old.
+  'node:fs': new Set(
+    'ReadStream WriteStream FileReadStream FileWriteStream Utf8Stream F_OK R_OK W_OK X_OK'.split(' '),
+  ),
+  'node:http': new Set(['WebSocket', 'CloseEvent', 'MessageEvent']),
+  'node:tls': new Set(['rootCertificates']),
+  'node:util': new Set(['aborted', 'transferableAbortController', 'transferableAbortSignal']),
+}
 
 const mark = '\0without costly names:'
 
@@ -86,6 +96,40 @@ const withoutCostlyNames = {
   },
 }
 
+const isFunction = (node) => /^(ArrowFunction|Function)Expression$/.test(node?.type)
+
+const calledOnce = /^create(?=[A-Z$]|$)|Routes(\$\d+)?$/
+
+/** The functions of a file that put a part of the server together. */
+const startersOf = (program) => {
+  const found = []
+  new Visitor({
+    VariableDeclarator: ({ id, init }) => void (calledOnce.test(id.name) && found.push(init)),
+    Property: ({ key, method, value }) => void (!method && calledOnce.test(key.name) && found.push(value)),
+  }).visit(program)
+  return found.filter(isFunction)
+}
+
+/**
+ * V8 compiles a function when it is called for the first time, and what it keeps of a file is made before that: each start would
+ * read these functions anew. In parentheses they are compiled with their file.
+ */
+const compiledWithTheirFile = {
+  name: 'compiled-with-their-file',
+  generateBundle(_, files) {
+    for (const file of Object.values(files)) {
+      if (file.type !== 'chunk') continue
+      const starters = startersOf(parseAst(file.code))
+      const opened = new Set(starters.map(({ start }) => start))
+      const edges = [...opened, ...starters.map(({ end }) => end)].sort((one, other) => one - other)
+      const pieces = [0, ...edges].map((from, index) => file.code.slice(from, edges[index]))
+      file.code = pieces.reduce(
+        (code, piece, index) => code + (opened.has(edges[index - 1]) ? '(' : ')') + piece,
+      )
+    }
+  },
+}
+
 // They look for files beside their own.
 const packagesWithFiles = new Set(['pdfkit', 'pg-native'])
 
@@ -94,7 +138,7 @@ const build = async (outDir, withPackages, making = outDir) => {
   const bundle = await rolldown({
     input: { crosspoint: join(sources, 'crosspoint.mjs') },
     platform: 'node',
-    plugins: [ownUrls(outDir, texts), withoutCostlyNames, latePackages],
+    plugins: [ownUrls(outDir, texts), withoutCostlyNames, latePackages, compiledWithTheirFile],
     external: (id) => packagesWithFiles.has(id) || (!withPackages && !isOwn(id)),
   })
   await bundle.write({
