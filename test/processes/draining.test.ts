@@ -1,5 +1,5 @@
 // How a server leaves while its clients are busy.
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingMessage, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
@@ -161,6 +161,41 @@ describe('a server that is told to end', () => {
   it.each(['SIGINT', 'SIGHUP'] as const)('by %s waits for nobody', async (signal) => {
     const server = await start(600)
     expect(await server.end(signal)).toBe(0)
+  })
+
+  it('sends all of what it has begun to answer, however late its client takes it', async () => {
+    const server = await start(0)
+    const session = await openSession(server)
+    const headers = { 'x-auth-token': session.token }
+    // More than lies between two sockets.
+    const rows = Array.from({ length: 300_000 }, (_, index) => `+1415${5_000_000 + index},${'x'.repeat(60)}`)
+    const csv = `${['e164,opaque.note', ...rows].join('\n')}\n`
+    const tasks = `${server.url}/v2/tasks`
+    const made = await fetch(`${tasks}?category=number_management&action=import`, {
+      method: 'PUT',
+      headers: { ...headers, 'content-type': 'text/csv' },
+      body: csv,
+    })
+    expect(made.status, await made.clone().text()).toBe(201)
+    const { metadata } = (await made.json()) as { metadata: { id: string } }
+    session.close()
+    const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+      request(`${tasks}/${metadata.id}?csv_name=in.csv`, { headers: { ...headers, accept: 'text/csv' } })
+        .once('response', resolve)
+        .once('error', reject)
+        .end(),
+    )
+    const ended = server.end('SIGTERM')
+    await eventually(
+      () => readiness(server),
+      (status) => status === 'gone',
+    )
+    expect(answer.statusCode).toBe(200)
+    const taken = (await answer.setEncoding('utf8').toArray()).join('')
+    expect(taken.length).toBe(csv.length)
+    expect(taken === csv).toBe(true)
+    expect(await ended).toBe(0)
+    expect(server.faults()).toEqual([])
   })
 
   it('waits no longer when it is told so', async () => {

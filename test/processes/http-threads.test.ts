@@ -1,5 +1,6 @@
 // One process that answers requests by two threads: what it promises, it promises of both together.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -255,6 +256,34 @@ describe('a process that answers requests by several threads', () => {
     expect(await ended).toBe(0)
     // Nobody had to be cut off, though clients would have kept their connections.
     expect(performance.now() - begun).toBeLessThan(15_000)
+  })
+
+  it('ends when one of them fails, and has kept what it acknowledged', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
+    folders.push(folder)
+    const word = join(folder, 'fail')
+    const failing = `import { existsSync } from 'node:fs'
+      import { workerData } from 'node:worker_threads'
+      if (workerData?.threadNumber === 3) setInterval(() => {
+        if (existsSync(${JSON.stringify(word)})) throw new Error('this thread was told to fail')
+      }, 20)`
+    const server = await start({
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(failing)}`,
+    })
+    const session = await openSession(server)
+    await freeRequests(session)
+    const path = `/v2/accounts/${session.masterId}/devices`
+    const { data } = await session.admin.put(path, { name: 'Kept' })
+    session.close()
+    writeFileSync(word, '')
+    const [status] = await once(server.process, 'exit')
+    expect(status).not.toBe(0)
+    expect(server.errors()).toContain('this thread was told to fail')
+    const next = await startServerProcess({ CROSSPOINT_DATABASE_URL: undefined }, server.dataDir)
+    servers.push(next)
+    const again = await openSession(next)
+    expect((await again.admin.get(`${path}/${data.id}`)).data).toEqual(data)
+    again.close()
   })
 
   it('has kept all that it acknowledged when it is killed', { timeout: 60_000 }, async () => {
