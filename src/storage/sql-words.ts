@@ -41,6 +41,13 @@ export interface SqlWords {
   isSaidIn(json: string, key: string): string
   /** What stands behind FROM to join with a JSON list of pairs of texts: rows `pairs.a`, `pairs.b`. */
   pairs(json: string): string
+  /**
+   * The condition that ends a statement which finds one row: by the last column of an index that tells rows apart, behind
+   * conditions on all others.
+   */
+  oneBy(key: string, value: string): string
+  /** What stands behind FROM, with WHERE: given rows, each with the one that it names of a table, if that is there. */
+  withRows(join: RowsByKey): string
   /** What stands behind IN: the numbers of a JSON list. */
   numbers(json: string): string
   /** The column that numbers rows in the order in which they were added. */
@@ -59,6 +66,17 @@ export interface SqlWords {
    * that no two of them can wait for each other. Undefined where writes happen one after the other anyway.
    */
   takeTurn(name: string): Statement | undefined
+}
+
+/** Given rows that name rows of a table. */
+export interface RowsByKey {
+  given: string
+  from: string
+  /** A condition that many rows of the table fit; `key` is the column behind it in an index that tells them apart. */
+  scope: string
+  key: string
+  /** The column of the given rows that names one. */
+  is: string
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
@@ -100,6 +118,9 @@ const sqlite: SqlWords = {
   isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
   isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
+  oneBy: (key, value) => `${key} = ${value}`,
+  withRows: ({ given, from, scope, key, is }) =>
+    `${given} CROSS JOIN ${from} WHERE ${scope} AND ${key} = ${is}`,
   numbers: (json) => `(SELECT value FROM json_each(${json}))`,
   position: 'rowid',
   heldRecords: (condition) => `UPDATE records SET revision = revision WHERE ${condition}`,
@@ -109,6 +130,11 @@ const sqlite: SqlWords = {
 }
 
 const timestampOf = (seconds: string) => `(to_timestamp(${seconds}) AT TIME ZONE 'UTC')`
+
+// Where statistics take the rows of the other conditions for few, all indices that begin with these look alike, and one was chosen
+// along which all those rows are read. Only the one that is meant has this order.
+const oneByOrder = (key: string, value: string) =>
+  `${key} BETWEEN ${value} AND ${value} ORDER BY ${key} LIMIT 1`
 
 const postgres: SqlWords = {
   joined: (parts) => `concat(${parts.join(', ')})`,
@@ -129,6 +155,10 @@ const postgres: SqlWords = {
   isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>
     `(SELECT pair ->> 0 AS a, pair ->> 1 AS b FROM json_array_elements(${json}::json) AS pair) AS pairs`,
+  oneBy: oneByOrder,
+  withRows: ({ given, from, scope, key, is }) =>
+    `${given} CROSS JOIN LATERAL
+      (SELECT * FROM ${from} WHERE ${scope} AND ${oneByOrder(key, is)}) AS named`,
   numbers: (json) => `(SELECT value::bigint FROM json_array_elements_text(${json}::json) AS value)`,
   position: 'position',
   heldRecords: (condition) => `SELECT 1 FROM records WHERE ${condition} FOR SHARE`,

@@ -481,10 +481,10 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
       if (!isStorable(id)) return undefined
       return readingAgain(async () => {
         const [leg] = await inMonth(monthOfId(id), (from) =>
-          store.all<CdrRow>(`SELECT ${selectedColumns} FROM ${from} WHERE account_id = $1 AND id = $2`, [
-            accountId,
-            id,
-          ]),
+          store.all<CdrRow>(
+            `SELECT ${selectedColumns} FROM ${from} WHERE account_id = $1 AND ${words.oneBy('id', '$2')}`,
+            [accountId, id],
+          ),
         )
         return leg ?? archive?.find(accountId, id)
       })

@@ -54,8 +54,13 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
   const storedIn = (month: number, rows: readonly CdrRow[]) =>
     store.cdrs.read({ first: month, last: month }, (from) =>
       store.scan<Pick<CdrRow, 'account_id' | 'id'>>(
-        `SELECT cdrs.account_id AS account_id, cdrs.id AS id FROM ${store.words.pairs('$1')}
-          JOIN ${from} ON cdrs.account_id = pairs.a AND cdrs.id = pairs.b`,
+        `SELECT account_id, id FROM ${store.words.withRows({
+          given: store.words.pairs('$1'),
+          from,
+          scope: 'account_id = pairs.a',
+          key: 'id',
+          is: 'pairs.b',
+        })}`,
         [JSON.stringify(rows.map(({ account_id, id }) => [account_id, id]))],
       ),
     )

@@ -60,12 +60,15 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
     const account = mark(part.scope.accountId)
     const bound = limit === undefined ? '' : `LIMIT ${mark(limit)}`
     // Materialized, or the planner of PostgreSQL would look for the leg among all of the account's.
-    return (from: string) => `FROM (WITH firsts AS MATERIALIZED (
+    const firsts = (from: string) => `(WITH firsts AS MATERIALIZED (
         SELECT found_time, found_key, (
           SELECT id FROM ${from} WHERE ${held}
             AND interaction_time = found_time AND interaction_key = found_key ${firstChannel}) AS first_id
-        FROM (${found(from)} ${bound}) AS found) SELECT * FROM firsts) AS firsts
-      CROSS JOIN ${from} WHERE account_id = ${account} AND id = first_id
+        FROM (${found(from)} ${bound}) AS found) SELECT * FROM firsts) AS firsts`
+    const scope = `account_id = ${account}`
+    return (
+      from: string,
+    ) => `FROM ${words.withRows({ given: firsts(from), from, scope, key: 'id', is: 'first_id' })}
       ${orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)}`
   }
 
