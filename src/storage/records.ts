@@ -5,6 +5,7 @@ import { cacheKey, type Database, type Row } from './db.ts'
 import { createRecordCounts } from './record-counts.ts'
 import { createRecordLists } from './record-lists.ts'
 import type { Sealing } from './sealing.ts'
+import { sqlWordsOf } from './sql-words.ts'
 import { integer, keyset, type RowOf, shape, table, text } from './table.ts'
 
 /** A stored record. Its texts are parsed at most once, and the parsed objects are shared: never change them. */
@@ -174,7 +175,8 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     cache.forget(keys)
   })
   const lists = createRecordLists(db)
-  const select = `SELECT ${stored.columns} FROM records WHERE account_id = $1 AND kind = $2 AND id = $3`
+  const select = `SELECT ${stored.columns} FROM records
+    WHERE account_id = $1 AND kind = $2 AND ${sqlWordsOf(db.engine).oneBy('id', '$3')}`
 
   const toRecord = (row: Row) => {
     const fields = stored.read(row)
@@ -324,10 +326,13 @@ const newborn = stored
     'rowText',
   )
   .joining('ON CONFLICT DO NOTHING')
+// The revision says what the sort key is: it is named because PostgreSQL may go along the index of lists, where it takes the account's
+// records for few, and would look at all of the kind there.
 const updateSql = `UPDATE records
   SET owner_id = $4, sort_key = $5, modified = $6, revision = $7, doc = $8, hidden = $9, row_json = $10
-  WHERE account_id = $1 AND kind = $2 AND id = $3 AND revision = $11`
-const deleteSql = 'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND id = $3 AND revision = $4'
+  WHERE account_id = $1 AND kind = $2 AND id = $3 AND sort_key = $11 AND revision = $12`
+const deleteSql =
+  'DELETE FROM records WHERE account_id = $1 AND kind = $2 AND id = $3 AND sort_key = $4 AND revision = $5'
 
 /** Adds the birth of a record to a change set. `stored`: its document as the database may see it. */
 export const insertRecord = (set: ChangeSet, record: StoredRecord<object, object>, stored: string) =>
@@ -363,6 +368,7 @@ export const updateRecord = (
         stored,
         after.hiddenText,
         after.rowText,
+        before.sortKey,
         before.revision,
       ],
       { rows: 1, orElse: conflict },
@@ -377,7 +383,7 @@ export const updateRecord = (
 /** Adds a removal, which happens only if `record` is still what is stored. */
 export const deleteRecord = (set: ChangeSet, record: StoredRecord<object, object>) =>
   set
-    .run(deleteSql, [record.accountId, record.kind, record.id, record.revision], {
+    .run(deleteSql, [record.accountId, record.kind, record.id, record.sortKey, record.revision], {
       rows: 1,
       orElse: conflict,
     })
