@@ -64,7 +64,7 @@ const secondsEach = 0.1
 const partOf = (all: number, company: Pick<Company, 'threads'> | undefined) =>
   Math.max(1, Math.floor(all / (company?.threads ?? 1)))
 
-const threadsByCores = () => Math.min(mostThreads, availableParallelism())
+const derivationsByCores = () => Math.min(mostThreads, availableParallelism())
 
 interface DeriverTools {
   settings: Settings
@@ -167,7 +167,7 @@ export const createDeriver = ({
   const ask = async ({ clientAddress, accountId, lane }: Asker, derivation: Derivation) => {
     const rules = await settings.of('crossbar.auth')
     if (isClosed && isVisitor(lane)) throw closed()
-    threads = partOf(rules.derivation_threads ?? threadsByCores(), company)
+    threads = partOf(rules.derivation_threads ?? derivationsByCores(), company)
     const mostOfEach = partOf(rules.derivations_waiting, company)
     const network = clientAddress === undefined ? '' : networkOf(clientAddress)
     return new Promise<string[]>((resolve, reject) => {
