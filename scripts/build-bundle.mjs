@@ -98,14 +98,15 @@ const withoutCostlyNames = {
 
 const isFunction = (node) => /^(ArrowFunction|Function)Expression$/.test(node?.type)
 
-const calledOnce = /^create(?=[A-Z$]|$)|Routes(\$\d+)?$/
+const starterName = /^create(?=[A-Z$]|$)|Routes(\$\d+)?$/
 
-/** The functions of a file that put a part of the server together. */
+/** The functions of a file that, by their names, put a part of a server together: a start calls most of them. */
 const startersOf = (program) => {
   const found = []
   new Visitor({
-    VariableDeclarator: ({ id, init }) => void (calledOnce.test(id.name) && found.push(init)),
-    Property: ({ key, method, value }) => void (!method && calledOnce.test(key.name) && found.push(value)),
+    VariableDeclarator: ({ id, init }) => void (starterName.test(id.name) && found.push(init)),
+    Property: ({ key, kind, method, value }) =>
+      void (kind === 'init' && !method && starterName.test(key.name) && found.push(value)),
   }).visit(program)
   return found.filter(isFunction)
 }

@@ -2,7 +2,7 @@
 
 /**
  * V8 would keep 100 MB and more for a young generation of which a request needs one or two. One so small is collected by
- * one thread with less work than by several. What else bounds the heap is set when the server has loaded
+ * one thread with less work than by several. What else bounds the heap is set soon after a start
  * (src/commands/heap-bounds.ts, docs/decisions/0013).
  */
 export const nodeOptions = ['--max-semi-space-size=8', '--no-parallel-scavenge']

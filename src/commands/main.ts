@@ -1,25 +1,8 @@
 import { flushCompileCache } from 'node:module'
-import { holdYoungGeneration, letYoungGenerationGrow } from './heap-bounds.ts'
-
-// What a server loads of the runtime: before a flag of the heap, under which it would be compiled anew.
-const runtimeModules = [
-  'async_hooks',
-  'crypto',
-  'dgram',
-  'dns/promises',
-  'fs/promises',
-  'https',
-  'perf_hooks',
-  'sqlite',
-  'timers/promises',
-  'worker_threads',
-  'zlib',
-]
+import { letYoungGenerationGrow } from './heap-bounds.ts'
 
 // The server does without the library that reads command lines: its memory is counted.
 const runServer = async (args: readonly string[]) => {
-  for (const name of runtimeModules) process.getBuiltinModule(`node:${name}`)
-  holdYoungGeneration()
   const { serve } = await import('./serve.ts')
   letYoungGenerationGrow()
   // Written now and not at the end, which may be a kill -9.

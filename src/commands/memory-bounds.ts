@@ -7,10 +7,8 @@ import { boundOldGeneration } from './heap-bounds.ts'
  * was started so, and where a process cannot do that.
  */
 export const boundMemory = (): void => {
-  if (nodeOptions.every((option) => process.execArgv.includes(option))) {
-    boundOldGeneration()
-    return
-  }
+  boundOldGeneration()
+  if (nodeOptions.every((option) => process.execArgv.includes(option))) return
   const [node = process.execPath, ...rest] = process.argv
   const options = [...process.execArgv, ...nodeOptions]
   process.execve?.(node, [node, ...options, ...rest], { ...environment, ...environmentOfPrograms() })

@@ -91,9 +91,6 @@ const reasonOf = (error: unknown) => {
   return cause instanceof Error && cause.message !== '' ? `${message}: ${cause.message}` : message
 }
 
-// By then the threads that a start needs have loaded what they run.
-const settlingMs = 2000
-
 /** The server, and further threads of it where several are wanted. */
 const startThreads = async (config: Config, log: Log) => {
   const wanted = config.databaseUrl === undefined ? (config.httpThreads ?? threadsByCores()) : 1
@@ -136,7 +133,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   const { first, again } = hearEnding()
   try {
     const { server, threads } = await startThreads(config, log)
-    setTimeout(boundOldGeneration, settlingMs).unref()
+    boundOldGeneration()
     removeSignIn(config.dataDir)
     const link = signInLink(server)
     const { firstAdmin } = server

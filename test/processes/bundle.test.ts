@@ -1,11 +1,13 @@
 // The code of the server in few files: that it is what the sources are, and no more of it is loaded.
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { bundleOf, programOf } from '../../scripts/bundle.mjs'
+import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '../..')
@@ -39,6 +41,29 @@ describe('the bundle of the server', () => {
   it('is what the launcher runs when it is there', () => {
     expect(program).toBe(join(bundleOf(root), 'crosspoint.js'))
   })
+
+  it('takes compiled code from an earlier start, in all threads', async () => {
+    const cache = mkdtempSync(join(tmpdir(), 'crosspoint-cache-'))
+    onTestFinished(() => rmSync(cache, { recursive: true, force: true }))
+    const saidByStart = async () => {
+      const server = await startServerProcess({
+        CROSSPOINT_DATABASE_URL: undefined,
+        CROSSPOINT_HTTP_THREADS: '2',
+        NODE_COMPILE_CACHE: cache,
+        NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
+      })
+      expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+      const isOver = once(server.process, 'close')
+      await server.end('SIGINT')
+      await isOver
+      removeDataDir(server)
+      return server.errors()
+    }
+    await saidByStart()
+    const said = await saidByStart()
+    expect(said.match(/was rejected/g) ?? []).toEqual([])
+    expect(said.match(/was accepted/g)?.length).toBeGreaterThan(50)
+  }, 120_000)
 
   it('says what the sources say', async () => {
     for (const args of [

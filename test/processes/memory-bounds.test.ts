@@ -1,7 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { describe, expect, it } from 'vitest'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { environment, nodeOptions } from '../../scripts/server-process.mjs'
+import { eventually } from '../support/eventually.ts'
 import { program } from '../support/program.ts'
+import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 
 const telling = `console.log(JSON.stringify({
   pid: process.pid, execArgv: process.execArgv.slice(2), arenas: process.env.MALLOC_ARENA_MAX }))`
@@ -28,6 +33,32 @@ describe('bounds of memory', () => {
   it('leave the runtime the compiled code of its own modules', () => {
     expect(codeTagWith(...nodeOptions)).toBe(codeTagWith())
     expect(codeTagWith('--heap-growing-percent=40')).not.toBe(codeTagWith())
+  })
+
+  it('hold for the old generation of a server soon after its start', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    const file = join(folder, 'tag')
+    // Told by the process itself: flags show in what compiled code is made for.
+    const watching = `import { writeFileSync } from 'node:fs'
+      import { cachedDataVersionTag } from 'node:v8'
+      import { isMainThread } from 'node:worker_threads'
+      if (isMainThread) setInterval(() =>
+        writeFileSync(${JSON.stringify(file)}, cachedDataVersionTag() + '\\n'), 50).unref()`
+    const server = await startServerProcess({
+      CROSSPOINT_DATABASE_URL: undefined,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watching)}`,
+    })
+    try {
+      const bound = codeTagWith('--heap-growing-percent=40')
+      await eventually(
+        () => readFileSync(file, 'utf8'),
+        (tag) => tag === bound,
+      )
+    } finally {
+      await server.end('SIGKILL')
+      removeDataDir(server)
+    }
   })
 
   it('go with commands that read or write whole systems, in the process that was started', () => {
