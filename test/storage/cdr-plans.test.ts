@@ -104,7 +104,10 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
   const explain = async (sql: string, params: readonly Value[]): Promise<string[]> => {
     const { db } = place.opened
     if (engine === 'postgres') {
-      const rows = await db.all<Record<string, string>>(`EXPLAIN (ANALYZE, TIMING OFF) ${sql}`, params)
+      const rows = await db.all<Record<string, string>>(
+        `EXPLAIN (ANALYZE, BUFFERS OFF, SUMMARY OFF, TIMING OFF) ${sql}`,
+        params,
+      )
       return rows.map((row) => row['QUERY PLAN'] as string)
     }
     return (await db.scan<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, params)).map(

@@ -47,7 +47,7 @@ describeEngines('A record of an account that has grown since the database looked
   const singled =
     engine === 'sqlite'
       ? /SEARCH records USING .*account_id=\? AND kind=\?.* AND id=\?/
-      : /using records_pkey[\s\S]*Index Cond: .*id|using records_sorted[\s\S]*Index Cond: .*sort_key = .*id = /
+      : /using records_pkey[\s\S]*Index Cond: .*AND \(id |using records_sorted[\s\S]*Index Cond: .*AND \(sort_key = .*AND \(id = /
 
   it('is found, changed and removed by itself', async () => {
     const asked: { sql: string; params: readonly Value[] | undefined }[] = []

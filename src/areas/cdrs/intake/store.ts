@@ -51,19 +51,19 @@ const none: ReadonlySet<string> = new Set()
 const byMonth = (rows: readonly CdrRow[]) => Map.groupBy(rows, ({ id }) => monthOfId(id))
 
 export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, 'find'>) => {
+  /** Account by account: a store that lies on several servers asks only that of the account. */
   const storedIn = (month: number, rows: readonly CdrRow[]) =>
-    store.cdrs.read({ first: month, last: month }, (from) =>
-      store.scan<Pick<CdrRow, 'account_id' | 'id'>>(
-        `SELECT account_id, id FROM ${store.words.withRows({
-          given: store.words.pairs('$1'),
-          from,
-          scope: 'account_id = pairs.a',
-          key: 'id',
-          is: 'pairs.b',
-        })}`,
-        [JSON.stringify(rows.map(({ account_id, id }) => [account_id, id]))],
-      ),
-    )
+    store.cdrs.read({ first: month, last: month }, async (from) => {
+      const given = store.words.pairs('$1')
+      const named = store.words.withRows({ given, from, scope: 'account_id = $2', key: 'id', is: 'pairs.a' })
+      const found: string[] = []
+      for (const [accountId, own] of Map.groupBy(rows, ({ account_id }) => account_id)) {
+        const wanted = JSON.stringify(own.map(({ id }) => [id, '']))
+        const stored = await store.scan<Pick<CdrRow, 'id'>>(`SELECT id FROM ${named}`, [wanted, accountId])
+        found.push(...stored.map(({ id }) => keyOf({ account_id: accountId, id })))
+      }
+      return found
+    })
 
   const archivedAmong = (rows: readonly CdrRow[], archived: ArchivedMonths) =>
     rows.filter(({ id }) => archived.has(monthOfId(id)))
@@ -71,7 +71,7 @@ export const createIntakeStore = (store: Store, archive?: Pick<ArchiveReading, '
   /** Which of these rows are stored already, in the store or in the files of months that are archived, as keys. */
   const stored = async (rows: readonly CdrRow[], archived: ArchivedMonths): Promise<ReadonlySet<string>> => {
     const found: string[] = []
-    for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)).map(keyOf))
+    for (const [month, legs] of byMonth(rows)) found.push(...(await storedIn(month, legs)))
     for (const row of archivedAmong(rows, archived))
       if (await archive?.find(row.account_id, row.id)) found.push(keyOf(row))
     return new Set(found)
