@@ -406,6 +406,7 @@ const putTogether = async (
     frame,
     settings,
     host: config.host,
+    plainPort: port,
     isShared,
     isFirst: !first,
     dataDir: config.dataDir,

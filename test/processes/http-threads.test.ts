@@ -216,6 +216,25 @@ describe('a process that answers requests by several threads', () => {
     ).rejects.toThrow(/EADDRINUSE/)
   })
 
+  it('serves HTTPS on no port where it serves HTTP', async () => {
+    const server = await start({})
+    const session = await openSession(server)
+    const answer = await session.admin.patch('/v2/system_configs/crossbar', {
+      default: {
+        use_ssl: true,
+        ssl_port: server.port,
+        ssl_cert: shipped('first.cert.pem'),
+        ssl_key: shipped('first.key.pem'),
+      },
+    })
+    expect(answer.status, answer.text).toBe(200)
+    session.close()
+    const told = () => server.faults().filter((line) => line.includes('HTTPS cannot be served on this port'))
+    await eventually(told, ({ length }) => length === 3)
+    const statuses = await many(24, async () => (await fetch(`${server.url}/readyz`)).status)
+    expect(statuses).toEqual(Array(24).fill(200))
+  })
+
   it('finishes what all of them have under way when it is told to end', async () => {
     const server = await start({})
     const session = await openSession(server)

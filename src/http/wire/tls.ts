@@ -10,6 +10,8 @@ interface Tools {
   frame: Frame
   settings: Settings
   host: string
+  /** Where plain HTTP is served. */
+  plainPort: number
   /** Several threads of the process listen; one of them is the first. */
   isShared: boolean
   isFirst: boolean
@@ -49,7 +51,7 @@ const reasonsOf = (problems: Record<string, Record<string, { message: string; ca
 
 /** Serves HTTPS beside plain HTTP while `use_ssl` says so. Whatever is wrong with it, plain HTTP stays as it is. */
 export const createTlsListener = (tools: Tools): TlsListener => {
-  const { frame, settings, host, isShared, isFirst, dataDir, log } = tools
+  const { frame, settings, host, plainPort, isShared, isFirst, dataDir, log } = tools
   const closing = new Set<Promise<void>>()
   let serving: Serving | undefined
   let complaint = ''
@@ -89,6 +91,8 @@ export const createTlsListener = (tools: Tools): TlsListener => {
       frame,
     )
     try {
+      // The system would let both listen where several threads do, and divide connections among them.
+      if (wanted.ssl_port === plainPort) throw new Error('it is the one of plain HTTP')
       const port = await listen(server, { host, port: wanted.ssl_port, isShared })
       // The old port goes only when the new one answers.
       close()
