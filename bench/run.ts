@@ -95,7 +95,7 @@ const startOf = async (place: Place, script?: string) => {
 }
 
 const runStarts = async (place: Place) => {
-  // The first one fills the cache of compiled code.
+  // It fills the cache of compiled code, as the start that set the stage did for the bundle.
   await startOf(place, programOfSources)
   const starts: Awaited<ReturnType<typeof startOf>>[] = []
   const fromSources: typeof starts = []
