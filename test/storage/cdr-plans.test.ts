@@ -71,7 +71,7 @@ const legsOf = (account: string, month: number) =>
   Array.from({ length: perMonth }, (_, index) => legOf(account, month, index))
 
 const insert = async (store: Store, month: number, rows: readonly CdrRow[]) => {
-  const [{ account_id: account } = legOf('', month, 0)] = rows
+  const account = rows[0]?.account_id ?? ''
   const set = new ChangeSet({ requestId: 'test' })
   set.record({ accountId: account, kind: 'cdr', id: 'x', action: 'created' })
   await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })

@@ -66,9 +66,9 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
             AND interaction_time = found_time AND interaction_key = found_key ${firstChannel}) AS first_id
         FROM (${found(from)} ${bound}) AS found) SELECT * FROM firsts) AS firsts`
     const scope = `account_id = ${account}`
-    return (
-      from: string,
-    ) => `FROM ${words.withRows({ given: firsts(from), from, scope, key: 'id', is: 'first_id' })}
+    const legs = (from: string) =>
+      words.withRows({ given: firsts(from), from, scope, key: 'id', is: 'first_id' })
+    return (from: string) => `FROM ${legs(from)}
       ${orderBy({ time: 'found_time', mark: 'found_key' }, part.descending)}`
   }
 
