@@ -57,6 +57,7 @@ describeEngines('histories of money', (engine) => {
   const bought = new Map<string, string>()
   const givenUp = new Set<string>()
   let asked = 0
+  let restarted = Promise.resolve()
 
   const begin = async (known?: Session) => {
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
@@ -182,20 +183,28 @@ describeEngines('histories of money', (engine) => {
     () => credit(1 + below(30)),
   ]
 
-  /** A few at once; what a server that dies is asked has no answer. */
+  /** A few at once; what a server that dies is asked has no answer, and what follows waits for the next. */
   const trouble = () =>
     Promise.all(
       Array.from({ length: atOnce }, async () => {
-        for (let step = 0; step < perWorker; step += 1) await pick(steps)().catch(() => undefined)
+        for (let step = 0; step < perWorker; step += 1) {
+          await restarted
+          await pick(steps)().catch(() => undefined)
+        }
       }),
     )
 
-  const kill = async () => {
+  const restart = async () => {
     server.process.kill('SIGKILL')
     await once(server.process, 'exit')
     inventory.letGo()
     inventory.behave('works')
     await begin(session)
+  }
+
+  const kill = () => {
+    restarted = restart()
+    return restarted
   }
 
   /** Everything that was left open comes to its end. */
