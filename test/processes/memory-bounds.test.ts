@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -22,6 +22,9 @@ const beginningsOf = (...args: readonly string[]) => {
   const told = stdout.split('\n').filter((line) => line.startsWith('{"pid"'))
   return { pid, told: told.map((line) => JSON.parse(line)) }
 }
+
+/** The one that an environment may bring as well. */
+const ofYoungGeneration = nodeOptions.filter((option) => option.startsWith('--max-semi-space-size'))
 
 /** What compiled code is made for, and refused by any other. */
 const codeTagWith = (...options: readonly string[]) =>
@@ -55,6 +58,48 @@ describe('bounds of memory', () => {
         () => (existsSync(file) ? readFileSync(file, 'utf8') : ''),
         (tag) => tag === bound,
       )
+    } finally {
+      await server.end('SIGKILL')
+      removeDataDir(server)
+    }
+  })
+
+  it('hold for the young generation of each thread that a server starts', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+    // What outlives a collection makes a young generation grow.
+    const filling = `import { existsSync, writeFileSync } from 'node:fs'
+      import { getHeapSpaceStatistics } from 'node:v8'
+      import { isMainThread, resourceLimits, threadId } from 'node:worker_threads'
+      const folder = ${JSON.stringify(folder)} + '/'
+      const fill = () => {
+        let kept = []
+        for (let round = 0; round < 2_000_000; round += 1) {
+          if (kept.length === 20_000) kept = []
+          kept.push({ round })
+        }
+        const young = getHeapSpaceStatistics().find((space) => space.space_name === 'new_space')
+        return { given: resourceLimits.maxYoungGenerationSizeMb, has: young.space_size / 2 ** 20 }
+      }
+      const looking = setInterval(() => {
+        if (!existsSync(folder + 'go')) return
+        clearInterval(looking)
+        writeFileSync(folder + threadId, isMainThread ? '' : JSON.stringify(fill()))
+      }, 20)
+      looking.unref()`
+    const server = await startServerProcess({
+      CROSSPOINT_DATABASE_URL: undefined,
+      NODE_OPTIONS: `${ofYoungGeneration} --import=data:text/javascript,${encodeURIComponent(filling)}`,
+    })
+    const toldBy = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8') || 'null')
+    try {
+      // By now loading, during which none grows, is over.
+      writeFileSync(join(folder, 'go'), '')
+      const told = await eventually(
+        () => readdirSync(folder).filter((name) => name !== 'go' && toldBy(name)),
+        (names) => names.length > 0,
+      )
+      expect(told.map(toldBy).filter(({ given, has }) => has > given)).toEqual([])
     } finally {
       await server.end('SIGKILL')
       removeDataDir(server)
