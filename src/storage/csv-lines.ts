@@ -1,6 +1,9 @@
 import type { Value } from './db.ts'
 
-/** A cell of CSV lines that the store writes by itself. All members are SQL; NULL is an empty cell. */
+/**
+ * A cell of CSV lines that the store writes by itself, or several in a row with their commas and quotes. All members are
+ * SQL; NULL is an empty cell.
+ */
 export interface CsvCell {
   value: string
   /** When it has to stand in quotes. */
@@ -16,6 +19,8 @@ export interface CsvCell {
 /** Lines of CSV: rows of a statement, in an order. */
 export interface CsvQuery {
   cells: readonly CsvCell[]
+  /** A module whose functions the cells call by their names, where the store can: see `SqlWords.callsOurs`. */
+  functions?: string | undefined
   /** True of rows in which no cell needs quotes, nor an apostrophe but those that are usual. */
   plainWhen: string
   /** Columns that the order is by. */

@@ -35,6 +35,8 @@ export interface SqlWords {
         parsed(text: string): string
       }
     | undefined
+  /** Whether statements that make lines of CSV can call functions of ours. */
+  callsOurs: boolean
   /** Whether a JSON object that stands as text says `false` under a key. */
   isFalseIn(json: string, key: string): string
   /** Whether it says anything under a key but null. */
@@ -115,6 +117,7 @@ const sqlite: SqlWords = {
       `CASE WHEN ${value} IS NULL THEN '' ELSE ${quoted(`,"${name}":`)} || json_quote(${value}) END`,
     parsed: (text) => `json(${text})`,
   },
+  callsOurs: true,
   isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
   isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
@@ -151,6 +154,7 @@ const postgres: SqlWords = {
   integerIn: (json, key) => `(${json}::json ->> ${quoted(key)})::bigint`,
   textAt: (json, ...keys) => `${json}::json #>> ${quoted(`{${keys.join(',')}}`)}`,
   json: undefined,
+  callsOurs: false,
   isFalseIn: (json, key) => `coalesce(${json}::json ->> ${quoted(key)} = 'false', false)`,
   isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>

@@ -1,14 +1,22 @@
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLInputValue, type SQLOutputValue } from 'node:sqlite'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Value } from './db.ts'
 import { createStatements } from './sqlite-statements.ts'
 import type { Numbered } from './worker-link.ts'
+
+export interface SqliteReaderData {
+  file: string
+  /** Pages that the connection keeps. */
+  cacheKilobytes: number
+}
 
 export interface Scan {
   /** Rows as they are, or the bytes of the only value. */
   as: 'rows' | 'bytes'
   sql: string
   params: readonly Value[]
+  /** A module whose functions the statement calls. */
+  functions?: string | undefined
 }
 
 /** Rows come without the names of their columns, which would be written out and read for each of them. */
@@ -18,11 +26,21 @@ export type ScanAnswer =
   | { error: string }
 
 // Runs in a worker thread: long reads of the embedded store, beside the event loop that serves requests.
-const { file }: { file: string } = workerData
+const { file, cacheKilobytes }: SqliteReaderData = workerData
 const connection = new DatabaseSync(file, { readOnly: true })
-connection.exec('PRAGMA busy_timeout = 5000; PRAGMA cache_size = -8000;')
+connection.exec(`PRAGMA busy_timeout = 5000; PRAGMA cache_size = -${cacheKilobytes}`)
 
 const prepared = createStatements(connection)
+
+const learnt = new Set<string>()
+
+/** Teaches the connection the functions of a module, which depend on nothing but what they are given. */
+const learn = async (module: string) => {
+  const functions: Record<string, (...values: SQLOutputValue[]) => SQLInputValue> = await import(module)
+  for (const [name, call] of Object.entries(functions))
+    connection.function(name, { deterministic: true }, call)
+  learnt.add(module)
+}
 
 const nothing = () => new Uint8Array(0)
 
@@ -38,16 +56,17 @@ const rowsOf = ({ sql, params }: Scan) => {
   return { names: statement.columns().map(({ name }) => name), rows }
 }
 
-const answer = (scan: Scan): ScanAnswer => {
+const answer = async (scan: Scan): Promise<ScanAnswer> => {
   try {
+    if (scan.functions && !learnt.has(scan.functions)) await learn(scan.functions)
     return scan.as === 'bytes' ? { bytes: bytesOf(scan) } : rowsOf(scan)
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) }
   }
 }
 
-parentPort?.on('message', ({ number, content }: Numbered<Scan>) => {
-  const found = answer(content)
+parentPort?.on('message', async ({ number, content }: Numbered<Scan>) => {
+  const found = await answer(content)
   // Handed over without being copied.
   parentPort?.postMessage({ number, content: found }, 'bytes' in found ? [found.bytes.buffer] : [])
 })

@@ -21,7 +21,7 @@ import { inTurn } from './in-turn.ts'
 import { createPosting, placedText } from './posted-writes.ts'
 import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
-import type { Scan, ScanAnswer } from './sqlite-reader.ts'
+import type { Scan, ScanAnswer, SqliteReaderData } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
@@ -96,15 +96,14 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
   const writer = createWriter(seating, announce)
   const fence = createFence(connection, seating.processId, announce, writer.seat)
   const readerScript = new URL('./sqlite-reader.ts', import.meta.url)
-  const startReader = () =>
-    createWorkerLink<Scan, ScanAnswer>(
-      readerScript,
-      { file },
-      { niceness: longReadNiceness, idleMilliseconds: readerRestsMs },
-    )
-  const scans = startReader()
-  // Exports have threads of their own: a scan does not wait behind them.
-  const exporters = Array.from({ length: exportThreads }, startReader)
+  const startReader = (cacheKilobytes: number) =>
+    createWorkerLink<Scan, ScanAnswer>(readerScript, { file, cacheKilobytes } satisfies SqliteReaderData, {
+      niceness: longReadNiceness,
+      idleMilliseconds: readerRestsMs,
+    })
+  const scans = startReader(8000)
+  // Exports have threads of their own: a scan does not wait behind them. They read on, and hardly anything twice.
+  const exporters = Array.from({ length: exportThreads }, () => startReader(2000))
   const nextExporter = inTurn(exporters)
 
   const queryOf = (sql: string) => {
@@ -138,7 +137,12 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
     linesAtOnce: 2000,
     async csvLines(query) {
       const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(joinedLines(query))})`
-      const answer = await nextExporter().call({ as: 'bytes', sql, params: query.params })
+      const answer = await nextExporter().call({
+        as: 'bytes',
+        sql,
+        params: query.params,
+        functions: query.functions,
+      })
       if ('bytes' in answer) return answer.bytes
       throw new Error('error' in answer ? answer.error : 'the reader gave no bytes')
     },

@@ -53,12 +53,17 @@ const sixty = Array.from({ length: 60 }, (_, number) => String(number).padStart(
 const clockText = (seconds: number) =>
   `${sixty[Math.floor(seconds / 3600)]}:${sixty[Math.floor(seconds / 60) % 60]}:${sixty[seconds % 60]}`
 
+/** The second that one cell of a leg asks for after the other. */
+let latestSecond = { number: Number.NaN, iso: '', http: '', clock: '' }
+
 /** Unix seconds as texts; undefined where they cannot be written as a date. */
 const textsOf = (unixSeconds: number) => {
+  if (latestSecond.number === unixSeconds) return latestSecond
   if (unixSeconds < firstUnixSecond || unixSeconds > lastUnixSecond) return undefined
-  const number = Math.floor(unixSeconds / daySeconds)
-  const { iso, http } = dayOf(number)
-  return { iso, http, clock: clockText(unixSeconds - number * daySeconds) }
+  const day = Math.floor(unixSeconds / daySeconds)
+  const { iso, http } = dayOf(day)
+  latestSecond = { number: unixSeconds, iso, http, clock: clockText(unixSeconds - day * daySeconds) }
+  return latestSecond
 }
 
 /** What times of a leg are made of. */

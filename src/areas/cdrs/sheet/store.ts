@@ -37,15 +37,28 @@ const cellOf = (name: SheetColumn, value: string): CsvCell => {
   }
 }
 
+const functions = new URL('./sql-functions.ts', import.meta.url).href
+
+/** The sheet before and behind its times. */
+const besideTimes = (forReseller: boolean) => {
+  const sheet = sheetFor(forReseller)
+  const firstTime = sheet.findIndex(({ name }) => name === timeSheet[0].name)
+  return { before: sheet.slice(0, firstTime), behind: sheet.slice(firstTime + timeSheet.length) }
+}
+
 /** How the store writes the lines of legs. `utcOffset` is the placeholder of the seconds added for `datetime`. */
 export const sheetOf = (
   words: SqlWords,
   forReseller: boolean,
   utcOffset: string,
-): Pick<CsvQuery, 'cells' | 'plainWhen'> => ({
-  cells: sheetFor(forReseller).map((cell) => cellOf(cell.name, sqlOf(cell, words, utcOffset))),
-  plainWhen,
-})
+): Pick<CsvQuery, 'cells' | 'functions' | 'plainWhen'> => {
+  const cellsOf = (sheet: readonly SheetCell[]) =>
+    sheet.map((cell) => cellOf(cell.name, sqlOf(cell, words, utcOffset)))
+  if (!words.callsOurs) return { cells: cellsOf(sheetFor(forReseller)), functions: undefined, plainWhen }
+  const { before, behind } = besideTimes(forReseller)
+  const times = { value: `timeCells(created, duration_seconds, channel_created_time, ${utcOffset})` }
+  return { cells: [...cellsOf(before), times, ...cellsOf(behind)], functions, plainWhen }
+}
 
 type Json = NonNullable<SqlWords['json']>
 
@@ -74,8 +87,7 @@ export const begunRowsOf = (words: SqlWords, view: RowView): string | undefined 
   const { json } = words
   if (!json || view.omitsEmpty) return undefined
   const { forReseller } = view
-  const sheet = sheetFor(forReseller)
-  const firstTime = sheet.findIndex(({ name }) => name === timeSheet[0].name)
+  const { before, behind } = besideTimes(forReseller)
   const objectOf = (cells: readonly SheetCell[]) =>
     json.object(cells.map((cell) => ({ name: cell.name, value: jsonOf(cell, words, json) })))
   const variables = variableFields
@@ -84,8 +96,8 @@ export const begunRowsOf = (words: SqlWords, view: RowView): string | undefined 
   const texts = {
     duration_seconds: 'duration_seconds',
     channel_created_time: 'channel_created_time',
-    shown: objectOf(sheet.slice(0, firstTime)),
-    later: objectOf(sheet.slice(firstTime + timeSheet.length)),
+    shown: objectOf(before),
+    later: objectOf(behind),
     fields: words.joined(inRows.map((field) => memberOf(field, json, false))),
     variables: words.joined(variables),
     rest: 'rest',

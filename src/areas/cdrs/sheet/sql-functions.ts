@@ -1,0 +1,24 @@
+// What SQLite calls, by these names, in the threads that write lines of CSV.
+import { type Timed, timeSheet } from './columns.ts'
+
+const timesOf = timeSheet.map(({ name, of }) => ({ of, quote: name === 'rfc_1036' ? '"' : '' }))
+
+/**
+ * The cells of `timeSheet`, one after the other, of a leg's own columns. `utcOffset`: seconds added for `datetime`. SQLite's
+ * functions take three times as long: each cell works out its date anew.
+ */
+export const timeCells = (
+  created: number,
+  duration_seconds: number | null,
+  channel_created_time: number | null,
+  utcOffset: number,
+): string => {
+  const leg: Timed = { created, duration_seconds, channel_created_time }
+  const view = { utcOffset, forReseller: false, omitsEmpty: false }
+  let cells = ''
+  for (const { of, quote } of timesOf) {
+    const text = of(leg, view)
+    cells += text === null ? ',' : `,${quote}${text}${quote}`
+  }
+  return cells.slice(1)
+}
