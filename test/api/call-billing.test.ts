@@ -95,6 +95,19 @@ describeEngines('calls', (engine) => {
     expect(await total(account)).toBe(-0.03)
   })
 
+  it('lie in the ledger in the order of their times, whenever their records come', async () => {
+    const account = await world.account(world.reseller)
+    const at = [300, 60, 3600, 7200, 90]
+    const legs = at.map((ago) => ({ ...call(account, {}, { rate: 100 }), timestamp: nowOf(world) - ago }))
+    await sendLegs(world, legs.slice(0, 3))
+    await sendLegs(world, legs.slice(3))
+    const entries = (await entriesOf(account)) as { id: string; period: { end: number } }[]
+    const byId = entries
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      .map(({ period }) => nowOf(world) - period.end)
+    expect(byId).toEqual(at.toSorted((a, b) => b - a))
+  })
+
   it('that come together each say what was left before them', async () => {
     const account = await world.account(world.reseller)
     const legs = [100, 200, 300].map((rate) => call(account, {}, { rate }))

@@ -78,6 +78,7 @@ export const createCallBilling = (tools: Tools) => {
       amount: -cost,
       about: { id: account.id, name: account.doc.name },
       identity: [callsService, account.id, id],
+      time: period.end,
       details: {
         ...(description === undefined ? {} : { description }),
         period,
