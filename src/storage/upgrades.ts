@@ -36,6 +36,7 @@ import { callArchive } from './upgrades/0033-call-archive.ts'
 import { signedInDevices } from './upgrades/0034-signed-in-devices.ts'
 import { kazoo } from './upgrades/0035-kazoo.ts'
 import { kazooKept } from './upgrades/0036-kazoo-kept.ts'
+import { chargesOfRequests } from './upgrades/0037-charges-of-requests.ts'
 
 export interface Dialect {
   /** A text column that is compared and ordered by its bytes, alike in both engines. */
@@ -103,6 +104,7 @@ export const upgrades: readonly Upgrade[] = [
   signedInDevices,
   kazoo,
   kazooKept,
+  chargesOfRequests,
 ]
 
 const pairsOf = (parts: Readonly<Record<string, string>>) =>

@@ -125,6 +125,12 @@ const shown = (number: string) =>
 const entryColumns = `id, created, made_at, ordinal, source_service, source_id, amount, usage_type, usage_quantity,
   usage_unit, ${shown('available_before')} AS available_before, doc`
 
+// By name, for an index that has these alone.
+const selectsOfRequest = ['prorations', 'services', 'taxes'].map(
+  (service) => `SELECT ${entryColumns} FROM ledger_entries
+    WHERE account_id = $1 AND source_service = '${service}' AND source_id >= $2 AND source_id < $3 ORDER BY ordinal`,
+)
+
 // To stand behind what moved the balance: by then nobody else can move anything of the account.
 const holdBalance = (condition: string) =>
   `UPDATE ledger_balances SET units = units WHERE account_id = $1 AND ${condition}`
@@ -355,14 +361,7 @@ export const createLedgerStore = ({ all, scan, words }: Store) => {
 
     /** What a request was charged at once, and what of that went back, in its order. */
     async ofRequest(accountId: string, requestId: string): Promise<Entry[]> {
-      const services = ['prorations', 'services', 'taxes']
-      const found = services.map((service) =>
-        all(
-          `SELECT ${entryColumns} FROM ledger_entries
-            WHERE account_id = $1 AND source_service = $2 AND source_id >= $3 AND source_id < $4 ORDER BY ordinal`,
-          [accountId, service, `${requestId}/`, `${requestId}0`],
-        ),
-      )
+      const found = selectsOfRequest.map((sql) => all(sql, [accountId, `${requestId}/`, `${requestId}0`]))
       return (await Promise.all(found)).flatMap((rows) => rows.map(toEntry))
     },
 

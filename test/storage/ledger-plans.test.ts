@@ -1,0 +1,35 @@
+import { expect, it } from 'vitest'
+import { createLedgerStore } from '../../src/areas/ledgers/store.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import type { Row, Value } from '../../src/storage/db.ts'
+import { createStore } from '../../src/storage/store.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+
+describeEngines('Charges of a request', (engine) => {
+  const place = sharedBySuite(
+    () => openTestDatabase(engine, { onOneServer: true }),
+    (opened) => opened.close(),
+  )
+
+  const plan = async (sql: string, params: readonly Value[] = []) => {
+    const explain = engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
+    const steps = await place.db.scan<Record<string, string>>(`${explain} ${sql}`, params)
+    return steps.map((step) => step.detail ?? step['QUERY PLAN']).join('\n')
+  }
+
+  it('are found along an index that has them alone', async () => {
+    const plans: string[] = []
+    const { db } = place
+    const all = async <R = Row>(sql: string, params?: readonly Value[]) => {
+      plans.push(await plan(sql, params))
+      return db.all<R>(sql, params)
+    }
+    await createLedgerStore(createStore({ ...db, all }, systemClock)).ofRequest('a'.repeat(32), 'request')
+    const index =
+      engine === 'sqlite'
+        ? /SEARCH ledger_entries USING INDEX ledger_entries_requests \(account_id=\? AND source_service=\? AND source_id>\? AND source_id<\?\)/
+        : /Index Scan using ledger_entries_requests [\s\S]*Index Cond: .*account_id = .*source_service = .*source_id >= /
+    expect(plans).toHaveLength(3)
+    for (const one of plans) expect(one).toMatch(index)
+  })
+})
