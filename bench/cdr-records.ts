@@ -1,4 +1,5 @@
 // Call detail records: single ones as a switch sends them, and millions of them straight into a store.
+
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +10,7 @@ import type { Cdr } from '../src/areas/cdrs/schema.ts'
 import { systemClock } from '../src/lib/clock.ts'
 import { gregorianUnixOffset } from '../src/lib/gregorian.ts'
 import { ChangeSet, conflict } from '../src/storage/change-set.ts'
+import { atHand } from '../src/storage/monthly.ts'
 import { openPostgres } from '../src/storage/postgres.ts'
 import { openSqlite } from '../src/storage/sqlite.ts'
 import { createStore } from '../src/storage/store.ts'
@@ -137,7 +139,7 @@ const plantTemplates = async ({ dataDir, databaseUrl }: Place, { accountId, mont
     return rowOf({ accountId, record }, interactionOf(record), created + 86_400 * 40)
   })
   const set = new ChangeSet({ requestId: 'bench' })
-  await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
+  await store.cdrs.insert(set, month, rows.map(atHand), { isArchived: false, orElse: conflict })
   set.record({ accountId, kind: 'cdrs', id: 'bench', action: 'created' })
   await store.commit(set)
   await db.close()

@@ -1,6 +1,7 @@
 import { codeOf } from '../lib/error-facts.ts'
 import { type ChangeSet, systemScope } from './change-set.ts'
 import { cacheKey, type Database, type Statement, type Value } from './db.ts'
+import type { LaidRow } from './laid-rows.ts'
 import { integer, shape, text } from './table.ts'
 
 /** A month as a number, `202611`. */
@@ -8,6 +9,15 @@ type Month = number
 
 /** A stored row by column. */
 type MonthlyRow = Readonly<Record<string, string | number | null>>
+
+/** A row that is made when it is asked for: thousands wait for the disk together. */
+export interface LateRow {
+  row(): MonthlyRow
+  /** The same as it lies. */
+  laid?: LaidRow
+}
+
+export const atHand = (row: MonthlyRow): LateRow => ({ row: () => row })
 
 /** How often rows of each archived month were moved out of the store. */
 export type ArchivedMonths = ReadonlyMap<Month, number>
@@ -51,7 +61,7 @@ export interface MonthlyTable {
   insert(
     set: ChangeSet,
     month: Month,
-    rows: readonly MonthlyRow[],
+    rows: readonly LateRow[],
     how: { isArchived: boolean; orElse: InsertFailure },
   ): Promise<void>
   /** Stands behind every other change of a month's rows: what is just being archived has to be read anew. */
@@ -135,8 +145,8 @@ interface Layout {
   from(months: readonly Month[]): string
   /** Statements that make the month's table unless it is there. */
   create(month: Month): Promise<readonly string[]>
-  /** The insertion of these rows: statements with the number of rows each must add. */
-  insertions(month: Month, rows: readonly MonthlyRow[]): { sql: string; params: Value[]; rows: number }[]
+  /** The insertion of these rows, which fails the set unless all are new. */
+  insertions(month: Month, rows: readonly LateRow[], orElse: InsertFailure): Statement[]
   /** Statements that wait until nobody writes the month, and keep writers out until the end. */
   still(month: Month): readonly string[]
   /** The same for readers as well. */
@@ -148,6 +158,28 @@ const tableNameOf = (name: string, month: Month) => `${name}_${checked(month)}`
 
 const unionOf = (name: string, months: readonly Month[]) =>
   `(${months.map((month) => `SELECT * FROM ${tableNameOf(name, month)}`).join(' UNION ALL ')}) AS ${name}`
+
+/** Its values are there for a moment, each time that they are asked for. */
+class LateInsertion implements Statement {
+  readonly sql: string
+  readonly expect: NonNullable<Statement['expect']>
+  readonly laid: LaidRow | undefined
+  readonly #keys: readonly string[]
+  readonly #late: LateRow
+
+  constructor(sql: string, keys: readonly string[], late: LateRow, expect: NonNullable<Statement['expect']>) {
+    this.sql = sql
+    this.expect = expect
+    this.laid = late.laid
+    this.#keys = keys
+    this.#late = late
+  }
+
+  get params(): Value[] {
+    const row = this.#late.row()
+    return this.#keys.map((key) => row[key] ?? null)
+  }
+}
 
 const sqliteLayout = (db: Database, name: string): Layout => {
   const tableOf = (month: Month) => tableNameOf(name, month)
@@ -185,10 +217,11 @@ const sqliteLayout = (db: Database, name: string): Layout => {
       return (await pattern).map((sql) => copied(sql, tableOf(month)))
     },
     // One statement a row: it is prepared once, and twice as fast as taking a JSON text apart in SQL.
-    insertions(month, rows) {
-      const keys = Object.keys(rows[0] ?? {})
+    insertions(month, rows, orElse) {
+      const keys = rows[0]?.laid?.columns ?? Object.keys(rows[0]?.row() ?? {})
       const sql = insertOf(tableOf(month), keys)
-      return rows.map((row) => ({ sql, params: keys.map((key) => row[key] ?? null), rows: 1 }))
+      const expect = { rows: 1, orElse }
+      return rows.map((row) => new LateInsertion(sql, keys, row, expect))
     },
     still: () => [],
     alone: () => [],
@@ -231,11 +264,11 @@ const postgresLayout = (name: string): Layout => {
         END IF;
       END $$`,
     ],
-    insertions: (month, rows) => [
+    insertions: (month, rows, orElse) => [
       {
         sql: `INSERT INTO ${name} SELECT * FROM json_populate_recordset(NULL::${name}, $1::json) ON CONFLICT DO NOTHING`,
-        params: [JSON.stringify(rows.map((row) => ({ ...withoutNulls(row), month })))],
-        rows: rows.length,
+        params: [`[${rows.map((late) => JSON.stringify({ ...withoutNulls(late.row()), month })).join(',')}]`],
+        expect: { rows: rows.length, orElse },
       },
     ],
     still: (month) => waitingShortly(`LOCK TABLE ${tableOf(month)} IN SHARE MODE`),
@@ -326,8 +359,7 @@ export const createMonthlyTable = (db: Database, name: string): MonthlyTable => 
     async insert(set, month, rows, { isArchived, orElse }) {
       // Said every time, not only when the month is unknown: another process may be dropping it.
       await make(set, month)
-      for (const { sql, params, rows: expected } of layout.insertions(month, rows))
-        set.run(sql, params, { rows: expected, orElse })
+      set.add(...layout.insertions(month, rows, orElse))
       // Behind the rows, whose locks `beginArchiving` and `endArchiving` wait for.
       set.add(noteChange(month))
       set.run(keep, [name, month, 'archived'], { rows: isArchived ? 1 : 0, orElse })

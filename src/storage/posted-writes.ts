@@ -1,8 +1,9 @@
 import type { Value } from './db.ts'
+import { type LaidRow, laidNumber, laidValues } from './laid-rows.ts'
 
 // Writes on their way to the writer's thread. Texts go as one flat list and everything else as numbers, which are copied
 // from thread to thread as they lie: a list of all values takes several times as long. What a statement has in the same
-// place as the last one of its text in its write goes once, as the account of all rows of a batch.
+// place as the last one of its text in its write goes once, as the account of all rows of a batch. Rows that are laid down already go as they lie.
 
 /** A statement: the number of its text, its values, and the rows it must touch (or any). */
 export interface PostedStatement {
@@ -12,11 +13,16 @@ export interface PostedStatement {
 }
 
 export interface PostedWrites {
-  /** For each write the number of its statements, and for each of these: text, number of values, rows or -1, and what each value is. */
+  /**
+   * For each write the number of its statements, and for each of these: text, number of values, rows or -1, and what each value is.
+   * For a laid row `~` of the number stands there, behind the rows its bytes, and then its shapes.
+   */
   plan: Int32Array
   numbers: Float64Array
   /** Texts and bytes. */
   others: readonly Value[]
+  /** The texts of laid rows. */
+  bytes: Uint8Array<ArrayBuffer>
 }
 
 const anyRows = -1
@@ -51,6 +57,11 @@ const createNumbers = <Numbers extends Int32Array | Float64Array>(room: (length:
       held[length] = number
       length += 1
     },
+    append(source: Int32Array | Float64Array, from: number, count: number) {
+      while (length + count > held.length) grow()
+      held.set(source.subarray(from, from + count), length)
+      length += count
+    },
     /** One more at a place. */
     increment(place: number) {
       held[place] = (held[place] as number) + 1
@@ -69,10 +80,40 @@ const createNumbers = <Numbers extends Int32Array | Float64Array>(room: (length:
   }
 }
 
+/** Bytes that are gathered and then given away: they come by the megabyte. */
+const createBytes = () => {
+  let held = new Uint8Array(0)
+  let length = 0
+  let usual = firstRoom
+  return {
+    append(source: Uint8Array, from: number, to: number) {
+      const needed = length + to - from
+      if (needed > held.length) {
+        const larger = new Uint8Array(Math.max(2 * held.length, usual, needed))
+        larger.set(held.subarray(0, length))
+        held = larger
+      }
+      held.set(source.subarray(from, to), length)
+      length = needed
+    },
+    clear() {
+      length = 0
+    },
+    take(): Uint8Array<ArrayBuffer> {
+      usual = Math.max(firstRoom, length)
+      const taken = new Uint8Array(held.buffer.transfer(length))
+      held = new Uint8Array(0)
+      length = 0
+      return taken
+    },
+  }
+}
+
 /** Gathers writes to be posted together, again and again. */
 export const createPosting = () => {
   const plan = createNumbers((length) => new Int32Array(length))
   const numbers = createNumbers((length) => new Float64Array(length))
+  const bytes = createBytes()
   const before = new Map<number, readonly Value[]>()
   let others: Value[] = []
   let countAt = 0
@@ -94,6 +135,7 @@ export const createPosting = () => {
     begin() {
       plan.clear()
       numbers.clear()
+      bytes.clear()
       others = []
     },
     beginWrite() {
@@ -111,8 +153,18 @@ export const createPosting = () => {
       for (let at = 0; at < params.length; at += 1) addValue(params[at] as Value, earlier[at])
       before.set(text, params)
     },
+    addLaid(text: number, row: LaidRow, rows: number | undefined) {
+      plan.increment(countAt)
+      plan.push(text)
+      plan.push(~row.columns.length)
+      plan.push(rows ?? anyRows)
+      plan.push(row.to - row.from)
+      plan.append(row.shapes, row.firstShape, row.columns.length)
+      numbers.append(row.numbers, row.firstNumber, row.numberCount)
+      bytes.append(row.texts, row.from, row.to)
+    },
     take(): PostedWrites {
-      const taken = { plan: plan.take(), numbers: numbers.take(), others }
+      const taken = { plan: plan.take(), numbers: numbers.take(), others, bytes: bytes.take() }
       others = []
       // Nothing of it is kept alive.
       before.clear()
@@ -128,40 +180,92 @@ export interface PostedWrite {
   statements(): Generator<PostedStatement>
 }
 
-/** Where a write begins, and how many statements it has. */
-interface Begin {
+/** Where one reads: in the plan, and among what it is about. */
+interface Place {
   at: number
   numberAt: number
   otherAt: number
-  length: number
+  byteAt: number
 }
 
-const numbersOfStatement = 3
+/** What stands before the values of a statement. */
+interface Head {
+  text: number
+  count: number
+  rows: number
+  /** Of its texts, where it is a laid row. */
+  laidBytes: number | undefined
+}
 
-const postedWrite = ({ plan, numbers, others }: PostedWrites, begin: Begin): PostedWrite => ({
-  length: begin.length,
+const readHead = (plan: Int32Array, place: Place): Head => {
+  const [text, count, rows] = [plan[place.at++], plan[place.at++], plan[place.at++]] as [
+    number,
+    number,
+    number,
+  ]
+  if (count >= 0) return { text, count, rows, laidBytes: undefined }
+  return { text, count: ~count, rows, laidBytes: plan[place.at++] as number }
+}
+
+const passValues = (plan: Int32Array, place: Place, { count, laidBytes }: Head) => {
+  const numeric = laidBytes === undefined ? isNumber : laidNumber
+  const end = place.at + count
+  for (; place.at < end; place.at += 1) {
+    const kind = plan[place.at]
+    if (kind === numeric) place.numberAt += 1
+    else if (laidBytes === undefined && kind === isOther) place.otherAt += 1
+  }
+  place.byteAt += laidBytes ?? 0
+}
+
+const readValues = (
+  { plan, numbers, others }: PostedWrites,
+  place: Place,
+  count: number,
+  earlier: readonly Value[],
+) => {
+  const params: Value[] = []
+  for (let index = 0; index < count; index += 1) {
+    const kind = plan[place.at++]
+    if (kind === isNull) params.push(null)
+    else if (kind === isNumber) params.push(numbers[place.numberAt++] as number)
+    else params.push((kind === isOther ? others[place.otherAt++] : earlier[index]) as Value)
+  }
+  return params
+}
+
+const readLaid = ({ plan, numbers, bytes }: PostedWrites, place: Place, head: Head) => {
+  const texts = Buffer.from(bytes.buffer)
+  const { at: firstShape, numberAt: firstNumber, byteAt: from } = place
+  passValues(plan, place, head)
+  return laidValues(
+    { shapes: plan, firstShape, numbers, firstNumber, texts, from, to: place.byteAt },
+    head.count,
+  )
+}
+
+const postedWrite = (posted: PostedWrites, begin: Readonly<Place>, length: number): PostedWrite => ({
+  length,
   hasText(wanted: number) {
-    let { at } = begin
-    for (let index = 0; index < begin.length; index += 1) {
-      if (plan[at] === wanted) return true
-      at += numbersOfStatement + (plan[at + 1] as number)
+    const place = { ...begin }
+    for (let index = 0; index < length; index += 1) {
+      const head = readHead(posted.plan, place)
+      if (head.text === wanted) return true
+      place.at += head.count
     }
     return false
   },
   *statements(): Generator<PostedStatement> {
     const before = new Map<number, readonly Value[]>()
-    let { at, numberAt, otherAt } = begin
-    for (let index = 0; index < begin.length; index += 1) {
-      const [text, count, rows] = [plan[at++], plan[at++], plan[at++]] as [number, number, number]
-      const earlier = before.get(text) ?? noValues
-      const params: Value[] = []
-      for (let place = 0; place < count; place += 1) {
-        const kind = plan[at++]
-        if (kind === isNull) params.push(null)
-        else if (kind === isNumber) params.push(numbers[numberAt++] as number)
-        else params.push((kind === isOther ? others[otherAt++] : earlier[place]) as Value)
-      }
-      before.set(text, params)
+    const place = { ...begin }
+    for (let index = 0; index < length; index += 1) {
+      const head = readHead(posted.plan, place)
+      const { text, count, rows, laidBytes } = head
+      const isLaid = laidBytes !== undefined
+      const params = isLaid
+        ? readLaid(posted, place, head)
+        : readValues(posted, place, count, before.get(text) ?? noValues)
+      if (!isLaid) before.set(text, params)
       yield { text, params, rows: rows === anyRows ? undefined : rows }
     }
   },
@@ -171,17 +275,11 @@ const postedWrite = ({ plan, numbers, others }: PostedWrites, begin: Begin): Pos
 export const readPosted = (posted: PostedWrites): PostedWrite[] => {
   const { plan } = posted
   const writes: PostedWrite[] = []
-  let [at, numberAt, otherAt] = [0, 0, 0]
-  while (at < plan.length) {
-    const length = plan[at++] as number
-    writes.push(postedWrite(posted, { at, numberAt, otherAt, length }))
-    for (let index = 0; index < length; index += 1) {
-      const end = at + numbersOfStatement + (plan[at + 1] as number)
-      for (at += numbersOfStatement; at < end; at += 1) {
-        if (plan[at] === isNumber) numberAt += 1
-        else if (plan[at] === isOther) otherAt += 1
-      }
-    }
+  const place: Place = { at: 0, numberAt: 0, otherAt: 0, byteAt: 0 }
+  while (place.at < plan.length) {
+    const length = plan[place.at++] as number
+    writes.push(postedWrite(posted, { ...place }, length))
+    for (let index = 0; index < length; index += 1) passValues(plan, place, readHead(plan, place))
   }
   return writes
 }

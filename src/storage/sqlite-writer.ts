@@ -1,6 +1,7 @@
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../lib/error-facts.ts'
 import { elementAt } from '../lib/list.ts'
+import { giveBack } from './give-back.ts'
 import { type PostedWrite, type PostedWrites, placedText, readPosted } from './posted-writes.ts'
 import { noteCommit } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
@@ -221,8 +222,10 @@ const carryOut = (first: Order) => {
     settled.forEach(publish)
     Atomics.add(committed, commitsAt, 1)
   }
-  for (const { seat, question, outcomes: own } of settled)
+  for (const { seat, question, outcomes: own } of settled) {
     tell(seat, { number: question.number, outcomes: own })
+    giveBack(question.batch.writes.bytes)
+  }
 }
 
 parentPort?.on('message', ({ port }: { port: MessagePort }) => {

@@ -266,8 +266,13 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
     posting.begin()
     for (const { write } of batch) {
       posting.beginWrite()
-      for (const { sql, params, expect } of write.statements)
-        posting.add(numberOf(sql, newTexts), params, expect?.rows)
+      for (const statement of write.statements) {
+        const { sql, laid, expect } = statement
+        const text = numberOf(sql, newTexts)
+        // The values of a laid row are made when they are asked for.
+        if (laid) posting.addLaid(text, laid, expect?.rows)
+        else posting.add(text, statement.params, expect?.rows)
+      }
       for (const { table, values } of write.appends ?? [])
         posting.add(table.isPlaced ? placedText : numberOf(appendText(table), newTexts), values, undefined)
     }

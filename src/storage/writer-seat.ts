@@ -177,7 +177,8 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
       if (!port) throw failure('datastore_unreachable', {})
       port.ref()
       const question: ToWriter = { number: ++lastNumber, batch }
-      port.postMessage(question)
+      // Handed over without being copied.
+      port.postMessage(question, [batch.writes.bytes.buffer])
       return new Promise((resolve, reject) => {
         waiting.set(question.number, { resolve, reject })
       })

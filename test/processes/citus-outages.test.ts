@@ -1,5 +1,6 @@
 // A store on Citus of which a server dies, under clients that insist. CROSSPOINT_TEST_WORKER_AWAY_SECONDS=60 and
 // CROSSPOINT_TEST_COORDINATOR_CRASHES=10 make it as long and as many as the goals say.
+
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
@@ -8,6 +9,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { monthOf } from '../../src/lib/time-key.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import { atHand } from '../../src/storage/monthly.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { type CitusCluster, citusPrograms, startCitus } from '../support/citus.ts'
@@ -373,7 +375,7 @@ describe.runIf(citusPrograms)(title, () => {
         csv_quoted: 0,
         csv_guarded: 0,
       }
-      await store.cdrs.insert(set, month, [row], { isArchived: false, orElse: conflict })
+      await store.cdrs.insert(set, month, [atHand(row)], { isArchived: false, orElse: conflict })
       await store.writeUnrecorded(set.statements, set.stale)
     }
     try {

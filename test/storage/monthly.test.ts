@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
-import { MonthMoved } from '../../src/storage/monthly.ts'
+import { atHand, MonthMoved } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import type { Run } from '../../src/storage/upgrades.ts'
 import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
@@ -53,7 +53,7 @@ describeEngines('A table by month', (engine) => {
     await into.cdrs.insert(
       set,
       month,
-      names.map((name) => rowOf(month, name)),
+      names.map((name) => atHand(rowOf(month, name))),
       { isArchived: (await into.cdrs.archivedMonths()).has(month), orElse: conflict },
     )
     await into.commit(set)

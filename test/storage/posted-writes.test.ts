@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { Value } from '../../src/storage/db.ts'
+import { createRowRoom, type LaidRow } from '../../src/storage/laid-rows.ts'
 import {
   createPosting,
   type PostedStatement,
@@ -23,10 +24,36 @@ const statement: fc.Arbitrary<PostedStatement> = fc.record({
   rows: fc.constantFrom(undefined, 0, 1),
 })
 
+/** A row that lies in a room already, of columns that are numbered. */
+const laidStatement: fc.Arbitrary<PostedStatement & { isLaid: true }> = fc.record({
+  text: fc.constantFrom(0, 1, 2),
+  params: fc.array(
+    fc.oneof(
+      fc.constant(null),
+      fc.constantFrom('', 'a', 'ab', 'abc', 'ü'),
+      fc.string({ unit: 'binary' }),
+      fc.double({ noNaN: true }),
+    ),
+    { maxLength: 6 },
+  ),
+  rows: fc.constantFrom(undefined, 0, 1),
+  isLaid: fc.constant(true),
+})
+
+const isLaid = (one: PostedStatement) => 'isLaid' in one
+
+const layDown = (params: readonly Value[]) => {
+  const room = createRowRoom(Object.keys(params), 1)
+  return room.lay({ ...params } as unknown as Record<string, string | number | null>) as LaidRow
+}
+
 const posted = (writes: readonly (readonly PostedStatement[])[], posting = createPosting()) => {
   for (const statements of writes) {
     posting.beginWrite()
-    for (const { text, params, rows } of statements) posting.add(text, params, rows)
+    for (const one of statements) {
+      if (isLaid(one)) posting.addLaid(one.text, layDown(one.params), one.rows)
+      else posting.add(one.text, one.params, one.rows)
+    }
   }
   return readPosted(structuredClone(posting.take()))
 }
@@ -42,6 +69,25 @@ describe('writes on their way to another thread', () => {
           expect([...write.statements()]).toEqual(writes[index])
         }
         expect(arrived.map((write) => [...write.statements()])).toEqual(writes)
+      }),
+    )
+  })
+
+  it('arrive beside rows that were laid down before', () => {
+    const any = fc.array(fc.array(fc.oneof(statement, laidStatement), { maxLength: 8 }), { maxLength: 4 })
+    fc.assert(
+      fc.property(fc.array(any, { minLength: 1, maxLength: 3 }), (batches) => {
+        const posting = createPosting()
+        for (const writes of batches) {
+          const wanted = writes.map((statements) =>
+            statements.map(({ text, params, rows }) => ({ text, params, rows })),
+          )
+          const arrived = posted(writes, posting)
+          expect(arrived.map((write) => [...write.statements()])).toEqual(wanted)
+          for (const [index, write] of arrived.entries())
+            for (const text of [placedText, 0, 1, 2])
+              expect(write.hasText(text)).toBe(wanted[index]?.some((one) => one.text === text))
+        }
       }),
     )
   })

@@ -87,6 +87,9 @@ export const storedColumns = [
   'rest',
 ] as const satisfies readonly (keyof CdrRow)[]
 
+/** A row in which nothing stands. */
+export const emptyRow = Object.fromEntries(storedColumns.map((name) => [name, null])) as unknown as CdrRow
+
 /** The month of a leg, `202611`: it stands in front of the id. */
 export const monthOfId = (id: string) => Number(id.slice(0, 6))
 

@@ -6,13 +6,15 @@ import { type Handover, isObject } from '../../../lib/json.ts'
 import { zip } from '../../../lib/list.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { type Author, ChangeSet } from '../../../storage/change-set.ts'
+import { createRowRoom, type RowRoom } from '../../../storage/laid-rows.ts'
 import { readingAgain } from '../../../storage/monthly.ts'
 import { retrying, type Store } from '../../../storage/store.ts'
 import type { ArchiveReading } from '../archive/reading.ts'
 import type { CallBilling } from '../billing/operations.ts'
 import { lacksRate, type NewCall, newCallOf } from '../billing/rules.ts'
-import type { CdrRow } from '../columns.ts'
+import { type CdrRow, storedColumns } from '../columns.ts'
 import { Cdr } from '../schema.ts'
+import { asItIs, type HeldRow, heldIn } from './held-rows.ts'
 import {
   canJoin,
   distinct,
@@ -81,7 +83,7 @@ interface AtHand {
 
 /** How a leg is stored and what is paid for it: its record, several times as large, is not needed any more. */
 interface ReadyLeg {
-  row: CdrRow
+  row: HeldRow
   call: NewCall | undefined
 }
 
@@ -94,10 +96,11 @@ const readyLeg = (
   leg: Leg,
   interactionFor: (leg: Leg) => Interaction,
   at: number,
+  hold: (row: CdrRow) => HeldRow,
 ): ReadyLeg | { rejected: string } => {
   try {
     const row = rowOf(leg, interactionFor(leg), at)
-    return { row, call: newCallOf(leg, row) }
+    return { row: hold(row), call: newCallOf(leg, row) }
   } catch (error) {
     if (error instanceof Rejection) return { rejected: error.message }
     throw error
@@ -105,8 +108,10 @@ const readyLeg = (
 }
 
 /** The same as soon as a leg has been judged, unless others have to be looked at first: which it joins, what it costs. */
-const readyAtOnce = (leg: Leg, at: number) =>
-  leg.joins || lacksRate(leg.record) ? leg : readyLeg(leg, ({ record }) => interactionOf(record), at)
+const readyAtOnce = (leg: Leg, at: number, room: RowRoom) =>
+  leg.joins || lacksRate(leg.record)
+    ? leg
+    : readyLeg(leg, ({ record }) => interactionOf(record), at, heldIn(room))
 
 const isVerdict = (judged: Leg | ReadyLeg | LegVerdict): judged is LegVerdict =>
   typeof judged === 'string' || 'rejected' in judged
@@ -174,7 +179,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     }
   }
 
-  const describe = (set: ChangeSet, added: readonly CdrRow[]) => {
+  const describe = (set: ChangeSet, added: readonly HeldRow[]) => {
     for (const [accountId, rows] of Map.groupBy(added, ({ account_id }) => account_id)) {
       const ids = { first: rows[0]?.id, last: rows.at(-1)?.id }
       const after = JSON.stringify({ records: rows.length, ...ids })
@@ -190,7 +195,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     const ready = new Map<string, ReadyLeg>()
     const at = now()
     const results = batch.map((leg): string | LegVerdict => {
-      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at)
+      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at, asItIs)
       if ('rejected' in made) return made
       const key = keyOf(made.row)
       if (ready.has(key)) return 'duplicate'
@@ -262,6 +267,8 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     ): Promise<IntakeReport> {
       const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
       let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
+      let room = createRowRoom(storedColumns, legsPerBatch)
+      const emptyRooms: RowRoom[] = []
       const writing: Promise<void>[] = []
       // Where one leg was sent before, the next ones most likely were as well.
       let isRepeat = false
@@ -306,10 +313,14 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
 
       /** Some batches are written while the next one is being read. */
       const flush = async () => {
-        const batch = waiting
+        const [batch, rows] = [waiting, room]
         waiting = []
         if (writing.length === writesAtOnce) await writing.shift()
-        const written = store(batch)
+        const written = store(batch).finally(() => {
+          rows.clear()
+          emptyRooms.push(rows)
+        })
+        room = emptyRooms.pop() ?? createRowRoom(storedColumns, legsPerBatch)
         // A failure is met when the batch is waited for.
         written.catch(() => undefined)
         writing.push(written)
@@ -321,7 +332,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
           for (const entry of entries) {
             const judged =
               'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record, entry.handover)
-            const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at)
+            const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at, room)
             if (isVerdict(leg)) count(entry.line, leg)
             else waiting.push({ line: entry.line, leg })
             if (waiting.length >= legsPerBatch) await flush()
@@ -332,6 +343,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
       } finally {
         // When one fails, the other is not left behind at work.
         await Promise.allSettled(writing)
+        for (const empty of [room, ...emptyRooms]) empty.close()
       }
       report.rejected.sort((a, b) => a.line - b.line)
       return report

@@ -4,7 +4,7 @@ import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../rates/pricing/rules.ts'
-import { type CdrRow, columns, storedColumns } from '../columns.ts'
+import { type CdrRow, columns, emptyRow } from '../columns.ts'
 import { cellCareOf } from '../rules.ts'
 import type { Cdr } from '../schema.ts'
 
@@ -267,8 +267,6 @@ const drain = (
   }
   return rest
 }
-
-const emptyRow = Object.fromEntries(storedColumns.map((name) => [name, null])) as unknown as CdrRow
 
 /** Lays the fields of a record into their columns; answers with the text of those that have none. */
 const layInto = (row: Fields, record: Cdr) => {

@@ -47,7 +47,8 @@ export const tallyKeys = {
 /** The sums of one group of one dimension in one period: the values of `tallyKeys`, then the sums. */
 type Tally = readonly (string | number)[]
 
-type CountedLeg = Pick<
+/** What statistics look at. */
+export type CountedLeg = Pick<
   CdrRow,
   Grouping | 'account_id' | 'created' | 'duration_seconds' | 'billing_seconds' | 'cost'
 >

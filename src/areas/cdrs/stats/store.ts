@@ -6,6 +6,7 @@ import { createParams, heldBy, legOrder, type Mark, rangeOf } from '../reading/s
 import type { CdrStore } from '../store.ts'
 import {
   type Cell,
+  type CountedLeg,
   type Dimension,
   type Grouping,
   mostCells,
@@ -20,7 +21,7 @@ import {
 export const tallyTurn = (words: SqlWords) => words.takeTurn('cdr tallies')
 
 /** What adds these new legs to the statistics. For the write that stores the legs, each leg once. */
-export const tallyStatements = (words: SqlWords, legs: readonly CdrRow[]): Statement[] => {
+export const tallyStatements = (words: SqlWords, legs: readonly CountedLeg[]): Statement[] => {
   const turn = tallyTurn(words)
   const rows = talliesOf(legs)
   const additions = words.accumulating({ table: 'cdr_tallies', keys: tallyKeys, sums: sumNames, rows })
