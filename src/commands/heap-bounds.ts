@@ -15,5 +15,5 @@ export const letYoungGenerationGrow = () => setFlagsFromString('--semi-space-gro
  * until then comes out of the compile cache.
  */
 export const boundOldGeneration = () => {
-  setTimeout(() => setFlagsFromString('--heap-growing-percent=40'), settlingMs).unref()
+  setTimeout(() => setFlagsFromString('--heap-growing-percent=100'), settlingMs).unref()
 }

@@ -35,7 +35,7 @@ const codeTagWith = (...options: readonly string[]) =>
 describe('bounds of memory', () => {
   it('leave the runtime the compiled code of its own modules', () => {
     expect(codeTagWith(...nodeOptions)).toBe(codeTagWith())
-    expect(codeTagWith('--heap-growing-percent=40')).not.toBe(codeTagWith())
+    expect(codeTagWith('--heap-growing-percent=100')).not.toBe(codeTagWith())
   })
 
   it('hold for the old generation of a server soon after its start', async () => {
@@ -53,7 +53,7 @@ describe('bounds of memory', () => {
       NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(watching)}`,
     })
     try {
-      const bound = codeTagWith('--heap-growing-percent=40')
+      const bound = codeTagWith('--heap-growing-percent=100')
       await eventually(
         () => (existsSync(file) ? readFileSync(file, 'utf8') : ''),
         (tag) => tag === bound,
