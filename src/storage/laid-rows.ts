@@ -91,8 +91,9 @@ export const createRowRoom = (columns: readonly string[], mostRows: number) => {
   }
 
   return {
-    /** Undefined for a row that cannot be laid down: half of a surrogate pair has no bytes of its own. */
+    /** Undefined for a row that cannot be laid down: the room is full, or half of a surrogate pair has no bytes of its own. */
     lay(row: Cells): LaidRow | undefined {
+      if (shapesUsed === shapes.length) return undefined
       const [firstShape, firstNumber] = [shapesUsed, numbersUsed]
       const whole = note(row)
       if (!whole.isWellFormed()) return undefined

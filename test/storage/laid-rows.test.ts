@@ -41,6 +41,17 @@ describe('Rows that are laid down', () => {
       }),
     ))
 
+  it('are no more than there is room for', () => {
+    const room = createRowRoom(columns, 2)
+    const rows = ['x', 'y', 'z'].map((a) => ({ a, b: 1, c: null, d: a }))
+    const laid = rows.map((one) => room.lay(one))
+    expect(laid.map((one) => one && laidValues(one, columns.length))).toEqual([
+      valuesOf({ a: 'x', b: 1, d: 'x' }),
+      valuesOf({ a: 'y', b: 1, d: 'y' }),
+      undefined,
+    ])
+  })
+
   it('may be larger than the pieces that rooms are made of', () => {
     const room = createRowRoom(columns, 3)
     const rows = ['x', 'ü'.repeat(900_000), 'y'].map((a) => ({ a, b: 1, c: null, d: a }))

@@ -100,7 +100,8 @@ const readyLeg = (
 ): ReadyLeg | { rejected: string } => {
   try {
     const row = rowOf(leg, interactionFor(leg), at)
-    return { row: hold(row), call: newCallOf(leg, row) }
+    const call = newCallOf(leg, row)
+    return { row: hold(row), call }
   } catch (error) {
     if (error instanceof Rejection) return { rejected: error.message }
     throw error
