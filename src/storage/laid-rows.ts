@@ -45,35 +45,60 @@ export const laidValues = (
   return values
 }
 
-// Texts of a row lie in one piece.
-const pieceBytes = 1 << 20
+/** Room for some rows: as many as have their cells noted, and as many as have their texts there. */
+interface Block {
+  shapes: Int32Array<ArrayBuffer>
+  numbers: Float64Array<ArrayBuffer>
+  texts: Buffer<ArrayBuffer>
+}
+
+// Most who come bring few rows, and some bring thousands: each block has twice the room of the one before.
+const firstRows = 16
+const mostRows = 512
+const bytesOfRow = 2048
 const mostBytesOfUnit = 3
+// More is given back when it has been used.
+const keptBlocks = 12
 
 export type RowRoom = ReturnType<typeof createRowRoom>
 
-/** Room for so many rows of these columns; what it holds is gone when it is cleared. */
-export const createRowRoom = (columns: readonly string[], mostRows: number) => {
-  const shapes = new Int32Array(mostRows * columns.length)
-  const numbers = new Float64Array(mostRows * columns.length)
-  const pieces: Buffer<ArrayBuffer>[] = []
-  let [shapesUsed, numbersUsed, piecesFull, used] = [0, 0, 0, 0]
+/** Room for rows of these columns, which grows with them. What it holds is gone when it is cleared. */
+export const createRowRoom = (columns: readonly string[]) => {
+  const blocks: Block[] = []
+  let [current, shapesUsed, numbersUsed, bytesUsed, bytesBefore] = [-1, 0, 0, 0, 0]
 
-  /** A piece with so many bytes left. */
-  const pieceWith = (bytes: number) => {
-    const begun = pieces[piecesFull]
-    if (begun && used + bytes <= begun.length) return begun
-    if (begun) piecesFull += 1
-    used = 0
-    const next = pieces[piecesFull]
-    if (next && bytes <= next.length) return next
-    const made = Buffer.allocUnsafeSlow(Math.max(bytes, pieceBytes))
-    pieces.splice(piecesFull, 0, made)
+  /** The next block, with so many bytes at least. */
+  const nextBlock = (bytes: number): Block => {
+    current += 1
+    bytesBefore += bytesUsed
+    shapesUsed = 0
+    numbersUsed = 0
+    bytesUsed = 0
+    const next = blocks[current]
+    if (next && bytes <= next.texts.length) return next
+    const rows = Math.min(mostRows, firstRows * 2 ** Math.min(current, 16))
+    const made = {
+      shapes: new Int32Array(rows * columns.length),
+      numbers: new Float64Array(rows * columns.length),
+      texts: Buffer.allocUnsafeSlow(Math.max(bytes, rows * bytesOfRow)),
+    }
+    blocks.splice(current, 0, made)
     return made
   }
 
-  /** Notes what the cells are. Answers with those that are texts, one behind the other. */
-  const note = (row: Cells) => {
-    let texts = ''
+  /** Whether the texts, of so many code units, have room behind those that are there. */
+  const hasRoom = ({ shapes, texts }: Block, whole: string) => {
+    if (shapesUsed === shapes.length) return false
+    const left = texts.length - bytesUsed
+    return whole.length * mostBytesOfUnit <= left || Buffer.byteLength(whole) <= left
+  }
+
+  const blockFor = (whole: string) => {
+    const block = blocks[current]
+    return block && hasRoom(block, whole) ? block : nextBlock(Buffer.byteLength(whole))
+  }
+
+  const note = ({ shapes, numbers }: Block, row: Cells) => {
     for (const column of columns) {
       const value = row[column] ?? null
       if (value === null) shapes[shapesUsed] = laidNull
@@ -81,39 +106,61 @@ export const createRowRoom = (columns: readonly string[], mostRows: number) => {
         shapes[shapesUsed] = laidNumber
         numbers[numbersUsed] = value
         numbersUsed += 1
-      } else {
-        shapes[shapesUsed] = value.length
-        texts += value
-      }
+      } else shapes[shapesUsed] = value.length
       shapesUsed += 1
+    }
+  }
+
+  const textsOf = (row: Cells) => {
+    let texts = ''
+    for (const column of columns) {
+      const value = row[column]
+      if (typeof value === 'string') texts += value
     }
     return texts
   }
 
+  const close = (some: readonly Block[]) => {
+    for (const block of some) for (const part of Object.values(block)) giveBack(part)
+  }
+
   return {
-    /** Undefined for a row that cannot be laid down: the room is full, or half of a surrogate pair has no bytes of its own. */
+    /** Undefined for a row that cannot be laid down: half of a surrogate pair has no bytes of its own. */
     lay(row: Cells): LaidRow | undefined {
-      if (shapesUsed === shapes.length) return undefined
-      const [firstShape, firstNumber] = [shapesUsed, numbersUsed]
-      const whole = note(row)
+      const whole = textsOf(row)
       if (!whole.isWellFormed()) return undefined
-      const texts = pieceWith(whole.length * mostBytesOfUnit)
-      const from = used
-      used += texts.write(whole, from)
-      const numberCount = numbersUsed - firstNumber
-      return { columns, shapes, firstShape, numbers, firstNumber, numberCount, texts, from, to: used }
+      const block = blockFor(whole)
+      const [firstShape, firstNumber, from] = [shapesUsed, numbersUsed, bytesUsed]
+      note(block, row)
+      bytesUsed += block.texts.write(whole, from)
+      return {
+        columns,
+        shapes: block.shapes,
+        firstShape,
+        numbers: block.numbers,
+        firstNumber,
+        numberCount: numbersUsed - firstNumber,
+        texts: block.texts,
+        from,
+        to: bytesUsed,
+      }
     },
+
+    /** Of all texts that it holds. */
+    bytes: () => bytesBefore + bytesUsed,
 
     clear() {
+      close(blocks.splice(keptBlocks))
+      current = -1
       shapesUsed = 0
       numbersUsed = 0
-      piecesFull = 0
-      used = 0
+      bytesUsed = 0
+      bytesBefore = 0
     },
 
-    /** Gives back the memory of the texts. */
+    /** Gives its memory back. */
     close() {
-      for (const piece of pieces.splice(0)) giveBack(piece)
+      close(blocks.splice(0))
     },
   }
 }

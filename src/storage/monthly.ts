@@ -170,7 +170,8 @@ class LateInsertion implements Statement {
   constructor(sql: string, keys: readonly string[], late: LateRow, expect: NonNullable<Statement['expect']>) {
     this.sql = sql
     this.expect = expect
-    this.laid = late.laid
+    // Of other columns, or the same in another order, it is made anew.
+    this.laid = late.laid?.columns === keys ? late.laid : undefined
     this.#keys = keys
     this.#late = late
   }
@@ -201,11 +202,12 @@ const sqliteLayout = (db: Database, name: string): Layout => {
       .replace(new RegExp(`\\b${name}(?=_|\\b)`, 'g'), table)
 
   const insertOf = (table: string, keys: readonly string[]) => {
-    let sql = inserts.get(table)
+    const name = `${table} ${keys.join()}`
+    let sql = inserts.get(name)
     if (!sql) {
       const places = keys.map((_, index) => `$${index + 1}`).join(', ')
       sql = `INSERT INTO ${table} (${keys.join(', ')}) VALUES (${places}) ON CONFLICT DO NOTHING`
-      inserts.set(table, sql)
+      inserts.set(name, sql)
     }
     return sql
   }

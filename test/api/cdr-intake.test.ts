@@ -307,6 +307,35 @@ describeEngines('Call detail records that are sent in', (engine) => {
     expect(await send(...records, legOf())).toSucceedWith({ ...nothing, accepted: 1, duplicates: 2600 })
   })
 
+  it('are what they were, though some wait while others are written', async () => {
+    // More than four transactions, of texts of one and of several bytes a letter, short and long ones.
+    const count = 8500
+    const nameOf = (index: number) =>
+      `${index} ${['Anna', 'Zoë Groß', '佐藤', '🦉'][index % 4]?.repeat(index % 9)}`
+    const custom = (index: number) => 'ü'.repeat(index % 2500 === 7 ? 50_000 : index % 40)
+    const records = Array.from({ length: count }, (_, index) =>
+      legOf({
+        call_id: `wait-${index}`,
+        caller_id_name: nameOf(index),
+        billing_seconds: index,
+        note: custom(index),
+      }),
+    )
+    expect(await send(...records)).toSucceedWith({ ...nothing, accepted: count })
+    const rows = (await storedRows(world.server.store)).filter(({ id }) => id.slice(7).startsWith('wait-'))
+    const inOrder = rows.toSorted((a, b) => (a.billing_seconds ?? 0) - (b.billing_seconds ?? 0))
+    expect(
+      inOrder.map(({ id, caller_id_name, created, rest }) => [id.slice(7), caller_id_name, created, rest]),
+    ).toEqual(
+      records.map(({ call_id, timestamp }, index) => [
+        call_id,
+        nameOf(index),
+        timestamp,
+        JSON.stringify({ note: custom(index) }),
+      ]),
+    )
+  }, 60_000)
+
   it('are stored once when two send them at the same time', async () => {
     const records = Array.from({ length: 800 }, () => legOf())
     const answers = await Promise.all([send(...records), send(...records.toReversed()), send(...records)])

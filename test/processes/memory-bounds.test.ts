@@ -64,7 +64,7 @@ describe('bounds of memory', () => {
     }
   })
 
-  it('hold for the young generation of each thread that a server starts', async () => {
+  it('hold for the young generation of threads', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'crosspoint-'))
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
     // What outlives a collection makes a young generation grow.

@@ -26,8 +26,8 @@ const isWellFormed = (one: Record<string, unknown>) =>
 describe('Rows that are laid down', () => {
   it('are what they were, however many there are, and each time that the room is used again', () =>
     fc.assert(
-      fc.property(fc.array(fc.array(row, { maxLength: 40 }), { minLength: 1, maxLength: 3 }), (batches) => {
-        const room = createRowRoom(columns, 40)
+      fc.property(fc.array(fc.array(row, { maxLength: 80 }), { minLength: 1, maxLength: 3 }), (batches) => {
+        const room = createRowRoom(columns)
         for (const rows of batches) {
           const laid = rows.map((one) => room.lay(one as Record<string, string | number | null>))
           expect(laid.map((one) => one !== undefined)).toEqual(rows.map(isWellFormed))
@@ -41,19 +41,8 @@ describe('Rows that are laid down', () => {
       }),
     ))
 
-  it('are no more than there is room for', () => {
-    const room = createRowRoom(columns, 2)
-    const rows = ['x', 'y', 'z'].map((a) => ({ a, b: 1, c: null, d: a }))
-    const laid = rows.map((one) => room.lay(one))
-    expect(laid.map((one) => one && laidValues(one, columns.length))).toEqual([
-      valuesOf({ a: 'x', b: 1, d: 'x' }),
-      valuesOf({ a: 'y', b: 1, d: 'y' }),
-      undefined,
-    ])
-  })
-
-  it('may be larger than the pieces that rooms are made of', () => {
-    const room = createRowRoom(columns, 3)
+  it('may be of any length', () => {
+    const room = createRowRoom(columns)
     const rows = ['x', 'ü'.repeat(900_000), 'y'].map((a) => ({ a, b: 1, c: null, d: a }))
     const laid = rows.map((one) => room.lay(one) as LaidRow)
     expect(laid.map((one) => laidValues(one, columns.length))).toEqual(rows.map(valuesOf))

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/lib/clock.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
-import { atHand, MonthMoved } from '../../src/storage/monthly.ts'
+import { createRowRoom, type LaidRow } from '../../src/storage/laid-rows.ts'
+import { atHand, type LateRow, MonthMoved } from '../../src/storage/monthly.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import type { Run } from '../../src/storage/upgrades.ts'
 import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
@@ -225,4 +226,42 @@ describeEngines('A table by month', (engine) => {
       expect(await idsIn(store, { first: 202709, last: 202709 })).toEqual([])
     })
   }
+
+  it('takes rows that were laid down, each set with a verdict of its own', async () => {
+    const month = 202409
+    const columns = Object.keys(rowOf(month, ''))
+    const room = createRowRoom(columns)
+    const laidRow = (name: string, more: object = {}) => {
+      const row = { ...rowOf(month, name), ...more }
+      return { ...atHand(row), laid: room.lay(row) as LaidRow }
+    }
+    const add = async (...rows: LateRow[]) => {
+      const set = changes()
+      await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
+      return store.commit(set)
+    }
+    // All but the first share a transaction.
+    const ended = await Promise.allSettled([
+      add(laidRow('a'), laidRow('b', { interaction_key: 'ü' })),
+      add(laidRow('c'), atHand(rowOf(month, 'd')), laidRow('e', { rest: 'x'.repeat(5000) })),
+      add(laidRow('a'), laidRow('f')),
+      add(laidRow('g', { cost: -1.5e9 }), laidRow('h', { rest: '' })),
+    ])
+    room.close()
+    expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    const rows = await store.cdrs.read({ first: month, last: month }, (text) =>
+      store.all(`SELECT id, interaction_key, cost, rest FROM ${text} ORDER BY id`),
+    )
+    const wanted = { interaction_key: 'key', cost: 0, rest: null }
+    expect(rows).toEqual([
+      { ...wanted, id: `${month}-a` },
+      { ...wanted, id: `${month}-b`, interaction_key: 'ü' },
+      { ...wanted, id: `${month}-c` },
+      { ...wanted, id: `${month}-d` },
+      { ...wanted, id: `${month}-e`, rest: 'x'.repeat(5000) },
+      { ...wanted, id: `${month}-g`, cost: -1.5e9 },
+      { ...wanted, id: `${month}-h`, rest: '' },
+    ])
+    await drop(store, month)
+  })
 })

@@ -43,7 +43,7 @@ const laidStatement: fc.Arbitrary<PostedStatement & { isLaid: true }> = fc.recor
 const isLaid = (one: PostedStatement) => 'isLaid' in one
 
 const layDown = (params: readonly Value[]) => {
-  const room = createRowRoom(Object.keys(params), 1)
+  const room = createRowRoom(Object.keys(params))
   return room.lay({ ...params } as unknown as Record<string, string | number | null>) as LaidRow
 }
 

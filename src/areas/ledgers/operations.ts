@@ -47,8 +47,9 @@ export interface Posting extends Omit<Booking, 'about' | 'identity'> {
   /** Makes the booking happen once: the same one in the same month is refused. */
   identity: readonly unknown[]
   /**
-   * The Gregorian second of what is booked, where that is known each time that it is: a part of the identity that comes first. Of
-   * thousands that come in together those next to each other in time are so in the store, on few of its pages.
+   * The Gregorian second of what is booked: a part of the identity that comes first, so that of thousands that come in together those
+   * next to each other in time are so in the store, on few of its pages. The same one with another second is not refused: for those
+   * that are known by something else already, as a call is by its record.
    */
   time?: number
   about?: Booking['about']

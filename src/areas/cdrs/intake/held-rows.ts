@@ -1,12 +1,12 @@
 import { laidValues, type RowRoom } from '../../../storage/laid-rows.ts'
-import type { LateRow } from '../../../storage/monthly.ts'
+import { atHand, type LateRow } from '../../../storage/monthly.ts'
 import { type CdrRow, storedColumns } from '../columns.ts'
 import type { CountedLeg } from '../stats/rules.ts'
 
 /** A row that waits to be written: what has to be known of it meanwhile, and the whole of it for whoever asks. */
 export interface HeldRow extends CountedLeg, Pick<CdrRow, 'id'>, LateRow {}
 
-const knownOf = (row: CdrRow): Omit<HeldRow, 'row'> => ({
+const knownOf = (row: CdrRow): Omit<HeldRow, keyof LateRow> => ({
   account_id: row.account_id,
   id: row.id,
   created: row.created,
@@ -19,8 +19,8 @@ const knownOf = (row: CdrRow): Omit<HeldRow, 'row'> => ({
   cost: row.cost,
 })
 
-/** For those that do not come by the thousand. */
-export const asItIs = (row: CdrRow): HeldRow => ({ ...knownOf(row), row: () => row })
+/** For rows that are written at once. */
+export const asItIs = (row: CdrRow): HeldRow => ({ ...knownOf(row), ...atHand(row) })
 
 /** Laid down in a room: no longer to be asked for when that is cleared. */
 export const heldIn =

@@ -71,6 +71,8 @@ const reportedRejections = 1000
 // One durable transaction each, which writes a page of an index once for all legs that lie in it, and a sum of the statistics.
 // Larger ones would hold up the writes of others for longer than they save.
 const legsPerBatch = 2000
+// Records may be a hundred times as long as they are.
+const bytesPerBatch = 16 << 20
 // While the store writes one, the next is put together: otherwise the two would take turns.
 const writesAtOnce = 2
 
@@ -268,7 +270,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     ): Promise<IntakeReport> {
       const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
       let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
-      let room = createRowRoom(storedColumns, legsPerBatch)
+      let room = createRowRoom(storedColumns)
       const emptyRooms: RowRoom[] = []
       const writing: Promise<void>[] = []
       // Where one leg was sent before, the next ones most likely were as well.
@@ -321,7 +323,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
           rows.clear()
           emptyRooms.push(rows)
         })
-        room = emptyRooms.pop() ?? createRowRoom(storedColumns, legsPerBatch)
+        room = emptyRooms.pop() ?? createRowRoom(storedColumns)
         // A failure is met when the batch is waited for.
         written.catch(() => undefined)
         writing.push(written)
@@ -336,7 +338,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
             const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at, room)
             if (isVerdict(leg)) count(entry.line, leg)
             else waiting.push({ line: entry.line, leg })
-            if (waiting.length >= legsPerBatch) await flush()
+            if (waiting.length >= legsPerBatch || room.bytes() >= bytesPerBatch) await flush()
           }
         }
         if (waiting.length > 0) await flush()

@@ -1,7 +1,11 @@
 // What SQLite calls, by these names, in the threads that write lines of CSV.
 import { type Timed, timeSheet } from './columns.ts'
 
-const timesOf = timeSheet.map(({ name, of }) => ({ of, quote: name === 'rfc_1036' ? '"' : '' }))
+const timesOf = timeSheet.map(({ name, of }, at) => ({
+  of,
+  before: at === 0 ? '' : ',',
+  quote: name === 'rfc_1036' ? '"' : '',
+}))
 
 /**
  * The cells of `timeSheet`, one after the other, of a leg's own columns. `utcOffset`: seconds added for `datetime`. SQLite's
@@ -16,9 +20,9 @@ export const timeCells = (
   const leg: Timed = { created, duration_seconds, channel_created_time }
   const view = { utcOffset, forReseller: false, omitsEmpty: false }
   let cells = ''
-  for (const { of, quote } of timesOf) {
+  for (const { of, before, quote } of timesOf) {
     const text = of(leg, view)
-    cells += text === null ? ',' : `,${quote}${text}${quote}`
+    cells += text === null ? before : `${before}${quote}${text}${quote}`
   }
-  return cells.slice(1)
+  return cells
 }
