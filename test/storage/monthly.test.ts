@@ -240,15 +240,15 @@ describeEngines('A table by month', (engine) => {
       await store.cdrs.insert(set, month, rows, { isArchived: false, orElse: conflict })
       return store.commit(set)
     }
-    // All but the first share a transaction.
+    await add(laidRow('a'), laidRow('b', { interaction_key: 'ü' }))
+    // On the embedded store they share a transaction.
     const ended = await Promise.allSettled([
-      add(laidRow('a'), laidRow('b', { interaction_key: 'ü' })),
       add(laidRow('c'), atHand(rowOf(month, 'd')), laidRow('e', { rest: 'x'.repeat(5000) })),
       add(laidRow('a'), laidRow('f')),
       add(laidRow('g', { cost: -1.5e9 }), laidRow('h', { rest: '' })),
     ])
     room.close()
-    expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled'])
+    expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
     const rows = await store.cdrs.read({ first: month, last: month }, (text) =>
       store.all(`SELECT id, interaction_key, cost, rest FROM ${text} ORDER BY id`),
     )
