@@ -50,6 +50,15 @@ const isConflict = (error: unknown) => error instanceof Failure && error.kind ==
 const isOver = (error: unknown) =>
   error instanceof RunIsOver || isConflict(error) || (error instanceof Failure && error.kind === 'lease_lost')
 
+/**
+ * Rows are judged, and stored, in one go each. In between whoever else waits for the event loop comes: a request takes two turns, for
+ * it looks in one of its own whether what it knows is new, and rows that went on behind the first would hold it up twice.
+ */
+const letOthersAct = async () => {
+  await nextTurn()
+  await nextTurn()
+}
+
 /** Between rows, unless the work has to be left. */
 const pause = (milliseconds: number, signal: AbortSignal) =>
   milliseconds > 0 ? sleep(milliseconds, undefined, { signal }).catch(() => undefined) : undefined
@@ -156,8 +165,7 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
     const begunAt = clock.now()
     const judgement: Judgement = await (early ?? judge(work.action, rows, context, overlay.earlier))
     if (judgement.crash !== undefined) logCrash(work.task, judgement.crash)
-    // Rows are judged, and stored, in one go each: whoever else waits for the event loop comes in between.
-    await nextTurn()
+    await letOthersAct()
     const verdicts = await ended(work, judgement.verdicts)
     await enter(work, verdicts, context, overlay, begunAt)
     return !judgement.stopped && !judgement.verdicts.some(({ isLast }) => isLast)
@@ -244,6 +252,7 @@ export const createRunner = ({ base, store, settings, log, metrics, find, tell }
         if (signal.aborted) return undefined
         if (before && !action.independent && !(await before.done)) return 'broken'
         const context = await contextOf(base, task, action)
+        await letOthersAct()
         const early = context && overlay && before && judgedEarly(work, before, rows, context, overlay)
         if (before && !(await before.done)) return 'broken'
         before = undefined
