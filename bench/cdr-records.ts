@@ -1,5 +1,4 @@
 // Call detail records: single ones as a switch sends them, and millions of them straight into a store.
-
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -19,7 +19,7 @@ export interface CsvCell {
 /** Lines of CSV: rows of a statement, in an order. */
 export interface CsvQuery {
   cells: readonly CsvCell[]
-  /** A module whose functions the cells call by their names, where the store can: see `SqlWords.callsOurs`. */
+  /** A module whose functions the cells call by their names, where the store does not write dates: see `SqlWords.dates`. */
   functions?: string | undefined
   /** True of rows in which no cell needs quotes, nor an apostrophe but those that are usual. */
   plainWhen: string

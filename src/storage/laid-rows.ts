@@ -52,12 +52,12 @@ interface Block {
   texts: Buffer<ArrayBuffer>
 }
 
-// Most who come bring few rows, and some bring thousands: each block has twice the room of the one before.
+// Most who come bring few rows, and some bring thousands: each block has twice the room of the one before, up to a bound.
 const firstRows = 16
 const mostRows = 512
 const bytesOfRow = 2048
 const mostBytesOfUnit = 3
-// More is given back when it has been used.
+// A room that is used again keeps so many blocks at most.
 const keptBlocks = 12
 
 export type RowRoom = ReturnType<typeof createRowRoom>

@@ -12,12 +12,17 @@ export interface SqlWords {
   before(text: string, character: string): string
   /** The text behind the first occurrence of a character; empty when there is none. */
   behind(text: string, character: string): string
-  /** A number of Unix seconds between the years 1 and 9999 as UTC: `2026-02-07 09:15:02`. */
-  dateAndTime(unixSeconds: string): string
-  /** The same as `2026-02-07T09:15:02Z`. */
-  isoDateAndTime(unixSeconds: string): string
-  /** The same as `Sat, 07 Feb 2026 09:15:02 GMT`. */
-  httpDate(unixSeconds: string): string
+  /** How the store writes dates; undefined where lines of CSV call functions of ours for them (`CsvQuery.functions`), which takes half as long. */
+  dates:
+    | {
+        /** A number of Unix seconds between the years 1 and 9999 as UTC: `2026-02-07 09:15:02`. */
+        dateAndTime(unixSeconds: string): string
+        /** The same as `2026-02-07T09:15:02Z`. */
+        isoDateAndTime(unixSeconds: string): string
+        /** The same as `Sat, 07 Feb 2026 09:15:02 GMT`. */
+        httpDate(unixSeconds: string): string
+      }
+    | undefined
   /** A number that is not negative, and has no more digits, with leading zeros. */
   padded(number: string, digits: number): string
   /** A whole number in a JSON object that stands as text; NULL when it is not there. */
@@ -35,8 +40,6 @@ export interface SqlWords {
         parsed(text: string): string
       }
     | undefined
-  /** Whether statements that make lines of CSV can call functions of ours. */
-  callsOurs: boolean
   /** Whether a JSON object that stands as text says `false` under a key. */
   isFalseIn(json: string, key: string): string
   /** Whether it says anything under a key but null. */
@@ -83,14 +86,6 @@ export interface RowsByKey {
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`
 
-const dayNames = 'SunMonTueWedThuFriSat'
-const monthNames = 'JanFebMarAprMayJunJulAugSepOctNovDec'
-
-const named = (names: string, number: string) => `substr('${names}', 3 * ${number} - 2, 3)`
-
-// The epoch was a Thursday; times before it count backwards. Cheaper than asking strftime for %w.
-const weekday = (seconds: string) => `((${seconds} / 86400 - (${seconds} % 86400 < 0)) % 7 + 11) % 7 + 1`
-
 const sqlite: SqlWords = {
   joined: (parts) => `concat(${parts.join(', ')})`,
   asText: (number) => `CAST(${number} AS TEXT)`,
@@ -100,13 +95,7 @@ const sqlite: SqlWords = {
   behind: (text, character) =>
     `CASE WHEN instr(${text}, ${quoted(character)}) > 0
       THEN substr(${text}, instr(${text}, ${quoted(character)}) + 1) ELSE '' END`,
-  dateAndTime: (seconds) => `datetime(${seconds}, 'unixepoch')`,
-  isoDateAndTime: (seconds) => `strftime('%Y-%m-%dT%H:%M:%SZ', ${seconds}, 'unixepoch')`,
-  httpDate: (seconds) => {
-    const part = (form: string) => `strftime('${form}', ${seconds}, 'unixepoch')`
-    return `concat(${named(dayNames, `(${weekday(seconds)})`)}, ${part(', %d ')},
-      ${named(monthNames, part('%m'))}, ${part(' %Y %H:%M:%S GMT')})`
-  },
+  dates: undefined,
   padded: (number, digits) => `substr('${'0'.repeat(digits)}' || (${number}), -${digits})`,
   integerIn: (json, key) => `CAST(${json} ->> ${quoted(key)} AS INTEGER)`,
   textAt: (json, ...keys) => `${json} ->> ${quoted(['$', ...keys].join('.'))}`,
@@ -117,7 +106,6 @@ const sqlite: SqlWords = {
       `CASE WHEN ${value} IS NULL THEN '' ELSE ${quoted(`,"${name}":`)} || json_quote(${value}) END`,
     parsed: (text) => `json(${text})`,
   },
-  callsOurs: true,
   isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
   isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
@@ -146,15 +134,16 @@ const postgres: SqlWords = {
   behind: (text, character) =>
     `CASE WHEN strpos(${text}, ${quoted(character)}) > 0
       THEN substr(${text}, strpos(${text}, ${quoted(character)}) + 1) ELSE '' END`,
-  // Connections for reads have the date style ISO: see postgres.ts. It costs half of what to_char does.
-  dateAndTime: (seconds) => `${timestampOf(seconds)}::text`,
-  isoDateAndTime: (seconds) => `translate(${timestampOf(seconds)}::text, ' ', 'T') || 'Z'`,
-  httpDate: (seconds) => `to_char(${timestampOf(seconds)}, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')`,
+  dates: {
+    // Connections for reads have the date style ISO: see postgres.ts. It costs half of what to_char does.
+    dateAndTime: (seconds) => `${timestampOf(seconds)}::text`,
+    isoDateAndTime: (seconds) => `translate(${timestampOf(seconds)}::text, ' ', 'T') || 'Z'`,
+    httpDate: (seconds) => `to_char(${timestampOf(seconds)}, 'Dy, DD Mon YYYY HH24:MI:SS "GMT"')`,
+  },
   padded: (number, digits) => `lpad((${number})::text, ${digits}, '0')`,
   integerIn: (json, key) => `(${json}::json ->> ${quoted(key)})::bigint`,
   textAt: (json, ...keys) => `${json}::json #>> ${quoted(`{${keys.join(',')}}`)}`,
   json: undefined,
-  callsOurs: false,
   isFalseIn: (json, key) => `coalesce(${json}::json ->> ${quoted(key)} = 'false', false)`,
   isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>

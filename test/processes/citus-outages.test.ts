@@ -1,6 +1,5 @@
 // A store on Citus of which a server dies, under clients that insist. CROSSPOINT_TEST_WORKER_AWAY_SECONDS=60 and
 // CROSSPOINT_TEST_COORDINATOR_CRASHES=10 make it as long and as many as the goals say.
-
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'

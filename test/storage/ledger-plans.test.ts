@@ -4,6 +4,7 @@ import { systemClock } from '../../src/lib/clock.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { planOf } from '../support/plans.ts'
 
 describeEngines('Charges of a request', (engine) => {
   const place = sharedBySuite(
@@ -11,17 +12,11 @@ describeEngines('Charges of a request', (engine) => {
     (opened) => opened.close(),
   )
 
-  const plan = async (sql: string, params: readonly Value[] = []) => {
-    const explain = engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
-    const steps = await place.db.scan<Record<string, string>>(`${explain} ${sql}`, params)
-    return steps.map((step) => step.detail ?? step['QUERY PLAN']).join('\n')
-  }
-
   it('are found along an index that has them alone', async () => {
     const plans: string[] = []
     const { db } = place
     const all = async <R = Row>(sql: string, params?: readonly Value[]) => {
-      plans.push(await plan(sql, params))
+      plans.push(await planOf(db, sql, params))
       return db.all<R>(sql, params)
     }
     await createLedgerStore(createStore({ ...db, all }, systemClock)).ofRequest('a'.repeat(32), 'request')

@@ -5,6 +5,7 @@ import type { Row, Value } from '../../src/storage/db.ts'
 import { deleteRecord, type StoredRecord, updateRecord } from '../../src/storage/records.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { planOf } from '../support/plans.ts'
 
 const columns = 'account_id, kind, id, owner_id, sort_key, created, modified, revision, doc, hidden, row_json'
 
@@ -26,13 +27,6 @@ describeEngines('A record of an account that has grown since the database looked
       for (const id of numbered(1500, 'one')) await run(rowSql, ['big', id, `name of ${id}`])
     })
   }, 120_000)
-
-  /** How the database goes to work. */
-  const plan = async (sql: string, params: readonly Value[] = []) => {
-    const explain = engine === 'sqlite' ? 'EXPLAIN QUERY PLAN' : 'EXPLAIN'
-    const steps = await place.db.scan<Record<string, string>>(`${explain} ${sql}`, params)
-    return steps.map((step) => step.detail ?? step['QUERY PLAN']).join('\n')
-  }
 
   const singled =
     engine === 'sqlite'
@@ -60,6 +54,7 @@ describeEngines('A record of an account that has grown since the database looked
     deleteRecord(removed, record)
     const own = [...changed.statements, ...removed.statements].filter(({ sql }) => / records\b/.test(sql))
     expect(own).toHaveLength(2)
-    for (const { sql, params } of [...asked, ...own]) expect(await plan(sql, params)).toMatch(singled)
+    for (const { sql, params } of [...asked, ...own])
+      expect(await planOf(place.db, sql, params)).toMatch(singled)
   })
 })

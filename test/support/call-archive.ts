@@ -1,5 +1,4 @@
 // The archive of call records around a bare store, for tests of how it is read.
-
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -71,7 +71,7 @@ const reportedRejections = 1000
 // One durable transaction each, which writes a page of an index once for all legs that lie in it, and a sum of the statistics.
 // Larger ones would hold up the writes of others for longer than they save.
 const legsPerBatch = 2000
-// Records may be a hundred times as long as they are.
+// A record may be a hundred times as long as usual.
 const bytesPerBatch = 16 << 20
 // While the store writes one, the next is put together: otherwise the two would take turns.
 const writesAtOnce = 2

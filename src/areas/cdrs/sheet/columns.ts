@@ -128,7 +128,12 @@ const unixStart = `(created - COALESCE(duration_seconds, 0) - ${gregorianUnixOff
 const writable = (seconds: string, text: string) =>
   `CASE WHEN ${seconds} BETWEEN ${writableSeconds.first} AND ${writableSeconds.last} THEN ${text} END`
 
-const isoDate = ({ dateAndTime }: SqlWords) => `substr(${dateAndTime(unixStart)}, 1, 10)`
+const datesOf = ({ dates }: SqlWords) => {
+  if (!dates) throw new Error('the store writes no dates')
+  return dates
+}
+
+const isoDate = (words: SqlWords) => `substr(${datesOf(words).dateAndTime(unixStart)}, 1, 10)`
 
 const byDirection = (inbound: string, outbound: string) =>
   `CASE call_direction WHEN 'inbound' THEN ${inbound} WHEN 'outbound' THEN ${outbound} END`
@@ -150,8 +155,8 @@ const dialledNumberSql = ({ before }: SqlWords) =>
 
 const callingFromSql = ({ before }: SqlWords) => byDirection('caller_id_number', before('from_uri', '@'))
 
-const startTimeSql = ({ dateAndTime }: SqlWords, utcOffset: string) =>
-  writable(`(${unixStart} + ${utcOffset})`, dateAndTime(`(${unixStart} + ${utcOffset})`))
+const startTimeSql = (words: SqlWords, utcOffset: string) =>
+  writable(`(${unixStart} + ${utcOffset})`, datesOf(words).dateAndTime(`(${unixStart} + ${utcOffset})`))
 
 /** Columns of times. In the store they cost more than the rest of a row together. */
 export const timeSheet = [
@@ -161,7 +166,7 @@ export const timeSheet = [
   {
     name: 'rfc_1036',
     of: httpTime,
-    sql: (words: SqlWords) => writable(unixStart, words.httpDate(unixStart)),
+    sql: (words: SqlWords) => writable(unixStart, datesOf(words).httpDate(unixStart)),
   },
   {
     name: 'iso_8601',
@@ -171,7 +176,7 @@ export const timeSheet = [
   {
     name: 'iso_8601_combined',
     of: isoTime,
-    sql: (words: SqlWords) => writable(unixStart, words.isoDateAndTime(unixStart)),
+    sql: (words: SqlWords) => writable(unixStart, datesOf(words).isoDateAndTime(unixStart)),
   },
 ] as const
 
@@ -227,6 +232,9 @@ const resellerSheet = [
 ] as const satisfies readonly SheetLine[]
 
 export type SheetColumn = (typeof resellerSheet)[number]['name']
+
+/** Whether a cell holds a comma whenever it holds anything. */
+export const hasComma = (column: SheetColumn) => column === 'rfc_1036'
 
 export interface SheetCell extends SheetLine {
   name: SheetColumn

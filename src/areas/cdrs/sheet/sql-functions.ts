@@ -1,15 +1,15 @@
 // What SQLite calls, by these names, in the threads that write lines of CSV.
-import { type Timed, timeSheet } from './columns.ts'
+import { hasComma, type Timed, timeSheet } from './columns.ts'
 
 const timesOf = timeSheet.map(({ name, of }, at) => ({
   of,
   before: at === 0 ? '' : ',',
-  quote: name === 'rfc_1036' ? '"' : '',
+  quote: hasComma(name) ? '"' : '',
 }))
 
 /**
  * The cells of `timeSheet`, one after the other, of a leg's own columns. `utcOffset`: seconds added for `datetime`. SQLite's
- * functions take three times as long: each cell works out its date anew.
+ * own functions take twice as long: each cell works out its date anew.
  */
 export const timeCells = (
   created: number,

@@ -5,6 +5,7 @@ import { inRows, variableFields } from '../rules.ts'
 import {
   careMaskOf,
   columnsFor,
+  hasComma,
   type RowView,
   type SheetCell,
   type SheetColumn,
@@ -25,8 +26,7 @@ const seldomGuardedBits = columnsFor(true)
 const plainWhen = `csv_quoted = 0 AND (csv_guarded & ${seldomGuardedBits}) = 0`
 
 const cellOf = (name: SheetColumn, value: string): CsvCell => {
-  // It holds a comma.
-  if (name === 'rfc_1036') return { value, alwaysQuoted: true }
+  if (hasComma(name)) return { value, alwaysQuoted: true }
   const bit = careMaskOf(name)
   if (bit === 0) return { value }
   return {
@@ -54,7 +54,7 @@ export const sheetOf = (
 ): Pick<CsvQuery, 'cells' | 'functions' | 'plainWhen'> => {
   const cellsOf = (sheet: readonly SheetCell[]) =>
     sheet.map((cell) => cellOf(cell.name, sqlOf(cell, words, utcOffset)))
-  if (!words.callsOurs) return { cells: cellsOf(sheetFor(forReseller)), functions: undefined, plainWhen }
+  if (words.dates) return { cells: cellsOf(sheetFor(forReseller)), functions: undefined, plainWhen }
   const { before, behind } = besideTimes(forReseller)
   const times = { value: `timeCells(created, duration_seconds, channel_created_time, ${utcOffset})` }
   return { cells: [...cellsOf(before), times, ...cellsOf(behind)], functions, plainWhen }
