@@ -65,12 +65,11 @@ export type RowRoom = ReturnType<typeof createRowRoom>
 /** Room for rows of these columns, which grows with them. What it holds is gone when it is cleared. */
 export const createRowRoom = (columns: readonly string[]) => {
   const blocks: Block[] = []
-  let [current, shapesUsed, numbersUsed, bytesUsed, bytesBefore] = [-1, 0, 0, 0, 0]
+  let [current, shapesUsed, numbersUsed, bytesUsed] = [-1, 0, 0, 0]
 
   /** The next block, with so many bytes at least. */
   const nextBlock = (bytes: number): Block => {
     current += 1
-    bytesBefore += bytesUsed
     shapesUsed = 0
     numbersUsed = 0
     bytesUsed = 0
@@ -146,16 +145,12 @@ export const createRowRoom = (columns: readonly string[]) => {
       }
     },
 
-    /** Of all texts that it holds. */
-    bytes: () => bytesBefore + bytesUsed,
-
     clear() {
       close(blocks.splice(keptBlocks))
       current = -1
       shapesUsed = 0
       numbersUsed = 0
       bytesUsed = 0
-      bytesBefore = 0
     },
 
     /** Gives its memory back. */

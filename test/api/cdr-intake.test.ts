@@ -494,6 +494,28 @@ describeEngines('Call detail records that are sent in', (engine) => {
     ])
   })
 
+  it('do not wait together in any length, whether they have a price or are to get one', async () => {
+    const { store } = world.server
+    const counts = async () => {
+      const rows = await store.all<{ after_doc: string }>(
+        "SELECT after_doc FROM audit_log WHERE kind = 'cdrs' ORDER BY id",
+      )
+      return rows.map(({ after_doc }) => JSON.parse(after_doc).records as number)
+    }
+    const note = 'x'.repeat(200_000)
+    const { id } = world.acme
+    for (const more of [
+      { note },
+      { note, custom_channel_vars: { account_id: id, account_billing: 'per_minute' } },
+    ]) {
+      const before = (await counts()).length
+      const lines = Array.from({ length: 90 }, () => JSON.stringify(legOf(more)))
+      expect(await sendLines(`${lines.join('\n')}\n`)).toSucceedWith({ ...nothing, accepted: 90 })
+      const together = Math.ceil((16 << 20) / (lines[0] as string).length)
+      expect((await counts()).slice(before)).toEqual([together, 90 - together])
+    }
+  })
+
   it('that were stored before the body broke off stay, and can be sent again', async () => {
     await world.configure('crossbar', { max_streamed_size: 200_000 })
     const records = Array.from({ length: 1500 }, () => legOf({ caller_id_name: 'x'.repeat(100) }))

@@ -20,7 +20,12 @@ const entryOf = (line: number, bytes: Buffer): Entry | undefined => {
     // Looking for the word costs a fraction of a walk through the record.
     const kept = text.includes('null') ? dropNulls(record) : record
     // Only an escape can stand for NUL, or for half of a surrogate pair.
-    return { line, record: kept, handover: text.includes('\\u') ? 'given' : 'given with sound texts' }
+    return {
+      line,
+      bytes: bytes.length,
+      record: kept,
+      handover: text.includes('\\u') ? 'given' : 'given with sound texts',
+    }
   } catch (error) {
     return { line, flaw: messageOf(error).slice(0, 200) }
   }

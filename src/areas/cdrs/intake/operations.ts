@@ -59,8 +59,11 @@ interface TakeManner {
 /** What became of a record. */
 export type LegVerdict = 'accepted' | 'duplicate' | 'ignored' | { rejected: string }
 
-/** A record on its way in, which is given away, or why it could not even be read. */
-export type Entry = { line: number } & ({ record: unknown; handover?: Given } | { flaw: string })
+/** A record on its way in, which is given away, or why it could not even be read; its bytes where no body of one piece bounds them. */
+export type Entry = { line: number; bytes?: number } & (
+  | { record: unknown; handover?: Given }
+  | { flaw: string }
+)
 
 type Given = Exclude<Handover, 'lent'>
 
@@ -71,7 +74,7 @@ const reportedRejections = 1000
 // One durable transaction each, which writes a page of an index once for all legs that lie in it, and a sum of the statistics.
 // Larger ones would hold up the writes of others for longer than they save.
 const legsPerBatch = 2000
-// A record may be a hundred times as long as usual.
+// As they came: a record may be a hundred times as long as usual.
 const bytesPerBatch = 16 << 20
 // While the store writes one, the next is put together: otherwise the two would take turns.
 const writesAtOnce = 2
@@ -270,6 +273,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     ): Promise<IntakeReport> {
       const report: Tally = { accepted: 0, duplicates: 0, ignored: 0, rejected: [], rejected_total: 0 }
       let waiting: { line: number; leg: Leg | ReadyLeg }[] = []
+      let bytesWaiting = 0
       let room = createRowRoom(storedColumns)
       const emptyRooms: RowRoom[] = []
       const writing: Promise<void>[] = []
@@ -318,6 +322,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
       const flush = async () => {
         const [batch, rows] = [waiting, room]
         waiting = []
+        bytesWaiting = 0
         if (writing.length === writesAtOnce) await writing.shift()
         const written = store(batch).finally(() => {
           rows.clear()
@@ -337,8 +342,11 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
               'flaw' in entry ? { rejected: entry.flaw } : await judge(entry.record, entry.handover)
             const leg = isVerdict(judged) ? judged : readyAtOnce(judged, at, room)
             if (isVerdict(leg)) count(entry.line, leg)
-            else waiting.push({ line: entry.line, leg })
-            if (waiting.length >= legsPerBatch || room.bytes() >= bytesPerBatch) await flush()
+            else {
+              waiting.push({ line: entry.line, leg })
+              bytesWaiting += entry.bytes ?? 0
+            }
+            if (waiting.length >= legsPerBatch || bytesWaiting >= bytesPerBatch) await flush()
           }
         }
         if (waiting.length > 0) await flush()
