@@ -1,5 +1,6 @@
 // A real RabbitMQ, where one is installed (Debian: rabbitmq-server), with its files in a place of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
@@ -36,6 +37,7 @@ const isListening = (port: number) =>
   })
 
 const startMs = 60_000
+const endMs = 60_000
 
 /** Connections to a port of this machine that are established, as the kernel lists those who have connected. */
 const connectionsAt = async (port: number) => {
@@ -104,22 +106,30 @@ export const startRabbitmq = async () => {
   }
 
   /** The script and the virtual machine that it has started. */
-  const kill = async () => {
+  const end = async (signal: NodeJS.Signals) => {
     const ended = child
     child = undefined
     if (ended?.pid === undefined) return
-    process.kill(-ended.pid, 'SIGKILL')
+    const exited = once(ended, 'exit')
+    process.kill(-ended.pid, signal)
+    await exited
     await eventually(
       () => isListening(port),
       (isThere) => !isThere,
+      endMs,
     )
   }
+
+  const kill = () => end('SIGKILL')
 
   await start()
 
   return {
     url,
     start,
+
+    /** In order: what it was told is on its disk. */
+    stop: () => end('SIGTERM'),
 
     /** As a machine that loses its power would. */
     kill,
