@@ -270,7 +270,11 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     )
     expect(byes.length).toBeLessThanOrEqual(2)
     const { legs } = await legsOf(account)
-    expect(legs.map((leg) => leg?.hangup_cause)).toEqual(['NORMAL_CLEARING', 'NORMAL_CLEARING'])
+    const ends = legs.map((leg) => [leg?.hangup_cause, leg?.disposition])
+    expect(ends).toEqual([
+      ['NORMAL_CLEARING', 'send_bye'],
+      ['NORMAL_CLEARING', 'send_bye'],
+    ])
   })
 
   it('tells a phone to fetch its settings again', async () => {
