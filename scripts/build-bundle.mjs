@@ -111,6 +111,15 @@ const startersOf = (program) => {
   return found.filter(isFunction)
 }
 
+const escapeOf = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+/**
+ * One letter that Latin-1 does not have makes two bytes of each letter of a file, for as long as the process lives. An escape is the same
+ * in texts, templates, patterns and names; only the raw form of a template tells them apart. What is escaped already stays a pair.
+ */
+const inAscii = (code) =>
+  code.replace(/\\?[^\0-\x7f]|\\./gs, (found) => (found.at(-1) > '\x7f' ? escapeOf(found.at(-1)) : found))
+
 /**
  * V8 compiles a function when it is called for the first time, and what it keeps of a file is made before that: each start would
  * read these functions anew. In parentheses they are compiled with their file.
@@ -124,8 +133,8 @@ const compiledWithTheirFile = {
       const opened = new Set(starters.map(({ start }) => start))
       const edges = [...opened, ...starters.map(({ end }) => end)].sort((one, other) => one - other)
       const pieces = [0, ...edges].map((from, index) => file.code.slice(from, edges[index]))
-      file.code = pieces.reduce(
-        (code, piece, index) => code + (opened.has(edges[index - 1]) ? '(' : ')') + piece,
+      file.code = inAscii(
+        pieces.reduce((code, piece, index) => code + (opened.has(edges[index - 1]) ? '(' : ')') + piece),
       )
     }
   },
@@ -146,6 +155,7 @@ const build = async (outDir, withPackages, making = outDir) => {
     dir: making,
     format: 'esm',
     sourcemap: withPackages,
+    comments: false,
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
   })

@@ -87,6 +87,8 @@ describe('the bundle of the server', () => {
     const starters = text.match(/^const create[A-Z]\w* = \(?(async )?\(.*=> \{$/gm) ?? []
     expect(starters.length).toBeGreaterThan(100)
     expect(starters.filter((starter) => !/ = \((async )?\(/.test(starter))).toEqual([])
+    // One letter of more than a byte would make two bytes of each.
+    expect([...text].findLast((letter) => letter > '\x7f')).toBeUndefined()
     const others = await loadedBy(program, 'accounts', '--help')
     expect(others.text).toContain('\n// node_modules/commander/')
   }, 120_000)
