@@ -19,9 +19,10 @@ const runtimeModules = [
   'zlib',
 ]
 
-// This thread has the young generation that the option of the command line gave it. Beside that option those of other threads would be
+// This thread has the young generation that the options of the command line gave it. Beside those options that of other threads would be
 // as large, whatever they are given.
 setFlagsFromString('--max-semi-space-size=0')
+setFlagsFromString('--min-semi-space-size=0')
 
 // A cache that the environment names is open already, and threads and commands share it.
 if (process.argv[2] === 'serve' && !getCompileCacheDir()) {

@@ -330,7 +330,7 @@ describe('the end of a command', () => {
     const run = await startedServer({ TELL: 'yes' })
     run.child.kill('SIGTERM')
     await run.status
-    expect(run.out).toContain('--max-semi-space-size=8 --no-parallel-scavenge 4194304 2\n')
+    expect(run.out).toContain('--min-semi-space-size=4 --max-semi-space-size=8 --no-parallel-scavenge 4194304 2\n')
   })
 
   it('reaches a server whose launcher is killed without a chance to tell', async () => {
