@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { mkdir } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
 import { join } from 'node:path'
-import { createHistogram, performance } from 'node:perf_hooks'
+import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { columns } from '../src/areas/cdrs/columns.ts'
@@ -61,7 +61,13 @@ interface Answer {
 const agent = new Agent({ keepAlive: true })
 
 /** With data as JSON, or with a text as CSV. */
-const call = ({ port }: RunningServer, method: string, path: string, token: string, data?: object | string) =>
+const call = (
+  { port }: { port: number },
+  method: string,
+  path: string,
+  token: string,
+  data?: object | string,
+) =>
   new Promise<Answer>((resolve, reject) => {
     const isCsv = typeof data === 'string'
     const headers = { 'x-auth-token': token, 'content-type': isCsv ? 'text/csv' : 'application/json' }
@@ -242,27 +248,38 @@ const measurePages = async (server: RunningServer, stage: Stage, token: string) 
   )
 }
 
-/** How long answers take while something goes on, in milliseconds. */
-const latenciesDuring = async (ask: () => Promise<Answer>, busy: Promise<unknown>) => {
-  const histogram = createHistogram()
+const inMilliseconds = (histogram: RecordableHistogram) => ({
+  p50: histogram.percentile(50) / 1000,
+  p99: histogram.percentile(99) / 1000,
+  max: histogram.max / 1000,
+})
+
+const recordOne = async (ask: () => Promise<Answer>, histogram: RecordableHistogram) => {
+  const begun = performance.now()
+  const { status } = await ask()
+  if (status !== 200) throw new Error(`a small GET answered ${status}`)
+  histogram.record(Math.max(1, Math.round((performance.now() - begun) * 1000)))
+}
+
+/** How long answers take while something goes on, of ours and of the floor in turns. */
+const latenciesDuring = async (
+  asks: Record<'ours' | 'bare', () => Promise<Answer>>,
+  busy: Promise<unknown>,
+) => {
+  const [ours, bare] = [createHistogram(), createHistogram()]
   let going = true
   const end = busy.finally(() => {
     going = false
   })
   await sleep(200)
   while (going) {
-    const begun = performance.now()
-    const { status } = await ask()
-    if (status !== 200) throw new Error(`an account GET answered ${status}`)
-    histogram.record(Math.max(1, Math.round((performance.now() - begun) * 1000)))
+    await recordOne(asks.ours, ours)
+    await sleep(2)
+    await recordOne(asks.bare, bare)
     await sleep(2)
   }
   await end
-  return {
-    p50: histogram.percentile(50) / 1000,
-    p99: histogram.percentile(99) / 1000,
-    max: histogram.max / 1000,
-  }
+  return { ours: inMilliseconds(ours), bare: inMilliseconds(bare) }
 }
 
 const importedNumbers = 50_000
@@ -283,9 +300,20 @@ const importNumbers = async (server: RunningServer, token: string) => {
   }
 }
 
+const latencyText = ({ p50, p99, max }: ReturnType<typeof inMilliseconds>) =>
+  `p50 ${p50.toFixed(2)}, p99 ${p99.toFixed(2)}, at most ${max.toFixed(1)} ms`
+
 const measureBeside = async (server: RunningServer, stage: Stage, token: string) => {
-  const ask = () => call(server, 'GET', `/v2/accounts/${stage.accountId}`, token)
-  const alone = await latenciesDuring(ask, sleep(3000))
+  const path = `/v2/accounts/${stage.accountId}`
+  const { headers, body } = await sampleOf(server, path, token)
+  const floorPort = await floor.run({ kind: 'same bytes', headers, body })
+  const asks = {
+    ours: () => call(server, 'GET', path, token),
+    bare: () => call({ port: floorPort }, 'GET', '/', token),
+  }
+  // What runs for the first time is not what is measured.
+  await latenciesDuring(asks, sleep(2000))
+  const alone = await latenciesDuring(asks, sleep(5000))
   const begun = performance.now()
   const ends: string[] = []
   const timedTo = async (name: string, work: Promise<unknown>) => {
@@ -294,12 +322,14 @@ const measureBeside = async (server: RunningServer, stage: Stage, token: string)
   }
   const exports = [1, 2, 3].map((number) => timedTo(`export ${number}`, csvOf(server, stage, token)))
   const work = [...exports, timedTo('import', importNumbers(server, token))]
-  const beside = await latenciesDuring(ask, Promise.all(work))
+  const beside = await latenciesDuring(asks, Promise.all(work))
   const memory = await memoryOf(server.pid)
-  say(`  account GET alone: p50 ${alone.p50.toFixed(2)}, p99 ${alone.p99.toFixed(2)} ms`)
+  say(`  account GET alone: ${latencyText(alone.ours)}`)
+  say(`    floor node:http, prebuilt bytes: ${latencyText(alone.bare)}`)
   say(
-    `  account GET beside three exports and an import: p50 ${beside.p50.toFixed(2)}, p99 ${beside.p99.toFixed(2)}, at most ${beside.max.toFixed(1)} ms  goal p99 10: ${verdict(beside.p99 < 10)}`,
+    `  account GET beside three exports and an import: ${latencyText(beside.ours)}  goal p99 10: ${verdict(beside.ours.p99 < 10)}`,
   )
+  say(`    floor node:http, prebuilt bytes, beside the same: ${latencyText(beside.bare)}`)
   say(`    ended after: ${ends.join(', ')} s`)
   if (memory) say(`    memory: ${memory.peak.toFixed(0)} MB at most  goal 300: ${verdict(memory.peak < 300)}`)
 }
