@@ -36,7 +36,8 @@ export interface Leases {
 const leaseMs = 15_000
 const releaseAgainMs = 250
 
-const isLost = (error: unknown) => error instanceof Failure && error.kind === 'lease_lost'
+/** Another process has taken over what was guarded by a lease. */
+export const isLeaseLost = (error: unknown) => error instanceof Failure && error.kind === 'lease_lost'
 
 export const leaseLost = () => failure('lease_lost', {})
 
@@ -69,7 +70,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
         await rows.renew(name, token, now + leaseMs, leaseLost)
         renewedAt = now
       } catch (error) {
-        if (!isLost(error) && clock.now() - renewedAt < leaseMs) return
+        if (!isLeaseLost(error) && clock.now() - renewedAt < leaseMs) return
         log.write('warn', 'a lease was lost', { name, error: describeError(error) })
         held.delete(name)
         loss.abort()
@@ -113,7 +114,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
         await rows.put(name, next, row, leaseLost)
         return hold(name, token)
       } catch (error) {
-        if (isLost(error)) return undefined
+        if (isLeaseLost(error)) return undefined
         // It may have been taken all the same.
         releaseLater(name, token)
         throw error

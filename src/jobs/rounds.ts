@@ -4,7 +4,7 @@ import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
 import { createRoundRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
-import type { Leases } from './leases.ts'
+import { isLeaseLost, type Leases } from './leases.ts'
 
 /** What the server does again and again by itself; of all processes of a store one at a time. */
 export interface Round {
@@ -78,6 +78,11 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
       isNudged ||= wasNudged
       return true
     } catch (error) {
+      if (isLeaseLost(error)) {
+        isNudged ||= wasNudged
+        log.write('warn', 'another process took a round over', { round: round.name })
+        return true
+      }
       if (!stopping.signal.aborted)
         log.write('error', 'a round failed', { round: round.name, error: describeError(error) })
       return false

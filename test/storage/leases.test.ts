@@ -235,6 +235,33 @@ describeEngines('a lease', (engine) => {
     expect(entries.map(({ message }) => message)).toEqual(['a round failed'])
   })
 
+  it('leaves a round to the process that has taken it over, and looks after it again, which is no error', async () => {
+    const { log, entries } = createTestLog()
+    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
+    let runs = 0
+    rounds.add({
+      name: 'mowing',
+      everySeconds: 3600,
+      due: async () => true,
+      async run(_signal, guard) {
+        runs += 1
+        if (runs > 1) return
+        clock.advance({ seconds: 16 })
+        const taken = await world.other.take('round/mowing')
+        await world.store.writeUnrecorded([guard]).finally(() => taken?.release())
+      },
+    })
+    rounds.start()
+    await eventually(
+      () => runs,
+      (count) => count === 2,
+    )
+    await rounds.stop()
+    expect(entries.map(({ level, message }) => [level, message])).toEqual([
+      ['warn', 'another process took a round over'],
+    ])
+  })
+
   it('aborts a round when the server stops, and waits for it', async () => {
     const rounds = createRounds({ leases: world.one, store: world.store, clock, log: createTestLog().log })
     const steps: string[] = []

@@ -1,5 +1,5 @@
 import type { AccountRecord } from '../../auth/identity.ts'
-import type { Lease } from '../../jobs/leases.ts'
+import { isLeaseLost, type Lease } from '../../jobs/leases.ts'
 import { createProgress, type Progress, RunIsOver } from '../../jobs/long-work/progress.ts'
 import type { Step, StepwiseWork } from '../../jobs/steps.ts'
 import { Failure, isOutage } from '../../lib/failure.ts'
@@ -268,8 +268,7 @@ export const createRunner = ({ store, books, log, find }: Tools) => {
       while (await advance(progress)) if (signal.aborted) return
       await end(progress)
     } catch (error) {
-      const isLost = error instanceof Failure && error.kind === 'lease_lost'
-      if (!isLost && !(error instanceof RunIsOver)) throw error
+      if (!isLeaseLost(error) && !(error instanceof RunIsOver)) throw error
     }
   }
 }

@@ -1,11 +1,10 @@
 // The book of work at hand: what of it is done for good, committed together with what the rows change.
 
 import { csvLine, plainCsvLine } from '../../lib/csv.ts'
-import { Failure } from '../../lib/failure.ts'
 import type { ChangeSet } from '../../storage/change-set.ts'
 import type { Statement } from '../../storage/db.ts'
 import type { Store } from '../../storage/store.ts'
-import { type Lease, leaseLost } from '../leases.ts'
+import { isLeaseLost, type Lease, leaseLost } from '../leases.ts'
 import type { Run, RunStore } from './store.ts'
 
 /** The run was stopped or removed, or another process works on it: nothing more may happen here. */
@@ -112,8 +111,7 @@ export const createProgress = <Detail>({
     try {
       await write(changes, [lease.guardStatement(), advance, ...statements])
     } catch (error) {
-      const isLost = error instanceof Failure && error.kind === 'lease_lost'
-      if (isOver || isLost) throw new RunIsOver()
+      if (isOver || isLeaseLost(error)) throw new RunIsOver()
       throw error
     }
     run = after

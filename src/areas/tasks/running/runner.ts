@@ -1,6 +1,6 @@
 // One task at work: rows in order, each done once, until the end, a stop, or until somebody else has to go on.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { Lease } from '../../../jobs/leases.ts'
+import { isLeaseLost, type Lease } from '../../../jobs/leases.ts'
 import { createProgress, type Entry, type Progress, RunIsOver } from '../../../jobs/long-work/progress.ts'
 import type { Run } from '../../../jobs/long-work/store.ts'
 import { Failure, isOutage } from '../../../lib/failure.ts'
@@ -47,8 +47,7 @@ const mostAttempts = 5
 const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
 
 /** Somebody stopped the task, or another process has taken it over. */
-const isOver = (error: unknown) =>
-  error instanceof RunIsOver || isConflict(error) || (error instanceof Failure && error.kind === 'lease_lost')
+const isOver = (error: unknown) => error instanceof RunIsOver || isConflict(error) || isLeaseLost(error)
 
 /**
  * Rows are judged, and stored, in one go each. In between whoever else waits for the event loop comes: a request takes two turns, for
