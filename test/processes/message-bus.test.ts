@@ -220,6 +220,12 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
         )
       }
       const writers = [0, 1, 2, 3].map(write)
+      // The first kill meets a bus that is publishing.
+      await eventually(
+        () => listener.received.length,
+        (count) => count > 100,
+        patienceMs,
+      )
       for (let turn = 0; turn < 2; turn += 1) {
         await more()
         await rabbit.kill()
