@@ -2,8 +2,8 @@
 
 /**
  * V8 would keep 100 MB and more for a young generation of which a request needs one or two. One so small is collected by
- * one thread with less work than by several. It begins with 4 MB: from one, a start would collect it twenty times, and after each time expect
- * that all of the heap lives and collect that as well. What else bounds the heap is set soon after a start
+ * one thread with less work than by several. It begins with 4 MB: from one, a start would collect it twenty times, and mark the old
+ * generation meanwhile. What else bounds the heap is set soon after a start
  * (src/commands/heap-bounds.ts, docs/decisions/0013).
  */
 export const nodeOptions = ['--min-semi-space-size=4', '--max-semi-space-size=8', '--no-parallel-scavenge']
