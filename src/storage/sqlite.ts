@@ -280,6 +280,17 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
     return { newTexts, writes: posting.take(), stale }
   }
 
+  /** What becomes of a batch. New texts of one that does not reach the writer are new again in the next. */
+  const send = (batch: readonly PendingWrite[]) => {
+    const known = texts.size
+    try {
+      return seat.call(post(batch))
+    } catch (error) {
+      for (const [sql, number] of texts) if (number >= known) texts.delete(sql)
+      throw error
+    }
+  }
+
   const settle = (entry: PendingWrite, outcome: Outcome) => {
     if (outcome === 'done') return entry.resolve()
     if ('broken' in outcome) return entry.reject(entry.write.statements[outcome.broken]?.expect?.orElse())
@@ -290,7 +301,7 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
     const began = performance.now()
     try {
       await seat.take()
-      const outcomes = await seat.call(post(batch))
+      const outcomes = await send(batch)
       const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
       for (const listener of batchListeners) listener(committed)
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.

@@ -172,8 +172,8 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
   return {
     take,
 
-    /** What becomes of a batch that was put together behind `take`. */
-    async call(batch: Batch): Promise<readonly Outcome[]> {
+    /** What becomes of a batch that was put together behind `take`. Throws when it could not be sent. */
+    call(batch: Batch): Promise<readonly Outcome[]> {
       if (!port) throw failure('datastore_unreachable', {})
       port.ref()
       const question: ToWriter = { number: ++lastNumber, batch }

@@ -109,6 +109,27 @@ describe('threads with seats at the embedded store', () => {
     expect(await first.all('SELECT id, text FROM notes')).toEqual([{ id: 'a', text: 'new' }])
   })
 
+  it('keep their statements apart from those of a batch that could not be sent', async () => {
+    const unsendable = {
+      sql: "INSERT INTO notes (id, text) VALUES ($1, 'never')",
+      get params(): never {
+        throw new Error('no values')
+      },
+    }
+    await expect(first.write({ statements: [unsendable], stale: [] })).rejects.toThrow('no values')
+    const adds = ['one', 'two'].map((text) => ({
+      sql: `INSERT INTO notes (id, text) VALUES ($1, '${text}')`,
+      params: [text],
+    }))
+    for (const statement of adds) await first.write({ statements: [statement], stale: [] })
+    await first.write({ statements: [{ sql: unsendable.sql, params: ['late'] }], stale: [] })
+    expect(await first.all('SELECT id, text FROM notes ORDER BY id')).toEqual([
+      { id: 'late', text: 'never' },
+      { id: 'one', text: 'one' },
+      { id: 'two', text: 'two' },
+    ])
+  })
+
   it('take others, and forget what they keep, when the thread that writes has died', async () => {
     await add(first, 'before')
     const doomed = await first.seating?.seat()
