@@ -220,7 +220,8 @@ const sqliteLayout = (db: Database, name: string): Layout => {
     },
     // One statement a row: it is prepared once, and twice as fast as taking a JSON text apart in SQL.
     insertions(month, rows, orElse) {
-      const keys = rows[0]?.laid?.columns ?? Object.keys(rows[0]?.row() ?? {})
+      const firstLaid = rows.find(({ laid }) => laid)?.laid
+      const keys = firstLaid?.columns ?? Object.keys(rows[0]?.row() ?? {})
       const sql = insertOf(tableOf(month), keys)
       const expect = { rows: 1, orElse }
       return rows.map((row) => new LateInsertion(sql, keys, row, expect))

@@ -264,4 +264,19 @@ describeEngines('A table by month', (engine) => {
     ])
     await drop(store, month)
   })
+
+  it.runIf(engine === 'sqlite')('hands rows over as they lie, whichever comes first', async () => {
+    const columns = Object.keys(rowOf(202410, ''))
+    const room = createRowRoom(columns)
+    const laidRow = (name: string) => {
+      const row = rowOf(202410, name)
+      return { ...atHand(row), laid: room.lay(row) as LaidRow }
+    }
+    const set = changes()
+    const rows = [atHand(rowOf(202410, 'a')), laidRow('b'), laidRow('c')]
+    await store.cdrs.insert(set, 202410, rows, { isArchived: false, orElse: conflict })
+    const inserting = set.statements.filter(({ sql }) => sql.startsWith('INSERT INTO cdrs_202410'))
+    expect(inserting.map(({ laid }) => laid !== undefined)).toEqual([false, true, true])
+    room.close()
+  })
 })
