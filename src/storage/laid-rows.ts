@@ -21,11 +21,27 @@ export interface LaidRow {
   texts: Buffer
   from: number
   to: number
+  /** How often its room had been cleared when it was laid down. */
+  clearings: number
+  room: { clearings: number }
+}
+
+/** Whoever asks for a row after its room was cleared would get the bytes of another. */
+export const assertThere = ({ clearings, room }: LaidRow) => {
+  if (room.clearings !== clearings) throw new Error('a row is asked for whose room has been cleared')
 }
 
 /** The values of a row of so many columns, in their order. */
 export const laidValues = (
-  { shapes, firstShape, numbers, firstNumber, texts, from, to }: Omit<LaidRow, 'columns' | 'numberCount'>,
+  {
+    shapes,
+    firstShape,
+    numbers,
+    firstNumber,
+    texts,
+    from,
+    to,
+  }: Omit<LaidRow, 'columns' | 'numberCount' | 'clearings' | 'room'>,
   columnCount: number,
 ): Value[] => {
   const whole = texts.toString('utf8', from, to)
@@ -65,6 +81,7 @@ export type RowRoom = ReturnType<typeof createRowRoom>
 /** Room for rows of these columns, which grows with them. What it holds is gone when it is cleared. */
 export const createRowRoom = (columns: readonly string[]) => {
   const blocks: Block[] = []
+  const room = { clearings: 0 }
   let [current, shapesUsed, numbersUsed, bytesUsed] = [-1, 0, 0, 0]
 
   /** The next block, with so many bytes at least. */
@@ -119,8 +136,14 @@ export const createRowRoom = (columns: readonly string[]) => {
     return texts
   }
 
-  const close = (some: readonly Block[]) => {
-    for (const block of some) for (const part of Object.values(block)) giveBack(part)
+  /** Empties the room, of which so many blocks are kept. */
+  const empty = (kept: number) => {
+    for (const block of blocks.splice(kept)) for (const part of Object.values(block)) giveBack(part)
+    room.clearings += 1
+    current = -1
+    shapesUsed = 0
+    numbersUsed = 0
+    bytesUsed = 0
   }
 
   return {
@@ -142,20 +165,14 @@ export const createRowRoom = (columns: readonly string[]) => {
         texts: block.texts,
         from,
         to: bytesUsed,
+        clearings: room.clearings,
+        room,
       }
     },
 
-    clear() {
-      close(blocks.splice(keptBlocks))
-      current = -1
-      shapesUsed = 0
-      numbersUsed = 0
-      bytesUsed = 0
-    },
+    clear: () => empty(keptBlocks),
 
     /** Gives its memory back. */
-    close() {
-      close(blocks.splice(0))
-    },
+    close: () => empty(0),
   }
 }

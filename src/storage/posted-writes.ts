@@ -1,5 +1,5 @@
 import type { Value } from './db.ts'
-import { type LaidRow, laidNumber, laidValues } from './laid-rows.ts'
+import { assertThere, type LaidRow, laidNumber, laidValues } from './laid-rows.ts'
 
 // Writes on their way to the writer's thread. Texts go as one flat list and everything else as numbers, which are copied
 // from thread to thread as they lie: a list of all values takes several times as long. What a statement has in the same
@@ -154,6 +154,7 @@ export const createPosting = () => {
       before.set(text, params)
     },
     addLaid(text: number, row: LaidRow, rows: number | undefined) {
+      assertThere(row)
       plan.increment(countAt)
       plan.push(text)
       plan.push(~row.columns.length)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createRowRoom, type LaidRow, laidValues } from '../../src/storage/laid-rows.ts'
+import { assertThere, createRowRoom, type LaidRow, laidValues } from '../../src/storage/laid-rows.ts'
+import { createPosting } from '../../src/storage/posted-writes.ts'
 
 const columns = ['a', 'b', 'c', 'd']
 
@@ -41,10 +42,42 @@ describe('Rows that are laid down', () => {
       }),
     ))
 
-  it('may be of any length', () => {
+  it('may be of any length and number, also in a room that is used again and one that was closed', () => {
     const room = createRowRoom(columns)
-    const rows = ['x', 'ü'.repeat(900_000), 'y'].map((a) => ({ a, b: 1, c: null, d: a }))
-    const laid = rows.map((one) => room.lay(one) as LaidRow)
-    expect(laid.map((one) => laidValues(one, columns.length))).toEqual(rows.map(valuesOf))
+    const long = ['x', 'ü'.repeat(900_000), 'y'].map((a) => ({ a, b: 1, c: null, d: a }))
+    // More blocks than a room keeps.
+    const many = Array.from({ length: 8000 }, (_, n) => ({
+      a: `${n}`,
+      b: n,
+      c: null,
+      d: 'ö'.repeat(n % 1500),
+    }))
+    for (const rows of [long, many, [...many.slice(0, 2000), ...long], many]) {
+      const laid = rows.map((one) => room.lay(one) as LaidRow)
+      expect(laid.map((one) => laidValues(one, columns.length))).toEqual(rows.map(valuesOf))
+      if (rows === long) room.close()
+      else room.clear()
+    }
+  })
+
+  it('cannot be asked for, nor sent, once their room was cleared or closed', () => {
+    const room = createRowRoom(columns)
+    const lay = () => room.lay({ a: 'a', b: 1, c: null, d: 'd' }) as LaidRow
+    const isGone = 'a row is asked for whose room has been cleared'
+    const isRefused = (row: LaidRow) => {
+      const posting = createPosting()
+      posting.begin()
+      posting.beginWrite()
+      expect(() => assertThere(row)).toThrow(isGone)
+      expect(() => posting.addLaid(0, row, 1)).toThrow(isGone)
+    }
+    const before = lay()
+    assertThere(before)
+    room.clear()
+    const after = lay()
+    isRefused(before)
+    assertThere(after)
+    room.close()
+    isRefused(after)
   })
 })

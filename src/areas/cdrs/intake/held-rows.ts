@@ -1,4 +1,4 @@
-import { laidValues, type RowRoom } from '../../../storage/laid-rows.ts'
+import { assertThere, laidValues, type RowRoom } from '../../../storage/laid-rows.ts'
 import { atHand, type LateRow } from '../../../storage/monthly.ts'
 import { type CdrRow, storedColumns } from '../columns.ts'
 import type { CountedLeg } from '../stats/rules.ts'
@@ -19,7 +19,7 @@ const knownOf = (row: CdrRow): Omit<HeldRow, keyof LateRow> => ({
   cost: row.cost,
 })
 
-/** For rows that are written at once. */
+/** For rows that do not wait in company. */
 export const asItIs = (row: CdrRow): HeldRow => ({ ...knownOf(row), ...atHand(row) })
 
 /** Laid down in a room: no longer to be asked for when that is cleared. */
@@ -29,6 +29,7 @@ export const heldIn =
     const laid = room.lay(row)
     if (!laid) return asItIs(row)
     const whole = () => {
+      assertThere(laid)
       const values = laidValues(laid, storedColumns.length)
       return Object.fromEntries(storedColumns.map((name, at) => [name, values[at] as string | number | null]))
     }
