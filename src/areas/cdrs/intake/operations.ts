@@ -197,11 +197,11 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
   }
 
   /** The legs of a batch by their keys, each once, and what is wrong with the others. */
-  const readyLegsOf = (batch: readonly (Leg | ReadyLeg)[], interactionFor: (leg: Leg) => Interaction) => {
+  const readyLegsOf = ({ legs: batch, hold }: Batch, interactionFor: (leg: Leg) => Interaction) => {
     const ready = new Map<string, ReadyLeg>()
     const at = now()
     const results = batch.map((leg): string | LegVerdict => {
-      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at, asItIs)
+      const made = isReady(leg) ? leg : readyLeg(leg, interactionFor, at, hold)
       if ('rejected' in made) return made
       const key = keyOf(made.row)
       if (ready.has(key)) return 'duplicate'
@@ -216,11 +216,14 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     legs: readonly (Leg | ReadyLeg)[]
     looks: boolean
     paid: Paid
+    /** How rows of legs that are not ready are held. */
+    hold(row: CdrRow): HeldRow
   }
 
-  const attempt = async ({ author, legs: batch, looks, paid }: Batch): Promise<LegVerdict[]> => {
+  const attempt = async (batch: Batch): Promise<LegVerdict[]> => {
+    const { author, looks, paid } = batch
     const set = new ChangeSet(author)
-    const { ready, results } = readyLegsOf(batch, await join(batch, set))
+    const { ready, results } = readyLegsOf(batch, await join(batch.legs, set))
     const rows = Array.from(ready.values(), ({ row }) => row)
     const { added, uncounted, stored } = await legs.add(set, rows, { looks })
     if (added.length > 0) {
@@ -245,17 +248,20 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
 
   /**
    * Stores legs in one durable transaction. It is taken for granted that they are new; the store tells when some are
-   * not, and then one looks first. Also right when another process stores the same legs at this moment.
+   * not, and then one looks first. Also right when another process stores the same legs at this moment. Rows that are
+   * made here go into the room, where there is one: anew with each attempt.
    */
   const write = async (
     author: Author,
     batch: readonly (Leg | ReadyLeg)[],
-    { looksFirst = false, paid = 'here' }: { looksFirst?: boolean; paid?: Paid } = {},
+    { looksFirst = false, paid = 'here', room }: { looksFirst?: boolean; paid?: Paid; room?: RowRoom } = {},
   ): Promise<LegVerdict[]> => {
     const priced = await price(batch)
+    const hold = room ? heldIn(room) : asItIs
     return retrying(async (number) => {
       if (number > 1) await store.fence()
-      return readingAgain(() => attempt({ author, legs: priced, looks: looksFirst || number > 1, paid }))
+      const looks = looksFirst || number > 1
+      return readingAgain(() => attempt({ author, legs: priced, looks, paid, hold }))
     })
   }
 
@@ -292,11 +298,11 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
         }
       }
 
-      const writeTogether = async (batch: typeof waiting) => {
+      const writeTogether = async (batch: typeof waiting, room: RowRoom) => {
         const verdicts = await write(
           author,
           batch.map(({ leg }) => leg),
-          { looksFirst: isRepeat, paid },
+          { looksFirst: isRepeat, paid, room },
         )
         isRepeat = verdicts.includes('duplicate')
         for (const [{ line }, verdict] of zip(batch, verdicts)) count(line, verdict)
@@ -307,13 +313,13 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
        * A store may lie on several servers, of which one is gone: legs of accounts that do not lie there are stored even
        * so, and are duplicates when all are sent again.
        */
-      const store = async (batch: typeof waiting) => {
+      const store = async (batch: typeof waiting, room: RowRoom) => {
         try {
-          await writeTogether(batch)
+          await writeTogether(batch, room)
         } catch (error) {
           const apart = [...Map.groupBy(batch, ({ leg }) => accountIdOf(leg)).values()]
           if (!isOutage(error) || apart.length === 1) throw error
-          const ended = await Promise.allSettled(apart.map(writeTogether))
+          const ended = await Promise.allSettled(apart.map((some) => writeTogether(some, room)))
           for (const one of ended) if (one.status === 'rejected') throw one.reason
         }
       }
@@ -324,7 +330,7 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
         waiting = []
         bytesWaiting = 0
         if (writing.length === writesAtOnce) await writing.shift()
-        const written = store(batch).finally(() => {
+        const written = store(batch, rows).finally(() => {
           rows.clear()
           emptyRooms.push(rows)
         })
