@@ -39,7 +39,7 @@ const releaseAgainMs = 250
 /** Another process has taken over what was guarded by a lease. */
 export const isLeaseLost = (error: unknown) => error instanceof Failure && error.kind === 'lease_lost'
 
-export const leaseLost = () => failure('lease_lost', {})
+export const leaseLost = (reason?: unknown) => failure('lease_lost', {}, reason)
 
 export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
   const rows = createLeaseRows(store)

@@ -4,7 +4,7 @@ import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
 import { createRoundRows } from '../storage/leases.ts'
 import type { Store } from '../storage/store.ts'
-import { isLeaseLost, type Leases } from './leases.ts'
+import { isLeaseLost, type Lease, type Leases, leaseLost } from './leases.ts'
 
 /** What the server does again and again by itself; of all processes of a store one at a time. */
 export interface Round {
@@ -51,6 +51,18 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
   const isDue = async () =>
     round.due ? round.due() : clock.now() - (await rows.doneAt(round.name)) >= round.everySeconds * 1000
 
+  /** One that breaks off returns as well: it is not done, and somebody has to do it. */
+  const carryOut = async (lease: Lease) => {
+    try {
+      await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
+    } catch (error) {
+      throw lease.lost.aborted ? leaseLost(error) : error
+    }
+    if (lease.lost.aborted) throw leaseLost()
+    if (round.due || stopping.signal.aborted) return
+    await rows.done(round.name, clock.now(), lease.guardStatement())
+  }
+
   /** False when another process is at it. */
   const perform = async () => {
     const lease = await leases.take(`round/${round.name}`)
@@ -59,8 +71,7 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
       // What other processes have committed, settings among it, is known from here on.
       await store.fence()
       if (await isHeld()) return true
-      await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
-      if (!round.due) await rows.done(round.name, clock.now())
+      await carryOut(lease)
     } finally {
       await lease.release()
     }
@@ -80,7 +91,10 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
     } catch (error) {
       if (isLeaseLost(error)) {
         isNudged ||= wasNudged
-        log.write('warn', 'another process took a round over', { round: round.name })
+        log.write('warn', 'another process took a round over', {
+          round: round.name,
+          error: describeError(error),
+        })
         return true
       }
       if (!stopping.signal.aborted)

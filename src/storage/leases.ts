@@ -89,5 +89,7 @@ export const createRoundRows = ({ all, writeUnrecorded }: Store) => ({
     return rounds.first(rows)?.doneAt ?? 0
   },
 
-  done: (name: string, doneAt: number) => writeUnrecorded([putRound({ name, doneAt })]),
+  /** Fails with the guard's failure where somebody else does the round by now. */
+  done: (name: string, doneAt: number, guard: Statement) =>
+    writeUnrecorded([guard, putRound({ name, doneAt })]),
 })

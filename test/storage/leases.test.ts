@@ -7,7 +7,7 @@ import { thisProcess } from '../../src/jobs/holder.ts'
 import { createLeases } from '../../src/jobs/leases.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { createLeaseRows, type Holder } from '../../src/storage/leases.ts'
+import { createLeaseRows, createRoundRows, type Holder } from '../../src/storage/leases.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/clock.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
@@ -260,6 +260,87 @@ describeEngines('a lease', (engine) => {
     expect(entries.map(({ level, message }) => [level, message])).toEqual([
       ['warn', 'another process took a round over'],
     ])
+  })
+
+  it('counts no round as done that another process has taken over meanwhile', async () => {
+    const { log, entries } = createTestLog()
+    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
+    let runs = 0
+    rounds.add({
+      name: 'threshing',
+      everySeconds: 86_400,
+      async run() {
+        runs += 1
+        if (runs > 1) return
+        clock.advance({ seconds: 16 })
+        // It dies before it has done the round.
+        await (await world.other.take('round/threshing'))?.release()
+      },
+    })
+    rounds.start()
+    await eventually(
+      () => runs,
+      (count) => count === 2,
+    )
+    await rounds.stop()
+    expect(entries.map(({ level, message }) => [level, message])).toEqual([
+      ['warn', 'another process took a round over'],
+    ])
+    expect(await createRoundRows(world.store).doneAt('threshing')).toBeGreaterThan(0)
+  })
+
+  it('looks again after a round that heard it was taken over, and left it', async () => {
+    const { log, entries } = createTestLog()
+    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
+    let runs = 0
+    rounds.add({
+      name: 'reaping',
+      everySeconds: 3600,
+      due: async () => true,
+      async run(signal) {
+        runs += 1
+        if (runs > 1) return
+        clock.advance({ seconds: 16 })
+        const taken = await world.other.take('round/reaping')
+        await once(signal, 'abort')
+        await taken?.release()
+      },
+    })
+    rounds.start()
+    await eventually(
+      () => runs,
+      (count) => count === 2,
+    )
+    await rounds.stop()
+    expect(entries.map(({ level, message }) => [level, message])).toEqual([
+      ['warn', 'another process took a round over'],
+    ])
+  })
+
+  it('does a round that a stop has broken off after the next start', async () => {
+    let runs = 0
+    const make = () => {
+      const rounds = createRounds({ leases: world.one, store: world.store, clock, log: createTestLog().log })
+      const run = async (signal: AbortSignal) => {
+        runs += 1
+        if (runs === 1) await once(signal, 'abort')
+      }
+      rounds.add({ name: 'ploughing', everySeconds: 86_400, run })
+      rounds.start()
+      return rounds
+    }
+    const first = make()
+    await eventually(
+      () => runs,
+      (count) => count === 1,
+    )
+    await first.stop()
+    const second = make()
+    await eventually(
+      () => runs,
+      (count) => count === 2,
+    )
+    await second.stop()
   })
 
   it('aborts a round when the server stops, and waits for it', async () => {

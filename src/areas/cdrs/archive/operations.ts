@@ -1,3 +1,4 @@
+import { isLeaseLost } from '../../../jobs/leases.ts'
 import type { Round } from '../../../jobs/rounds.ts'
 import { Failure } from '../../../lib/failure.ts'
 import { newId } from '../../../lib/ids.ts'
@@ -136,6 +137,8 @@ export const createCallArchive = ({
         await work(one)
       } catch (error) {
         if (signal.aborted) return
+        // Whoever has taken the work over does the rest as well.
+        if (isLeaseLost(error)) throw error
         metrics.failed()
         log.write('error', 'call records could not be archived', {
           place: objects.name,
