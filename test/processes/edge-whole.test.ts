@@ -78,6 +78,16 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     }
   }
 
+  /** How many call records the server has taken so far, and how many it had already. */
+  const taken = async () => {
+    const figures = await (await fetch(`${place.server.url}/metrics`)).text()
+    const counted = (outcome: string) =>
+      [
+        ...figures.matchAll(new RegExp(`^crosspoint_call_records_total{.*"${outcome}".*} (\\d+)$`, 'gm')),
+      ].reduce((sum, [, count]) => sum + Number(count), 0)
+    return { accepted: counted('accepted'), duplicate: counted('duplicate') }
+  }
+
   it.each([
     ['extension', '100'],
     ['number', '+14155550142'],
@@ -252,29 +262,78 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     expect(legs).toHaveLength(4)
   })
 
-  it('ends a call for both who speak when the API says so, and its records are there', async () => {
+  it('ends calls for both who speak when the API says so, and tells their records once each', async () => {
     const { account, ada, bob } = await office()
     const { admin } = place.session
-    const callId = `${randomUUID()}@phone`
-    const calling = ada.phone.call('100', { callId })
-    bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
-    expect(outcomeOf(await calling)).toBe('200 OK')
-    await bob.phone.comesIn('ACK')
-    const channel = `${account.path}/channels/${encodeURIComponent(callId)}`
-    expect((await admin.post(channel, { action: 'hangup' })).status).toBe(202)
-    await ada.phone.comesIn('BYE')
-    // Once from the edge, as far as it does not forget it, and once from the server.
-    const byes = await eventually(
-      () => bob.phone.received.filter(({ method }) => method === 'BYE').map((bye) => headerOf(bye, 'cseq')),
-      (sequences) => sequences.includes('4 BYE'),
+    const before = await taken()
+    // How fast each phone agrees to its end decides what the edge gets to do: one call alone would go well mostly.
+    const callIds = Array.from({ length: 10 }, () => `${randomUUID()}@phone`)
+    const byesFor = (phone: Phone, callId: string) =>
+      phone.received
+        .filter((message) => message.method === 'BYE' && headerOf(message, 'call-id') === callId)
+        .map((bye) => headerOf(bye, 'cseq'))
+    for (const [turn, callId] of callIds.entries()) {
+      const calling = ada.phone.call('100', { callId })
+      bob.phone.answer(await bob.phone.comesIn('INVITE', turn + 1), {}, `bobs${turn}`)
+      expect(outcomeOf(await calling)).toBe('200 OK')
+      await bob.phone.comesIn('ACK', turn + 1)
+      const channel = `${account.path}/channels/${encodeURIComponent(callId)}`
+      expect((await admin.post(channel, { action: 'hangup' })).status).toBe(202)
+      await eventually(
+        () => byesFor(ada.phone, callId),
+        ({ length }) => length > 0,
+      )
+      // Once from the edge, as far as it does not forget it, and once from the server.
+      const byes = await eventually(
+        () => byesFor(bob.phone, callId),
+        (sequences) => sequences.includes('4 BYE'),
+      )
+      expect(byes.length).toBeLessThanOrEqual(2)
+    }
+    const rows = await eventually(
+      async () => (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[],
+      ({ length }) => length === 2 * callIds.length,
     )
-    expect(byes.length).toBeLessThanOrEqual(2)
-    const { legs } = await legsOf(account)
-    const ends = legs.map((leg) => [leg?.hangup_cause, leg?.disposition])
-    expect(ends).toEqual([
-      ['NORMAL_CLEARING', 'send_bye'],
-      ['NORMAL_CLEARING', 'send_bye'],
-    ])
+    expect(rows.map(({ call_id }) => call_id).sort()).toEqual(
+      callIds.flatMap((callId) => [callId, `${callId}.b`]).sort(),
+    )
+    const legs = await Promise.all(
+      rows.map(async ({ id }) => (await admin.get(`${account.path}/cdrs/${id}`)).data as Json),
+    )
+    for (const { hangup_cause, disposition } of legs)
+      expect([hangup_cause, disposition]).toEqual(['NORMAL_CLEARING', 'send_bye'])
+    const after = await taken()
+    expect(after.accepted - before.accepted).toBe(rows.length)
+    expect(after.duplicate).toBe(before.duplicate)
+  })
+
+  it('ends a call that has lasted too long, and tells its records once each', async () => {
+    const brief = await edgeOf(place, { CALL_MAX_S: 2 })
+    try {
+      const account = await makeAccount(place)
+      const { admin } = place.session
+      const [ada, bob] = [
+        await makePhone(place, brief, account, { username: 'ada' }),
+        await makePhone(place, brief, account, { username: 'bob' }),
+      ]
+      phones.push(ada.phone, bob.phone)
+      for (const { phone } of [ada, bob]) expect(outcomeOf(await phone.register())).toBe('200 OK')
+      const flow = { module: 'device', data: { id: bob.device.id }, children: {} }
+      expect(await admin.put(`${account.path}/callflows`, { numbers: ['100'], flow })).toSucceed()
+      const before = await taken()
+      const calling = ada.phone.call('100', { callId: `${randomUUID()}@phone` })
+      bob.phone.answer(await bob.phone.comesIn('INVITE'), {}, 'bobs')
+      expect(outcomeOf(await calling)).toBe('200 OK')
+      await Promise.all([ada.phone.comesIn('BYE'), bob.phone.comesIn('BYE')])
+      const { legs } = await legsOf(account)
+      for (const leg of legs)
+        expect([leg?.hangup_cause, leg?.disposition]).toEqual(['NORMAL_CLEARING', 'send_bye'])
+      const after = await taken()
+      expect(after.accepted - before.accepted).toBe(2)
+      expect(after.duplicate).toBe(before.duplicate)
+    } finally {
+      await brief.end()
+    }
   })
 
   it('tells a phone to fetch its settings again', async () => {
