@@ -114,11 +114,25 @@ const startersOf = (program) => {
 const escapeOf = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /**
- * One letter that Latin-1 does not have makes two bytes of each letter of a file, for as long as the process lives. An escape is the same
- * in texts, templates, patterns and names; only the raw form of a template tells them apart. What is escaped already stays a pair.
+ * One letter that Latin-1 does not have makes two bytes of each letter of a file, for as long as the process lives. An escape means the
+ * same in texts, templates, patterns and names. What is escaped already stays a pair.
  */
 const inAscii = (code) =>
   code.replace(/\\?[^\0-\x7f]|\\./gs, (found) => (found.at(-1) > '\x7f' ? escapeOf(found.at(-1)) : found))
+
+/** Refuses what an escape would change: the raw form of a template, and a line that ends in a text with another sign than \n. */
+const assertEscapable = (code, program) => {
+  const refuse = (what) => {
+    throw new Error(`a bundle in ASCII would change ${what}`)
+  }
+  if (/\\[\u2028\u2029]/.test(code)) refuse('a text over several lines')
+  new Visitor({
+    TaggedTemplateExpression({ quasi: { start, end } }) {
+      const text = code.slice(start, end)
+      if (inAscii(text) !== text) refuse(text)
+    },
+  }).visit(program)
+}
 
 /**
  * V8 compiles a function when it is called for the first time, and what it keeps of a file is made before that: each start would
@@ -129,13 +143,17 @@ const compiledWithTheirFile = {
   generateBundle(_, files) {
     for (const file of Object.values(files)) {
       if (file.type !== 'chunk') continue
-      const starters = startersOf(parseAst(file.code))
+      const program = parseAst(file.code)
+      assertEscapable(file.code, program)
+      const starters = startersOf(program)
       const opened = new Set(starters.map(({ start }) => start))
       const edges = [...opened, ...starters.map(({ end }) => end)].sort((one, other) => one - other)
       const pieces = [0, ...edges].map((from, index) => file.code.slice(from, edges[index]))
       file.code = inAscii(
         pieces.reduce((code, piece, index) => code + (opened.has(edges[index - 1]) ? '(' : ')') + piece),
       )
+      // Names and signs of which an escape makes no program fail here, and not at a start.
+      parseAst(file.code)
     }
   },
 }
