@@ -240,7 +240,7 @@ describeEngines('telling a webhook', (engine) => {
     for (const { path } of slow) await world.operator.delete(path)
   })
 
-  it('is of so many events at once as the settings say, however many wait', async () => {
+  it('is of so many events at once as the settings say, however many wait', async ({ onTestFinished }) => {
     const made = await hook(world.acme)
     hooks.receiver.answers(onlyAt(made.at, answerWith(503)))
     const people = await Promise.all(Array.from({ length: 20 }, () => world.user(world.acme)))
@@ -261,6 +261,11 @@ describeEngines('telling a webhook', (engine) => {
       // Whoever would come beside eight comes within this time, as a rule.
       if (open.size === 8) setTimeout(() => [...open].map((answer) => answer()), 50)
     })
+    onTestFinished(async () => {
+      hooks.receiver.answers(answerWith(200))
+      for (const end of open) end()
+      await world.configure('webhooks', { request_timeout_ms: 400 })
+    })
     // All of them may be open at once, however slow the machine is.
     await world.configure('webhooks', { request_timeout_ms: 10_000 })
     later(3600)
@@ -272,7 +277,6 @@ describeEngines('telling a webhook', (engine) => {
     hooks.receiver.answers(answerWith(200))
     for (const end of open) end()
     await nothingWaits(made)
-    await world.configure('webhooks', { request_timeout_ms: 400 })
     await world.operator.delete(made.path)
   })
 
