@@ -28,10 +28,11 @@ USER 10001:10001
 WORKDIR /data
 VOLUME /data
 EXPOSE 8000
-# The last two bound the memory of the process (scripts/server-process.mjs).
+# The last three bound the memory of the process (scripts/server-process.mjs).
 ENV CROSSPOINT_HOST=0.0.0.0 \
     CROSSPOINT_DATA_DIR=/data \
     MALLOC_MMAP_THRESHOLD_=4194304 \
+    MALLOC_TRIM_THRESHOLD_=4194304 \
     MALLOC_ARENA_MAX=2
 ENTRYPOINT ["/opt/crosspoint/node_modules/node/bin/node", "--min-semi-space-size=4", "--max-semi-space-size=8", "--no-parallel-scavenge", "/opt/crosspoint/bin/crosspoint.mjs"]
 CMD ["serve"]

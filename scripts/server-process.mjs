@@ -9,7 +9,12 @@
 export const nodeOptions = ['--min-semi-space-size=4', '--max-semi-space-size=8', '--no-parallel-scavenge']
 
 /**
- * The C library gives blocks of this size back when they are freed; else each thread would keep the 32 MB of a key derivation.
+ * The C library gives blocks of 4 MB back when they are freed; else each thread would keep the 32 MB of a key derivation. Of smaller ones
+ * an arena keeps as much: by itself it would give back what is beyond 128 kB, and the system clear pages anew for each piece of an export.
  * Its threads share two arenas, so that what one has freed serves the others.
  */
-export const environment = { MALLOC_MMAP_THRESHOLD_: String(4 * 1024 * 1024), MALLOC_ARENA_MAX: '2' }
+export const environment = {
+  MALLOC_MMAP_THRESHOLD_: String(4 * 1024 * 1024),
+  MALLOC_TRIM_THRESHOLD_: String(4 * 1024 * 1024),
+  MALLOC_ARENA_MAX: '2',
+}

@@ -43,7 +43,7 @@ const end = (why) => { console.log('ends after ' + why); process.exit(0) }
 if (command === 'serve') {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end(signal))
   process.on('disconnect', () => end('disconnect'))
-  if (process.env.TELL) console.log(...process.execArgv, process.env.MALLOC_MMAP_THRESHOLD_, process.env.MALLOC_ARENA_MAX)
+  if (process.env.TELL) console.log(...process.execArgv, process.env.MALLOC_MMAP_THRESHOLD_, process.env.MALLOC_TRIM_THRESHOLD_, process.env.MALLOC_ARENA_MAX)
   console.log('ready')
 } else if (command === 'exit') process.exit(Number(value))
 else if (command === 'die') process.kill(process.pid, value)
@@ -330,7 +330,9 @@ describe('the end of a command', () => {
     const run = await startedServer({ TELL: 'yes' })
     run.child.kill('SIGTERM')
     await run.status
-    expect(run.out).toContain('--min-semi-space-size=4 --max-semi-space-size=8 --no-parallel-scavenge 4194304 2\n')
+    expect(run.out).toContain(
+      '--min-semi-space-size=4 --max-semi-space-size=8 --no-parallel-scavenge 4194304 4194304 2\n',
+    )
   })
 
   it('reaches a server whose launcher is killed without a chance to tell', async () => {

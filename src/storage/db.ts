@@ -98,6 +98,8 @@ export interface Database {
    * Several may be in the making at once.
    */
   csvLines(query: CsvQuery): Promise<Uint8Array>
+  /** A read that says where the next lines end: in the company of those, so that nothing else is started for it. */
+  scanForLines: Database['scan']
   /** How many lines are best asked for at once. */
   readonly linesAtOnce: number
   /** Resolves when the write is durable (fsync). */

@@ -169,6 +169,7 @@ export const openPostgres = (
     placesAppends: false,
     all: (sql, params = []) => query(nextReader(), sql, params),
     scan: (sql, params = []) => query(nextScanner(), sql, params),
+    scanForLines: (sql, params = []) => query(nextScanner(), sql, params),
     linesAtOnce: 5000,
     async csvLines(csv) {
       const answer = await exporter.call(csv)

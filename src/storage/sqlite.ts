@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { failure } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
-import { zip } from '../lib/list.ts'
+import { elementAt, zip } from '../lib/list.ts'
 import { joinedLines } from './csv-lines.ts'
 import {
   type AppendTable,
@@ -17,7 +17,6 @@ import {
   type Value,
   type Write,
 } from './db.ts'
-import { inTurn } from './in-turn.ts'
 import { createPosting, placedText } from './posted-writes.ts'
 import { createForeignCommits, prepareCommits } from './sqlite-commits.ts'
 import { openDurable } from './sqlite-open.ts'
@@ -104,7 +103,14 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
   const scans = startReader(8000)
   // Exports have threads of their own: a scan does not wait behind them. They read on, and hardly anything twice.
   const exporters = Array.from({ length: exportThreads }, () => startReader(2000))
-  const nextExporter = inTurn(exporters)
+  // Of those that are as busy the first: a short export starts one thread.
+  const nextExporter = () =>
+    exporters.reduce((best, other) => (other.load() < best.load() ? other : best), elementAt(exporters, 0))
+  const scanIn = async <R>(reader: typeof scans, sql: string, params: readonly Value[]) => {
+    const answer = await reader.call({ as: 'rows', sql: sqliteText(sql), params })
+    if ('rows' in answer) return answer.rows.map((values) => named(answer.names, values)) as R[]
+    throw new Error('error' in answer ? answer.error : 'the reader gave no rows')
+  }
 
   const queryOf = (sql: string) => {
     let query = queries.get(sql)
@@ -129,12 +135,9 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
       const rows = statement.all(...params) as unknown as Value[][]
       return rows.map((values) => named(names, values)) as R[]
     },
-    async scan<R>(sql: string, params: readonly Value[] = []) {
-      const answer = await scans.call({ as: 'rows', sql: sqliteText(sql), params })
-      if ('rows' in answer) return answer.rows.map((values) => named(answer.names, values)) as R[]
-      throw new Error('error' in answer ? answer.error : 'the reader gave no rows')
-    },
-    linesAtOnce: 2000,
+    scan: (sql, params = []) => scanIn(scans, sql, params),
+    scanForLines: (sql, params = []) => scanIn(nextExporter(), sql, params),
+    linesAtOnce: 1000,
     async csvLines(query) {
       const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(joinedLines(query))})`
       const answer = await nextExporter().call({

@@ -23,6 +23,7 @@ export interface Store {
   scan: Database['scan']
   /** A part of an export. */
   csvLines: Database['csvLines']
+  scanForLines: Database['scan']
   linesAtOnce: Database['linesAtOnce']
   fence: Database['fence']
   /** Why it takes no writes, where more is known than that it fails. */
@@ -153,6 +154,7 @@ export const createStore = (db: Database, clock: Clock, cacheBytes?: number): St
     all: db.all,
     scan: db.scan,
     csvLines: db.csvLines,
+    scanForLines: db.scanForLines,
     linesAtOnce: db.linesAtOnce,
     fence: db.fence,
     state: db.state,

@@ -92,6 +92,8 @@ export const createWorkerLink = <Question, Answer>(
         waiting.set(question.number, { resolve, reject })
       })
     },
+    /** How many calls are under way. */
+    load: () => waiting.size,
     async close() {
       clearTimeout(farewell)
       await worker?.terminate()

@@ -212,14 +212,18 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
     parts.some(({ first, last }) => first <= to && last >= from)
 
   /** The place of the record that so many others precede; undefined: the stretch ends before it. */
-  const placeAfter = async (part: Part, records: number): Promise<Place | undefined> => {
+  const placeAfter = async (
+    part: Part,
+    records: number,
+    scan: Store['scan'] = store.scan,
+  ): Promise<Place | undefined> => {
     const { scope, stretch, after, descending } = part
     const { params, mark } = createParams()
     const rows = `${heldBy(scope, mark)} AND ${rangeOf(stretch, legOrder, { after, descending }, mark)}`
     const order = orderBy(legOrder, descending)
     // An offset that does not grow from page to page, counted along the index alone.
     const [row] = await inPart(part, (from) =>
-      store.scan<Pick<CdrRow, 'created' | 'id'>>(
+      scan<Pick<CdrRow, 'created' | 'id'>>(
         `SELECT created, id FROM ${from} WHERE ${rows} ${order} LIMIT 1 OFFSET ${records - 1}`,
         params,
       ),
@@ -373,7 +377,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   async function* cut(part: Part, records: number): AsyncGenerator<Bounded<Part>> {
     let { after } = part
     do {
-      const until = await placeAfter({ ...part, after }, records)
+      const until = await placeAfter({ ...part, after }, records, store.scanForLines)
       yield { ...part, after, until }
       after = until
     } while (after)

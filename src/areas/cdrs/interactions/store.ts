@@ -120,7 +120,7 @@ export const createInteractionStore = (store: Store, archive?: ArchiveReading, t
     const { params, mark } = createParams()
     const found = foundIn(part, { mark })
     const [row] = await inMonth(part, (from) =>
-      store.scan<FoundRow>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
+      store.scanForLines<FoundRow>(`${found(from)} LIMIT 1 OFFSET ${interactions - 1}`, params),
     )
     return row && { time: row.found_time, mark: row.found_key }
   }
