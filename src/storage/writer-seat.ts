@@ -175,10 +175,10 @@ export const createWriterSeat = ({ seating, onSeated, onStale }: SeatTools) => {
     /** What becomes of a batch that was put together behind `take`. Throws when it could not be sent. */
     call(batch: Batch): Promise<readonly Outcome[]> {
       if (!port) throw failure('datastore_unreachable', {})
-      port.ref()
       const question: ToWriter = { number: ++lastNumber, batch }
       // Handed over without being copied.
       port.postMessage(question, [batch.writes.bytes.buffer])
+      port.ref()
       return new Promise((resolve, reject) => {
         waiting.set(question.number, { resolve, reject })
       })

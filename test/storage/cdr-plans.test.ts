@@ -145,6 +145,10 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
         await note(sql, params)
         return store.scan<R>(sql, params)
       },
+      scanForLines: async <R = Row>(sql: string, params?: readonly Value[]) => {
+        await note(sql, params)
+        return store.scanForLines<R>(sql, params)
+      },
       csvLines: async (query) => {
         // Only threads that export know functions of ours.
         const columns = query.cells.map(

@@ -374,10 +374,13 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   }
 
   /** A part cut into pieces of so many records each, the last one shorter. */
-  async function* cut(part: Part, records: number): AsyncGenerator<Bounded<Part>> {
+  async function* cut(
+    part: Part,
+    { records, scan }: { records: number; scan: Store['scan'] },
+  ): AsyncGenerator<Bounded<Part>> {
     let { after } = part
     do {
-      const until = await placeAfter({ ...part, after }, records, store.scanForLines)
+      const until = await placeAfter({ ...part, after }, records, scan)
       yield { ...part, after, until }
       after = until
     } while (after)
@@ -462,6 +465,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
   async function* made<T>(
     { scope, after, descending, records }: Omit<Part, 'stretch' | 'archived'> & { records: number },
     { bySql, ofLegs }: Summing<T>,
+    scan: Store['scan'],
   ): AsyncGenerator<{ result: T; place: Place }> {
     const { stretches, parts, archived } = await sightOf(scope, after, descending)
     for (const stretch of stretches) {
@@ -470,7 +474,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
         for await (const { items, place } of piecesFrom(part, parts)) yield { result: ofLegs(items), place }
         continue
       }
-      yield* workAhead(cut(part, records), textsAhead, async (piece) => ({
+      yield* workAhead(cut(part, { records, scan }), textsAhead, async (piece) => ({
         result: await bySql({ ...piece, range: monthsOf(piece) }),
         place: piece.until ?? endOf(stretch, descending),
       }))
@@ -555,6 +559,7 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
             bySql: (part) => linesSql(part, view),
             ofLegs: (legs) => csvTextOf(legs, view),
           },
+          store.scanForLines,
         ),
       )
       for await (const text of texts) if (text.length > 0) yield text
@@ -562,7 +567,9 @@ export const createCdrStore = (store: Store, archive?: ArchiveReading, triedAtOn
 
     /** The parts of a window, each summed up in one read, newest first. */
     sums: <T>(scope: Scope, summing: Summing<T>): AsyncGenerator<T> =>
-      goingOn(undefined, (after) => made({ scope, after, descending: true, records: triedAtOnce }, summing)),
+      goingOn(undefined, (after) =>
+        made({ scope, after, descending: true, records: triedAtOnce }, summing, store.scan),
+      ),
   }
 }
 
