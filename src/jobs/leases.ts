@@ -72,7 +72,8 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
       } catch (error) {
         if (!isLeaseLost(error) && clock.now() - renewedAt < leaseMs) return
         log.write('warn', 'a lease was lost', { name, error: describeError(error) })
-        held.delete(name)
+        // It may have been taken anew meanwhile.
+        if (held.get(name)?.lease === lease) held.delete(name)
         loss.abort()
       }
     }
@@ -85,7 +86,7 @@ export const createLeases = (store: Store, clock: Clock, log: Log): Leases => {
         set.statements.push(guardStatement())
       },
       async release() {
-        held.delete(name)
+        if (held.get(name)?.lease === lease) held.delete(name)
         if (loss.signal.aborted) return
         try {
           await rows.remove(name, token)

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { isOutage } from '../lib/failure.ts'
 import { describeError, type Log } from '../lib/log.ts'
 import { inTrace } from '../lib/trace.ts'
 import type { Statement } from '../storage/db.ts'
@@ -56,7 +57,7 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
     try {
       await round.run(AbortSignal.any([stopping.signal, lease.lost]), lease.guardStatement())
     } catch (error) {
-      throw lease.lost.aborted ? leaseLost(error) : error
+      throw lease.lost.aborted && !isOutage(error) ? leaseLost(error) : error
     }
     if (lease.lost.aborted) throw leaseLost()
     if (round.due || stopping.signal.aborted) return
@@ -91,7 +92,7 @@ const createRunner = (round: Round, { leases, store, clock, log, isHeld }: Runne
     } catch (error) {
       if (isLeaseLost(error)) {
         isNudged ||= wasNudged
-        log.write('warn', 'another process took a round over', {
+        log.write('warn', 'a round was broken off, for its lease was lost', {
           round: round.name,
           error: describeError(error),
         })
