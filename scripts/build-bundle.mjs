@@ -127,9 +127,11 @@ const assertEscapable = (code, program) => {
   }
   if (/\\[\u2028\u2029]/.test(code)) refuse('a text over several lines')
   new Visitor({
-    TaggedTemplateExpression({ quasi: { start, end } }) {
-      const text = code.slice(start, end)
-      if (inAscii(text) !== text) refuse(text)
+    TaggedTemplateExpression({ quasi: { quasis } }) {
+      for (const { start, end } of quasis) {
+        const text = code.slice(start, end)
+        if (inAscii(text) !== text) refuse(text)
+      }
     },
   }).visit(program)
 }
