@@ -20,6 +20,7 @@ import { createCdrStore } from '../../src/areas/cdrs/store.ts'
 import { addGroup, emptySummary } from '../../src/areas/cdrs/summary/rules.ts'
 import { createSummaryStore } from '../../src/areas/cdrs/summary/store.ts'
 import { questionsOf } from '../../src/http/answer/filters.ts'
+import { leaseLost } from '../../src/jobs/leases.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { openDirectory } from '../../src/object-store/directory.ts'
@@ -226,6 +227,23 @@ describeEngines('Call records that are archived while they are read', (engine) =
         expect(Buffer.concat(parts).toString()).toBe(wanted)
       },
     )
+  })
+
+  it('stay where they are when another process has taken the work over, which is no failure', async () => {
+    const { store, around } = place
+    await insertLegs(store, plainLegs(randomHex(16), 40))
+    const before = await store.cdrs.archivedMonths()
+    const months = await store.cdrs.months()
+    const lost = {
+      sql: 'DELETE FROM rounds WHERE name = $1',
+      params: ['nobody'],
+      expect: { rows: 1, orElse: leaseLost },
+    }
+    await expect(around.archive(lost)).rejects.toMatchObject({ kind: 'lease_lost' })
+    expect(await store.cdrs.months()).toEqual(months)
+    expect(await store.cdrs.archivedMonths()).toEqual(before)
+    await around.archive()
+    expect(await store.cdrs.months()).not.toEqual(months)
   })
 
   it('are each counted once', async () => {

@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { thisProcess } from '../../src/jobs/holder.ts'
-import { createLeases } from '../../src/jobs/leases.ts'
-import { createRounds } from '../../src/jobs/rounds.ts'
+import { createLeases, type Lease } from '../../src/jobs/leases.ts'
+import { createRounds, type Round } from '../../src/jobs/rounds.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
+import type { Statement } from '../../src/storage/db.ts'
 import { createLeaseRows, createRoundRows, type Holder } from '../../src/storage/leases.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/clock.ts'
@@ -235,20 +236,21 @@ describeEngines('a lease', (engine) => {
     expect(entries.map(({ message }) => message)).toEqual(['a round failed'])
   })
 
-  it('leaves a round to the process that has taken it over, and looks after it again, which is no error', async () => {
+  /** A round that loses its lease the first time that it is done, in a way of its own, and is done again. */
+  const losingOnce = async (
+    round: Pick<Round, 'name' | 'everySeconds' | 'due'>,
+    lose: (signal: AbortSignal, guard: Statement, taken: Lease | undefined) => Promise<unknown>,
+  ) => {
     const { log, entries } = createTestLog()
     const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
     let runs = 0
     rounds.add({
-      name: 'mowing',
-      everySeconds: 3600,
-      due: async () => true,
-      async run(_signal, guard) {
+      ...round,
+      async run(signal, guard) {
         runs += 1
         if (runs > 1) return
         clock.advance({ seconds: 16 })
-        const taken = await world.other.take('round/mowing')
-        await world.store.writeUnrecorded([guard]).finally(() => taken?.release())
+        await lose(signal, guard, await world.other.take(`round/${round.name}`))
       },
     })
     rounds.start()
@@ -260,62 +262,28 @@ describeEngines('a lease', (engine) => {
     expect(entries.map(({ level, message }) => [level, message])).toEqual([
       ['warn', 'a round was broken off, for its lease was lost'],
     ])
-  })
+  }
+
+  const whenDue = { everySeconds: 3600, due: async () => true }
+
+  it('leaves a round to the process that has taken it over, and looks after it again, which is no error', () =>
+    losingOnce({ name: 'mowing', ...whenDue }, (_signal, guard, taken) =>
+      world.store.writeUnrecorded([guard]).finally(() => taken?.release()),
+    ))
 
   it('counts no round as done that another process has taken over meanwhile', async () => {
-    const { log, entries } = createTestLog()
-    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
-    let runs = 0
-    rounds.add({
-      name: 'threshing',
-      everySeconds: 86_400,
-      async run() {
-        runs += 1
-        if (runs > 1) return
-        clock.advance({ seconds: 16 })
-        // It dies before it has done the round.
-        await (await world.other.take('round/threshing'))?.release()
-      },
-    })
-    rounds.start()
-    await eventually(
-      () => runs,
-      (count) => count === 2,
+    // It dies before it has done the round.
+    await losingOnce({ name: 'threshing', everySeconds: 86_400 }, async (_signal, _guard, taken) =>
+      taken?.release(),
     )
-    await rounds.stop()
-    expect(entries.map(({ level, message }) => [level, message])).toEqual([
-      ['warn', 'a round was broken off, for its lease was lost'],
-    ])
     expect(await createRoundRows(world.store).doneAt('threshing')).toBeGreaterThan(0)
   })
 
-  it('looks again after a round that heard it was taken over, and left it', async () => {
-    const { log, entries } = createTestLog()
-    const rounds = createRounds({ leases: world.one, store: world.store, clock, log })
-    let runs = 0
-    rounds.add({
-      name: 'reaping',
-      everySeconds: 3600,
-      due: async () => true,
-      async run(signal) {
-        runs += 1
-        if (runs > 1) return
-        clock.advance({ seconds: 16 })
-        const taken = await world.other.take('round/reaping')
-        if (!signal.aborted) await once(signal, 'abort')
-        await taken?.release()
-      },
-    })
-    rounds.start()
-    await eventually(
-      () => runs,
-      (count) => count === 2,
-    )
-    await rounds.stop()
-    expect(entries.map(({ level, message }) => [level, message])).toEqual([
-      ['warn', 'a round was broken off, for its lease was lost'],
-    ])
-  })
+  it('looks again after a round that heard it was taken over, and left it', () =>
+    losingOnce({ name: 'reaping', ...whenDue }, async (signal, _guard, taken) => {
+      if (!signal.aborted) await once(signal, 'abort')
+      await taken?.release()
+    }))
 
   it('does a round that a stop has broken off after the next start', async () => {
     let runs = 0

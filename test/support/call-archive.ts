@@ -13,6 +13,7 @@ import { openDirectory } from '../../src/object-store/directory.ts'
 import type { ObjectStore } from '../../src/object-store/object-store.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import type { Statement } from '../../src/storage/db.ts'
 import { atHand } from '../../src/storage/monthly.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { createTestLog } from './log.ts'
@@ -63,8 +64,8 @@ export const archiveAround = (
     files,
     reading: createArchiveReading(register, files),
     /** Moves every month that is over to files. */
-    async archive() {
-      await round.run(new AbortController().signal, guard)
+    async archive(by: Statement = guard) {
+      await round.run(new AbortController().signal, by)
       const failed = errors()
       if (failed.length > 0) throw new Error(JSON.stringify(failed))
     },
