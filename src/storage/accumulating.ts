@@ -1,4 +1,5 @@
 import type { Statement, Value } from './db.ts'
+import { arrayTypes, columnArrays } from './postgres-arrays.ts'
 
 /** Rows that are added to a table, each to the row that has its key already, if there is one. */
 export interface Accumulation {
@@ -27,17 +28,6 @@ export const sqliteAccumulating = (accumulation: Accumulation): Statement[] => {
   return accumulation.rows.map((params) => ({ sql, params }))
 }
 
-const needsEscape = /["\\]/
-const escaped = (text: string) => (needsEscape.test(text) ? text.replaceAll(/["\\]/g, '\\$&') : text)
-
-/** A list as PostgreSQL writes it. */
-const arrayText = (values: readonly Value[], type: 'text' | 'integer') =>
-  type === 'integer'
-    ? `{${values.join(',')}}`
-    : `{${values.map((value) => `"${escaped(String(value))}"`).join(',')}}`
-
-const arrayTypes = { text: 'text[]', integer: 'bigint[]' }
-
 /**
  * One statement for all rows: what a statement costs between the two processes is paid once. The values of a column come
  * as one list, for PostgreSQL would read a JSON text anew for each value that it takes out of a row.
@@ -47,11 +37,10 @@ export const postgresAccumulating = (accumulation: Accumulation): Statement[] =>
   if (rows.length === 0) return []
   const types = [...Object.values(keys), ...sums.map(() => 'integer' as const)]
   const lists = types.map((type, index) => `$${index + 1}::${arrayTypes[type]}`)
-  const params = types.map((type, column) =>
-    arrayText(
-      rows.map((row) => row[column] ?? null),
-      type,
-    ),
-  )
-  return [{ sql: textOf(accumulation, `SELECT * FROM unnest(${lists.join(', ')})`), params }]
+  return [
+    {
+      sql: textOf(accumulation, `SELECT * FROM unnest(${lists.join(', ')})`),
+      params: columnArrays(types, rows),
+    },
+  ]
 }

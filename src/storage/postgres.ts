@@ -16,6 +16,7 @@ import type {
 } from './db.ts'
 import { commitInTwoPhases, countable, isDistributed } from './distribution/commits.ts'
 import { inTurn } from './in-turn.ts'
+import { arrayOf, arrayTypes } from './postgres-arrays.ts'
 import type { CopyAnswer, ExporterData } from './postgres-exporter.ts'
 import {
   createLink,
@@ -508,8 +509,6 @@ const createWriter = (
   }
 }
 
-const arrayTypes = { text: 'text[]', integer: 'bigint[]' }
-
 const manyRowsText = ({ table, ending }: Insertion) => {
   const arrays = Object.values(table.columns).map((type, index) => `$${index + 1}::${arrayTypes[type]}`)
   const text = `INSERT INTO ${table.name} (${Object.keys(table.columns).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`
@@ -525,8 +524,14 @@ const manyRows = (
 ) => {
   const sql = manyRowsTexts.get(key) ?? manyRowsText(into)
   manyRowsTexts.set(key, sql)
-  const columns = Object.keys(into.table.columns)
-  return { sql, params: columns.map((_, column) => rows.map((values) => values[column] ?? null)) }
+  const types = Object.values(into.table.columns)
+  const params = types.map((type, column) =>
+    arrayOf(
+      type,
+      rows.map((values) => values[column] ?? null),
+    ),
+  )
+  return { sql, params }
 }
 
 /** One statement for each table that a batch adds rows to: a fraction of what a statement for each row costs. */
