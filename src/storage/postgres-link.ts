@@ -26,6 +26,14 @@ export type Link = ReturnType<typeof createLink>
 // What filters and months make of statements is without end, and the server keeps every named one.
 const mostNames = 500
 
+/**
+ * Asks for nothing: the server answers when it has come to it, and before it answers it hands over the notifications it holds.
+ * Queries of other classes than pg's own are refused where they are sent without waiting for those before.
+ */
+class Sync extends pg.Query {
+  override submit = (connection: pg.Connection) => connection.sync()
+}
+
 const named = (name: string | undefined) => (name === undefined ? {} : { name })
 
 /**
@@ -98,6 +106,14 @@ export const createLink = (options: LinkOptions) => {
       watch(client, client.query({ ...named(nameOf(sql)), text: sql, values: [...params] })),
     /** Sends a statement of the protocol's simple kind: BEGIN, COMMIT and the like. */
     say: (client: pg.Client, sql: string) => watch(client, client.query(sql)),
+    /** Resolves when the server has come to this place, and has handed over the notifications it held. */
+    sync: (client: pg.Client) =>
+      watch(
+        client,
+        new Promise<void>((resolve, reject) => {
+          client.query(new Sync('', (error: Error | null) => (error ? reject(error) : resolve())))
+        }),
+      ),
     /** Leaves a connection that was lost: the next one is another, also before its end is told. */
     leave,
     /** Leaves the connection if the writes have gone to another server: what is under way on it fails. */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type pg from 'pg'
 import { type Failure, failure } from '../lib/failure.ts'
 import { randomHex } from '../lib/ids.ts'
@@ -225,36 +226,30 @@ const proveSessions = async (servers: Servers) => {
 
 /**
  * A round trip on the listening connection: the server hands over the notifications it holds before it answers.
- * Requests that come while one is under way share the next.
+ * Requests that come while one is under way share the next, and so do those of one turn of the event loop.
  */
 const createFence = (ear: Link) => {
-  let running: Promise<void> | undefined
+  let sent: Promise<void> | undefined
   let next: Promise<void> | undefined
 
   const once = async () => {
     try {
-      const client = await ear.open()
-      await ear.say(client, '')
+      await ear.sync(await ear.open())
     } catch (error) {
       throw outageOf(error)
     }
   }
 
-  const start = () => {
-    running = once().finally(() => {
-      running = undefined
-    })
-    return running
+  const whenItsTurn = async () => {
+    await sent?.catch(() => undefined)
+    await nextTurn()
+    next = undefined
+    sent = once()
+    return sent
   }
 
   return () => {
-    if (!running) return start()
-    next ??= running
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined
-        return start()
-      })
+    next ??= whenItsTurn()
     return next
   }
 }
