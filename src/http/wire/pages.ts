@@ -91,7 +91,12 @@ export const pagesOf = ({ store, readiness, metrics, openApi, posted, site, log 
   }
 
   return {
-    find: (path, method) =>
-      exact.get(path) ?? below.find(({ prefix }) => path.startsWith(prefix))?.page ?? ofSite(path, method),
+    find(path, method) {
+      // Most paths are the API's, and none of these is a file.
+      if (path.startsWith('/v2/')) return undefined
+      return (
+        exact.get(path) ?? below.find(({ prefix }) => path.startsWith(prefix))?.page ?? ofSite(path, method)
+      )
+    },
   }
 }
