@@ -1,6 +1,7 @@
 import { failure, SignInRefusal } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { isId } from '../lib/ids.ts'
+import type { Soon } from '../lib/soon.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../storage/store.ts'
 import { type DigestMethod, digestWanted, isDigest } from './credentials.ts'
@@ -170,7 +171,7 @@ export const createAuthenticate = (tools: Tools) => {
 
   const bearer = (value: string) => (apiKeys.isKey(value) ? apiKeys.actorOf(value) : tokens.verify(value))
 
-  return (credential: Credential, visitor: Visitor) => {
+  return (credential: Credential, visitor: Visitor): Soon<Actor> => {
     if (credential.kind === 'token') return tokens.verify(credential.token)
     if (credential.kind === 'bearer') return bearer(credential.value)
     // Programs that know no other way send a named key as a password.

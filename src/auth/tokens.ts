@@ -6,6 +6,7 @@ import { failure } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { gregorianNow } from '../lib/gregorian.ts'
 import { randomHex } from '../lib/ids.ts'
+import type { Soon } from '../lib/soon.ts'
 import type { Settings } from '../settings/settings.ts'
 import { type Author, ChangeSet, systemScope } from '../storage/change-set.ts'
 import { type CollectionDefinition, createCollection } from '../storage/collection.ts'
@@ -251,15 +252,18 @@ export const createTokens = (store: Store, keyring: Keyring, settings: Settings,
     return { actor: { ...actor, ...(key ? { key } : {}), ...(scopes ? { scopes } : {}) }, inServiceUntil }
   }
 
+  const judgeAnew = async (token: string, era: number) => {
+    const judged = await judge(token)
+    remember(sessions, token, { era, ...judged })
+    return judged.actor
+  }
+
   return {
     /** The actor behind a token, or 401; 400 when the account is disabled, 423 when its trial has ended. */
-    async verify(token: string): Promise<Actor> {
-      const session = sessions.get(token)
-      if (session && session.era === store.records.era() && isOpen(session)) return session.actor
+    verify(token: string): Soon<Actor> {
       const era = store.records.era()
-      const judged = await judge(token)
-      remember(sessions, token, { era, ...judged })
-      return judged.actor
+      const session = sessions.get(token)
+      return session?.era === era && isOpen(session) ? session.actor : judgeAnew(token, era)
     },
 
     async issue({

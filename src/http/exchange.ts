@@ -9,6 +9,7 @@ import type { Catalogue } from '../lib/failure-answer.ts'
 import { isTrue } from '../lib/json.ts'
 import type { Log } from '../lib/log.ts'
 import { memberOf } from '../lib/member.ts'
+import type { Soon } from '../lib/soon.ts'
 import { beginTrace, type Recorder, type Trace } from '../lib/trace.ts'
 import type { SettingsOf } from '../settings/documents.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -75,7 +76,7 @@ export interface Frame {
   /** Notes that a named API key was used. Nothing waits for it. */
   noteKeyUse(key: ApiKeyRecord): void
   /** Whether token restrictions let the request pass. */
-  isUnrestricted(question: RestrictionQuestion): Promise<boolean>
+  isUnrestricted(question: RestrictionQuestion): Soon<boolean>
   resellerOf: ResellerOf
   /** An account that is gone, as far as anything tells of it. */
   departedAccount(id: string): Promise<AccountRecord | undefined>

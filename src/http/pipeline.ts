@@ -4,6 +4,7 @@ import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { memberOf } from '../lib/member.ts'
+import { caught, type Soon, whenThere } from '../lib/soon.ts'
 import { retrying } from '../storage/store.ts'
 import { ListAnswer, LiveAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
@@ -19,11 +20,12 @@ import { judgeData } from './judge/judge-data.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
-import { hasBody, readSmallBody } from './wire/body-bytes.ts'
+import { hasBody, readSmallBody, type WaitingBody } from './wire/body-bytes.ts'
 import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
 
-type Step = (exchange: Exchange) => Promise<void> | void
+/** Most of them find at hand what they need: whoever has to wait says so by a promise. */
+type Step = (exchange: Exchange) => Soon<void>
 
 const answerPreflight: Step = (exchange) => {
   if (exchange.method !== 'OPTIONS') return
@@ -43,10 +45,13 @@ const cutPath: Step = (exchange) => {
   if (segments[0] !== 'v2') throw failure('not_found', {})
 }
 
-export const readSettings: Step = async (exchange) => {
-  const fence = exchange.frame.store.fence()
-  if (fence) await fence
-  exchange.crossbar = await exchange.frame.settings.of('crossbar')
+export const readSettings: Step = (exchange) => {
+  const { store, settings } = exchange.frame
+  const read = () =>
+    whenThere(settings.of('crossbar'), (crossbar) => {
+      exchange.crossbar = crossbar
+    })
+  return whenThere(store.fence(), read)
 }
 
 export const findClientAddress: Step = (exchange) => {
@@ -105,19 +110,20 @@ const takeVerb: Step = (exchange) => {
 }
 
 /** The credential is judged early; a bad one only counts where one is needed. */
-const authenticate: Step = async (exchange) => {
+const authenticate: Step = (exchange) => {
   const { envelope } = exchange.body
   const credential = findCredential({ headers: exchange.request.headers, envelope, query: exchange.query })
   exchange.credential = credential
   if (!credential) return
-  try {
-    const actor = await admit(exchange, credential)
+  const takeActor = (actor: Actor) => {
     if (actor.key) exchange.frame.noteKeyUse(actor.key)
     exchange.actor = actor
-  } catch (error) {
+  }
+  const takeRefusal = (error: unknown) => {
     if (!(error instanceof Failure)) throw error
     exchange.refusal = error
   }
+  return caught(() => whenThere(admit(exchange, credential), takeActor), takeRefusal)
 }
 
 const lacksCredential = ({ waitingBody }: Exchange) => {
@@ -148,10 +154,12 @@ const isPublic = (exchange: Exchange) => exchange.route?.spec.allow.needsToken =
 const accountIdIn = ({ variables, segments }: Exchange) =>
   variables.account_id ?? (segments[1] === 'accounts' ? segments[2] : undefined)
 
-const findAccount: Step = async (exchange) => {
+const findAccount: Step = (exchange) => {
   const id = accountIdIn(exchange)
   if (id === undefined || !isId(id)) return
-  exchange.account = await exchange.frame.store.records.find(id, accountKind, id)
+  return whenThere(exchange.frame.store.records.look(id, accountKind, id), (account) => {
+    exchange.account = account
+  })
 }
 
 const resourceOf = ({ route, segments }: Exchange) => {
@@ -163,7 +171,7 @@ const resourceOf = ({ route, segments }: Exchange) => {
 const isAnyIn = (data: unknown, keys: readonly string[]) =>
   keys.some((key) => memberOf(data, key) !== undefined)
 
-const payTokens: Step = async (exchange) => {
+const payTokens: Step = (exchange) => {
   const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
   const { endpoint } = resourceOf(exchange)
   // Reading what is public is free; writing is not, with or without a token.
@@ -173,7 +181,9 @@ const payTokens: Step = async (exchange) => {
   const bringsSecret =
     price?.is === 'secret' && (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
   const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
-  exchange.tokens = await frame.throttle.pay(fare, price, crossbar)
+  return whenThere(frame.throttle.pay(fare, price, crossbar), (tokens) => {
+    exchange.tokens = tokens
+  })
 }
 
 const refuseUnknownPaths: Step = (exchange) => {
@@ -186,11 +196,13 @@ const refuseUnknownPaths: Step = (exchange) => {
   throw failure('not_found', unbuilt === undefined ? {} : { message: `${unbuilt} is not part of Crosspoint` })
 }
 
-const findDeparted: Step = async (exchange) => {
+const findDeparted: Step = (exchange) => {
   const { variables, account, actor, route, frame } = exchange
   const id = variables.account_id
   if (account || !actor || id === undefined || !isId(id) || !route?.spec.outlivesAccount) return
-  exchange.account = await frame.departedAccount(id)
+  return frame.departedAccount(id).then((departed) => {
+    exchange.account = departed
+  })
 }
 
 /** An account that does not exist is answered like a bad credential, so that ids cannot be probed. */
@@ -220,12 +232,12 @@ const holdToPurpose: Step = (exchange) => {
   }
 }
 
-const authorize: Step = async (exchange) => {
+const authorize: Step = (exchange) => {
   const { actor, route, account, variables, frame, method } = exchange
   if (!actor || !route || route.spec.allow === anyone) return
   const { allow, acts, namedKeys: rule } = route.spec
   const reads = method === 'GET' || method === 'HEAD'
-  await assertAllowed(frame, {
+  return assertAllowed(frame, {
     actor,
     account,
     path: variables,
@@ -244,9 +256,8 @@ const payForBytes = async (exchange: Exchange, bytes: number) => {
 }
 
 /** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
-const openWaitingBody: Step = async (exchange) => {
-  const { waitingBody, actor, request } = exchange
-  if (!waitingBody) return
+const readWaiting = async (exchange: Exchange, waitingBody: WaitingBody) => {
+  const { actor, request } = exchange
   const { announced, unjudged } = waitingBody
   if (!actor) throw failure('too_large', { limit: unjudged })
   if (announced !== undefined) await payForBytes(exchange, announced)
@@ -260,6 +271,9 @@ const openWaitingBody: Step = async (exchange) => {
   }
 }
 
+const openWaitingBody: Step = (exchange) =>
+  exchange.waitingBody && readWaiting(exchange, exchange.waitingBody)
+
 const mayBeKeyed = new Set(['PUT', 'POST', 'PATCH', 'DELETE'])
 
 /** Whose Idempotency-Keys these are: answers are for the person or key that asked, signed in the same way. */
@@ -269,10 +283,15 @@ const askerOf = ({ method, user, key, claims }: Actor) =>
     .join('/')
 
 /** A request with an Idempotency-Key is carried out once, and answered again as it was the first time. */
-const claimKey: Step = async (exchange) => {
-  const { actor, route, method, body, request, frame } = exchange
+const claimKey: Step = (exchange) => {
+  const { actor, route, method } = exchange
   const key = exchange.header('idempotency-key')
   if (key === undefined || !actor || !route || !mayBeKeyed.has(method) || route.spec.tellsOnce) return
+  return claimFor(exchange, actor, key)
+}
+
+const claimFor = async (exchange: Exchange, actor: Actor, key: string) => {
+  const { method, body, request, frame } = exchange
   const parts = [method, request.url ?? '', body.digest ?? '']
   const verdict = await frame.idempotency.judge({
     accountId: actor.accountId,
@@ -380,10 +399,10 @@ const readAgain = async (exchange: Exchange) => {
 }
 
 /** Charges and counts are part of the change; whoever asks for it waits until bookkeepers outside know them as well. */
-const settleServices = async (exchange: Exchange) => {
+const settleServices: Step = (exchange) => {
   const concerned = exchange.account ?? exchange.actor?.account
   if (!concerned || exchange.method === 'GET' || !exchange.isTrue('wait_for_service_update')) return
-  await exchange.frame.settleServices([concerned.id, ...concerned.hidden.tree])
+  return exchange.frame.settleServices([concerned.id, ...concerned.hidden.tree])
 }
 
 /** What decides whether somebody may ask, for requests whose answers go on. */
@@ -420,8 +439,9 @@ const execute: Step = async (exchange) => {
   const runOnce = async (attempt: number) => {
     if (attempt > 1) await readAgain(exchange)
     const call = callOf(exchange)
-    call.subject = await route.subject?.(call)
-    call.data = await judgeData(exchange, route, call)
+    if (route.subject) call.subject = await route.subject(call)
+    const judged = judgeData(exchange, route, call)
+    call.data = judged instanceof Promise ? await judged : judged
     checkPreconditions(exchange, route, call.subject)
     return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
   }
@@ -429,7 +449,8 @@ const execute: Step = async (exchange) => {
   const result = await (exchange.lost
     ? answerAgain(exchange, route, callOf(exchange), exchange.lost)
     : carryOut())
-  await settleServices(exchange)
+  const settling = settleServices(exchange)
+  if (settling) await settling
   if (result instanceof LiveAnswer) return sendLive(exchange, result, () => mayStill(exchange))
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {

@@ -1,4 +1,5 @@
 import type { Json } from '../lib/json.ts'
+import { type Soon, whenThere } from '../lib/soon.ts'
 import { systemScope } from '../storage/change-set.ts'
 import { kind, type RecordOf, type Records } from '../storage/records.ts'
 import type { Documents, SettingsName, SettingsOf } from './documents.ts'
@@ -13,9 +14,9 @@ type SettingsRecord = RecordOf<typeof settingsKind>
 
 /** What administrators have set, node over default over the schema's defaults. Read anew on each call; cached by the store. */
 export interface Settings {
-  of<Name extends SettingsName>(name: Name): Promise<SettingsOf<Name>>
+  of<Name extends SettingsName>(name: Name): Soon<SettingsOf<Name>>
   /** The stored sections as they are, without defaults. The same object as long as nothing changes. */
-  sections(name: SettingsName): Promise<SettingsDoc>
+  sections(name: SettingsName): Soon<SettingsDoc>
 }
 
 const noSections: SettingsDoc = {}
@@ -47,10 +48,7 @@ export const createSettings = (records: Records, node: string, documents: Docume
     return value
   }
 
-  const read = async (name: SettingsName): Promise<Reading> => {
-    const era = records.era()
-    const known = readings.get(name)
-    if (known?.era === era) return known
+  const readAnew = async (name: SettingsName, era: number): Promise<Reading> => {
     const record = await records.find(systemScope, settingsKind, name)
     const reading = {
       era,
@@ -61,12 +59,15 @@ export const createSettings = (records: Records, node: string, documents: Docume
     return reading
   }
 
+  const read = (name: SettingsName): Soon<Reading> => {
+    const era = records.era()
+    const known = readings.get(name)
+    return known?.era === era ? known : readAnew(name, era)
+  }
+
   return {
-    async of<Name extends SettingsName>(name: Name) {
-      return (await read(name)).value as SettingsOf<Name>
-    },
-    async sections(name) {
-      return (await read(name)).sections
-    },
+    of: <Name extends SettingsName>(name: Name) =>
+      whenThere(read(name), ({ value }) => value as SettingsOf<Name>),
+    sections: (name) => whenThere(read(name), ({ sections }) => sections),
   }
 }

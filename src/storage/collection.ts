@@ -109,11 +109,15 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
   const memory = createHolderMemory()
   const find = (accountId: string, id: string) => records.find(accountId, kind, id)
+  const look = (accountId: string, id: string) => records.look(accountId, kind, id)
 
   return {
     kind,
 
     find,
+
+    /** The same without a promise where it is at hand. */
+    look,
 
     /**
      * The record that holds a claim. A holder seen before is asked first: as long as its record, which is never

@@ -1,4 +1,5 @@
 import { failure } from '../../lib/failure.ts'
+import { type Soon, whenThere } from '../../lib/soon.ts'
 import { traceparentOf } from '../../lib/trace.ts'
 import type { Exchange } from '../exchange.ts'
 import type { KeptAnswer } from '../judge/held-keys.ts'
@@ -102,7 +103,7 @@ const sendAsItIs = (
   status: number,
   body: string | Uint8Array,
   headers: Headers,
-): void | Promise<void> => {
+): Soon<void> => {
   const bytes = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   const counted = isCounted(exchange, bytes)
   if (counted) count(exchange, status, bytes)
@@ -123,7 +124,7 @@ export const sendPieces = (
   status: number,
   pieces: readonly Uint8Array[],
   headers: Headers,
-): void | Promise<void> => {
+): Soon<void> => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const compressing =
     status === 200 ? compressedBody(exchange, headers, pieces, toldToken(exchange)) : undefined
@@ -147,7 +148,7 @@ export const send = (
   status: number,
   body: string | Uint8Array,
   headers: Headers,
-): void | Promise<void> => {
+): Soon<void> => {
   const compressing =
     status === 200 ? compressedBody(exchange, headers, [body], toldToken(exchange)) : undefined
   return compressing
@@ -181,11 +182,17 @@ export const settleKey = async (exchange: Exchange, answer?: KeptAnswer) => {
 
 const shaped = (exchange: Exchange, text: string) => (wantsPretty(exchange) ? prettyPrinted(text) : text)
 
-export const sendJson = async (exchange: Exchange, status: number, text: string, headers: Headers = {}) => {
+export const sendJson = (
+  exchange: Exchange,
+  status: number,
+  text: string,
+  headers: Headers = {},
+): Soon<void> => {
   headers['content-type'] = 'application/json'
-  if (exchange.claim)
-    await settleKey(exchange, { status, headers, ...withoutToken(text, exchange.actor?.token) })
-  return send(exchange, status, shaped(exchange, text), headers)
+  const settled = exchange.claim
+    ? settleKey(exchange, { status, headers, ...withoutToken(text, exchange.actor?.token) })
+    : undefined
+  return whenThere(settled, () => send(exchange, status, shaped(exchange, text), headers))
 }
 
 /** The answer that a request got the first time. The only token in it is the one that was sent along just now. */

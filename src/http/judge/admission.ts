@@ -5,6 +5,7 @@ import type { Policy } from '../../auth/policies.ts'
 import { isThroughAllowedProxy, proxyRefusal } from '../../auth/proxies.ts'
 import { type Asked, letsPass } from '../../auth/scopes.ts'
 import { failure } from '../../lib/failure.ts'
+import { type Soon, whenThere } from '../../lib/soon.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Frame } from '../exchange.ts'
 
@@ -39,14 +40,15 @@ export const invalidCredentials = (reason: string) => failure('invalid_credentia
 export const forbidden = (cause: string) => failure('forbidden', { cause }, cause)
 
 /** The actor behind a credential that is good here, or the failure. */
-export const admit = async (visit: Visit, credential: Credential): Promise<Actor> => {
+export const admit = (visit: Visit, credential: Credential): Soon<Actor> => {
   const { frame, crossbar, clientAddress, peerAddress } = visit
   const pledge = () => frame.throttle.pledgeSignIn(clientAddress, crossbar)
-  const actor = await frame.authenticate(credential, { clientAddress, pledge })
-  if (actor.key && !isFromAllowedNetwork(actor.key, clientAddress))
-    throw invalidCredentials('the API key is not for this network')
-  if (!isThroughAllowedProxy(actor, peerAddress)) throw forbidden(proxyRefusal)
-  return actor
+  return whenThere(frame.authenticate(credential, { clientAddress, pledge }), (actor) => {
+    if (actor.key && !isFromAllowedNetwork(actor.key, clientAddress))
+      throw invalidCredentials('the API key is not for this network')
+    if (!isThroughAllowedProxy(actor, peerAddress)) throw forbidden(proxyRefusal)
+    return actor
+  })
 }
 
 const assertInScope = ({ actor: { key, scopes }, endpoint, access, rule }: Question) => {
@@ -56,10 +58,13 @@ const assertInScope = ({ actor: { key, scopes }, endpoint, access, rule }: Quest
 }
 
 /** Holds what is asked for against scopes, restrictions and the policy of the route. */
-export const assertAllowed = async (frame: Frame, question: Question) => {
+export const assertAllowed = (frame: Frame, question: Question): Soon<void> => {
   const { actor, account, path, allow } = question
   assertInScope(question)
-  if (!(await frame.isUnrestricted(question))) throw forbidden('access denied by token restrictions')
-  if (!(await allow.allows(actor, account, path, frame.resellerOf)))
-    throw forbidden(`may be called by: ${allow.name}`)
+  return whenThere(frame.isUnrestricted(question), (isUnrestricted) => {
+    if (!isUnrestricted) throw forbidden('access denied by token restrictions')
+    return whenThere(allow.allows(actor, account, path, frame.resellerOf), (isAllowed) => {
+      if (!isAllowed) throw forbidden(`may be called by: ${allow.name}`)
+    })
+  })
 }

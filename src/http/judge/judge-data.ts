@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import { hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
 import { type Handover, isObject } from '../../lib/json.ts'
 import { dropNulls, dropPrivateKeys, mergePatch } from '../../lib/json-merge.ts'
+import type { Soon } from '../../lib/soon.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Exchange } from '../exchange.ts'
@@ -67,10 +68,7 @@ const aboutOthers = (further: Problems, found: Problems): Problems => {
   return Object.fromEntries(Object.entries(further).filter(([path]) => !failing.has(topKeyOf(path))))
 }
 
-/** Holds the body against the route's schema and rules; all problems come in one 400. */
-export const judgeData = async (exchange: Exchange, route: Route, call: Call) => {
-  const schema = route.spec.body
-  if (!schema || route.spec.judgesItself) return proposed(exchange, route, undefined)
+const judgeBy = async (schema: TSchema, exchange: Exchange, route: Route, call: Call) => {
   const whole = proposed(exchange, route, call.subject)
   const prepared = route.spec.prepare && isObject(whole) ? route.spec.prepare(whole) : whole
   const { value, problems, sound } = validationOf(schema)(prepared, mannerOf(exchange.crossbar))
@@ -81,4 +79,11 @@ export const judgeData = async (exchange: Exchange, route: Route, call: Call) =>
   }
   const further = route.judge ? await route.judge({ ...call, data: sound, isSound: false }) : {}
   throw invalid(joinProblems(aboutOthers(further, problems), problems))
+}
+
+/** Holds the body against the route's schema and rules; all problems come in one 400. */
+export const judgeData = (exchange: Exchange, route: Route, call: Call): Soon<unknown> => {
+  const { body, judgesItself } = route.spec
+  if (body && !judgesItself) return judgeBy(body, exchange, route, call)
+  return exchange.body.data === undefined ? {} : proposed(exchange, route, undefined)
 }

@@ -4,6 +4,7 @@ import { forgetOldest } from '../../lib/forget-oldest.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { ipv6Network } from '../../lib/network.ts'
 import type { SharedRows } from '../../lib/shared-rows.ts'
+import { type Soon, whenThere } from '../../lib/soon.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 import type { Settings, SettingsDoc } from '../../settings/settings.ts'
 import type { SignInBucket, SignInBuckets } from '../../storage/sign-in-buckets.ts'
@@ -116,13 +117,13 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
   const siteOf = (address: string) => (isIPv6(address) ? networksOf(address).site : undefined)
   const resolved = new WeakMap<SettingsDoc, Map<string, BucketSettings>>()
 
-  const bucketSettings = async (name = application) => {
-    const sections = await settings.sections('token_buckets')
-    const sizes = resolved.get(sections) ?? new Map<string, BucketSettings>()
-    const known = sizes.get(name) ?? bucketSettingsOf(sections, name)
-    resolved.set(sections, sizes.set(name, known))
-    return known
-  }
+  const bucketSettings = (name = application): Soon<BucketSettings> =>
+    whenThere(settings.sections('token_buckets'), (sections) => {
+      const sizes = resolved.get(sections) ?? new Map<string, BucketSettings>()
+      const known = sizes.get(name) ?? bucketSettingsOf(sections, name)
+      resolved.set(sections, sizes.set(name, known))
+      return known
+    })
 
   const refusal = (retryAfterSeconds: number) => failure('too_many_requests', { retryAfterSeconds })
 
@@ -134,8 +135,8 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return { consumed: charge.consumed, remaining: charge.remaining }
   }
 
-  const fromBucket = async (key: string, tokens: number, name?: string) =>
-    assertPaid(buckets.consume(key, tokens, await bucketSettings(name)))
+  const fromBucket = (key: string, tokens: number, name?: string): Soon<Payment> =>
+    whenThere(bucketSettings(name), (size) => assertPaid(buckets.consume(key, tokens, size)))
 
   /** The bucket of an IPv6 site is charged with those of its networks: it is bigger, and holds for all of them. */
   const fromSite = (address: string, accountId: string | undefined, tokens: number, size: BucketSettings) => {
@@ -145,15 +146,15 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return charge.allowed ? undefined : charge
   }
 
-  const fromNetwork = async (address: string, accountId: string | undefined, tokens: number) => {
-    const size = await bucketSettings()
-    const key = bucketKey(networkOf(address), accountId)
-    const paid = assertPaid(buckets.consume(key, tokens, size))
-    const unpaid = fromSite(address, accountId, tokens, size)
-    if (!unpaid) return paid
-    buckets.giveBack(key, tokens, size)
-    return assertPaid(unpaid)
-  }
+  const fromNetwork = (address: string, accountId: string | undefined, tokens: number): Soon<Payment> =>
+    whenThere(bucketSettings(), (size) => {
+      const key = bucketKey(networkOf(address), accountId)
+      const paid = assertPaid(buckets.consume(key, tokens, size))
+      const unpaid = fromSite(address, accountId, tokens, size)
+      if (!unpaid) return paid
+      buckets.giveBack(key, tokens, size)
+      return assertPaid(unpaid)
+    })
 
   /** What all processes together let a network and its site sign in. */
   const sharedBuckets = (address: string, size: BucketSettings) => {
@@ -189,7 +190,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
 
   return {
     /** Takes the price of a request, or 429. A sign-in that cannot pay leaves an empty bucket. */
-    async pay(fare: Fare, price: Price | undefined, crossbar: SettingsOf<'crossbar'>) {
+    pay(fare: Fare, price: Price | undefined, crossbar: SettingsOf<'crossbar'>): Soon<Payment | undefined> {
       const { clientAddress, accountId, endpoint, method, readsPublic, bringsSecret } = fare
       if (price?.is === 'signIn') {
         return chargeSignIn(clientAddress, endpoint, crossbar[price.setting], crossbar)
@@ -197,13 +198,15 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
       const question = { accountId, endpoint, method, tokenCosts: crossbar.token_costs, fallback: 1 }
       const ordinary = costOf(price?.is === 'free' ? { ...question, fallback: 0 } : question)
       const secret = bringsSecret ? costOf({ ...question, fallback: crossbar.derivation_tokens }) : 0
-      const paid = readsPublic ? undefined : await fromNetwork(clientAddress, accountId, ordinary + secret)
+      const paid = readsPublic ? undefined : fromNetwork(clientAddress, accountId, ordinary + secret)
       // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
       if (price?.is === 'call') {
-        return fromNetwork(clientAddress, accountId, costOf({ ...question, extra: price.extra }))
+        const cost = costOf({ ...question, extra: price.extra })
+        return whenThere(paid, () => fromNetwork(clientAddress, accountId, cost))
       }
       if (price?.is === 'twice') {
-        return fromBucket(`${accountId}/${price.bucket}`, costOf(question), price.bucket)
+        const { bucket } = price
+        return whenThere(paid, () => fromBucket(`${accountId}/${bucket}`, costOf(question), bucket))
       }
       return paid
     },
