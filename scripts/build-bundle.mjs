@@ -2,19 +2,16 @@
 // of what a start costs. Run as a program it makes the bundle of the sources as they are, where there is none yet, with what
 // `console/package-lock.json` names.
 import { existsSync } from 'node:fs'
-import { cp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { cp, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from '../console/node_modules/rolldown/dist/index.mjs'
 import { parseAst } from '../console/node_modules/rolldown/dist/parse-ast-index.mjs'
 import { Visitor } from '../console/node_modules/rolldown/dist/utils-index.mjs'
-import { bundleOf, bundlesIn } from './bundle.mjs'
+import { bundleOf, bundlesIn, forgetOldBundles } from './bundle.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 const sources = join(root, 'src')
-
-// A process that runs may yet load parts of the one that it was started from.
-const keptBundles = 4
 
 const isOwn = (specifier) => specifier.startsWith('.') || specifier.startsWith('/')
 
@@ -183,15 +180,6 @@ const build = async (outDir, withPackages, making = outDir) => {
   for (const text of texts) await cp(join(sources, text), join(making, text), { recursive: true })
 }
 
-const forgetOldest = async () => {
-  const names = await readdir(bundlesIn(root))
-  const aged = await Promise.all(
-    names.map(async (name) => ({ name, ms: (await stat(join(bundlesIn(root), name))).mtimeMs })),
-  )
-  const old = aged.sort((one, other) => other.ms - one.ms).slice(keptBundles)
-  await Promise.all(old.map(({ name }) => rm(join(bundlesIn(root), name), { recursive: true, force: true })))
-}
-
 /** The bundle appears whole, or not at all. */
 const buildOwn = async () => {
   const outDir = bundleOf(root)
@@ -204,7 +192,7 @@ const buildOwn = async () => {
   } finally {
     await rm(making, { recursive: true, force: true })
   }
-  await forgetOldest()
+  forgetOldBundles(bundlesIn(root))
 }
 
 /** The code of the server alone: packages stay where they are. */

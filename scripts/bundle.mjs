@@ -1,6 +1,6 @@
 // Where the code of the server lies in few files, made of what lies in many. On any Node: the launcher asks.
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
 const code = /\.(mjs|ts)$/
@@ -21,6 +21,37 @@ export const bundleOf = (root) => {
     hash.update(`${name} ${size} ${mtimeMs}\n`)
   }
   return join(bundlesIn(root), hash.digest('hex').slice(0, 16))
+}
+
+const keptBundles = 4
+
+const commandLine = (pid) => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8')
+  } catch {
+    // It has ended, or is somebody else's.
+    return ''
+  }
+}
+
+/** The command lines of the processes of this machine, as Linux tells them; elsewhere nothing. */
+const commandLines = () => {
+  const pids = existsSync('/proc') ? readdirSync('/proc').filter((name) => /^\d+$/.test(name)) : []
+  return pids.map(commandLine).join('\n')
+}
+
+/** Removes bundles but the latest, and those that a process was started from: it loads parts of its own late, such as its threads. */
+export const forgetOldBundles = (folder) => {
+  const aged = readdirSync(folder).flatMap((name) => {
+    const path = join(folder, name)
+    // One that is being made by another process gets its name meanwhile.
+    const found = statSync(path, { throwIfNoEntry: false })
+    return found ? [{ path, ms: found.mtimeMs }] : []
+  })
+  const old = aged.sort((one, other) => other.ms - one.ms).slice(keptBundles)
+  const running = old.length > 0 ? commandLines() : ''
+  for (const { path } of old)
+    if (!running.includes(join(path, '/'))) rmSync(path, { recursive: true, force: true })
 }
 
 /** What Node runs as `crosspoint`: the bundle of these sources, where it has been built, or the sources themselves. */

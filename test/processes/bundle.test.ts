@@ -1,12 +1,23 @@
 // The code of the server in few files: that it is what the sources are, and no more of it is loaded.
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, cpSync, mkdtempSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { bundleOf, programOf } from '../../scripts/bundle.mjs'
+import { bundleOf, forgetOldBundles, programOf } from '../../scripts/bundle.mjs'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 
 const run = promisify(execFile)
@@ -109,4 +120,25 @@ it('is another one when a source changes by size or time, and only then', () => 
   const later = bundleOf(place)
   appendFileSync(join(place, 'package-lock.json'), '\n')
   expect(new Set([before, later, bundleOf(place)]).size).toBe(3)
+})
+
+it('stays as long as a process runs that was started from it, however many newer ones there are', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'crosspoint-bundles-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const names = ['one', 'two', 'three', 'four', 'five', 'six']
+  for (const [index, name] of names.entries()) {
+    mkdirSync(join(folder, name))
+    writeFileSync(join(folder, name, 'crosspoint.js'), 'process.stdin.resume()')
+    utimesSync(join(folder, name), index, index)
+  }
+  const running = spawn(process.execPath, [join(folder, 'one', 'crosspoint.js'), 'serve'])
+  await once(running, 'spawn')
+  const ended = once(running, 'close')
+  onTestFinished(() => void running.kill('SIGKILL'))
+  forgetOldBundles(folder)
+  expect(readdirSync(folder).sort()).toEqual(['five', 'four', 'one', 'six', 'three'])
+  running.stdin.end()
+  await ended
+  forgetOldBundles(folder)
+  expect(readdirSync(folder).sort()).toEqual(['five', 'four', 'six', 'three'])
 })
