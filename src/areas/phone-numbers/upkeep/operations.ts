@@ -87,7 +87,8 @@ export const createNumberUpkeep = ({ store, settings, numbers, findDevice }: Too
 
   /** Commits together; when somebody took one of the numbers meanwhile, each by itself. */
   const commitGuarded = async (plans: readonly NumberPlan[], guard: Statement) => {
-    plans[0]?.set?.statements.push(guard)
+    const statements = plans.find(({ set }) => set)?.set?.statements
+    if (statements?.includes(guard) === false) statements.push(guard)
     try {
       await numbers.commit(...plans)
     } catch (error) {
