@@ -1,3 +1,4 @@
+import type { Soon } from '../lib/soon.ts'
 import {
   type AccountRecord,
   type Actor,
@@ -9,7 +10,7 @@ import {
 } from './identity.ts'
 
 /** Whose customer an account is: the id of the nearest reseller above it, else of the master account. */
-export type ResellerOf = (account: AccountRecord) => Promise<string>
+export type ResellerOf = (account: AccountRecord) => Soon<string>
 
 /**
  * Whether somebody sees what an account costs those above it: the account's reseller does, and whoever stands above
@@ -29,12 +30,7 @@ export interface Policy {
   name: string
   /** False only for routes that answer without credentials. */
   needsToken: boolean
-  allows(
-    actor: Actor,
-    account: AccountRecord | undefined,
-    path: Path,
-    resellerOf: ResellerOf,
-  ): boolean | Promise<boolean>
+  allows(actor: Actor, account: AccountRecord | undefined, path: Path, resellerOf: ResellerOf): Soon<boolean>
 }
 
 /** A policy that needs to look nothing up. */

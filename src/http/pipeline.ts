@@ -5,7 +5,7 @@ import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { memberOf } from '../lib/member.ts'
 import { caught, type Soon, whenThere } from '../lib/soon.ts'
-import { retrying } from '../storage/store.ts'
+import { isConflict, retrying } from '../storage/store.ts'
 import { ListAnswer, LiveAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
 import { sendLive } from './answer/live.ts'
@@ -429,34 +429,54 @@ const mayStill = async (exchange: Exchange) => {
   }
 }
 
+/** Parents and record, body, precondition, execution. */
+const runRoute = (exchange: Exchange, route: Route): Soon<unknown> => {
+  const call = callOf(exchange)
+  return whenThere(route.subject?.(call), (subject) => {
+    call.subject = subject
+    return whenThere(judgeData(exchange, route, call), (data) => {
+      call.data = data
+      checkPreconditions(exchange, route, subject)
+      return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
+    })
+  })
+}
+
+const runAgain = (exchange: Exchange, route: Route) =>
+  retrying(async () => {
+    await readAgain(exchange)
+    return runRoute(exchange, route)
+  }, 2)
+
 /**
- * Parents and record, body, precondition, execution. A lost write race starts again from the record as it is now,
- * so that a PATCH is merged into it and If-Match is held against it.
+ * A lost write race starts again from the record as it is now, so that a PATCH is merged into it and If-Match is held
+ * against it. What comes as a stream comes once.
  */
-const execute: Step = async (exchange) => {
-  const { route } = exchange
-  if (!route) return
-  const runOnce = async (attempt: number) => {
-    if (attempt > 1) await readAgain(exchange)
-    const call = callOf(exchange)
-    if (route.subject) call.subject = await route.subject(call)
-    const judged = judgeData(exchange, route, call)
-    call.data = judged instanceof Promise ? await judged : judged
-    checkPreconditions(exchange, route, call.subject)
-    return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
-  }
-  const carryOut = () => (exchange.body.stream ? runOnce(1) : retrying(runOnce))
-  const result = await (exchange.lost
-    ? answerAgain(exchange, route, callOf(exchange), exchange.lost)
-    : carryOut())
-  const settling = settleServices(exchange)
-  if (settling) await settling
+const carryOut = (exchange: Exchange, route: Route): Soon<unknown> =>
+  caught(
+    () => runRoute(exchange, route),
+    (error) => {
+      if (exchange.body.stream || !isConflict(error)) throw error
+      return runAgain(exchange, route)
+    },
+  )
+
+const answer = (exchange: Exchange, route: Route, result: unknown): Soon<void> => {
   if (result instanceof LiveAnswer) return sendLive(exchange, result, () => mayStill(exchange))
   const { list = false } = route.spec
   if (list !== 'keyed' && result instanceof ListAnswer !== list) {
     throw new Error(`${route.method} ${route.path} does not answer with the list it declares`)
   }
-  await respond(exchange, result)
+  return respond(exchange, result)
+}
+
+const execute: Step = (exchange) => {
+  const { route, lost } = exchange
+  if (!route) return
+  const running = lost ? answerAgain(exchange, route, callOf(exchange), lost) : carryOut(exchange, route)
+  return whenThere(running, (result) =>
+    whenThere(settleServices(exchange), () => answer(exchange, route, result)),
+  )
 }
 
 /** What happens to a request, in this order: the order decides which error wins. */

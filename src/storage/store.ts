@@ -199,9 +199,12 @@ const attempts = 5
 
 export const isConflict = (error: unknown) => error instanceof Failure && error.kind === 'datastore_conflict'
 
-/** Repeats read-decide-commit when another writer was faster; after a few lost races the 409 goes to the caller. */
-export const retrying = async <T>(operation: (attempt: number) => Promise<T>): Promise<T> => {
-  for (let attempt = 1; ; attempt += 1) {
+/**
+ * Repeats read-decide-commit when another writer was faster; after a few lost races the 409 goes to the caller. `first`: 2
+ * for who has lost one already.
+ */
+export const retrying = async <T>(operation: (attempt: number) => Promise<T>, first = 1): Promise<T> => {
+  for (let attempt = first; ; attempt += 1) {
     try {
       return await operation(attempt)
     } catch (error) {

@@ -12,6 +12,7 @@ import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
+import { type Soon, whenThere } from '../../lib/soon.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -129,12 +130,13 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     return { sealedApiKey: keyring.seal(key, `api_key/${id}`), apiKeyHash: sha256Hex(key) }
   }
 
-  const resellerOf = async (tree: readonly string[]) => {
-    for (const id of [...tree].reverse()) {
-      const account = await accounts.find(id, id)
-      if (account?.hidden.isReseller) return id
-    }
-    return tree[0] ?? ''
+  /** The nearest one above, from that place of the tree upwards; the top where there is none. */
+  const resellerIn = (tree: readonly string[], at = tree.length - 1): Soon<string> => {
+    const id = tree[at]
+    if (id === undefined) return tree[0] ?? ''
+    return whenThere(accounts.look(id, id), (account) =>
+      account?.hidden.isReseller ? id : resellerIn(tree, at - 1),
+    )
   }
 
   const save = async (author: Author, before: AccountRecord, after: AccountRecord) => {
@@ -195,6 +197,12 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     return { doc, claim }
   }
 
+  const standardsFor = async (account: AccountRecord, missing: readonly ('timezone' | 'language')[]) => {
+    const parent = await parentOf(account)
+    const standards = await inherited(parent, parent && (await topOf(parent)))
+    return Object.fromEntries(missing.map((name) => [name, standards[name]]))
+  }
+
   return {
     find: (id: string) => (isId(id) ? accounts.find(id, id) : Promise.resolve(undefined)),
     get: (id: string) => accounts.get(id, id),
@@ -205,8 +213,8 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     replaceMaster: adopting.replaceMaster,
     keepLimits: adopting.keepLimits,
     /** The nearest reseller above; the master account answers for itself. */
-    resellerOf: (account: AccountRecord) =>
-      account.hidden.tree.length === 0 ? Promise.resolve(account.id) : resellerOf(account.hidden.tree),
+    resellerOf: (account: AccountRecord): Soon<string> =>
+      account.hidden.tree.length === 0 ? account.id : resellerIn(account.hidden.tree),
 
     /** What the schema cannot know: names and realms that somebody else holds, lists that are none. `own` is the account that is being changed, if any. */
     async judge(data: Json, own?: AccountRecord): Promise<Problems> {
@@ -266,12 +274,9 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
     trialOf: ({ hidden }: AccountRecord): Json => trialValues(hidden.trialExpires, gregorianNow(clock)),
 
     /** What accounts of older builds do not say of themselves. */
-    async unsaid(account: AccountRecord): Promise<Json> {
+    unsaid(account: AccountRecord): Soon<Json> {
       const missing = (['timezone', 'language'] as const).filter((name) => account.doc[name] === undefined)
-      if (missing.length === 0) return {}
-      const parent = await parentOf(account)
-      const standards = await inherited(parent, parent && (await topOf(parent)))
-      return Object.fromEntries(missing.map((name) => [name, standards[name]]))
+      return missing.length === 0 ? {} : standardsFor(account, missing)
     },
 
     async remove(author: Author, actor: Actor, account: AccountRecord) {

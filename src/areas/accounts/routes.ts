@@ -16,13 +16,14 @@ import {
   superduper,
 } from '../../auth/policies.ts'
 import { proxyProblems } from '../../auth/proxies.ts'
-import { ListAnswer, made, one, oneRemembered, removed } from '../../http/answer/answers.ts'
+import { type Answer, ListAnswer, made, one, oneRemembered, removed } from '../../http/answer/answers.ts'
 import { type Listing, shortListing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, put, type Route } from '../../http/route.ts'
 import { failure, joinProblems } from '../../lib/failure.ts'
 import { isId } from '../../lib/ids.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { closed, must, open, text } from '../../lib/schema.ts'
+import { type Soon, whenThere } from '../../lib/soon.ts'
 import { creationNotice, creationWishes } from '../../mail/creation-notice.ts'
 import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
@@ -88,13 +89,16 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     })
   }
 
-  const view = async (account: AccountRecord, actor: Actor) => {
-    if (account.hidden.trialExpires !== undefined) return one(account, await shown(account, actor))
-    const resellerId = await accounts.resellerOf(account)
-    const values = accountReadOnlyValues(account, resellerId, actor)
-    const unsaid = await accounts.unsaid(account)
-    const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
-    return oneRemembered(account, key, () => shownAs(account, values, { unsaid }))
+  const view = (account: AccountRecord, actor: Actor): Soon<Answer> => {
+    if (account.hidden.trialExpires !== undefined)
+      return shown(account, actor).then((extras) => one(account, extras))
+    return whenThere(accounts.resellerOf(account), (resellerId) =>
+      whenThere(accounts.unsaid(account), (unsaid) => {
+        const values = accountReadOnlyValues(account, resellerId, actor)
+        const key = `${resellerId}/${values.billing_mode}/${Object.values(unsaid).join('/')}`
+        return oneRemembered(account, key, () => shownAs(account, values, { unsaid }))
+      }),
+    )
   }
 
   const subject = ({ account }: { account: AccountRecord }) =>

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { AccountRecord } from '../../../auth/identity.ts'
+import type { ResellerOf } from '../../../auth/policies.ts'
 import { gregorianNow } from '../../../lib/gregorian.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import type { Store } from '../../../storage/store.ts'
@@ -36,7 +37,7 @@ interface Tools {
   ledgers: Pick<Ledgers, 'balance'>
   rows: InvoiceStore
   /** The account that sells to another. */
-  resellerOf(account: AccountRecord): Promise<string>
+  resellerOf: ResellerOf
 }
 
 /** What the ledger holds of months that have ended, and no document has yet. */
