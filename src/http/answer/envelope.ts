@@ -1,4 +1,5 @@
 import { isoTime } from '../../lib/clock.ts'
+import { forgetOldest } from '../../lib/forget-oldest.ts'
 import { RawJson } from './answers.ts'
 
 /** The parts of every answer, as texts ready to be joined. */
@@ -20,7 +21,18 @@ export interface EnvelopeParts {
 
 const dataText = (value: unknown) => (value instanceof RawJson ? value.text : JSON.stringify(value ?? {}))
 
-const tokenMember = (token: string) => `,"auth_token":${JSON.stringify(token)}`
+const mostTokenMembers = 2000
+const tokenMembers = new Map<string, string>()
+
+/** Made once for each of the latest callers: their tokens have 700 letters, and each would be looked at for every answer. */
+const tokenMember = (token: string) => {
+  const known = tokenMembers.get(token)
+  if (known !== undefined) return known
+  const made = `,"auth_token":${JSON.stringify(token)}`
+  tokenMembers.set(token, made)
+  forgetOldest(tokenMembers, mostTokenMembers)
+  return made
+}
 
 /** The text of an envelope without the token that it tells, and where that stood. Nothing behind it looks like it. */
 export const withoutToken = (text: string, token: string | undefined) => {
