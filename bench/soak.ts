@@ -27,7 +27,7 @@ type Kind = keyof typeof kinds
 
 const recordsAtOnce = 200
 
-// What is exported stays as much while the store grows, so that the last minute has the work of the first.
+// What is exported stays as much while the store grows: from there on each minute has the same work.
 const exportedSeconds = 300
 
 interface Session {
@@ -117,10 +117,13 @@ const median = (values: readonly number[]) =>
 // A minute of the last third may be so many times one of the first, behind the warm-up.
 const mostGrowth = { rss: 1.15, p99: 1.5 }
 const warmUpShare = 0.1
+const warmUpMinutes = exportedSeconds / 60
 
 /** Whether the last third is as the first. */
 const verdictOf = (minutes: readonly Minute[], what: keyof typeof mostGrowth) => {
-  const counted = minutes.slice(Math.ceil(minutes.length * warmUpShare))
+  const warmUp = Math.max(Math.ceil(minutes.length * warmUpShare), warmUpMinutes)
+  // A shorter run says what it can.
+  const counted = minutes.length > 2 * warmUp ? minutes.slice(warmUp) : minutes
   const third = Math.max(1, Math.floor(counted.length / 3))
   const first = median(counted.slice(0, third).map((minute) => minute[what]))
   const last = median(counted.slice(-third).map((minute) => minute[what]))
