@@ -56,7 +56,7 @@ export interface MonthlyTable {
   /** Gives a month its table, unless it has one. */
   make(set: ChangeSet, month: Month): Promise<void>
   /**
-   * Adds rows of one month, which gets its table when it has none. Fails the set unless all of them are new, and when
+   * Adds rows of one month, all of the same columns; the month gets its table when it has none. Fails the set unless all of them are new, and when
    * the month was archived meanwhile: nobody has looked there for them. `isArchived`: what was known when one looked.
    */
   insert(
@@ -259,7 +259,8 @@ const postgresLayout = (db: Database, name: string): Layout => {
 
   const typesOfColumns = async () => {
     const rows = await db.all(
-      `SELECT attname::text AS name, CASE atttypid WHEN 'text'::regtype THEN 'text' ELSE 'integer' END AS type
+      `SELECT attname::text AS name,
+          CASE WHEN atttypid IN ('bigint'::regtype, 'integer'::regtype) THEN 'integer' ELSE format_type(atttypid, NULL) END AS type
         FROM pg_attribute WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`,
       [name],
     )
@@ -313,6 +314,7 @@ const postgresLayout = (db: Database, name: string): Layout => {
     ],
     // One statement for all rows, each column as one list: what a statement costs between two processes is paid once.
     async insertions(month, rows, orElse) {
+      if (rows.length === 0) return []
       const keys = keysOf(rows)
       const { sql, types } = await insertOf(keys)
       const arrays = columnArrays(

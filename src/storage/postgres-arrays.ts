@@ -18,10 +18,16 @@ const lengthBytes = 4
 const integerBytes = 8
 const lengthOfNull = -1
 const mostBytesOfUnit = 3
+// Of longer ones it is looked at first how many bytes they have.
+const longUnits = 4096
 // Shorter ones are copied faster one by one than by a call.
 const shortBytes = 24
 const bytesOfRow = 24
 const twoTo32 = 2 ** 32
+
+/** Whether a column of `bigint` holds it: money and its sums may be beyond what a number counts one by one. */
+const isBigint = (value: Value): value is number =>
+  typeof value === 'number' && Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
 
 class ArrayWriter {
   readonly #type: ElementType
@@ -65,7 +71,8 @@ class ArrayWriter {
   }
 
   #addText(value: string) {
-    this.#makeRoom(lengthBytes + value.length * mostBytesOfUnit)
+    const bytes = value.length > longUnits ? Buffer.byteLength(value) : value.length * mostBytesOfUnit
+    this.#makeRoom(lengthBytes + bytes)
     const written = this.#bytes.write(value, this.#length + lengthBytes)
     this.#addLength(written)
     this.#length += written
@@ -77,7 +84,7 @@ class ArrayWriter {
     else if (this.#type === 'text') {
       if (typeof value === 'object') return false
       this.#addText(String(value))
-    } else if (Number.isSafeInteger(value)) this.#addInteger(value as number)
+    } else if (isBigint(value)) this.#addInteger(value)
     else return false
     return true
   }

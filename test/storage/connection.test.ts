@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CsvQuery } from '../../src/storage/csv-lines.ts'
@@ -55,6 +56,18 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     await client.query(endOtherConnections)
     await client.end()
   }
+
+  it('are asked once by all that is asked in one turn of the event loop, and again by who comes later', async () => {
+    const first = db.fence()
+    expect(db.fence()).toBe(first)
+    // It has been sent then: what it hears of was committed before. Whoever comes now asks anew, answered or not.
+    await nextTurn()
+    await nextTurn()
+    const second = db.fence()
+    expect(second).not.toBe(first)
+    expect(db.fence()).toBe(second)
+    await Promise.all([first, second])
+  })
 
   const unreachable = { kind: 'datastore_unreachable' }
   const nothing = Promise.resolve()

@@ -12,8 +12,9 @@ const types: readonly ElementType[] = ['integer', 'text', 'integer', 'text']
 const whole = fc.oneof(
   fc.maxSafeInteger(),
   fc.integer(),
-  fc.constant(-0),
-  fc.constantFrom(2 ** 32, -(2 ** 32), 2 ** 31),
+  // What a number stands for beyond those that it counts one by one.
+  fc.double({ min: -(2 ** 63), max: 2 ** 63, maxExcluded: true, noNaN: true }).map(Math.trunc),
+  fc.constantFrom(-0, 2 ** 31, 2 ** 32, -(2 ** 32), 2 ** 53 + 2, -(2 ** 63)),
 )
 const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
@@ -86,7 +87,8 @@ describe.runIf(engines.includes('postgres'))('Arrays in the binary form of Postg
     ['a text', '1'],
     ['a text with letters beyond ASCII', 'ü'],
     ['a fraction', 1.5],
-    ['a number that is no safe integer', 2 ** 53],
+    ['a number that is larger than they are', 2 ** 63],
+    ['a number that is smaller than they are', -(2 ** 63) - 2048],
     ['not a number', Number.NaN],
   ])('do not hold %s where a column is of whole numbers', (_what, value) => {
     const room = createRowRoom(columns)
