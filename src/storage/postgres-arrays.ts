@@ -29,6 +29,9 @@ const twoTo32 = 2 ** 32
 const isBigint = (value: Value): value is number =>
   typeof value === 'number' && Number.isInteger(value) && value >= -(2 ** 63) && value < 2 ** 63
 
+/** Whether its memory is that of others as well: small buffers are cut from one. */
+const isShared = (bytes: Buffer) => bytes.length < bytes.buffer.byteLength
+
 class ArrayWriter {
   readonly #type: ElementType
   #bytes: Buffer<ArrayBuffer>
@@ -38,7 +41,7 @@ class ArrayWriter {
 
   constructor(type: ElementType, count: number) {
     this.#type = type
-    this.#bytes = Buffer.allocUnsafeSlow(headerBytes + count * bytesOfRow)
+    this.#bytes = Buffer.allocUnsafe(headerBytes + count * bytesOfRow)
   }
 
   #makeRoom(bytes: number) {
@@ -46,7 +49,7 @@ class ArrayWriter {
     if (least <= this.#bytes.length) return
     const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, least))
     this.#bytes.copy(larger, 0, 0, this.#length)
-    giveBack(this.#bytes)
+    if (!isShared(this.#bytes)) giveBack(this.#bytes)
     this.#bytes = larger
   }
 
