@@ -1,6 +1,8 @@
 // What is answered when things go wrong inside.
-import { expect, it } from 'vitest'
-import { ChangeSet } from '../../src/storage/change-set.ts'
+import { afterEach, expect, it } from 'vitest'
+import { gregorianNow } from '../../src/lib/gregorian.ts'
+import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
+import { createFaults, says } from '../support/faulty-database.ts'
 import { buildWorld, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 /** Makes the stored text of a user unreadable, as a damaged disk would. */
@@ -74,6 +76,60 @@ describeEngines('faults', (engine) => {
         .filter((key) => key.startsWith('field_'))
         .sort(),
     ).toEqual(kept.toSorted())
+  })
+})
+
+describeEngines('a lost race', (engine) => {
+  const faults = createFaults()
+  const world = useWorld(engine, undefined, undefined, { over: faults.over })
+
+  /** Lets so many writes of this kind come too late; answers with how many there were. */
+  const loseRaces = (count: number, part: string) => {
+    let asked = 0
+    faults.state.onWrite = (write) => {
+      if (!says(write, part)) return undefined
+      asked += 1
+      if (asked <= count) throw conflict()
+      return undefined
+    }
+    return () => asked
+  }
+
+  afterEach(() => faults.mend())
+
+  it('is run again, four times at most, and the change is made once', async () => {
+    const user = await world.user(world.acme)
+    const writes = loseRaces(4, 'UPDATE records')
+    expect(await world.ada.patch(user.path, { note: 'x' })).toSucceed()
+    expect(writes()).toBe(5)
+    faults.mend()
+    expect((await world.ada.get(user.path)).data).toMatchObject({ note: 'x' })
+  })
+
+  it('is answered with 409 when it is lost five times, and changes nothing', async () => {
+    const user = await world.user(world.acme)
+    const before = await world.ada.get(user.path)
+    const writes = loseRaces(5, 'UPDATE records')
+    expect(await world.ada.patch(user.path, { note: 'x' })).toFailWith(409, 'datastore_conflict', {
+      message: 'conflicting documents',
+    })
+    expect(writes()).toBe(5)
+    faults.mend()
+    expect((await world.ada.get(user.path)).data).toEqual(before.data)
+  })
+
+  it('of a body that came as a stream is answered as it is: the stream is over', async () => {
+    const record = JSON.stringify({
+      call_id: 'lost-race',
+      timestamp: gregorianNow(world.clock),
+      custom_channel_vars: { account_id: world.acme.id },
+    })
+    const writes = loseRaces(Number.POSITIVE_INFINITY, 'INSERT INTO cdrs')
+    const sent = { body: Buffer.from(record), headers: { 'content-type': 'application/x-ndjson' } }
+    expect(await world.operator.put('/v2/cdrs', undefined, sent)).toFailWith(409, 'datastore_conflict', {
+      message: 'conflicting documents',
+    })
+    expect(writes()).toBeGreaterThan(0)
   })
 })
 
