@@ -192,7 +192,12 @@ const buildOwn = async () => {
   } finally {
     await rm(making, { recursive: true, force: true })
   }
-  forgetOldBundles(bundlesIn(root))
+  try {
+    forgetOldBundles(bundlesIn(root))
+  } catch (error) {
+    // The bundle is there all the same.
+    console.error(`old bundles stay: ${error.message}`)
+  }
 }
 
 /** The code of the server alone: packages stay where they are. */

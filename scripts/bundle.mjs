@@ -40,7 +40,10 @@ const commandLines = () => {
   return pids.map(commandLine).join('\n')
 }
 
-/** Removes bundles but the latest, and those that a process was started from: it loads parts of its own late, such as its threads. */
+/**
+ * Removes bundles but the latest, and those that a process was started from by its whole path: it loads parts of its own late, such as
+ * its threads. Processes of other machines and containers are not seen.
+ */
 export const forgetOldBundles = (folder) => {
   const aged = readdirSync(folder).flatMap((name) => {
     const path = join(folder, name)
