@@ -12,7 +12,8 @@ import { failure, invalid, type Problems } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isId, newId, randomHex } from '../../lib/ids.ts'
 import type { Json } from '../../lib/json.ts'
-import { type Soon, whenThere } from '../../lib/soon.ts'
+import { elementAt } from '../../lib/list.ts'
+import type { Soon } from '../../lib/soon.ts'
 import type { CreationNotice } from '../../mail/creation-notice.ts'
 import type { Mail } from '../../mail/mail.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -131,12 +132,15 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
   }
 
   /** The nearest one above, from that place of the tree upwards; the top where there is none. */
-  const resellerIn = (tree: readonly string[], at = tree.length - 1): Soon<string> => {
-    const id = tree[at]
-    if (id === undefined) return tree[0] ?? ''
-    return whenThere(accounts.look(id, id), (account) =>
-      account?.hidden.isReseller ? id : resellerIn(tree, at - 1),
-    )
+  const resellerIn = (tree: readonly string[], from = tree.length): Soon<string> => {
+    for (let at = from - 1; at >= 0; at -= 1) {
+      const id = elementAt(tree, at)
+      const found = accounts.look(id, id)
+      if (found instanceof Promise)
+        return found.then((account) => (account?.hidden.isReseller ? id : resellerIn(tree, at)))
+      if (found?.hidden.isReseller) return id
+    }
+    return tree[0] ?? ''
   }
 
   const save = async (author: Author, before: AccountRecord, after: AccountRecord) => {

@@ -101,6 +101,12 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     )
   }
 
+  const viewWithKey = async (account: AccountRecord, actor: Actor) => {
+    const { etag, ...extras } = await shown(account, actor)
+    const metadata = { ...extras.metadata, api_key: accounts.apiKeyOf(account) }
+    return one(account, { ...extras, metadata, etag: `${etag}-key` })
+  }
+
   const subject = ({ account }: { account: AccountRecord }) =>
     Promise.resolve({
       revision: account.revision,
@@ -227,12 +233,10 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       allow: accountMember,
       query: { include_api_key: 'true adds the API key to metadata' },
       answers: AccountAnswer,
-      run: async ({ account, actor, request }) => {
+      run({ account, actor, request }) {
         const asked = String(request.value('include_api_key')) === 'true'
-        if (!asked || privLevelOf(actor) !== 'admin' || isLimited(actor)) return view(account, actor)
-        const { etag, ...extras } = await shown(account, actor)
-        const metadata = { ...extras.metadata, api_key: accounts.apiKeyOf(account) }
-        return one(account, { ...extras, metadata, etag: `${etag}-key` })
+        const isTold = asked && privLevelOf(actor) === 'admin' && !isLimited(actor)
+        return isTold ? viewWithKey(account, actor) : view(account, actor)
       },
     }),
     put(anAccount, {
