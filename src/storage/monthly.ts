@@ -280,7 +280,7 @@ const postgresLayout = (db: Database, name: string): Layout => {
     return { sql, types }
   }
 
-  const insertOf = async (keys: readonly string[]) => {
+  const knownInsert = async (keys: readonly string[]) => {
     const id = keys.join()
     const found = inserts.get(id) ?? (await readInsert(keys))
     inserts.set(id, found)
@@ -316,7 +316,7 @@ const postgresLayout = (db: Database, name: string): Layout => {
     async insertions(month, rows, orElse) {
       if (rows.length === 0) return []
       const keys = keysOf(rows)
-      const { sql, types } = await insertOf(keys)
+      const { sql, types } = await knownInsert(keys)
       const arrays = columnArrays(
         types,
         rows.map((late) => laidWith(keys, late) ?? valuesWith(keys, late)),
