@@ -77,6 +77,7 @@ export const chartOf = (title: string, minutes: readonly number[], panels: reado
   const body = panels.map((panel, index) => panelSvg(panel, minutes, 40 + index * panelHeight))
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="sans-serif" font-size="12">`,
+    `<title>${escaped(title)}</title>`,
     '<rect width="100%" height="100%" fill="white"/>',
     text(margin.left, 26, title, 'font-size="15"'),
     ...body,
