@@ -56,8 +56,8 @@ export interface MonthlyTable {
   /** Gives a month its table, unless it has one. */
   make(set: ChangeSet, month: Month): Promise<void>
   /**
-   * Adds rows of one month, all of the same columns; the month gets its table when it has none. Fails the set unless all of them are new, and when
-   * the month was archived meanwhile: nobody has looked there for them. `isArchived`: what was known when one looked.
+   * Adds rows of one month, all of the same columns; the month gets its table when it has none. Fails the set unless all
+   * of them are new, and when the month was archived meanwhile: nobody has looked there for them. `isArchived`: what was known when one looked.
    */
   insert(
     set: ChangeSet,

@@ -241,6 +241,7 @@ const createFence = (ear: Link) => {
   }
 
   const whenItsTurn = async () => {
+    // Its failure is told to those who asked then.
     await sent?.catch(() => undefined)
     await nextTurn()
     next = undefined
