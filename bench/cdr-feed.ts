@@ -24,8 +24,8 @@ export interface Batch {
 export type FeedJob =
   /** Writes the records to a file, one a line; answers with its bytes. */
   | ({ kind: 'write'; file: string } & Batch)
-  /** Sends the file; answers with the records stored a second. */
-  | { kind: 'send'; file: string; port: number; token: string; count: number }
+  /** Sends the files, a request for each, all at once; answers with the records of all of them stored a second. */
+  | { kind: 'send'; files: readonly string[]; port: number; token: string; count: number }
   /** Adds the records to the table of their month, or to the same one without any index, one durable transaction for each 500. */
   | ({ kind: 'floor'; place: Place; month: number; isIndexed: boolean } & Batch)
 
@@ -59,19 +59,28 @@ const write = async ({ file, accountId, first, count }: Extract<FeedJob, { kind:
   return bytes
 }
 
-const send = ({ file, port, token, count }: Extract<FeedJob, { kind: 'send' }>) =>
+type Sending = Extract<FeedJob, { kind: 'send' }>
+
+const sendFile = (file: string, { port, token }: Sending) =>
   new Promise<number>((resolve, reject) => {
     const headers = { 'content-type': 'application/x-ndjson', 'x-auth-token': token }
-    const from = performance.now()
     const outgoing = request({ port, method: 'PUT', path: '/v2/cdrs', headers }, async (incoming) => {
       const text = (await incoming.setEncoding('utf8').toArray()).join('')
-      const seconds = (performance.now() - from) / 1000
-      if (JSON.parse(text).data?.accepted === count) resolve(count / seconds)
+      const accepted: unknown = JSON.parse(text).data?.accepted
+      if (typeof accepted === 'number') resolve(accepted)
       else reject(new Error(text.slice(0, 500)))
     })
     outgoing.on('error', reject)
     pipeline(createReadStream(file, { highWaterMark: 262_144 }), outgoing).catch(reject)
   })
+
+const send = async (job: Sending) => {
+  const from = performance.now()
+  const accepted = await Promise.all(job.files.map((file) => sendFile(file, job)))
+  const stored = accepted.reduce((sum, records) => sum + records, 0)
+  if (stored !== job.count) throw new Error(`${stored} of ${job.count} records were stored`)
+  return stored / ((performance.now() - from) / 1000)
+}
 
 const rowsFor = ({ accountId, first, count }: Batch) =>
   Array.from({ length: count }, (_, index) => {

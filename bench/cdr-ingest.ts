@@ -1,7 +1,8 @@
-// node bench/cdr-ingest.ts [--engine=sqlite] [--records=60000] [--rounds=3] [--profile]
+// node bench/cdr-ingest.ts [--engine=sqlite] [--records=60000] [--rounds=3] [--threads=1] [--streams=1] [--profile]
 //
 // Call detail records sent as NDJSON over HTTP, held against the bare insertion of the same rows, one durable transaction
 // for each 500: into the same table without any index, and with the same indices. Into stores of their own, in turns.
+// With `--threads` so many threads of the server take them in; each request is one thread's, so send several at once (`--streams`).
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,12 +21,16 @@ const { values: options } = parseArgs({
     engine: { type: 'string' },
     records: { type: 'string', default: '60000' },
     rounds: { type: 'string', default: '3' },
+    threads: { type: 'string' },
+    streams: { type: 'string', default: '1' },
     profile: { type: 'boolean', default: false },
   },
 })
 
 const goals = { bare: 0.3, indexed: 0.6 }
-const count = Number(options.records)
+const streams = Number(options.streams)
+// As many for each stream.
+const count = Math.ceil(Number(options.records) / streams) * streams
 const feed = startHelper<FeedJob, Feeding>('./cdr-feed.ts')
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
@@ -68,7 +73,16 @@ const runEngine = async (title: string, ours: Place, floor: Place) => {
   const profileDir = options.profile ? await mkdtemp(join(tmpdir(), 'crosspoint-profile-')) : undefined
   const server = await startServer(ours, profileDir)
   const { token, accountId } = await signIn(server)
-  const file = join(ours.dataDir, 'records.ndjson')
+  const files = Array.from({ length: streams }, (_, index) => join(ours.dataDir, `records-${index}.ndjson`))
+  const writeFiles = async (first: number) => {
+    let bytes = 0
+    const share = count / streams
+    for (const [index, file] of files.entries())
+      bytes += (
+        await feed.run({ kind: 'write', file, accountId, first: first + index * share, count: share })
+      ).done
+    return bytes
+  }
   const rates: number[] = []
   const floors: Record<keyof typeof goals, number[]> = { bare: [], indexed: [] }
   const runFloor = async (name: keyof typeof goals, batch: { accountId: string; first: number }) => {
@@ -86,9 +100,9 @@ const runEngine = async (title: string, ours: Place, floor: Place) => {
   }
   for (let round = 0; round < Number(options.rounds); round += 1) {
     const batch = { accountId, first: round * count }
-    const { done: bytes } = await feed.run({ kind: 'write', file, count, ...batch })
+    const bytes = await writeFiles(batch.first)
     const before = await processorSecondsOf(server.pid)
-    const { done: sent } = await feed.run({ kind: 'send', file, port: server.port, token, count })
+    const { done: sent } = await feed.run({ kind: 'send', files, port: server.port, token, count })
     const spent = (await processorSecondsOf(server.pid)) - before
     rates.push(sent)
     const said = [await runFloor('bare', batch), await runFloor('indexed', batch)]
@@ -111,7 +125,11 @@ const runEngine = async (title: string, ours: Place, floor: Place) => {
 
 const isWanted = (engine: string) => !options.engine || options.engine === engine
 const root = await mkdtemp(join(tmpdir(), 'crosspoint-bench-'))
-const place = (name: string, databaseUrl?: string): Place => ({ dataDir: join(root, name), databaseUrl })
+const place = (name: string, databaseUrl?: string): Place => ({
+  dataDir: join(root, name),
+  databaseUrl,
+  ...(options.threads ? { httpThreads: Number(options.threads) } : {}),
+})
 
 say(
   `${availableParallelism()} cores of ${cpus()[0]?.model}, Node ${process.version}, load ${loadavg()[0]?.toFixed(1)}`,

@@ -7,7 +7,7 @@ import { loadavg, tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createDatabase, startPostgres } from '../test/support/postgres.ts'
-import type { FeedJob } from './cdr-feed.ts'
+import type { Feeding, FeedJob } from './cdr-feed.ts'
 import { startHelper } from './children.ts'
 import type { LoadJob } from './load.ts'
 import { load } from './measures.ts'
@@ -146,7 +146,7 @@ const runCounted = async (contender: Contender, before: LoadJob['before'], after
 
 const bodyHead = (length: number) => `content-type: application/json\r\ncontent-length: ${length}\r\n\r\n`
 
-const feed = startHelper<FeedJob, number>('./cdr-feed.ts')
+const feed = startHelper<FeedJob, Feeding>('./cdr-feed.ts')
 
 const purchase = async (contender: Contender, buyerIds: readonly string[]) => {
   const token = await signIn(contender.server)
@@ -214,7 +214,13 @@ const measures: Record<string, Measure> = {
     contender.next += recordsPerRound
     await feed.run({ kind: 'write', file, accountId: masterId, first, count: recordsPerRound })
     const spentBefore = await processorSecondsOf(server.pid)
-    const perSecond = await feed.run({ kind: 'send', file, port: server.port, token, count: recordsPerRound })
+    const { done: perSecond } = await feed.run({
+      kind: 'send',
+      files: [file],
+      port: server.port,
+      token,
+      count: recordsPerRound,
+    })
     const after = await settled(() => processorSecondsOf(server.pid))
     const took = recordsPerRound / perSecond + after.seconds
     const microseconds = ((after.spent - spentBefore) / recordsPerRound) * 1e6
