@@ -23,6 +23,9 @@ interface LinkOptions {
 
 export type Link = ReturnType<typeof createLink>
 
+/** What was sent this long ago at most, and went with its connection before it had an effect, is sent again on the next. */
+export const againMilliseconds = 5000
+
 // What filters and months make of statements is without end, and the server keeps every named one.
 const mostNames = 500
 

@@ -65,11 +65,14 @@ export const assertOwnSessions = async (one: pg.Client, other: pg.Client) => {
   }
 }
 
+/** What the processes of a store tell each other on: who it was, and what it has made stale. */
+export const staleChannel = 'crosspoint_stale'
+
 /** Listens; the session has to be the same at the next statement, or it would never hear anything. */
-export const listen = async (client: pg.Client, channel: string) => {
-  await client.query(`LISTEN ${channel}`)
+export const listen = async (client: pg.Client) => {
+  await client.query(`LISTEN ${staleChannel}`)
   const { rowCount } = await client.query('SELECT 1 FROM pg_listening_channels() AS name WHERE name = $1', [
-    channel,
+    staleChannel,
   ])
   if (rowCount !== 1) throw new Error(lentOut)
 }

@@ -1,0 +1,138 @@
+import type pg from 'pg'
+import type { Append, AppendTable, Insertion, Statement, Value, Write } from './db.ts'
+import { commitInTwoPhases, countable } from './distribution/commits.ts'
+import { arrayOf, arrayTypes } from './postgres-arrays.ts'
+import { isServerError, type Link } from './postgres-link.ts'
+import { staleChannel } from './postgres-sessions.ts'
+import { streamOf } from './postgres-watch.ts'
+
+export interface PendingWrite {
+  write: Write
+  attempts: number
+  /** Also after a failure in company: it is judged alone then, so that no verdict depends on its neighbours. */
+  alone: boolean
+  /** Its rows have not gone in statements of others: one of them was not added or was refused, and it was not told whose. */
+  apart: boolean
+  resolve: () => void
+  reject: (error: unknown) => void
+}
+
+/** A statement of a batch has failed, and its whole transaction with it. */
+export class BrokenBatch extends Error {
+  readonly reason: unknown
+  readonly culprit: PendingWrite | undefined
+
+  constructor(reason: unknown, culprit: PendingWrite | undefined) {
+    super('a transaction was broken off', { cause: reason })
+    this.reason = reason
+    this.culprit = culprit
+  }
+}
+
+const manyRowsText = ({ table, ending }: Insertion) => {
+  const arrays = Object.values(table.columns).map((type, index) => `$${index + 1}::${arrayTypes[type]}`)
+  const text = `INSERT INTO ${table.name} (${Object.keys(table.columns).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`
+  return `${text} ${ending}`.trimEnd()
+}
+
+const manyRowsTexts = new Map<Insertion | AppendTable, string>()
+
+const manyRows = (
+  into: Insertion,
+  rows: readonly (readonly Value[])[],
+  key: Insertion | AppendTable = into,
+) => {
+  const sql = manyRowsTexts.get(key) ?? manyRowsText(into)
+  manyRowsTexts.set(key, sql)
+  const types = Object.values(into.table.columns)
+  const params = types.map((type, column) =>
+    arrayOf(
+      type,
+      rows.map((values) => values[column] ?? null),
+    ),
+  )
+  return { sql, params }
+}
+
+/** One statement for each table that a batch adds rows to: a fraction of what a statement for each row costs. */
+const appendStatements = (appends: readonly Append[]) =>
+  [...Map.groupBy(appends, ({ table }) => table)].map(([table, added]) => {
+    const rows = added.map(({ values }) => values)
+    return manyRows({ table, ending: '' }, rows, table)
+  })
+
+/** Whether a write adds rows and does nothing else: those of many go in a statement for each table. */
+const canBeJoined = ({ write: { statements }, apart }: PendingWrite) =>
+  !apart && statements.length > 0 && statements.every(({ into, expect }) => into && (expect?.rows ?? 1) === 1)
+
+/** The rows of several writes, by where they go. */
+const joinedRows = (entries: readonly PendingWrite[]) => {
+  const joined = new Map<Insertion, { rows: (readonly Value[])[]; isExpected: boolean }>()
+  for (const { into, params, expect } of entries.flatMap(({ write }) => write.statements)) {
+    if (!into) continue
+    const found = joined.get(into) ?? { rows: [], isExpected: false }
+    found.rows.push(params)
+    found.isExpected ||= expect !== undefined
+    joined.set(into, found)
+  }
+  return [...joined].map(([into, { rows, isExpected }]) => ({
+    ...manyRows(into, rows),
+    expected: isExpected ? rows.length : undefined,
+  }))
+}
+
+/**
+ * Sends a whole transaction but its COMMIT in one go; answers with the row counts of each entry's statements. Undefined
+ * when of rows that went together some were not added, or were refused.
+ */
+export const sendTogether = async (
+  lane: Link,
+  client: pg.Client,
+  batch: PendingWrite[],
+  { payload, liesOnSeveral }: { payload: string | undefined; liesOnSeveral: boolean },
+) => {
+  const stream = streamOf(client)
+  const textOf = liesOnSeveral ? countable : ({ sql }: Statement) => sql
+  stream.cork()
+  const begun = [
+    lane.say(client, 'BEGIN'),
+    ...(liesOnSeveral ? [lane.send(client, commitInTwoPhases, [])] : []),
+  ]
+  const candidates = liesOnSeveral ? [] : batch.filter(canBeJoined)
+  const together = new Set(candidates.length > 1 ? candidates : [])
+  const sent = batch.map((entry) =>
+    together.has(entry)
+      ? []
+      : entry.write.statements.map((statement) => lane.send(client, textOf(statement), statement.params)),
+  )
+  const joined = joinedRows([...together]).map(({ sql, params, expected }) => ({
+    answer: lane.send(client, sql, params),
+    expected,
+  }))
+  const appended = appendStatements(batch.flatMap(({ write }) => write.appends ?? [])).map(
+    ({ sql, params }) => lane.send(client, sql, params),
+  )
+  const notified = payload && lane.send(client, `SELECT pg_notify('${staleChannel}', $1)`, [payload])
+  stream.uncork()
+  const asked: { answer: Promise<unknown>; sender?: PendingWrite | undefined; isJoined?: boolean }[] = [
+    ...begun.map((answer) => ({ answer })),
+    ...sent.flatMap((answers, index) => answers.map((answer) => ({ answer, sender: batch[index] }))),
+    ...joined.map(({ answer }) => ({ answer, isJoined: true })),
+    ...[...appended, ...(notified ? [notified] : [])].map((answer) => ({ answer })),
+  ]
+  // All are awaited before any verdict: a rejection left behind would be an unhandled one.
+  const settled = await Promise.allSettled(asked.map(({ answer }) => answer))
+  const at = settled.findIndex(({ status }) => status === 'rejected')
+  const broken = settled[at]
+  if (broken?.status === 'rejected' && asked[at]?.isJoined && isServerError(broken.reason)) return undefined
+  if (broken?.status === 'rejected') throw new BrokenBatch(broken.reason, asked[at]?.sender)
+  for (const { answer, expected } of joined)
+    if (expected !== undefined && (await answer).rowCount !== expected) return undefined
+  return Promise.all(
+    sent.map(async (queries, index) => {
+      const entry = batch[index]
+      if (entry && together.has(entry)) return entry.write.statements.map(() => 1)
+      return Promise.all(queries.map(async (query) => (await query).rowCount ?? 0))
+    }),
+  )
+}

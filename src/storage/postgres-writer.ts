@@ -1,0 +1,262 @@
+import type pg from 'pg'
+import { type Failure, failure } from '../lib/failure.ts'
+import type { CommittedBatch, StaleListener, Write } from './db.ts'
+import { isDistributed } from './distribution/commits.ts'
+import { BrokenBatch, type PendingWrite, sendTogether } from './postgres-batch.ts'
+import {
+  againMilliseconds,
+  createLink,
+  isServerError,
+  isTransient,
+  type Link,
+  outageOf,
+  verdictOnWrite,
+} from './postgres-link.ts'
+import type { Servers } from './postgres-servers.ts'
+import { makeDurable } from './postgres-sessions.ts'
+import type { Excuse } from './postgres-watch.ts'
+
+const writesPerBatch = 64
+const attemptsPerWrite = 7
+/** Whoever has failed with its whole batch so often, though others were to blame, goes on without company. */
+const attemptsInCompany = 3
+// PostgreSQL refuses notifications of 8000 bytes and more.
+const notifyBytes = 7000
+
+const payloadOf = (processId: string, batch: PendingWrite[]) => {
+  const keys = batch.flatMap((entry) => entry.write.stale)
+  if (keys.length === 0) return undefined
+  const payload = [processId, ...keys].join('\n')
+  return Buffer.byteLength(payload) < notifyBytes ? payload : `${processId}\n*`
+}
+
+/** Whether an entry's statements all touched the rows they had to: its own verdict, or undefined when all is well. */
+const verdictOf = (entry: PendingWrite, counts: number[]): Failure | undefined => {
+  const broken = entry.write.statements.findIndex(
+    (statement, index) => statement.expect && counts[index] !== statement.expect.rows,
+  )
+  return broken < 0 ? undefined : entry.write.statements[broken]?.expect?.orElse()
+}
+
+interface WriterServer {
+  servers: Servers
+  patienceMilliseconds: number
+  waitsForStandby: Excuse
+  lanesAtOnce: number
+}
+
+/** How the transaction of a batch failed. */
+interface Circumstances {
+  /** The one whose statement it was, where it was one. */
+  culprit: PendingWrite | undefined
+  mayHaveEffect: boolean
+  isLate: boolean
+}
+
+/** What a lane is busy with. */
+interface Run {
+  batch: PendingWrite[]
+  /** Nobody waits for it any more: its server waits for a standby, and says nothing until that is back. */
+  isHeldUp: boolean
+}
+
+const heldUp = () =>
+  failure('datastore_unreachable', {}, new Error('the synchronous standby of the database does not confirm'))
+
+/**
+ * Writes that wait for a lane share its next transaction: two round trips and one fsync for all of them.
+ *
+ * A server that waits for its synchronous standby keeps each commit until that is back, and does not notice that a client
+ * has gone. So such a lane is kept, too, instead of another connection that would be held up as well; whoever waits is
+ * refused, and everybody who comes, until the first commit gets through.
+ */
+export const createWriter = (
+  { servers, patienceMilliseconds, waitsForStandby, lanesAtOnce }: WriterServer,
+  processId: string,
+  announce: StaleListener,
+) => {
+  const runs = new Map<Link, Run>()
+  /** Of the store: whatever server takes its writes. */
+  let liesOnSeveral = false
+  const makeLane = (): Link => {
+    const lane: Link = createLink({
+      servers,
+      patienceMilliseconds,
+      async prepare(client) {
+        await makeDurable(client)
+        liesOnSeveral = await isDistributed(client)
+      },
+      async isExcused(client) {
+        const isHeldUp = await waitsForStandby(client)
+        if (isHeldUp) holdUp(lane)
+        return isHeldUp
+      },
+    })
+    return lane
+  }
+  const lanes = Array.from({ length: lanesAtOnce }, makeLane)
+  const idle = [...lanes]
+  const batchListeners: ((batch: CommittedBatch) => void)[] = []
+  let queue: PendingWrite[] = []
+  let closing = false
+  let onIdle: (() => void) | undefined
+
+  const lanesHeldUp = () => [...runs].flatMap(([lane, run]) => (run.isHeldUp ? [lane] : []))
+
+  const holdUp = (lane: Link) => {
+    const run = runs.get(lane)
+    if (!run) return
+    run.isHeldUp = true
+    for (const entry of [...run.batch, ...queue]) entry.reject(heldUp())
+    queue = []
+    tellIfIdle()
+  }
+
+  /** Lanes that are held up are waited for by nobody. */
+  const tellIfIdle = () => {
+    if (queue.length === 0 && idle.length + lanesHeldUp().length === lanes.length) onIdle?.()
+  }
+
+  const takeBatch = () => {
+    const loner = queue.findIndex((entry) => entry.alone)
+    const size = loner < 0 ? writesPerBatch : Math.max(1, Math.min(loner, writesPerBatch))
+    const batch = queue.slice(0, size)
+    queue = queue.slice(batch.length)
+    return batch
+  }
+
+  const settle = (batch: PendingWrite[], began: number) => {
+    const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
+    for (const listener of batchListeners) listener(committed)
+    for (const entry of batch) {
+      announce(entry.write.stale)
+      entry.resolve()
+    }
+  }
+
+  const retry = (entries: PendingWrite[]) => {
+    queue = [...entries, ...queue]
+  }
+
+  const judge = (batch: PendingWrite[], verdicts: (Failure | undefined)[]) => {
+    const [only] = batch
+    if (only && batch.length === 1) {
+      // The winner may be a write of this process whose commit it has not heard of yet: what it read is stale.
+      announce(only.write.stale)
+      return only.reject(verdicts[0])
+    }
+    for (const [index, entry] of batch.entries()) if (verdicts[index]) entry.alone = true
+    retry(batch)
+  }
+
+  const afterError = (
+    batch: PendingWrite[],
+    error: unknown,
+    { culprit, mayHaveEffect, isLate }: Circumstances,
+  ) => {
+    const isLost = !isServerError(error)
+    if (isLost && (mayHaveEffect || isLate)) {
+      for (const entry of batch) entry.reject(outageOf(error))
+      return
+    }
+    const again = isLost || batch.length > 1 || isTransient(error)
+    for (const entry of batch) {
+      entry.attempts += 1
+      entry.alone ||= !isLost && (!culprit || culprit === entry || entry.attempts >= attemptsInCompany)
+      if (!again || entry.attempts > attemptsPerWrite) entry.reject(verdictOnWrite(error))
+    }
+    if (again) retry(batch.filter((entry) => entry.attempts <= attemptsPerWrite))
+  }
+
+  const runBatch = async (lane: Link, batch: PendingWrite[]) => {
+    let client: pg.Client
+    try {
+      client = await lane.open()
+    } catch (error) {
+      for (const entry of batch) entry.reject(error)
+      return
+    }
+    const began = performance.now()
+    const run: Run = { batch, isHeldUp: false }
+    runs.set(lane, run)
+    let isCommitting = false
+    try {
+      const results = await sendTogether(lane, client, batch, {
+        payload: payloadOf(processId, batch),
+        liesOnSeveral,
+      })
+      if (!results) {
+        await lane.say(client, 'ROLLBACK')
+        if (run.isHeldUp) return
+        for (const entry of batch) entry.apart = true
+        return retry(batch)
+      }
+      const verdicts = batch.map((entry, index) => verdictOf(entry, results[index] ?? []))
+      if (run.isHeldUp) await lane.say(client, 'ROLLBACK')
+      else if (verdicts.some(Boolean)) {
+        await lane.say(client, 'ROLLBACK')
+        judge(batch, verdicts)
+      } else {
+        isCommitting = true
+        await lane.say(client, 'COMMIT')
+        settle(batch, began)
+      }
+    } catch (caught) {
+      const { reason: error, culprit } =
+        caught instanceof BrokenBatch ? caught : { reason: caught, culprit: undefined }
+      if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
+      else lane.leave(client)
+      if (run.isHeldUp) return
+      afterError(batch, error, {
+        culprit,
+        mayHaveEffect: isCommitting,
+        isLate: performance.now() - began > againMilliseconds,
+      })
+    } finally {
+      runs.delete(lane)
+    }
+  }
+
+  const pump = () => {
+    while (queue.length > 0) {
+      const lane = idle.pop()
+      if (!lane) return
+      runBatch(lane, takeBatch()).finally(() => {
+        idle.push(lane)
+        if (queue.length > 0) pump()
+        else tellIfIdle()
+      })
+    }
+  }
+
+  return {
+    lanes,
+    waitsForStandby: () => lanesHeldUp().length > 0,
+    write(write: Write) {
+      if (closing) return Promise.reject(failure('datastore_unreachable', {}))
+      if (lanesHeldUp().length > 0) return Promise.reject(heldUp())
+      return new Promise<void>((resolve, reject) => {
+        if (queue.length === 0) setImmediate(pump)
+        queue.push({ write, attempts: 0, alone: write.isAlone ?? false, apart: false, resolve, reject })
+      })
+    },
+    load: () => ({
+      waiting: queue.length,
+      lanes: lanes.length,
+      busyLanes: lanes.length - idle.length,
+    }),
+    onBatch: (listener: (batch: CommittedBatch) => void) => void batchListeners.push(listener),
+    async close() {
+      closing = true
+      if (queue.length > 0 || idle.length < lanes.length) {
+        await new Promise<void>((resolve) => {
+          onIdle = resolve
+          pump()
+          tellIfIdle()
+        })
+      }
+      for (const lane of lanesHeldUp()) lane.abandon()
+      await Promise.all(lanes.map((lane) => lane.close()))
+    },
+  }
+}
