@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import { type CdrRow, columns } from '../../src/areas/cdrs/columns.ts'
 import { monthAt, type Place } from '../../src/areas/cdrs/reading/rules.ts'
+import type { Reading, Scope } from '../../src/areas/cdrs/reading/store.ts'
 import { cellCareOf } from '../../src/areas/cdrs/rules.ts'
-import type { LegBatch, Reading, Scope } from '../../src/areas/cdrs/store.ts'
+import type { LegBatch } from '../../src/areas/cdrs/store.ts'
 
 // 2026-01-01T00:00:00Z: records lie close to the edge of a month.
 export const edge = 63_934_444_800

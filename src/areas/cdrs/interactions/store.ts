@@ -6,7 +6,17 @@ import type { ArchiveReading } from '../archive/reading.ts'
 import { type ArchivedPart, joinPieces, type ListPiece } from '../archive/rules.ts'
 import type { CdrRow } from '../columns.ts'
 import { endOf, monthAt, monthsOfInteractions, type Place, placeWithin, windowOf } from '../reading/rules.ts'
-import { createParams, heldBy, interactionOrder, orderBy, type Params, rangeOf } from '../reading/store.ts'
+import {
+  createParams,
+  heldBy,
+  interactionOrder,
+  orderBy,
+  type Params,
+  type Reading,
+  rangeOf,
+  type Scope,
+  selectedColumns,
+} from '../reading/store.ts'
 import { byChannelTime } from '../rules.ts'
 import { sheetOf } from '../sheet/store.ts'
 import {
@@ -15,9 +25,6 @@ import {
   type LegBatch,
   type LineView,
   legsAtOnce,
-  type Reading,
-  type Scope,
-  selectedColumns,
   textsAhead,
   usualTrial,
 } from '../store.ts'

@@ -1,5 +1,9 @@
+import type { Question } from '../../../lib/question.ts'
 import type { Value } from '../../../storage/db.ts'
+import { storedColumns } from '../columns.ts'
 import type { Place, TimeWindow } from './rules.ts'
+
+export const selectedColumns = storedColumns.join(', ')
 
 /** Hands a value to a statement and gives back its placeholder. */
 export type Mark = (value: Value) => string
@@ -33,6 +37,20 @@ export const orderBy = ({ time, mark }: Order, descending: boolean) => {
 export interface Holder {
   accountId: string
   ownerId?: string
+}
+
+/** Whose legs, of which time, and which of them. */
+export interface Scope extends Holder, TimeWindow {
+  /** Filters that the store applies. */
+  questions: readonly Question[]
+}
+
+export interface Reading {
+  after: Place | undefined
+  limit: number
+  descending: boolean
+  /** Beside the event loop. */
+  long: boolean
 }
 
 export const heldBy = ({ accountId, ownerId }: Holder, mark: Mark) =>

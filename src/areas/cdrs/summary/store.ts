@@ -1,6 +1,7 @@
 import type { Store } from '../../../storage/store.ts'
+import type { Scope } from '../reading/store.ts'
 import { createParams, heldBy, legOrder, rangeOf } from '../reading/store.ts'
-import type { CdrStore, Scope } from '../store.ts'
+import type { CdrStore } from '../store.ts'
 import { groupsOfLegs, prefixLength, type SummaryGroup } from './rules.ts'
 
 export const createSummaryStore = (store: Store, legs: CdrStore) => {
