@@ -1,0 +1,163 @@
+import { csvLine, flattenRow } from '../../lib/csv.ts'
+import { failure } from '../../lib/failure.ts'
+import { giveBack } from '../../storage/give-back.ts'
+import type { Exchange } from '../exchange.ts'
+import {
+  flatRow,
+  isLongPage,
+  type Listing,
+  type ListPlan,
+  type PageEnd,
+  pageRows,
+  type Render,
+  type Sheet,
+  walk,
+} from './listing.ts'
+import { bytesOf, longTurns, pagePace, rowStreamBytes } from './paces.ts'
+import { claimRoom, type Headers, type Pieces, send, sendStreamed, withRoom } from './sending.ts'
+import { inSlices } from './slices.ts'
+import { harmless } from './visitors.ts'
+
+// Lists as CSV: as pages, and as a whole in parts.
+
+// The room of a stream of parts, of which the next are made ahead.
+const sheetStreamBytes = 6_000_000
+
+const bareFileName = (name: string) =>
+  (name.split(/[\\/]/).at(-1) ?? '').replace(/[^\w.\- ]/g, '_').slice(0, 200)
+
+const csvFileName = (exchange: Exchange) => {
+  const asked = exchange.header('x-file-name') ?? exchange.value('file_name')
+  return (typeof asked === 'string' && bareFileName(asked)) || 'result.csv'
+}
+
+const csvHeaders = (exchange: Exchange): Headers => ({
+  ...harmless,
+  'content-type': 'text/csv',
+  'content-disposition': `attachment; filename="${csvFileName(exchange)}"`,
+})
+
+/** A row that is no object, such as a name, stands in the column of ids. */
+const csvRow = (row: string) => {
+  const value: unknown = JSON.parse(row)
+  return flattenRow(typeof value === 'object' && value !== null ? { ...value } : { id: value })
+}
+
+const csvText = (columns: readonly string[], row: string) => {
+  const cells = csvRow(row)
+  return csvLine(columns.map((column) => cells.get(column)))
+}
+
+// Each line has all columns: what names more of them cannot be read by a spreadsheet either.
+const mostColumns = 10_000
+
+const addColumns = (columns: Set<string>, row: string) => {
+  for (const name of csvRow(row).keys()) columns.add(name)
+  if (columns.size > mostColumns)
+    throw failure('faulty_request', { message: `more than ${mostColumns} columns: choose some with fields` })
+}
+
+/** The whole list as CSV: one walk to learn the columns, one to write, so that memory stays constant. */
+async function* csvPieces<T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan): Pieces {
+  const columns = new Set<string>(['id'])
+  const render = flatRow(listing, plan)
+  const learn = (item: T) => {
+    addColumns(columns, render(item))
+    return ''
+  }
+  if (exchange.method !== 'HEAD') for await (const _ of walk(listing, plan, learn, longTurns(exchange)));
+  const names = [...columns]
+  yield csvLine(names)
+  const write = (item: T) => csvText(names, render(item))
+  for await (const rows of walk(listing, plan, write, longTurns(exchange))) yield rows.join('')
+}
+
+/** The lines of a list with fixed columns: from the store itself, unless a filter has to look at every record. */
+async function* sheetLines<T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  sheet: Sheet<T>,
+): Pieces {
+  if (plan.filter || !sheet.lines) {
+    const whole = { ...plan, needsWhole: true }
+    for await (const rows of walk(listing, whole, sheet.line, longTurns(exchange))) yield rows.join('')
+    return
+  }
+  const { after, descending } = plan
+  for await (const lines of sheet.lines({ ...(after ? { after } : {}), descending })) {
+    yield lines
+    giveBack(lines)
+  }
+}
+
+async function* sheetPieces<T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  sheet: Sheet<T>,
+): Pieces {
+  let isBegun = false
+  for await (const lines of sheetLines(exchange, listing, plan, sheet)) {
+    if (!isBegun) yield sheet.header
+    isBegun = true
+    yield lines
+  }
+  if (!isBegun) yield sheet.header
+}
+
+export const sendCsv = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const sheet = plan.fields ? undefined : listing.sheet
+  const headers = csvHeaders(exchange)
+  return sheet
+    ? withRoom(exchange, sheetStreamBytes, () =>
+        sendStreamed(exchange, headers, sheetPieces(exchange, listing, plan, sheet)),
+      )
+    : withRoom(exchange, rowStreamBytes, () =>
+        sendStreamed(exchange, headers, csvPieces(exchange, listing, plan)),
+      )
+}
+
+/** A page of CSV is made whole: what follows it stands in a header before it. It takes room while it grows. */
+const collectCsvPage = async <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  render: Render<T>,
+  use: (rows: readonly string[], end: PageEnd) => Promise<void>,
+) => {
+  const claims: (() => void)[] = []
+  const rows: string[] = []
+  try {
+    const batches = pageRows(listing, plan, render, pagePace(exchange, plan))
+    for (;;) {
+      const { done, value } = await batches.next()
+      if (done) return await use(rows, value)
+      if (isLongPage(plan)) claims.push(claimRoom(exchange, 2 * bytesOf(value)))
+      rows.push(...value)
+    }
+  } finally {
+    for (const end of claims) end()
+  }
+}
+
+/** CSV has no envelope: the key of the next page stands in a header. */
+const csvPageHeaders = (exchange: Exchange, { nextStartKey }: PageEnd): Headers => ({
+  ...(nextStartKey === undefined ? {} : { 'x-next-start-key': nextStartKey }),
+  ...csvHeaders(exchange),
+})
+
+export const sendCsvPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  const sheet = plan.fields ? undefined : listing.sheet
+  const render = sheet ? (item: T) => sheet.line(item) : flatRow(listing, plan)
+  const wanted = sheet ? { ...plan, needsWhole: true } : plan
+  return collectCsvPage(exchange, listing, wanted, render, async (rows, end) => {
+    const headers = csvPageHeaders(exchange, end)
+    if (sheet) return send(exchange, 200, sheet.header + rows.join(''), headers)
+    const columns = new Set<string>(['id'])
+    await inSlices(rows, (row) => addColumns(columns, row))
+    const names = [...columns]
+    const lines = await inSlices(rows, (row) => csvText(names, row))
+    return send(exchange, 200, csvLine(names) + lines.join(''), headers)
+  })
+}
