@@ -74,6 +74,8 @@ describeEngines('searching for numbers', (engine) => {
       numbers.map(available),
     )
     expect(await numbersOf(world.ada, { prefix: `1${code}` })).toEqual(numbers)
+    for (const whole of [`${code}5550001`, `1${code}5550001`, `+1${code}5550001`, `+1${code}555000`])
+      expect(await numbersOf(world.ada, { prefix: whole })).toEqual(numbers)
     expect(await numbersOf(world.ada, { prefix: '301', country: 'DE' })).toEqual(['+493012345678'])
     expect(await numbersOf(world.ada, { prefix: '301', country: 'de' })).toEqual(['+493012345678'])
     expect(await numbersOf(world.ada, { prefix: '301' })).toEqual([])
@@ -83,6 +85,9 @@ describeEngines('searching for numbers', (engine) => {
     const asked = (query: Query) => find(world.ada, query)
     expect(await asked({ prefix: '41' })).toBreak({ prefix: ['minLength'] })
     expect(await asked({ prefix: '41555501001' })).toBreak({ prefix: ['maxLength'] })
+    expect(await asked({ prefix: '+141555501001' })).toBreak({ prefix: ['maxLength'] })
+    expect(await asked({ prefix: '+1415555010012' })).toBreak({ prefix: ['maxLength'] })
+    expect(await asked({ prefix: '+14155550100123' })).toBreak({ prefix: ['maxLength'] })
     expect(await asked({ prefix: 'abc' })).toBreak({ prefix: ['pattern'] })
     expect(await asked({ prefix: '415', quantity: 0 })).toBreak({ quantity: ['minimum'] })
     expect(await asked({ prefix: '415', quantity: 'many' })).toBreak({ quantity: ['type'] })
@@ -92,13 +97,15 @@ describeEngines('searching for numbers', (engine) => {
     expect(await world.ada.get('/v2/phone_numbers')).toBreak({ prefix: ['required'] })
   })
 
-  it('reads on in the same result: an offset counts entries, and offset 0 searches anew', async () => {
+  it('reads on in the same result: an offset is the number of a page, and page 0 searches anew', async () => {
     const { code, numbers } = await stocked(['5550001', '5550002', '5550003', '5550004'])
     const page = (offset: number, quantity = 1) => numbersOf(world.ada, { prefix: code, offset, quantity })
     expect(await page(1)).toEqual([])
     expect(await page(0)).toEqual([numbers[0]])
     expect(await page(1)).toEqual([numbers[1]])
-    expect(await page(2, 10)).toEqual(numbers.slice(2))
+    expect(await page(1, 2)).toEqual(numbers.slice(2))
+    expect(await page(1, 3)).toEqual(numbers.slice(3))
+    expect(await page(2, 10)).toEqual([])
     expect(await page(4)).toEqual([])
     const earlier = `+1${code}5550000`
     await stockNumbers(world.server.store, [{ number: earlier }])

@@ -99,6 +99,10 @@ describeEngines('Endpoints: phone numbers', (engine) => {
       })
       expect(await search({ prefix: '+1201', quantity: 1 })).toSucceedWith([found('0101')])
       expect(await search({ prefix: '+1201', quantity: 1, offset: 1 })).toSucceedWith([found('0102')])
+      expect(await search({ prefix: '201', quantity: 2, offset: 0 })).toSucceedWith(
+        ['0101', '0102'].map(found),
+      )
+      expect(await search({ prefix: '201', quantity: 2, offset: 1 })).toSucceedWith([found('0103')])
       expect(await search({ prefix: '301', country: 'DE' })).toSucceedWith([])
     })
 

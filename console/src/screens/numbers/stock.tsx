@@ -53,8 +53,8 @@ const citiesOf = async (accountId: string, numbers: readonly string[], signal: A
 const useRead = ({ prefix, country, quantity }: Question) => {
   const { accountId } = usePlace()
   return async (startKey: string | undefined, signal: AbortSignal): Promise<Page<StockRow>> => {
-    const offset = Number(startKey ?? 0)
-    const query = { prefix, country, quantity: String(quantity), offset: String(offset) }
+    const page = Number(startKey ?? 0)
+    const query = { prefix, country, quantity: String(quantity), offset: String(page) }
     const { data } = await listPhoneNumbers({ ...api, path: { account_id: accountId }, query, signal })
     const found = Array.isArray(data) ? data : []
     const places: Record<string, unknown> = await citiesOf(
@@ -63,9 +63,7 @@ const useRead = ({ prefix, country, quantity }: Question) => {
       signal,
     )
     const rows = found.map(({ number, state }) => ({ number, state, city: cityIn(places[number]) }))
-    return rows.length < quantity
-      ? { data: rows }
-      : { data: rows, next_start_key: String(offset + rows.length) }
+    return rows.length < quantity ? { data: rows } : { data: rows, next_start_key: String(page + 1) }
   }
 }
 

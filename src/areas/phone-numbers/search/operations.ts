@@ -142,19 +142,19 @@ export const createNumberSearch = (tools: Tools) => {
     return withOwnStates(joinOffers(answers))
   }
 
-  /** At offset 0 carriers are asked anew; what lies behind is read from what they said then. */
+  /** For the first page carriers are asked anew; later ones are read from what they said then. */
   const search = async (visit: Visit, question: Json): Promise<Offer[]> => {
     const asked = await judged(question)
     const seeker = await seekerOf(visit)
     const owner = seeker.accountId ?? systemScope
     const id = digest(asked.country, asked.prefix, owner, seeker.resellerId ?? '', visit.token ?? '')
     const { maximum_search_quantity: most } = await settings.of('number_manager')
-    const piece = (offers: Offer[]) =>
-      offers.slice(asked.offset, asked.offset + Math.min(asked.quantity, most))
-    if (asked.offset > 0) return piece(inOrder((await rows.find(owner, id, oldest())) ?? []))
+    const size = Math.min(asked.quantity, most)
+    const page = (offers: Offer[]) => offers.slice(asked.offset * size, (asked.offset + 1) * size)
+    if (asked.offset > 0) return page(inOrder((await rows.find(owner, id, oldest())) ?? []))
     const offers = await askAll(seeker, asked)
     await rows.put(owner, id, store.clock.now(), offers)
-    return piece(offers)
+    return page(offers)
   }
 
   return {

@@ -18,9 +18,9 @@ import {
 const onAccount = '/v2/accounts/{account_id}/phone_numbers'
 
 export const searchQuery = {
-  prefix: 'Three to ten characters: national digits, or the beginning of an E.164 number',
+  prefix: 'Three to ten national digits, or the beginning of an E.164 number with as many',
   quantity: 'How many numbers at most (default 1, at most 500)',
-  offset: 'How many numbers of the result to pass over: the search itself is made at 0',
+  offset: 'The page of `quantity` numbers, from 0 on, at which the search itself is made',
   country: 'ISO 3166-1 (default US)',
 }
 

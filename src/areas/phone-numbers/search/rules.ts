@@ -2,9 +2,15 @@ import type { Problems } from '../../../lib/failure.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
 import type { Offer, Seeker } from '../carriers/carrier.ts'
 import { type CarrierModule, maximalPrefixLengthOf, usableCarriers } from '../carriers/names.ts'
-import { e164Prefix, northAmericanParts } from '../dial-code.ts'
+import { e164Prefix, nationalPrefix, northAmericanParts } from '../dial-code.ts'
 import type { Locality } from '../localities/rules.ts'
-import type { FindNumbers, FoundNumber, FoundNumberDetails, NumberLocality } from './schema.ts'
+import {
+  type FindNumbers,
+  type FoundNumber,
+  type FoundNumberDetails,
+  type NumberLocality,
+  usualCountry,
+} from './schema.ts'
 
 const wholeNumber = /^-?\d{1,9}$/
 
@@ -23,8 +29,26 @@ export const questionIn = (query: URLSearchParams): Json => {
 
 const digits = /^\+?\d+$/
 
+const mostNationalDigits = 10
+
+const isTooLong = (prefix: string, country: string) => {
+  const whole = e164Prefix(prefix, country) ?? prefix
+  return nationalPrefix(whole, country).replace('+', '').length > mostNationalDigits
+}
+
 /** What the schema cannot say. */
-export const questionProblems = ({ prefix, country }: Partial<FindNumbers>): Problems => ({
+export const questionProblems = ({ prefix, country = usualCountry }: Partial<FindNumbers>): Problems => ({
+  ...(prefix !== undefined && isTooLong(prefix, country)
+    ? {
+        prefix: {
+          maxLength: {
+            message: `String must not have more than ${mostNationalDigits} digits behind the country's code`,
+            target: mostNationalDigits,
+            value: prefix,
+          },
+        },
+      }
+    : {}),
   ...(prefix !== undefined && !digits.test(prefix)
     ? { prefix: { pattern: { message: 'Digits are searched for', target: digits.source, value: prefix } } }
     : {}),

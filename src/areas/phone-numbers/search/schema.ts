@@ -1,17 +1,24 @@
 import { type Static, Type } from 'typebox'
 import { anyText, choice, integer, keyed, list, must, open, text } from '../../../lib/schema.ts'
 
+/** Where a search that names no country looks. */
+export const usualCountry = 'US'
+
 /** What a search for numbers is asked with, in its query. */
 export const FindNumbers = open(
   {
-    prefix: must(text(3, 10, { description: 'National digits, or the beginning of an E.164 number' })),
+    prefix: must(
+      text(3, 14, {
+        description: 'At most ten national digits, or the beginning of an E.164 number with them',
+      }),
+    ),
     quantity: integer({ minimum: 1, default: 1, description: 'How many numbers at most' }),
     offset: integer({
       minimum: 0,
       default: 0,
-      description: 'How many numbers of the last result to pass over',
+      description: 'The page, each of `quantity` numbers: the first is 0, later ones are of the same result',
     }),
-    country: text(2, 2, { default: 'US', description: 'ISO 3166-1' }),
+    country: text(2, 2, { default: usualCountry, description: 'ISO 3166-1' }),
   },
   { title: 'Number search' },
 )
