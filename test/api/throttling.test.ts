@@ -298,7 +298,7 @@ describeEngines('the price list', (engine) => {
   it('charges a quickcall twice: as a request and as a call', async () => {
     const device = await world.device(world.acme)
     const call = (client: Client) => client.get(`${device.path}/quickcall/100`)
-    const left = async () => (await call(world.ross.with(fresh()))).body.tokens?.remaining
+    const paid = async () => (await call(world.ross.with(fresh()))).body.tokens
     const { id } = world.acme
     const layers: [Json, number][] = [
       [{ devices: { quickcall: 20 } }, 79],
@@ -308,7 +308,9 @@ describeEngines('the price list', (engine) => {
       [{ [id]: { devices: { GET: { quickcall: 60 }, quickcall: 50 } } }, 39],
     ]
     for (const [costs, remaining] of layers)
-      await withCosts(costs, async () => expect(await left()).toBe(remaining))
+      await withCosts(costs, async () =>
+        expect(await paid()).toEqual({ consumed: 100 - remaining, remaining }),
+      )
   })
 })
 

@@ -90,6 +90,12 @@ const sharedBucket = (place: string, size: BucketSettings): SignInBucket => ({
   inactivityMilliseconds: size.inactivityMilliseconds,
 })
 
+/** What was paid out of the same bucket one after the other. */
+const withEarlier = (payment: Payment, earlier: Payment | undefined): Payment => ({
+  ...payment,
+  consumed: payment.consumed + (earlier?.consumed ?? 0),
+})
+
 interface ThrottleTools {
   settings: Settings
   clock: Clock
@@ -202,7 +208,9 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
       // The call itself has a price too, whoever starts it: nobody may ring a phone without end.
       if (price?.is === 'call') {
         const cost = costOf({ ...question, extra: price.extra })
-        return whenThere(paid, () => fromNetwork(clientAddress, accountId, cost))
+        return whenThere(paid, (before) =>
+          whenThere(fromNetwork(clientAddress, accountId, cost), (payment) => withEarlier(payment, before)),
+        )
       }
       if (price?.is === 'twice') {
         const { bucket } = price
@@ -225,7 +233,7 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
       const beyond = Math.max(0, bytes - crossbar.unjudged_body_size)
       const price = Math.ceil(beyond / crossbar.body_bytes_per_token)
       const paid = await fromNetwork(clientAddress, accountId, Math.min(price, Math.floor(maxTokens / 2)))
-      return { ...paid, consumed: paid.consumed + (before?.consumed ?? 0) }
+      return withEarlier(paid, before)
     },
 
     /** Takes the price of a command from the bucket of its connection, which is as large as those of `application`. */
