@@ -1,6 +1,6 @@
 import type { Static } from 'typebox'
-import type { Problems } from './failure.ts'
-import type { Json } from './json.ts'
+import { joinProblems, type Problems } from './failure.ts'
+import { isObject, type Json } from './json.ts'
 import { closed, integer, open } from './schema.ts'
 
 // How many SIP packets accounts and their devices may send: part of the records of both. Every figure may be left out:
@@ -27,24 +27,37 @@ export const AccountRateLimits = open(
 export type DeviceRateLimits = Static<typeof DeviceRateLimits>
 export type AccountRateLimits = Static<typeof AccountRateLimits>
 
-// Other keys are kept, but not these: whoever writes them means something that would not hold.
-const misplaced =
-  (keys: readonly string[], message: string) =>
-  (limits: Readonly<Json>, at = ''): Problems =>
-    Object.fromEntries(
-      keys
-        .filter((key) => key in limits)
-        .map((key) => [`${at}${key}`, { additionalProperties: { message, target: key } }]),
-    )
+const sections = ['account', 'device']
+const periods = ['per_minute', 'per_second']
+const counters = Object.keys(PacketCounters.properties)
 
-/** What of the limits of an account stands where only those of a device have it. `at`: with a dot behind. */
-export const accountLimitProblems = misplaced(
-  ['per_minute', 'per_second'],
-  'The limits of an account stand in its sections account and device',
-)
+const limitNames = new Set([...sections, ...periods, ...counters])
 
-/** What of the limits of a device stands where only those of an account have it. */
-export const deviceLimitProblems = misplaced(
-  ['account', 'device'],
-  'The limits of a device have no sections: only per_minute and per_second',
-)
+/**
+ * What limits nothing where it stands. Other keys are kept, but whoever writes a limit in the wrong place, or a section of a
+ * name that nobody reads, means something that would not hold.
+ */
+const strayIn = (limits: Readonly<Json>, known: readonly string[], message: string, at: string): Problems =>
+  Object.fromEntries(
+    Object.entries(limits)
+      .filter(([key, value]) => !known.includes(key) && (isObject(value) || limitNames.has(key)))
+      .map(([key]) => [`${at}${key}`, { additionalProperties: { message, target: key } }]),
+  )
+
+/** What of the limits of a device stands where nobody reads it. `at`: with a dot behind. */
+export const deviceLimitProblems = (limits: Readonly<Json>, at = ''): Problems =>
+  strayIn(limits, periods, 'The limits of a device have no sections: only per_minute and per_second', at)
+
+const sectionProblems = (limits: Readonly<Json>, at: string): Problems[] =>
+  sections.flatMap((section) => {
+    const part = limits[section]
+    const message = 'A section has the periods per_minute and per_second'
+    return isObject(part) ? [strayIn(part, periods, message, `${at}${section}.`)] : []
+  })
+
+/** The same of the limits of an account. */
+export const accountLimitProblems = (limits: Readonly<Json>, at = ''): Problems =>
+  joinProblems(
+    strayIn(limits, sections, 'The limits of an account stand in its sections account and device', at),
+    ...sectionProblems(limits, at),
+  )

@@ -377,6 +377,26 @@ describeEngines('changing an account', (engine) => {
     expect(await own.get(world.rival.path)).toFailWith(403, 'forbidden')
   })
 
+  it('knows whether numbers may be added by each of its names, and by that which says something new', async () => {
+    const account = await world.account(world.acme)
+    const patched = async (flags: Json) => {
+      const { data } = await world.operator.patch(account.path, flags)
+      expect(data).not.toHaveProperty('pvt_wnm_allow_additions')
+      return [data.wnm_allow_additions, data.knm_allow_additions]
+    }
+    for (const name of ['knm_allow_additions', 'pvt_wnm_allow_additions', 'wnm_allow_additions']) {
+      expect(await patched({ [name]: true })).toEqual([true, true])
+      expect(await patched({ [name]: 'no' })).toEqual([true, true])
+      expect(await patched({ [name]: false })).toEqual([false, false])
+    }
+    expect(await patched({ wnm_allow_additions: true, knm_allow_additions: false })).toEqual([true, true])
+    expect(await patched({ org: 'x' })).toEqual([true, true])
+    const own = await world.admin(account)
+    for (const client of [own, world.ada])
+      await client.patch(account.path, { knm_allow_additions: false, pvt_wnm_allow_additions: false })
+    expect(await patched({})).toEqual([true, true])
+  })
+
   it('lets no ordinary user of the master account set them', async () => {
     const account = await world.account(world.acme)
     const clerk = await world.user(world.master)

@@ -53,6 +53,18 @@ const prepare = (data: Json): Json => {
   return tidied === '' ? rest : { ...rest, realm: tidied }
 }
 
+/** By which names records and clients know whether numbers may be added. */
+const namesOfAdditions = ['wnm_allow_additions', 'knm_allow_additions', 'pvt_wnm_allow_additions']
+
+/** The first of them that says something else than what holds: who sends back what was read has them all. */
+const additionsIn = (
+  { hidden: { allowsNumberAdditions: had } }: AccountRecord,
+  sent: Json,
+): Pick<Privileged, 'allowsNumberAdditions'> => {
+  const isSaid = namesOfAdditions.some((name) => typeof sent[name] === 'boolean' && sent[name] !== had)
+  return isSaid ? { allowsNumberAdditions: !had } : {}
+}
+
 export const accountRoutes = (accounts: Accounts): Route[] => {
   /** Read-only values in both places, and an ETag that changes with everything shown. */
   const shownAs = (
@@ -141,9 +153,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       ...(operator && typeof sent.superduper_admin === 'boolean'
         ? { isSuperduper: sent.superduper_admin }
         : {}),
-      ...(operator && typeof sent.wnm_allow_additions === 'boolean'
-        ? { allowsNumberAdditions: sent.wnm_allow_additions }
-        : {}),
+      ...(operator ? additionsIn(account, sent) : {}),
     }
   }
 
