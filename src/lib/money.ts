@@ -92,6 +92,9 @@ export const microUnitsOfUnits = (units: number | string): MicroUnits =>
     ? BigInt(units) * microUnitsPerUnit
     : scaled(units, unitDecimals)
 
+/** To the nearest unit; half a unit goes away from zero. */
+export const wholeUnitsOf = (amount: MicroUnits): number => Number(divideRounded(amount, microUnitsPerUnit))
+
 /** Decimal text in dollars, without trailing zeros. */
 export const dollarsText = (amount: MicroUnits): string => written(amount, dollarDecimals)
 

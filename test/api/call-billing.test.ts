@@ -197,6 +197,31 @@ describeEngines('calls', (engine) => {
     expect(data.custom_channel_vars).toMatchObject({ rate: 5, exact_rate: '4.5' })
   })
 
+  it('cost what the look-up of the rate said, also where the record brings it with decimals', async () => {
+    const account = await world.account(world.reseller)
+    const deck = await newDeck({ prefix: 1, rate_cost: 0.004_35, rate_surcharge: 0.000_15, rate_minimum: 1 })
+    await sellTo(account, { ratedeck: { id: deck } })
+    const { data: rate } = await world.operator.get(`${account.path}/rates/number/+14155550100`)
+    expect([rate.Rate, rate.Surcharge]).toEqual(['43.5', '1.5'])
+    const priced = (vars: Json) => call(account, { billing_seconds: 600, duration_seconds: 600 }, vars)
+    const minutes = { rate_increment: 60, rate_minimum: 60 }
+    const legs = [
+      priced({ ...minutes, rate: rate.Rate, surcharge: rate.Surcharge }),
+      priced({ ...minutes, rate: 43.5, surcharge: 1.5 }),
+      priced({ ...minutes, rate: '43.0', surcharge: 0 }),
+    ]
+    await sendLegs(world, legs)
+    const found = await Promise.all(legs.map((leg) => costOf(account, leg)))
+    expect(found.map((leg) => leg?.cost)).toEqual(['436', '436', '430'])
+    const { data } = await world.operator.get(`${account.path}/cdrs/${found[0]?.id}`)
+    expect(data.custom_channel_vars).toMatchObject({
+      rate: 44,
+      exact_rate: '43.5',
+      surcharge: 2,
+      exact_surcharge: '1.5',
+    })
+  })
+
   it('for which there is no rate cost nothing', async () => {
     const account = await world.account(world.reseller)
     const deck = await newDeck({ prefix: 44, rate_cost: 1 })

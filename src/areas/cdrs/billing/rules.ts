@@ -1,7 +1,7 @@
-import { microUnitsOfDollars, unitsOfDollars, unitsText } from '../../../lib/money.ts'
+import { microUnitsOfDollars } from '../../../lib/money.ts'
 import type { IncludedCall } from '../../limits/allotments/rules.ts'
 import type { CdrRow } from '../columns.ts'
-import { chargeOf, type Leg, payersOf } from '../intake/rules.ts'
+import { chargeOf, type Leg, type PriceKey, payersOf, pricedIn } from '../intake/rules.ts'
 import type { Cdr } from '../schema.ts'
 
 // Who pays for a call, at which price, and what the ledger says of it.
@@ -48,13 +48,8 @@ export const ratedNumber = (record: Cdr): string | undefined => {
   return places.map(userPart).find((text) => text !== undefined && dialledForm.test(text))
 }
 
-const isWhole = (units: string) => !units.includes('.')
-
 /** Money in whole units, and exactly where that is something else. */
-const inUnits = <K extends 'rate' | 'surcharge'>(key: K, dollars: number) => {
-  const exact = unitsText(microUnitsOfDollars(dollars))
-  return { [key]: unitsOfDollars(dollars), ...(isWhole(exact) ? {} : { [`exact_${key}`]: exact }) }
-}
+const inUnits = (key: PriceKey, dollars: number) => pricedIn(key, microUnitsOfDollars(dollars))
 
 /** A call with the rate that was found for it: its record says from now on what it costs. */
 export const rated = (leg: Leg, rateId: string, rate: PricingRate, discount: number | undefined): Leg => {

@@ -30,6 +30,7 @@ import {
   reasonOf,
   rowOf,
   startOf,
+  withExactPrices,
   withoutSecrets,
 } from './rules.ts'
 import type { IntakeReport } from './schema.ts'
@@ -137,7 +138,11 @@ export const createIntake = ({ store, settings, validate, billing, archive, coun
     (known: AtHand) =>
     async (given: unknown, handover: Given = 'given'): Promise<Leg | LegVerdict> => {
       if (!isObject(given)) return { rejected: 'a record is an object' }
-      const { value: record, problems } = await validate(Cdr, withoutSecrets(given), handover)
+      const { value: record, problems } = await validate(
+        Cdr,
+        withExactPrices(withoutSecrets(given)),
+        handover,
+      )
       if (hasProblems(problems)) return { rejected: reasonOf(problems) }
       const accountId = record.custom_channel_vars?.account_id
       if (accountId === undefined) return { rejected: 'custom_channel_vars.account_id: is missing' }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Problems } from '../../../lib/failure.ts'
 import { gregorianOfUnix, gregorianUnixOffset } from '../../../lib/gregorian.ts'
 import { isObject, type Json } from '../../../lib/json.ts'
+import { type MicroUnits, microUnitsOfUnits, unitsText, wholeUnitsOf } from '../../../lib/money.ts'
 import { monthOf } from '../../../lib/time-key.ts'
 import { type CallCost, callCost } from '../../rates/pricing/rules.ts'
 import { type CdrRow, columns, emptyRow } from '../columns.ts'
@@ -63,6 +64,33 @@ export const withoutSecrets = (record: Json): Json => {
     if (keptInner !== inner) kept = { ...kept, [key]: keptInner }
   }
   return kept
+}
+
+export type PriceKey = 'rate' | 'surcharge'
+
+const isWhole = (units: string) => !units.includes('.')
+
+/** A price as records have it: in whole units, and exactly where that is something else. */
+export const pricedIn = (key: PriceKey, micro: MicroUnits): Json => {
+  const exact = unitsText(micro)
+  return { [key]: wholeUnitsOf(micro), ...(isWhole(exact) ? {} : { [`exact_${key}`]: exact }) }
+}
+
+const decimalUnits = /^\d{1,10}\.\d{1,6}$/
+
+const decimalPrices = (vars: Json, key: PriceKey): Json => {
+  const sent = vars[key]
+  const text = typeof sent === 'number' || typeof sent === 'string' ? String(sent) : ''
+  return decimalUnits.test(text) ? pricedIn(key, microUnitsOfUnits(text)) : {}
+}
+
+/** The record with prices that are no whole numbers, as the look-up of a number's rate says them, where records have them. */
+export const withExactPrices = (record: Json): Json => {
+  const vars = record.custom_channel_vars
+  if (!isObject(vars)) return record
+  const prices = { ...decimalPrices(vars, 'rate'), ...decimalPrices(vars, 'surcharge') }
+  if (Object.keys(prices).length === 0) return record
+  return { ...record, custom_channel_vars: { ...vars, ...prices } }
 }
 
 /** What the settings say about legs that are no calls of anybody. */
