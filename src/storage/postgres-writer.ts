@@ -23,11 +23,10 @@ const attemptsInCompany = 3
 // PostgreSQL refuses notifications of 8000 bytes and more.
 const notifyBytes = 7000
 
-const payloadOf = (processId: string, batch: PendingWrite[]) => {
-  const keys = batch.flatMap((entry) => entry.write.stale)
+const payloadOf = (sender: string, keys: readonly string[]) => {
   if (keys.length === 0) return undefined
-  const payload = [processId, ...keys].join('\n')
-  return Buffer.byteLength(payload) < notifyBytes ? payload : `${processId}\n*`
+  const payload = [sender, ...keys].join('\n')
+  return Buffer.byteLength(payload) < notifyBytes ? payload : `${sender}\n*`
 }
 
 /** Whether an entry's statements all touched the rows they had to: its own verdict, or undefined when all is well. */
@@ -97,6 +96,9 @@ export const createWriter = (
   const lanes = Array.from({ length: lanesAtOnce }, makeLane)
   const idle = [...lanes]
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
+  /** What batches make stale that may be committed without having been told of yet. */
+  const underWay = new Map<string, readonly string[]>()
+  let batches = 0
   let queue: PendingWrite[] = []
   let closing = false
   let onIdle: (() => void) | undefined
@@ -180,9 +182,13 @@ export const createWriter = (
     const run: Run = { batch, isHeldUp: false }
     runs.set(lane, run)
     let isCommitting = false
+    batches += 1
+    const sender = `${processId}/${batches}`
+    const keys = batch.flatMap(({ write }) => write.stale)
+    underWay.set(sender, keys)
     try {
       const results = await sendTogether(lane, client, batch, {
-        payload: payloadOf(processId, batch),
+        payload: payloadOf(sender, keys),
         liesOnSeveral,
       })
       if (!results) {
@@ -214,6 +220,7 @@ export const createWriter = (
       })
     } finally {
       runs.delete(lane)
+      underWay.delete(sender)
     }
   }
 
@@ -231,6 +238,8 @@ export const createWriter = (
 
   return {
     lanes,
+    /** What the batch of this name makes stale, as long as it has not been told of. */
+    underWay: (sender: string) => underWay.get(sender),
     waitsForStandby: () => lanesHeldUp().length > 0,
     write(write: Write) {
       if (closing) return Promise.reject(failure('datastore_unreachable', {}))

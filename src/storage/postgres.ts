@@ -62,8 +62,9 @@ export const openPostgres = (
     for (const listener of listeners) listener(keys)
   }
   const hear = (payload: string | undefined) => {
-    const [sender, ...keys] = (payload ?? '').split('\n')
-    if (sender === processId) return
+    const [sender = '', ...keys] = (payload ?? '').split('\n')
+    // Others may have read already what was written here, and whose commit is only about to be answered.
+    if (sender.startsWith(processId)) return announce(writer.underWay(sender) ?? [])
     announce(keys[0] === '*' ? 'everything' : keys)
   }
   const follow = () => {

@@ -54,8 +54,8 @@ export const noteCommit = (
 }
 
 /**
- * What other processes have committed since the last look, by the cache keys that it has made stale: none of nothing.
- * The file tells cheaply that somebody has committed; the counters, who.
+ * What other processes have committed since the last look, by the cache keys that it has made stale: none where it was the
+ * own process alone, undefined where nobody has committed. The file tells that cheaply; the counters, who it was.
  */
 export const createForeignCommits = (connection: DatabaseSync, processId: string) => {
   const dataVersion = connection.prepare('PRAGMA data_version')
@@ -91,9 +91,9 @@ export const createForeignCommits = (connection: DatabaseSync, processId: string
     return all
   }
 
-  return (): readonly string[] | 'everything' => {
+  return (): readonly string[] | 'everything' | undefined => {
     const current = readVersion()
-    if (current === version) return []
+    if (current === version) return undefined
     version = current
     const newSum = readSum()
     if (newSum === sum) return []

@@ -24,7 +24,7 @@ import type { Scan, ScanAnswer, SqliteReaderData } from './sqlite-reader.ts'
 import { sqliteText } from './sqlite-statements.ts'
 import type { Batch, Outcome } from './sqlite-writer.ts'
 import { createWorkerLink, longReadNiceness } from './worker-link.ts'
-import { createWriterSeat, createWriterThread, type Seating, type WriterSeat } from './writer-seat.ts'
+import { createWriterSeat, createWriterThread, type Seating } from './writer-seat.ts'
 
 const mostQueries = 500
 const exportThreads = 2
@@ -93,7 +93,7 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
   }
   const queries = new Map<string, Query>()
   const writer = createWriter(seating, announce)
-  const fence = createFence(connection, seating.processId, announce, writer.seat)
+  const fence = createFence(connection, seating.processId, announce, writer)
   const readerScript = new URL('./sqlite-reader.ts', import.meta.url)
   const startReader = (cacheKilobytes: number) =>
     createWorkerLink<Scan, ScanAnswer>(readerScript, { file, cacheKilobytes } satisfies SqliteReaderData, {
@@ -174,20 +174,23 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
   }
 }
 
-/** Looks whether another thread or process has committed. */
+/** Looks whether another thread or process has committed, or the writing thread what was not told of yet. */
 const createFence = (
   connection: DatabaseSync,
   processId: string,
   announce: StaleListener,
-  seat: WriterSeat,
+  { seat, underWay }: Pick<SqliteWriter, 'seat' | 'underWay'>,
 ) => {
   const foreignKeys = createForeignCommits(connection, processId)
   let looking: Promise<void> | undefined
 
   const look = () => {
     seat.hear()
-    const keys = foreignKeys()
-    if (keys.length > 0) announce(keys)
+    const foreign = foreignKeys()
+    if (foreign === undefined) return
+    // Others may have read already what was written here, and is only about to be told here.
+    announce(underWay())
+    if (foreign.length > 0) announce(foreign)
   }
 
   const lookNextTurn = async () => {
@@ -244,6 +247,7 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
   let pending: PendingWrite[] = []
   let running: Promise<void> | undefined
   let current: Promise<void> | undefined
+  let sent: readonly PendingWrite[] = []
   let closing = false
   const posting = createPosting()
   const seat = createWriterSeat({
@@ -304,14 +308,17 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
     const began = performance.now()
     try {
       await seat.take()
+      sent = batch
       const outcomes = await send(batch)
       const committed = { writes: batch.length, seconds: (performance.now() - began) / 1000 }
       for (const listener of batchListeners) listener(committed)
       // Before anybody goes on: whoever lost a race reads again what the winner wrote.
       const settled = [...zip(batch, outcomes)]
       for (const [entry, outcome] of settled) if (outcome === 'done') announce(entry.write.stale)
+      sent = []
       for (const [entry, outcome] of settled) settle(entry, outcome)
     } catch (error) {
+      sent = []
       for (const entry of batch) entry.reject(error)
     }
   }
@@ -329,6 +336,8 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
 
   return {
     seat,
+    /** What becomes stale by writes that may be committed without having been told of yet. */
+    underWay: () => sent.flatMap(({ write }) => write.stale),
     /** Resolves when the batch that is being written is. */
     batch: async () => current,
     write(write: Write) {

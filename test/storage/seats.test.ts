@@ -57,6 +57,18 @@ describe('threads with seats at the embedded store', () => {
     }
   })
 
+  it('hear behind the fence of what they have committed themselves as soon as the other can read it', async () => {
+    for (let round = 0; round < 200; round += 1) {
+      const [writer, reader, own] = round % 2 === 0 ? [first, second, 0] : [second, first, 1]
+      const id = `note ${round}`
+      const adding = add(writer, id)
+      while (!(await ids(reader)).includes(id));
+      await writer.fence()
+      expect(heard[own]).toContain(id)
+      await adding
+    }
+  })
+
   it('hear nothing of what was refused', async () => {
     const orElse = () => failure('datastore_conflict', {})
     const nothing = { sql: 'DELETE FROM notes', params: [], expect: { rows: 1, orElse } }
