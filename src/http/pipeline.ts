@@ -5,6 +5,7 @@ import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
 import { memberOf } from '../lib/member.ts'
 import { caught, type Soon, whenThere } from '../lib/soon.ts'
+import { StoredRecord } from '../storage/records.ts'
 import { isConflict, retrying } from '../storage/store.ts'
 import { ListAnswer, LiveAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
@@ -429,23 +430,39 @@ const mayStill = async (exchange: Exchange) => {
   }
 }
 
-/** Parents and record, body, precondition, execution. */
-const runRoute = (exchange: Exchange, route: Route): Soon<unknown> => {
+/** What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. */
+const payForRecord = (exchange: Exchange, subject: unknown): Soon<void> => {
+  const { method, crossbar, account } = exchange
+  if (method === 'GET' || method === 'HEAD') return
+  // Of an account its route has parts alone.
+  const isAccount = account !== undefined && revisionOf(subject) === account.revision
+  const record = isAccount ? account : subject
+  if (!(record instanceof StoredRecord)) return
+  const { length } = record.docText
+  if (length > crossbar.unjudged_body_size) return payForBytes(exchange, length)
+}
+
+/** Parents and record, its price, body, precondition, execution. */
+const runRoute = (exchange: Exchange, route: Route, pay = payForRecord): Soon<unknown> => {
   const call = callOf(exchange)
   return whenThere(route.subject?.(call), (subject) => {
     call.subject = subject
-    return whenThere(judgeData(exchange, route, call), (data) => {
-      call.data = data
-      checkPreconditions(exchange, route, subject)
-      return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
-    })
+    return whenThere(pay(exchange, subject), () =>
+      whenThere(judgeData(exchange, route, call), (data) => {
+        call.data = data
+        checkPreconditions(exchange, route, subject)
+        return route.spec.isLong ? inTurn(exchange, 'long', async () => route.run(call)) : route.run(call)
+      }),
+    )
   })
 }
+
+const paidAlready = () => undefined
 
 const runAgain = (exchange: Exchange, route: Route) =>
   retrying(async () => {
     await readAgain(exchange)
-    return runRoute(exchange, route)
+    return runRoute(exchange, route, paidAlready)
   }, 2)
 
 /**

@@ -45,7 +45,8 @@ export interface FrameFailures {
   precondition_failed: { message?: string }
   too_large: { limit: number }
   uri_too_long: { limit: number }
-  record_too_large: { kind: string; bytes: number; limit: number }
+  /** `count` of `what` it holds. */
+  record_too_large: { kind: string; what: string; count: number; limit: number }
   quota_exceeded: { what: string; limit: number }
   range_not_satisfiable: Record<never, never>
   too_many_requests: { retryAfterSeconds: number }

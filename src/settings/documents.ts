@@ -46,14 +46,14 @@ const crossbar = section('The service: TLS, sizes, connections, lists, prices of
   }),
   body_bytes_per_token: Type.Integer({
     minimum: 1024,
-    default: 250_000,
+    default: 25_000,
     ...unit('bytes'),
     description:
-      'Bytes of a body beyond unjudged_body_size that cost a further throttling token; never more than half of the bucket',
+      'Bytes of a body, or of a record that is changed, beyond unjudged_body_size that cost a further throttling token; never more than half of the bucket',
   }),
   max_body_values: Type.Integer({
     minimum: 1000,
-    default: 1_000_000,
+    default: 100_000,
     ...unit('values'),
     description: 'Values of a JSON body; an object or array among others counts twice',
   }),

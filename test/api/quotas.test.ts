@@ -257,6 +257,29 @@ describeEngines('quotas', (engine) => {
       expect(await admin.patch(path, { more: 'y' })).toSucceed()
     })
 
+    it('is bounded by its values, when it is made and when a change adds some', async () => {
+      const { admin, account, devices } = await customer()
+      await configure({ record_values: 500 })
+      const some = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
+      await world.unchanged(async () => {
+        const refused = await admin.put(devices, { name: 'Many', custom: some(500) })
+        expect(refused).toFailWith(413, 'record_too_large')
+        const { value, message, ...rest } = refused.data
+        expect(rest).toEqual({ cause: 'device', target: 500 })
+        expect(value).toBeGreaterThan(500)
+        expect(message).toBe(`A record of the kind device may hold at most 500 values; this one has ${value}`)
+      })
+      const { path } = await world.device(account, { name: 'Many', custom: some(400) })
+      await world.unchanged(async () =>
+        expect(await admin.patch(path, { more: some(100) })).toFailWith(413, 'record_too_large'),
+      )
+      await world.unchanged(async () =>
+        expect(await admin.patch(account.path, { more: some(500) })).toFailWith(413, 'record_too_large'),
+      )
+      expect(await admin.patch(path, { more: 'a, b, c, [d], {e}'.repeat(200) })).toSucceed()
+    })
+
     it('is counted in bytes, not in characters', async () => {
       const { admin, devices } = await customer()
       await configure({ record_bytes: 3000 })

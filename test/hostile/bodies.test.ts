@@ -242,7 +242,7 @@ describeEngines('the contents of a body', (engine) => {
     expect(await send('a=1&'.repeat(11), form)).toFailWith(400, 'validation error', tooManyFields)
     const parts = `${part('content-disposition: form-data; name="a"').repeat(11)}--x--\r\n`
     expect(await send(parts, multipart)).toFailWith(400, 'validation error', tooManyFields)
-    await world.configure('crossbar', { max_body_values: 1_000_000, max_form_fields: 1000 })
+    await world.configure('crossbar', { max_body_values: 100_000, max_form_fields: 1000 })
     expect(await world.ada.put(users(), { ...user, flags: Array(1000).fill('a') })).toSucceed()
   })
 })
@@ -266,13 +266,13 @@ describeEngines('the price of a body', (engine) => {
     const small = await client.put(users(), noted(60_000))
     expect(small.body.tokens).toEqual({ consumed: 1, remaining: 99 })
     const large = await client.put(users(), noted(1_000_000))
-    expect(large.body.tokens).toEqual({ consumed: 5, remaining: 94 })
+    expect(large.body.tokens).toEqual({ consumed: 39, remaining: 60 })
   })
 
   it('is the same when its length is not told', async () => {
     const headers = { 'transfer-encoding': 'chunked', 'content-length': [] as string[] }
     const answer = await caller().put(users(), undefined, { body: padded(1_000_000), headers })
-    expect(answer.body.tokens).toEqual({ consumed: 5, remaining: 95 })
+    expect(answer.body.tokens).toEqual({ consumed: 39, remaining: 61 })
   })
 
   it('is asked for before the body is read', async () => {
@@ -286,17 +286,37 @@ describeEngines('the price of a body', (engine) => {
       'content-length: 1000000',
     ]
     world.clock.advance({ seconds: 1 })
-    // Ten tokens have come back: enough for the request, and for no more than 2.5 MB.
+    // Ten tokens have come back: enough for the request, and for no more than 300 kB.
     await connection.write(headOf(`PUT ${users()}`, ...headers).replace('1000000', '7000000'))
     expect((await connection.answered())[0]?.status).toBe(429)
     connection.end()
+  })
+
+  it('is paid again by who changes what has become that large, once, and not by who reads it', async () => {
+    const made = await caller().put(users(), noted(300_000))
+    const price = made.body.tokens?.consumed ?? 0
+    expect(price).toBeGreaterThan(5)
+    const path = `${users()}/${made.data.id}`
+    const changed = await caller().patch(path, { first_name: 'Other' })
+    expect(changed).toSucceed()
+    expect(changed.body.tokens).toEqual({ consumed: price, remaining: 100 - price })
+    expect((await caller().get(path)).body.tokens).toEqual({ consumed: 1, remaining: 99 })
+    expect((await caller().delete(path)).body.tokens).toEqual({ consumed: price, remaining: 100 - price })
+    const poor = caller()
+    for (let spent = 0; spent < 100; spent += 1) await poor.get(users())
+    const kept = await caller().put(users(), noted(300_000))
+    expect(await poor.patch(`${users()}/${kept.data.id}`, { first_name: 'No' })).toFailWith(
+      429,
+      'too_many_requests',
+      { message: 'too many requests' },
+    )
   })
 
   it('is never more than half of a bucket', async () => {
     await world.configure('crossbar', { body_bytes_per_token: 1024 })
     const answer = await caller().put(users(), noted(1_000_000))
     expect(answer.body.tokens).toEqual({ consumed: 51, remaining: 49 })
-    await world.configure('crossbar', { body_bytes_per_token: 250_000 })
+    await world.configure('crossbar', { body_bytes_per_token: 25_000 })
   })
 
   it('is nothing where requests cost nothing', async () => {

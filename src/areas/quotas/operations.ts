@@ -4,7 +4,7 @@ import { failure } from '../../lib/failure.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, type ChangeSet, systemScope, type Transfer } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
-import { bytesAbove, isCounted, type QuotaRules, quotasOf } from './rules.ts'
+import { bytesAbove, isCounted, type QuotaRules, quotasOf, valuesAbove } from './rules.ts'
 import { createQuotaStore } from './store.ts'
 
 interface Tools {
@@ -46,10 +46,23 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
     return tree?.length === 0
   }
 
-  const judgeSizes = ({ kept }: ChangeSet, { record_bytes: limit }: QuotaRules) => {
+  const judgeSizes = (
+    { kept }: ChangeSet,
+    { record_bytes: mostBytes, record_values: mostValues }: QuotaRules,
+  ) => {
     for (const record of kept) {
-      const bytes = bytesAbove(record, limit)
-      if (bytes !== undefined) throw failure('record_too_large', { kind: record.kind, bytes, limit })
+      const { kind } = record
+      const bytes = bytesAbove(record, mostBytes)
+      if (bytes !== undefined)
+        throw failure('record_too_large', {
+          kind,
+          what: 'bytes of JSON text',
+          count: bytes,
+          limit: mostBytes,
+        })
+      const values = valuesAbove(record, mostValues)
+      if (values !== undefined)
+        throw failure('record_too_large', { kind, what: 'values', count: values, limit: mostValues })
     }
   }
 

@@ -1,4 +1,5 @@
 import { isFileKind } from '../../lib/file-kinds.ts'
+import { valuesIn } from '../../lib/json-values.ts'
 import type { SettingsOf } from '../../settings/documents.ts'
 
 export type QuotaRules = SettingsOf<'quotas'>
@@ -43,4 +44,14 @@ export const bytesAbove = ({ kind, docText, hiddenText }: Texts, limit: number):
   if ((docText.length + hidden.length) * mostBytesOfCharacter <= limit) return undefined
   const bytes = Buffer.byteLength(docText) + Buffer.byteLength(hidden)
   return bytes > limit ? bytes : undefined
+}
+
+// Each needs a comma or a bracket beside itself.
+const leastBytesOfValue = 2
+
+/** The values of a record that has more than `limit`; else undefined. What the server itself keeps of it is not looked at. */
+export const valuesAbove = ({ docText }: Pick<Texts, 'docText'>, limit: number): number | undefined => {
+  if (docText.length <= leastBytesOfValue * limit) return undefined
+  const values = valuesIn(docText)
+  return values > limit ? values : undefined
 }

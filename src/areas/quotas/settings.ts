@@ -24,6 +24,14 @@ const quotas = section('What accounts may have; whatever would pass one is refus
     ...unit('bytes'),
     description: 'JSON text of a record, of whatever kind and whoever writes it',
   }),
+  record_values: Type.Integer({
+    minimum: 100,
+    maximum: 1_000_000,
+    default: 20_000,
+    ...unit('values'),
+    description:
+      'Values of a record, of whatever kind and whoever writes it; an object or array among others counts twice',
+  }),
   records: { ...keys.records, default: 100_000 },
   records_of_kind: { ...keys.records_of_kind, default: { webhook: 100, resource: 200, connectivity: 200 } },
   sub_accounts: { ...keys.sub_accounts, default: 1_000_000 },

@@ -113,14 +113,14 @@ export const frameFailures: Renderers<FrameFailures> = {
     message: 'uri_too_long',
     data: { message: `the URL is longer than ${limit} characters`, target: limit },
   }),
-  record_too_large: ({ kind, bytes, limit }) => ({
+  record_too_large: ({ kind, what, count, limit }) => ({
     status: 413,
     message: 'record_too_large',
     data: {
-      message: `A record of the kind ${kind} may hold at most ${limit} bytes of JSON text; this one has ${bytes}`,
+      message: `A record of the kind ${kind} may hold at most ${limit} ${what}; this one has ${count}`,
       cause: kind,
       target: limit,
-      value: bytes,
+      value: count,
     },
   }),
   quota_exceeded: ({ what, limit }) => ({

@@ -1,4 +1,5 @@
 import { messageOf } from '../../lib/error-facts.ts'
+import { endOfString } from '../../lib/json-values.ts'
 
 /** Why a text is not taken as JSON. */
 export class JsonRefusal extends Error {}
@@ -11,22 +12,10 @@ const tooDeep = () => new JsonRefusal(`nested deeper than ${maxDepth} levels`)
 const quote = 0x22
 const comma = 0x2c
 const colon = 0x3a
-const backslash = 0x5c
 const openBracket = 0x5b
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
-
-/** Where the string ends whose opening quote stands at `from`. */
-const endOfString = (text: string, from: number) => {
-  let at = from + 1
-  for (; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
-    if (code === backslash) at += 1
-    else if (code === quote) break
-  }
-  return at
-}
 
 /**
  * How many colons stand outside of strings: in valid JSON, the number of keys written. Refuses a text that would be
