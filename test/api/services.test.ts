@@ -1,6 +1,7 @@
 // What accounts are sold, what they are asked before it costs more, and who changed what.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
+import type { Answer } from '../support/client.ts'
 import type { Person, TestAccount } from '../support/world.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
@@ -296,6 +297,24 @@ describeEngines('services', (engine) => {
     expect((await world.ross.patch(path, { category: null })).data).toEqual({ plan: perDevice(7) })
     const summary = (await world.ross.get(`${account.path}/services/summary`)).data
     expect(summary.invoices[0].items[0].rate).toBe(7)
+  })
+
+  it('refuse overrides whose categories stand beside the plan, where they would change no price', async () => {
+    const { account, plans } = await customer(perDevice(5))
+    const path = `${account.path}/services`
+    const stray = perDevice(7)
+    const other = { ...stray, note: 'kept', extra: { kept: true } }
+    const asked: [() => Promise<Answer>, string][] = [
+      [() => world.ross.post(`${path}/${plans[0]}`, { overrides: stray }), 'overrides.devices'],
+      [() => world.ross.post(path, { overrides: stray }), 'overrides.devices'],
+      [() => world.ross.post(path, { add: [{ id: plans[0], overrides: stray }] }), 'add.0.overrides.devices'],
+      [() => world.ross.post(`${path}/overrides`, other), 'devices'],
+      [() => world.ross.patch(`${path}/overrides`, other), 'devices'],
+    ]
+    for (const [ask, key] of asked)
+      expect(await world.unchanged(ask)).toBreak({ [key]: ['additionalProperties'] })
+    const { devices: _, ...kept } = other as Json
+    expect((await world.ross.post(`${path}/overrides`, kept)).data).toEqual(kept)
   })
 
   it('charge the activation of what is added once, with what is added', async () => {

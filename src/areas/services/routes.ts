@@ -11,10 +11,10 @@ import { collectionListing, type Listing } from '../../http/answer/listing.ts'
 import { type Call, del, get, patch, post, type Route } from '../../http/route.ts'
 import { columnsOf, csvLine, flattenRow } from '../../lib/csv.ts'
 import { failure, hasProblems, invalid, joinProblems, type Problems } from '../../lib/failure.ts'
-import { isTrue } from '../../lib/json.ts'
+import { isTrue, type Json } from '../../lib/json.ts'
 import { anyObject } from '../../lib/schema.ts'
 import type { Manner, Services } from './operations.ts'
-import { itemProblems } from './plans/rules.ts'
+import { overridesProblems } from './plans/rules.ts'
 import { PlanOverrides, PlanRow } from './plans/schema.ts'
 import { editable } from './rules.ts'
 import {
@@ -56,7 +56,7 @@ const csvOf = (items: readonly object[]) => {
 }
 
 interface Given {
-  overrides?: { plan?: unknown } | undefined
+  overrides?: Json | undefined
   contract?: object | undefined
 }
 
@@ -68,7 +68,7 @@ const contractProblems = (contract: object | undefined, path: string): Problems 
 }
 
 const givenProblems = ({ overrides, contract }: Given, prefix = ''): Problems => ({
-  ...itemProblems(overrides?.plan, `${prefix}overrides.plan`),
+  ...overridesProblems(overrides, `${prefix}overrides.`),
   ...contractProblems(contract, `${prefix}contract`),
 })
 
@@ -83,8 +83,8 @@ const judgeChange = async ({ data }: { data: ServicesChange }) => {
   return joinProblems(givenProblems({ overrides: data.overrides }), ...added)
 }
 
-const assertMoney = ({ plan }: { plan?: unknown }) => {
-  const problems = itemProblems(plan)
+const assertSound = (overrides: Json) => {
+  const problems = overridesProblems(overrides)
   if (hasProblems(problems)) throw invalid(problems)
 }
 
@@ -221,7 +221,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       body: PlanOverrides,
       answers: PlanOverrides,
       run: (call) => {
-        assertMoney(call.data)
+        assertSound(call.data)
         return services.setOverrides(call.author, call.account, call.data, mannerOf(call))
       },
     }),
@@ -235,7 +235,7 @@ export const servicesRoutes = (services: Services): Route[] => {
       body: PlanOverrides,
       answers: PlanOverrides,
       run: (call) => {
-        assertMoney(call.data)
+        assertSound(call.data)
         return services.setOverrides(call.author, call.account, call.data, 'replace', call.subject)
       },
     }),

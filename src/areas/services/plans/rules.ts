@@ -1,6 +1,7 @@
 import type { Problems } from '../../../lib/failure.ts'
-import { isObject } from '../../../lib/json.ts'
+import { isObject, type Json } from '../../../lib/json.ts'
 import { decimalsOf } from '../../../lib/money.ts'
+import { PlanOverrides } from './schema.ts'
 
 const moneyKeys = new Set(['rate', 'flat_rate', 'activation_charge'])
 const tierKeys = new Set(['rates', 'flat_rates'])
@@ -42,4 +43,23 @@ export const itemProblems = (items: unknown, path = 'plan'): Problems => {
     else Object.assign(problems, itemProblems(value, here))
   }
   return problems
+}
+
+const partsOfPlan = new Set(Object.keys(PlanOverrides.properties))
+
+/**
+ * What overrides say that a plan cannot, or say where nobody reads it: other keys are kept, but a category beside `plan`
+ * would be a price that does not hold. `path`: with a dot behind.
+ */
+export const overridesProblems = (overrides: Readonly<Json> | undefined, path = ''): Problems => {
+  const misplaced = Object.entries(overrides ?? {}).filter(
+    ([key, value]) => !partsOfPlan.has(key) && isObject(value) && Object.values(value).some(isObject),
+  )
+  const message = 'Categories and their items stand in plan'
+  return {
+    ...itemProblems(overrides?.plan, `${path}plan`),
+    ...Object.fromEntries(
+      misplaced.map(([key]) => [`${path}${key}`, { additionalProperties: { message, target: key } }]),
+    ),
+  }
 }
