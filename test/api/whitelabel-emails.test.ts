@@ -164,6 +164,30 @@ describeEngines('sender addresses', (engine) => {
     expect(await codesTo(email)).toHaveLength(1)
   })
 
+  it('keep nothing that a client says of what only the server knows', async () => {
+    const told = { verified: true, created: 5, modified: 5, deleted: true, id: 'mine' }
+    const { account, admin, email, id, path } = await place(told)
+    expect(await admin.get(path)).toSucceedWith({ id, email })
+    const changed = await admin.post(path, { ...told, dkim_selector: 'a', note: 'kept' })
+    expect(changed).toSucceedWith({ id, email, dkim_selector: 'a', note: 'kept' })
+    expect(changed.body.metadata).toMatchObject({ id, verified: false, created: expect.any(Number) })
+    expect(changed.body.metadata.created).toBeGreaterThan(5)
+    expect(changed.body.metadata.deleted).toBeUndefined()
+    expect(await admin.get(at(account))).toSucceedWith([{ id, email, verified: false }])
+  })
+
+  it('are filtered by whether they are verified, whatever a client has said of it', async () => {
+    const { account, admin, email, id } = await verified({ verified: false })
+    const other = freshAddress()
+    const put = await admin.put(at(account), { email: other, verified: true })
+    const first = { id, email, verified: true }
+    const second = { id: put.body.metadata.id, email: other, verified: false }
+    const found = (query: object) => admin.get(at(account), { query: { ...query } })
+    expect(await found({ filter_verified: true })).toSucceedWith([first])
+    expect(await found({ filter_verified: false })).toSucceedWith([second])
+    expect(await found({ filter_not_verified: true })).toSucceedWith([second])
+  })
+
   it('are unique in an account, whatever the case', async () => {
     const { account, admin, email, path } = await place()
     const taken = (cause: string) => ({

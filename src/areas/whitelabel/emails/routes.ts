@@ -1,12 +1,12 @@
 import { accountAdmin, accountMember } from '../../../auth/policies.ts'
 import { answer, ListAnswer, one, removed } from '../../../http/answer/answers.ts'
-import { keptListing } from '../../../http/answer/listing.ts'
+import { keptListing, type PlainListing } from '../../../http/answer/listing.ts'
 import { type Call, del, get, post, put, type Route } from '../../../http/route.ts'
-import type { Json } from '../../../lib/json.ts'
 import { anyText } from '../../../lib/schema.ts'
+import type { ListRow } from '../../../storage/records.ts'
 import { dkimRecord } from './dkim-key.ts'
 import { metadataOf, type SenderEmails } from './operations.ts'
-import { codeProblems } from './rules.ts'
+import { codeProblems, storedHalf } from './rules.ts'
 import {
   SenderEmail,
   SenderEmailChange,
@@ -27,8 +27,6 @@ const pem = 'application/x-pem-file'
 const sendsKey = ({ request }: Pick<Call, 'request'>) =>
   request.header('content-type')?.trim().toLowerCase().startsWith(pem) ?? false
 
-const prepare = ({ id: _id, ...fields }: Json): Json => fields
-
 /** What may be known of the signing key: its public half. */
 const keyMetadata = ({ hidden: { key } }: SenderRecord) =>
   key ? { dkim: { key_type: key.type, key_bits: key.bits, record: dkimRecord(key) } } : {}
@@ -38,6 +36,17 @@ const extrasOf = (record: SenderRecord) => ({
 })
 
 const view = (record: SenderRecord) => one(record, extrasOf(record))
+
+/** Filters see whether an address is verified where its owner's answer is kept: the document does not tell. */
+const listingOf = (emails: SenderEmails, accountId: string): PlainListing<ListRow> => {
+  const kept = keptListing(emails, accountId)
+  const record = (row: ListRow) => ({
+    ...kept.record(row),
+    // Only asked of what was read whole.
+    verified: (row as SenderRecord).hidden.isVerified,
+  })
+  return { ...kept, record }
+}
 
 /** Whoever may speak for a brand can write to its customers in its name: writing is for admins. */
 export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
@@ -50,12 +59,12 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       allow: accountMember,
       answers: SenderEmailRow,
       list: true,
-      run: ({ path }) => new ListAnswer(keptListing(emails, path.account_id)),
+      run: ({ path }) => new ListAnswer(listingOf(emails, path.account_id)),
     }),
     put(all, {
       summary: 'Add a sender address: a code is mailed to it',
       allow: accountAdmin,
-      prepare,
+      prepare: storedHalf,
       body: SenderEmail,
       judge: ({ path, data }) => emails.judge(path.account_id, data),
       answers: anyText(),
@@ -76,7 +85,7 @@ export const senderEmailRoutes = (emails: SenderEmails): Route[] => {
       summary: 'Change a sender address, or upload the private key that its mail is signed with (PEM)',
       allow: accountAdmin,
       subject,
-      prepare,
+      prepare: storedHalf,
       body: SenderEmailChange,
       uploads: [pem],
       judge: ({ path, data, subject: record }) => emails.judge(path.account_id, data, record),

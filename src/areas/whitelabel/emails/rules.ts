@@ -1,4 +1,10 @@
 import type { Problems } from '../../../lib/failure.ts'
+import type { Json } from '../../../lib/json.ts'
+import { senderReadOnly } from './schema.ts'
+
+/** What is stored of what a client sends. */
+export const storedHalf = (data: Json): Json =>
+  Object.fromEntries(Object.entries(data).filter(([key]) => !senderReadOnly.includes(key)))
 
 /** At most this many within this time. */
 export interface Limit {

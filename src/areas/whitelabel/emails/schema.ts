@@ -8,7 +8,7 @@ const selector = text(0, 63, {
   description: 'The DKIM record stands at SELECTOR._domainkey.DOMAIN',
 })
 
-/** What a client writes. */
+/** What a client writes. Read-only fields are not named here, so that an echoed record never fails. */
 export const SenderEmail = open(
   { email: must(email), dkim_selector: selector },
   { title: 'Whitelabel email', description: 'An address that mail of the account comes from' },
@@ -21,6 +21,9 @@ export const SenderEmailChange = open(
   { title: 'Whitelabel email change' },
 )
 export type SenderEmailChange = Static<typeof SenderEmailChange>
+
+/** What only the server says of an address; in requests it is ignored. */
+export const senderReadOnly: readonly string[] = ['id', 'created', 'modified', 'verified', 'deleted']
 
 /** What a client reads. */
 export const SenderEmailRecord = open(
