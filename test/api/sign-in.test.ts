@@ -98,6 +98,35 @@ describeEngines('signing in with a user name and password', (engine) => {
     expect(await signIn({ credentials: sha, account_name, method: 'sha256' })).toBreak({ method: ['enum'] })
   })
 
+  it('takes the method from the query too: what stands in the data counts first, then what stands beside it', async () => {
+    const account_name = 'acme'
+    const [sha, md5] = [credentialsOf('uli', 'uli-secret', 'sha1'), uliDigest]
+    const sign = (data: object, envelope: object, method: string) =>
+      world.anonymous.put(`/v2/user_auth?method=${method}`, data, { envelope: { ...envelope } })
+    expect(await sign({ credentials: sha, account_name }, {}, 'sha')).toSucceed()
+    expect(await sign({ credentials: sha, account_name }, { method: 'sha' }, 'md5')).toSucceed()
+    expect(
+      await sign({ credentials: sha, account_name, method: 'sha' }, { method: 'md5' }, 'md5'),
+    ).toSucceed()
+    expect(
+      await sign({ credentials: md5, account_name, method: 'md5' }, { method: 'sha' }, 'sha'),
+    ).toSucceed()
+  })
+
+  it('signs nobody in by a method that is not known, wherever it stands', async () => {
+    const data = { credentials: uliDigest, account_name: 'acme' }
+    await world.unchanged(async () => {
+      for (const path of ['/v2/user_auth', '/v2/multi_factor/qrcode']) {
+        expect(await world.anonymous.put(path, { ...data, method: 'sha512' })).toBreak({ method: ['enum'] })
+        for (const method of ['sha512', 'MD5', '', 5, true, {}, ['sha']]) {
+          const beside = await world.anonymous.put(path, data, { envelope: { method } })
+          expect(beside).toBreak({ method: ['enum'] })
+        }
+        expect(await world.anonymous.put(`${path}?method=sha512`, data)).toBreak({ method: ['enum'] })
+      }
+    })
+  })
+
   it('tells the apps of the account', async () => {
     const account = await world.account(world.reseller, { available_apps: ['callflows', 'voicemails'] })
     await world.user(account, { username: 'app', password: 'app-secret' })

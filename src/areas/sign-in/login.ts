@@ -35,7 +35,7 @@ export interface Credentials extends AccountNames {
   /** The host that was asked: passkeys belong to one. */
   host: string | undefined
   credentials: string
-  method?: string | undefined
+  method: DigestMethod
   /** A code of the second factor, a recovery code, or what a passkey answered, as JSON. */
   multi_factor_response?: string
 }
@@ -153,7 +153,7 @@ export const createLogin = (tools: Tools) => {
   /** The user whom a digest belongs to, in the first account that knows it. */
   const identify = async (visit: Visit, login: Credentials): Promise<Known> => {
     const digest = login.credentials.toLowerCase()
-    const method: DigestMethod = login.method === 'sha' ? 'sha' : 'md5'
+    const { method } = login
     if (!isDigest(method, digest)) throw noDigest(method)
     const candidates = await signIn.candidates(login)
     let reason = candidates.length === 0 ? 'there is no such account' : wrong

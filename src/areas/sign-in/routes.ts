@@ -20,6 +20,7 @@ import type { Impersonation } from './impersonation.ts'
 import { keyRoutes } from './keys.ts'
 import type { Credentials, Login } from './login.ts'
 import type { Session, SignIn } from './operations.ts'
+import { methodMeant, methodProblems } from './rules.ts'
 import { ApiAuth, Enrolment, LoginResult, TokenInfo, UserAuth } from './schema.ts'
 import { visitOf } from './visit.ts'
 
@@ -36,16 +37,20 @@ interface Tools {
 const opened = ({ token, result }: Session) =>
   answer({ data: result, status: 201, authToken: token, headers: { 'cache-control': 'no-store' } })
 
-/** `method` stands in the data or beside it. */
-const credentialsIn = ({
-  data,
-  envelope,
-  request,
-}: Pick<Call<string, UserAuth>, 'data' | 'envelope' | 'request'>): Credentials => ({
-  ...data,
-  host: request.header('host'),
-  method: typeof envelope.method === 'string' ? envelope.method : data.method,
+/** `method` stands in the data, beside them or in the query. */
+const methodIn = ({ request }: Pick<Call, 'request'>) => request.value('method')
+
+const credentialsIn = (call: Pick<Call<string, UserAuth>, 'data' | 'request'>): Credentials => ({
+  ...call.data,
+  host: call.request.header('host'),
+  method: methodMeant(methodIn(call)),
 })
+
+const byDigest = {
+  body: UserAuth,
+  query: { method: 'md5 or sha: what the digest was made by; md5 unless given' },
+  judge: async (call: Pick<Call, 'request'>) => methodProblems(methodIn(call)),
+} as const
 
 const qrCode = (url: string, type: string) =>
   type === 'image/png'
@@ -57,7 +62,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     summary: 'Sign in with the digest of a user name and password',
     allow: anyone,
     price: { is: 'signIn', setting: 'user_auth_tokens' },
-    body: UserAuth,
+    ...byDigest,
     tellsOnce: true,
     answers: LoginResult,
     fails: ['invalid_credentials', 'forbidden', 'validation_error', 'account_is_locked', 'not_configured'],
@@ -67,7 +72,7 @@ export const signInRoutes = ({ signIn, login, impersonation, tokens, accounts, u
     summary: 'Enrol an authenticator app: its QR code, and with the first code a session and recovery codes',
     allow: anyone,
     price: { is: 'signIn', setting: 'user_auth_tokens' },
-    body: UserAuth,
+    ...byDigest,
     tellsOnce: true,
     answers: Enrolment,
     produces: ['image/png'],

@@ -1,13 +1,19 @@
 import type { Static } from 'typebox'
 import { anyObject, anyText, choice, closed, either, flag, list, must, open, text } from '../../lib/schema.ts'
 
+/** What digests of a user name and password are made by. */
+export const digestMethods = ['md5', 'sha'] as const
+
 /** What a person signs in with; the account is found by phone number, realm, name or id. */
 export const UserAuth = open(
   {
     credentials: must(
       text(1, 64, { description: 'Hex digest of `username:password`, the user name lower-cased' }),
     ),
-    method: choice(['md5', 'sha'], { default: 'md5' }),
+    method: choice(digestMethods, {
+      default: 'md5',
+      description: 'May also stand beside `data`, or in the query',
+    }),
     account_name: text(1, 128),
     account_realm: text(4, 253, { pattern: '^[.\\w_-]+$' }),
     realm: text(4, 253, { pattern: '^[.\\w_-]+$', description: 'Another name of account_realm' }),
