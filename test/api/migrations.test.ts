@@ -147,6 +147,44 @@ describeEngines('Migrations', (engine) => {
     expect(answer.data.performed_on).toHaveLength(3)
   })
 
+  it('take true and false as such or as words, wherever they stand', async () => {
+    const { top, admin } = await family()
+    const reached = async (data: object, envelope: object, query = '') => {
+      const answer = await admin.post(
+        `${at(top)}?${query}`,
+        { ...now, ...data },
+        { envelope: { ...envelope } },
+      )
+      return answer.data.run.performed
+    }
+    expect(await reached({ include_descendants: 'true' }, {})).toBe(3)
+    expect(await reached({}, { include_descendants: 'true', include_resellers: true })).toBe(4)
+    expect(await reached({}, {}, 'include_descendants=true&include_resellers=false')).toBe(3)
+    expect(await reached({ include_descendants: 'false' }, { include_descendants: true })).toBe(1)
+  })
+
+  it('are refused any other word for true or false, and nothing is performed', async () => {
+    const { top, admin } = await family()
+    await world.unchanged(async () => {
+      for (const name of ['include_descendants', 'include_resellers']) {
+        for (const word of ['yes', 'TRUE', '1', '']) {
+          const answers = [
+            await admin.post(at(top), { ...now, [name]: word }),
+            await admin.post(at(top), now, { envelope: { [name]: word } }),
+            await admin.post(`${at(top)}?${name}=${word}`, now),
+          ]
+          for (const answer of answers) expect(answer).toBreak({ [name]: ['type'] })
+        }
+        for (const value of [1, ['true'], {}]) {
+          expect(await admin.post(at(top), { ...now, [name]: value })).toBreak({ [name]: ['type'] })
+          expect(await admin.post(at(top), now, { envelope: { [name]: value } })).toBreak({
+            [name]: ['type'],
+          })
+        }
+      }
+    })
+  })
+
   it('can be performed again: the last time counts', async () => {
     const account = await world.account(world.acme)
     await world.ross.post(at(account), now)

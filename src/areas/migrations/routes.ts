@@ -1,17 +1,12 @@
 import { accountAdmin } from '../../auth/policies.ts'
 import { Answer } from '../../http/answer/answers.ts'
-import { get, post, type RequestFacts, type Route } from '../../http/route.ts'
-import { isTrue } from '../../lib/json.ts'
+import { get, post, type Route } from '../../http/route.ts'
 import type { Migrations } from './operations.ts'
+import { reachIn, reachProblems } from './rules.ts'
 import { MigrationAnswer, MigrationList, MigrationOrder, MigrationSummary } from './schema.ts'
 
 const all = '/v2/accounts/{account_id}/migrations'
 const one = `${all}/{migration_id}` as const
-
-const reachIn = (request: RequestFacts) => ({
-  includesDescendants: isTrue(request.value('include_descendants')),
-  includesResellers: isTrue(request.value('include_resellers')),
-})
 
 export const migrationRoutes = (migrations: Migrations): Route[] => [
   get(all, {
@@ -31,10 +26,12 @@ export const migrationRoutes = (migrations: Migrations): Route[] => [
     summary: 'Perform a migration; 202 when it takes more than two seconds and goes on in the background',
     allow: accountAdmin,
     body: MigrationOrder,
+    judge: async ({ request }) => reachProblems((name) => request.value(name)),
     answers: MigrationAnswer,
     fails: ['datastore_conflict'],
     async run({ actor, author, account, path, request }) {
-      const order = { actor, author, account, id: path.migration_id, reach: reachIn(request) }
+      const reach = reachIn((name) => request.value(name))
+      const order = { actor, author, account, id: path.migration_id, reach }
       const { isDone, data } = await migrations.perform({
         ...order,
         moment: request.value('perform_migration'),

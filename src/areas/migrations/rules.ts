@@ -1,9 +1,34 @@
 import type { Actor } from '../../auth/identity.ts'
+import type { Problems } from '../../lib/failure.ts'
+import { isTrue } from '../../lib/json.ts'
 
 /** Which accounts a run goes through. */
 export interface Reach {
   includesDescendants: boolean
   includesResellers: boolean
+}
+
+/** What a client sent, by name. */
+type Sent = (name: string) => unknown
+
+export const reachIn = (sent: Sent): Reach => ({
+  includesDescendants: isTrue(sent('include_descendants')),
+  includesResellers: isTrue(sent('include_resellers')),
+})
+
+const isSwitch = (value: unknown) =>
+  value === undefined || value === null || value === 'true' || value === 'false' || typeof value === 'boolean'
+
+/** A run that goes through other accounts than its sender meant cannot be taken back: nothing is guessed. */
+export const reachProblems = (sent: Sent): Problems => {
+  const wrong = ['include_descendants', 'include_resellers'].filter((name) => !isSwitch(sent(name)))
+  const message = 'Value must be true or false'
+  return Object.fromEntries(
+    wrong.map((name) => {
+      const value = String(sent(name)).slice(0, 100)
+      return [name, { type: { message, target: 'boolean', value } }]
+    }),
+  )
 }
 
 /** Who had a migration performed, in the words of the API. */

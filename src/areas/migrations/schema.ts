@@ -26,14 +26,16 @@ export const MigrationList = keyed(anyText(), {
   description: 'What each one does',
 })
 
+const onOrOff = (description: string) => typed(['boolean', 'string'], { description })
+
 /** What a client sends. `perform_migration` is judged before the id, and so not by this. */
 export const MigrationOrder = open(
   {
     perform_migration: typed(['string', 'integer', 'boolean', 'object', 'array'], {
       description: 'Must be `now`',
     }),
-    include_descendants: flag({ description: 'Also on all accounts below. Default: false' }),
-    include_resellers: flag({ description: 'Also on those below that are resellers. Default: false' }),
+    include_descendants: onOrOff('`true` or `false`: also on all accounts below. Default: false'),
+    include_resellers: onOrOff('`true` or `false`: also on those below that are resellers. Default: false'),
   },
   { title: 'Order of a migration' },
 )
