@@ -27,6 +27,8 @@ type WordsOf<Path extends string> = Path extends `${infer Head}/${infer Tail}`
 /** A request body that is not JSON. */
 export interface Upload {
   contentType: string
+  /** The character set that was named beside it. */
+  charset?: string
   bytes: Buffer
   fileName: string
   /** How many the request holds: the others of a form are left out. */

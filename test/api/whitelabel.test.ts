@@ -290,6 +290,40 @@ describeEngines('whitelabel settings', (engine) => {
       }
     })
 
+    it('show a welcome page in the character set that it was sent in', async () => {
+      const { path, domain } = await branded()
+      const html = '<h1>Willkommen ü</h1>'
+      const typeAfter = async (type: string, body = html) => {
+        expect(await put(`${path}/welcome`, body, type)).toSucceed()
+        const { response, bytes } = await bytesAt(`/v2/whitelabel/${domain}/welcome`)
+        expect(bytes.toString()).toBe(html)
+        expect(response.headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
+        expect(response.headers.get('content-disposition')).toMatch(/^attachment; filename="[\w-]+\.html"$/)
+        return response.headers.get('content-type')
+      }
+      expect(await typeAfter('text/html; charset=utf-8')).toBe('text/html; charset=utf-8')
+      expect(await typeAfter('Text/HTML;level=1;Charset="ISO-8859-15"')).toBe(
+        'text/html; charset=ISO-8859-15',
+      )
+      const url = `data:text/html;charset=utf-8;base64,${Buffer.from(html).toString('base64')}`
+      expect(await typeAfter('text/html', url)).toBe('text/html; charset=utf-8')
+      const none = [
+        '',
+        `; charset=${'a'.repeat(41)}`,
+        '; charset="a b"',
+        '; charset=<script>',
+        '; charset=""',
+      ]
+      for (const rest of none) expect(await typeAfter(`text/html${rest}`)).toBe('text/html')
+      const form = new FormData()
+      form.append('upload', new File([html], 'hello.html', { type: 'text/html;charset=utf-8' }))
+      const encoded = new Response(form)
+      const body = new Uint8Array(await encoded.arrayBuffer())
+      expect(await put(`${path}/welcome`, body, encoded.headers.get('content-type') ?? '')).toSucceed()
+      const { response } = await bytesAt(`${path}/welcome`)
+      expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8')
+    })
+
     it('take a logo raw, as base64, as a data URL and in a form', async () => {
       const { path } = await branded()
       const logo = `${path}/logo`

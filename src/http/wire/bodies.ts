@@ -9,6 +9,7 @@ import type { BodyStream, Upload } from '../route.ts'
 import { streamBytes } from './body-bytes.ts'
 import { type FormField, multipartFields, urlEncodedFields } from './form-body.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
+import { type NamedType, namedType } from './media.ts'
 
 /** A request body after parsing; `data` is undefined when none was sent. */
 export interface Body {
@@ -107,29 +108,35 @@ const decodeBase64 = (text: string) => {
 const isBase64Type = (type: string) => type === 'application/base64' || type === 'application/x-base64'
 
 /** What was sent, with base64 and data URLs undone. */
-const decoded = (contentType: string, bytes: Buffer, isEncoded: boolean) => {
+const decoded = (named: NamedType, bytes: Buffer, isEncoded: boolean) => {
   const opening = dataUrl.exec(bytes.subarray(0, 200).toString('latin1'))
   if (opening) {
     const text = bytes.subarray(opening[0].length).toString('latin1')
-    return { contentType: opening[1] ?? contentType, bytes: decodeBase64(text) }
+    // Its own character set is that of the content; the one in the header is that of the URL.
+    const contentType = opening[1] ?? named.contentType
+    return { ...namedType(opening[0]), contentType, bytes: decodeBase64(text) }
   }
-  const isText = isEncoded || isBase64Type(contentType)
-  return { contentType, bytes: isText ? decodeBase64(bytes.toString('latin1')) : bytes }
+  const isText = isEncoded || isBase64Type(named.contentType)
+  return { ...named, bytes: isText ? decodeBase64(bytes.toString('latin1')) : bytes }
 }
 
 /** Raw content: base64 transfer encodings and data URLs are undone. */
 const openUpload = (request: IncomingMessage, contentType: string, bytes: Buffer, clock: Clock): Upload => {
   const isEncoded = request.headers['content-transfer-encoding'] === 'base64'
   const fileName = fileNameOf(request, contentType, clock)
-  return { ...decoded(contentType, bytes, isEncoded), fileName, files: 1 }
+  const named = namedType(request.headers['content-type'] ?? '')
+  return { ...decoded({ ...named, contentType }, bytes, isEncoded), fileName, files: 1 }
 }
+
+const namedOf = ({ contentType, charset }: NamedType): NamedType =>
+  charset === undefined ? { contentType } : { contentType, charset }
 
 /** The first file of a form, and how many it has. */
 const uploadIn = (files: readonly FormField[]): Upload | undefined => {
   const [file] = files
   if (!file) return undefined
-  const { contentType, bytes, fileName = '' } = file
-  return { ...decoded(contentType, bytes, false), fileName, files: files.length }
+  const { bytes, fileName = '' } = file
+  return { ...decoded(namedOf(file), bytes, false), fileName, files: files.length }
 }
 
 /** A form: its fields are `data`, its first file is the upload. A form that is really JSON is read as JSON (curl's default). */

@@ -1,11 +1,11 @@
 import { invalid } from '../../lib/failure.ts'
+import { type NamedType, namedType } from './media.ts'
 
 /** A field of a form; one with a file name is a file. */
-export interface FormField {
+export interface FormField extends NamedType {
   name: string
   bytes: Buffer
   fileName: string | undefined
-  contentType: string
 }
 
 const badForm = (message: string) => invalid({ form: { invalid: { message, target: 'body' } } })
@@ -91,7 +91,7 @@ const fieldOf = (head: string, bytes: Buffer): FormField => {
     name,
     bytes,
     fileName: parameterIn(disposition, fileNameText),
-    contentType: (headers.get('content-type') ?? 'text/plain').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+    ...namedType(headers.get('content-type') ?? 'text/plain'),
   }
 }
 

@@ -49,3 +49,24 @@ export const preferredType = (header: string, made: readonly string[]): string |
 /** Whether an uploaded content type is among those a route takes (`image/*` style ranges allowed). */
 export const takesType = (contentType: string, taken: readonly string[]) =>
   taken.some((range) => fits(range, contentType))
+
+/** A content type as a request names it. */
+export interface NamedType {
+  /** Bare, in lower case. */
+  contentType: string
+  /** The character set beside it, as it was written. */
+  charset?: string
+}
+
+const charsetParameter = /;\s*charset=(?:"([^"]*)"|([^\s";]+))/i
+
+// As long as registered names may be (RFC 2978). What is longer, or of other characters, names none.
+const charsetName = /^[\w.+-]{1,40}$/
+
+/** The type that a header, or the opening of a data URL, names. */
+export const namedType = (header: string): NamedType => {
+  const contentType = header.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const [, quoted, bare] = charsetParameter.exec(header) ?? []
+  const charset = quoted ?? bare
+  return charset !== undefined && charsetName.test(charset) ? { contentType, charset } : { contentType }
+}

@@ -10,6 +10,7 @@ import { arrivingType, type FileKind, fileKinds, isFileKind, nameToKeep, typeToK
 
 interface Upload {
   contentType: string
+  charset?: string
   bytes: Buffer
   fileName: string
   files: number

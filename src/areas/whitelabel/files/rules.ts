@@ -37,6 +37,7 @@ const plain = (type: string) => sameTypes[type] ?? type
 
 interface Sent {
   contentType: string
+  charset?: string
   bytes: Buffer
 }
 
@@ -55,10 +56,14 @@ const imageType = (kind: FileKind, { contentType, bytes }: Sent) => {
   return contentType === 'image/vnd.microsoft.icon' ? contentType : found
 }
 
+/** Whoever reads a page has to know its characters as its author does. */
+const pageType = ({ charset }: Sent) =>
+  charset === undefined ? 'text/html' : `text/html; charset=${charset}`
+
 /** The type to keep a file under: images must be what they are said to be. */
 export const typeToKeep = (kind: FileKind, sent: Sent): string => {
   if (sent.bytes.length > largestFile) throw failure('too_large', { limit: largestFile })
-  return kind === 'welcome' ? 'text/html' : imageType(kind, sent)
+  return kind === 'welcome' ? pageType(sent) : imageType(kind, sent)
 }
 
 /** What a file that comes with a brand is kept as; undefined: it is none of this kind. */
@@ -84,5 +89,6 @@ const extensions: Readonly<Record<string, string>> = {
 export const nameToKeep = (kind: FileKind, given: string, contentType: string) => {
   const base = (given.split(/[\\/]/).at(-1) ?? '').replace(/\.[A-Za-z0-9]{1,5}$/, '')
   const safe = base.replace(/[^\w-]/g, '_').slice(0, 100)
-  return `${kind}-${safe || 'file'}.${extensions[contentType] ?? 'bin'}`
+  const [bareType = ''] = contentType.split(';', 1)
+  return `${kind}-${safe || 'file'}.${extensions[bareType] ?? 'bin'}`
 }
