@@ -16,7 +16,7 @@ const template = {
   A: { 'sip.{{domain}}': { name: 'Proxy', zone: 'east', mapping: ['203.0.113.1', '203.0.113.2'] } },
   AAAA: { 'sip.{{domain}}': { name: 'Proxy', mapping: ['2001:db8:0:0::1'] } },
   CNAM: { 'old.{{domain}}': { name: 'Old name', mapping: ['ui.vendor.example'] } },
-  CNAME: { 'portal.{{domain}}': { name: 'Web GUI', mapping: ['ui.vendor.example'] } },
+  CNAME: { 'portal.{{domain}}': { name: 'Web GUI', zone: 'west', mapping: ['ui.vendor.example'] } },
   MX: { '{{domain}}': { name: 'Mail', mapping: ['mx1.vendor.example', 'mx2.vendor.example'] } },
   NAPTR: {
     'proxy.{{domain}}': { name: 'Pointer', mapping: ['10 100 "S" "SIP+D2U" "" _sip._udp.{{domain}}'] },
@@ -352,8 +352,12 @@ describeEngines('whitelabel domains', (engine) => {
         ],
         [{ CNAME: { 'a.{{domain}}': { mapping: ['x'] } } }, { 'CNAME.a%2E{{domain}}.name': ['required'] }],
         [
-          { CNAME: { 'a.{{domain}}': { ...alias, zone: 'x' } } },
-          { 'CNAME.a%2E{{domain}}.zone': ['additionalProperties'] },
+          { CNAME: { 'a.{{domain}}': { ...alias, region: 'x' } } },
+          { 'CNAME.a%2E{{domain}}.region': ['additionalProperties'] },
+        ],
+        [
+          { CNAME: { 'a.{{domain}}': { ...alias, zone: 'x'.repeat(257) } } },
+          { 'CNAME.a%2E{{domain}}.zone': ['maxLength'] },
         ],
         [{ MX: 'text' }, { MX: ['type'] }],
         ...['MAILTO', 'a', ''].map((type): [object, Record<string, string[]>] => [

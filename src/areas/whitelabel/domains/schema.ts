@@ -11,14 +11,15 @@ const mapping = list(anyText({ maxLength: 1024 }), {
   description: 'Addresses, host names, or lines of NAPTR and SRV records; may hold {{domain}}',
 })
 const name = anyText({ maxLength: 256, description: 'Friendly name' })
+const zone = anyText({ maxLength: 256, description: 'For people only' })
 
 const Entry = open({
   mapping: list(anyText({ maxLength: 1024 }), { maxItems: 50 }),
   name,
-  zone: anyText({ maxLength: 256, description: 'For people only' }),
+  zone,
 })
 
-const Alias = closed({ mapping: must(mapping), name: must(name) })
+const Alias = closed({ mapping: must(mapping), name: must(name), zone })
 
 const Hosts = keyed(Entry, { maxProperties: mostHosts })
 
