@@ -37,6 +37,21 @@ describeEngines('The services audit summary', (engine) => {
     expect(await daysOf({ created_to: today - 86_400 })).toEqual([])
   })
 
+  it('is one object also when nothing has moved', async () => {
+    const account = await withPhones()
+    const query = { created_to: nowOf(world) - 86_400 }
+    for (const path of ['audit/summary', 'audit_summary'])
+      expect(await world.ross.get(`${account.path}/services/${path}`, { query })).toSucceedWith([{}])
+  })
+
+  it('counts the whole of the days in which created_from and created_to lie', async () => {
+    const account = await withPhones()
+    const path = `${account.path}/services/audit/summary`
+    const whole = (await world.ross.get(path)).data
+    const query = { created_from: nowOf(world) - 2, created_to: nowOf(world) - 1 }
+    expect(await world.ross.get(path, { query })).toSucceedWith(whole)
+  })
+
   it('is seen by people of the account and above it, by nobody else', async () => {
     const path = `${world.acme.path}/services/audit/summary`
     for (const person of [world.uli, world.ross]) expect(await person.get(path)).toSucceed()

@@ -101,7 +101,7 @@ export const createServiceAudit = (tools: {
       return entry
     },
 
-    /** What moved from one time to another, in Unix seconds: category or item -> day -> entry. */
+    /** What moved on the days from one time to another, in Unix seconds: category or item -> day -> entry. */
     async summary(accountId: string, fromUnix: number, toUnix: number) {
       const days = await entries.days(accountId, dayOfGregorian(fromUnix), dayOfGregorian(toUnix))
       return auditSummary(days, together(await quantities.of(accountId)))

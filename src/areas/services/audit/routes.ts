@@ -61,10 +61,7 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
     return audit.summary(account.id, unixOfGregorian(from), unixOfGregorian(to))
   }
 
-  const summaries = async (call: Pick<Call, 'account' | 'query'>) => {
-    const summary = await summaryOf(call)
-    return Object.keys(summary).length === 0 ? [] : [summary]
-  }
+  const summaries = async (call: Pick<Call, 'account' | 'query'>) => [await summaryOf(call)]
 
   const summaryOfOne = async (
     call: Pick<Call<`${string}/{service_category}`>, 'account' | 'query' | 'path'>,
@@ -74,16 +71,20 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
     created_from: 'Gregorian seconds; at most a year before created_to',
     created_to: 'Gregorian seconds; now unless given',
   }
+  const daysQuery = {
+    created_from: `${windowQuery.created_from}. The whole UTC day counts in which it lies`,
+    created_to: `${windowQuery.created_to}. The whole UTC day counts in which it lies`,
+  }
   const summing = {
     allow: accountMember,
-    query: windowQuery,
+    query: daysQuery,
     answers: list(anyObject()),
     isLong: true,
     run: summaries,
   } as const
   const summingOne = {
     allow: accountMember,
-    query: windowQuery,
+    query: daysQuery,
     answers: list(anyObject()),
     isLong: true,
     run: summaryOfOne,
