@@ -29,7 +29,7 @@ export interface FrameFailures {
   /** The trial of the account, or of one above it, has ended, in Gregorian seconds. */
   account_expired: { accountId: string; at: number }
   missing_parameter: { message: string }
-  faulty_request: { message: string; cause?: string }
+  faulty_request: { message: string; cause?: string | undefined }
   invalid_method: { allow: readonly string[] }
   action_required: Record<never, never>
   invalid_action: Record<never, never>
@@ -113,6 +113,12 @@ export const invalid = (problems: Problems, metadata?: Record<string, unknown>) 
   failure('validation_error', metadata ? { problems, metadata } : { problems })
 
 export const hasProblems = (problems: Problems) => Object.keys(problems).length > 0
+
+const mostShown = 100
+
+/** What a problem shows of a value that was sent: of an object nothing, for even what it says of itself is the sender's. */
+export const valueShown = (sent: unknown): { value?: string } =>
+  typeof sent === 'object' && sent !== null ? {} : { value: String(sent).slice(0, mostShown) }
 
 /** Joins findings of several judges; for the same path the rules are united. */
 export const joinProblems = (...all: Problems[]): Problems => {

@@ -137,6 +137,11 @@ describeEngines('lists', (engine) => {
     for (const page_size of ['abc', '', '1.5', '1e400', 'NaN', ' '])
       await refused({ page_size }, 'page size must be a number')
     for (const page_size of [0, -1]) await refused({ page_size }, 'page size must be at least 1')
+    const odd = { toString: 1, valueOf: 1 }
+    for (const name of ['page_size', 'chunk_size']) {
+      const envelope = { verb: 'GET', [name]: odd }
+      expect(await world.ada.post(usersOf(world.acme), {}, { envelope })).toFailWith(404, 'faulty_request')
+    }
     for (const chunk_size of ['abc', 0, 51])
       await refused({ chunk_size }, 'chunk size must be between 1 and 50')
     await refused({ batch_size: 51 }, 'chunk size must be between 1 and 50')

@@ -1,5 +1,5 @@
 import type { Actor } from '../../auth/identity.ts'
-import type { Problems } from '../../lib/failure.ts'
+import { type Problems, valueShown } from '../../lib/failure.ts'
 import { isTrue } from '../../lib/json.ts'
 
 /** Which accounts a run goes through. */
@@ -24,10 +24,7 @@ export const reachProblems = (sent: Sent): Problems => {
   const wrong = ['include_descendants', 'include_resellers'].filter((name) => !isSwitch(sent(name)))
   const message = 'Value must be true or false'
   return Object.fromEntries(
-    wrong.map((name) => {
-      const value = String(sent(name)).slice(0, 100)
-      return [name, { type: { message, target: 'boolean', value } }]
-    }),
+    wrong.map((name) => [name, { type: { message, target: 'boolean', ...valueShown(sent(name)) } }]),
   )
 }
 

@@ -1,5 +1,5 @@
 import type { DigestMethod } from '../../auth/credentials.ts'
-import type { Problems } from '../../lib/failure.ts'
+import { type Problems, valueShown } from '../../lib/failure.ts'
 import { digestMethods } from './schema.ts'
 
 const known = (sent: unknown) => digestMethods.find((method) => method === sent)
@@ -11,5 +11,5 @@ export const methodMeant = (sent: unknown): DigestMethod => known(sent) ?? 'md5'
 export const methodProblems = (sent: unknown): Problems => {
   if (sent === undefined || sent === null || known(sent)) return {}
   const message = 'Value not found in enumerated list of values'
-  return { method: { enum: { message, target: digestMethods, value: String(sent).slice(0, 100) } } }
+  return { method: { enum: { message, target: digestMethods, ...valueShown(sent) } } }
 }

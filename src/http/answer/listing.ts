@@ -1,4 +1,4 @@
-import { failure } from '../../lib/failure.ts'
+import { failure, valueShown } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import type { Question } from '../../lib/question.ts'
 import type { Collection } from '../../storage/collection.ts'
@@ -161,14 +161,18 @@ const decodeStartKey = (text: string | undefined): Cursor | undefined => {
   }
 }
 
+/** A whole number, also as text. Of an object not even its text is asked for: that is the sender's, too. */
+const wholeNumberIn = (value: unknown) => {
+  if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return undefined
+  const number = Number(value)
+  return Number.isInteger(number) ? number : undefined
+}
+
 const pageSizeOf = (value: unknown, fallback: number) => {
   if (value === undefined || value === null) return fallback
-  const size = Number(value)
-  if (!Number.isInteger(size) || String(value).trim() === '') {
-    throw failure('faulty_request', {
-      message: 'page size must be a number',
-      cause: String(value).slice(0, 100),
-    })
+  const size = wholeNumberIn(value)
+  if (size === undefined) {
+    throw failure('faulty_request', { message: 'page size must be a number', cause: valueShown(value).value })
   }
   if (size < 1) throw failure('faulty_request', { message: 'page size must be at least 1' })
   return size
@@ -178,8 +182,8 @@ const isFalse = (value: unknown) => value === false || value === 'false'
 
 const chunkSizeCheck = (value: unknown) => {
   if (value === undefined) return
-  const size = Number(value)
-  if (!Number.isInteger(size) || size < 1 || size > 50) {
+  const size = wholeNumberIn(value)
+  if (size === undefined || size < 1 || size > 50) {
     throw failure('faulty_request', { message: 'chunk size must be between 1 and 50' })
   }
 }

@@ -61,7 +61,10 @@ export const serviceAuditRoutes = ({ audit, settings, clock }: RouteTools): Rout
     return audit.summary(account.id, unixOfGregorian(from), unixOfGregorian(to))
   }
 
-  const summaries = async (call: Pick<Call, 'account' | 'query'>) => [await summaryOf(call)]
+  const summaries = async (call: Pick<Call, 'account' | 'query'>) => {
+    const summary = await summaryOf(call)
+    return Object.keys(summary).length === 0 ? [] : [summary]
+  }
 
   const summaryOfOne = async (
     call: Pick<Call<`${string}/{service_category}`>, 'account' | 'query' | 'path'>,
