@@ -1,20 +1,25 @@
 import { isObject } from './json.ts'
 
-// CSV as in RFC 4180. Text that a spreadsheet would run as a formula is defused by a leading apostrophe.
+// CSV as in RFC 4180. Text that a spreadsheet would run as a formula is defused by a leading apostrophe, and text that
+// looks as if it had been gets one more: so whoever takes one off has the very text.
 
 // Full-width forms count too: spreadsheets in East Asian locales read them as operators.
-const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/
+const formulaStart = /^'*[=+\-@\t\r\n＝＋－＠]/
 
 // Numbers in texts, E.164 numbers among them, compute nothing and stay readable for programs.
 const plainNumber = /^[+-]?\d+(\.\d+)?$/
 
 /** Whether an apostrophe has to stand in front. */
-export const isFormula = (text: string) => formulaStart.test(text) && !plainNumber.test(text)
+export const needsApostrophe = (text: string) => formulaStart.test(text) && !plainNumber.test(text)
 
 /** Whether a cell has to stand in quotes. The empty text does, to differ from nothing. */
 export const needsQuotes = (text: string) => text === '' || /[",\r\n]/.test(text)
 
-const neutralised = (text: string) => (isFormula(text) ? `'${text}` : text)
+const neutralised = (text: string) => (needsApostrophe(text) ? `'${text}` : text)
+
+/** A cell of such a CSV as it was before it was defused. */
+export const restored = (cell: string) =>
+  cell.startsWith("'") && formulaStart.test(cell) ? cell.slice(1) : cell
 
 const quoted = (text: string) => (needsQuotes(text) ? `"${text.replaceAll('"', '""')}"` : text)
 

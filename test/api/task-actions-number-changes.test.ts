@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createNumberTasks } from '../support/number-tasks.ts'
-import { rowsOf } from '../support/task-runs.ts'
+import { rowsOf, runTask } from '../support/task-runs.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const unauthorized = 'requestor is unauthorized to perform operation'
 const unknownAccount = 'invalid account to assign to'
+const merging = { category: 'number_management', action: 'update_merge' }
 
 describeEngines('tasks that change numbers', (engine) => {
   const world = useWorld(engine)
@@ -106,6 +107,17 @@ describeEngines('tasks that change numbers', (engine) => {
         note: { a: 1, b: 'two' },
         ringback: { early: 'early-media' },
       })
+    })
+
+    it('take names from their own output as they are, and from JSON records to the letter', async () => {
+      const number = await prepared()
+      const csv = `e164,prepend.name\n${number},'-Sales\n`
+      const { output } = await run('update_merge', csv, world.ada, world.acme)
+      expect(rowsOf(output)).toMatchObject([{ 'prepend.name': "'-Sales" }])
+      expect(await numberOf(world.acme, number)).toMatchObject({ prepend: { name: '-Sales' } })
+      const records = [{ e164: number, 'prepend.name': "'-Sales" }]
+      await runTask({ ...merging, by: world.ada, path: world.acme.path, records })
+      expect(await numberOf(world.acme, number)).toMatchObject({ prepend: { name: "'-Sales" } })
     })
 
     it('replace all public fields, empty cells clearing them', async () => {

@@ -194,6 +194,28 @@ describeEngines('tasks of the category rates', (engine) => {
       await world.configure('rates', { default_ratedeck: 'ratedeck' })
     })
 
+    it('is taken in again with the very texts, also those that were defused, and deletes just what it tells', async () => {
+      const deck = newDeck()
+      await world.configure('rates', { default_ratedeck: deck })
+      for (const [index, rate_name] of ['-Germany', "'+quoted", '=SUM(A1)'].entries()) {
+        const rate = { prefix: 49 + index, rate_cost: 1, weight: 1, rate_name }
+        expect(await world.operator.put('/v2/rates', rate)).toSucceed()
+      }
+      const before = await ratesOf(deck)
+      const { output } = await run('export')
+      expect(rowsOf(output).map(({ rate_name }) => rate_name)).toEqual([
+        "'-Germany",
+        "''+quoted",
+        "'=SUM(A1)",
+      ])
+      const csv = `${output.join('\n')}\n`
+      expect((await run('import', csv)).task).toMatchObject({ status: 'success', success_count: 3 })
+      expect(await ratesOf(deck)).toEqual(before)
+      expect((await run('delete', csv)).task).toMatchObject({ status: 'success', success_count: 3 })
+      expect(await ratesOf(deck)).toEqual([])
+      await world.configure('rates', { default_ratedeck: 'ratedeck' })
+    })
+
     it('knows a rate again that was made by hand', async () => {
       const ratedeck_id = newDeck()
       const made = await world.operator.put('/v2/rates', { prefix: 33, rate_cost: 1, ratedeck_id })

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { columnsOf, csvLine, flattenRow } from '../../src/lib/csv.ts'
+import { columnsOf, csvLine, flattenRow, restored } from '../../src/lib/csv.ts'
+import { createCsvParser } from '../../src/lib/csv-parse.ts'
 
 // An independent reader of RFC 4180: absent cells and empty texts are told apart by the quotes.
 const parseLine = (line: string) => {
@@ -54,6 +55,23 @@ describe('csvLine', () => {
         },
       ),
     )
+  })
+
+  it('is the very texts again when what was defused is restored', () => {
+    const start = fc.constantFrom('=', '+', '-', '@', '\t', '\r', '\n', '＝', "'", "''", '"', '+1', '')
+    const text = fc.array(fc.oneof(start, fc.string({ unit: 'grapheme' }))).map((parts) => parts.join(''))
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1 }), (values) => {
+        const parser = createCsvParser()
+        const [, row] = [...parser.push(Buffer.from(`header\r\n${csvLine(values)}`)), ...parser.end()]
+        expect(row?.cells.map((cell) => cell && restored(cell))).toEqual(values)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('guards what looks as if it were guarded, and nothing else that begins with an apostrophe', () => {
+    expect(csvLine(["'=1", "''+5", "'tis", "'", "'5"])).toBe("''=1,'''+5,'tis,','5\r\n")
   })
 
   it('keeps numbers and phone numbers, and says how the rest is written', () => {

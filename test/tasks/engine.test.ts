@@ -326,6 +326,13 @@ describeEngines('a running task', (engine) => {
       expect(await by.input(again)).toBe(csvOf(['"b, ""b""",fail', 'bad,', 'c,fail', '=d,fail'], 'name,do'))
     })
 
+    it('keeps cells that were defused as they came, so that none is restored twice', async () => {
+      const id = await by.begin(csvOf(["''=d,fail"], 'name,do'))
+      await by.ended(id)
+      const again = await by.retry(id)
+      expect(await by.input(again)).toBe(csvOf(["''=d,fail"], 'name,do'))
+    })
+
     it('refuses a task that has not ended, or in which nothing failed', async () => {
       const pending = await by.make(csvOf(['a']))
       await expect(by.retry(pending)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { csvLine, isFormula, needsQuotes } from '../../lib/csv.ts'
+import { csvLine, needsApostrophe, needsQuotes } from '../../lib/csv.ts'
 import { gregorianUnixOffset } from '../../lib/gregorian.ts'
 import { isObject, type Json } from '../../lib/json.ts'
 import { type CdrRow, callIdOf, columns, interactionIdOf, startOf } from './columns.ts'
@@ -54,8 +54,7 @@ export const cellCareOf = (leg: Leg): Pick<CdrRow, 'csv_quoted' | 'csv_guarded'>
     if (value === null || (typeof value === 'string' && needsNoCare.test(value))) continue
     const isText = typeof value === 'string'
     const text = isText ? value : JSON.stringify(value)
-    const isGuarded = isText && isFormula(text)
-    if (isGuarded) guarded |= mask
+    if (isText && needsApostrophe(text)) guarded |= mask
     if (needsQuotes(text)) quoted |= mask
   }
   return { csv_quoted: quoted, csv_guarded: guarded }

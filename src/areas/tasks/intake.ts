@@ -1,7 +1,7 @@
 // The input of a task on its way into the store: judged and cut into parts while it arrives.
 
 import type { Part } from '../../jobs/long-work/parts/store.ts'
-import { plainCsvLine } from '../../lib/csv.ts'
+import { csvLine, plainCsvLine } from '../../lib/csv.ts'
 import { CsvMistake, type CsvRecord, createCsvParser } from '../../lib/csv-parse.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
@@ -132,14 +132,17 @@ const cellOf = (value: unknown) => {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** JSON records as the CSV that is kept of them: the columns are those of all records, in alphabetical order. */
+/**
+ * JSON records as the CSV that is kept of them: the columns are those of all records, in alphabetical order. Their texts
+ * are defused, because those of an input are restored when it is read.
+ */
 export const csvOfRecords = (records: readonly Json[]): AsyncGenerator<Buffer> => {
   const columns = [...new Set(records.flatMap((record) => Object.keys(record)))].sort()
   return csvOf(
     columns,
     (async function* () {
       for (const record of records) {
-        yield Buffer.from(plainCsvLine(columns.map((name) => cellOf(record[name]))))
+        yield Buffer.from(csvLine(columns.map((name) => cellOf(record[name]))))
       }
     })(),
   )

@@ -1,5 +1,6 @@
 // The rows of a stored input, from any row on.
 
+import { restored } from '../../../lib/csv.ts'
 import { createCsvParser } from '../../../lib/csv-parse.ts'
 import type { Cells, InputAction } from '../actions.ts'
 import type { TaskRecord, TaskStore } from '../store.ts'
@@ -9,13 +10,17 @@ export interface InputRow {
   number: number
   key: string
   cells: Cells
-  /** As they stood in the row. */
+  /** As they stood in the row, defused or not: CSV that is made of them is read like this one. */
   values: readonly (string | undefined)[]
 }
 
+/** Inputs are exports as often as not: what was defused there is restored. */
 const cellsOf = (header: readonly string[], values: readonly (string | undefined)[]) => {
   const cells: Record<string, string | undefined> = {}
-  for (let at = 0; at < header.length; at += 1) cells[header[at] as string] = values[at]
+  for (let at = 0; at < header.length; at += 1) {
+    const value = values[at]
+    cells[header[at] as string] = value && restored(value)
+  }
   return cells
 }
 
