@@ -1,4 +1,5 @@
 import { isObject } from './json.ts'
+import { plainDecimal } from './money.ts'
 
 // CSV as in RFC 4180. Text that a spreadsheet would run as a formula is defused by a leading apostrophe, and text that
 // looks as if it had been gets one more: so whoever takes one off has the very text.
@@ -27,7 +28,8 @@ const quoted = (text: string) => (needsQuotes(text) ? `"${text.replaceAll('"', '
 const cellOf = (value: unknown) => {
   if (value === undefined || value === null) return ''
   if (typeof value === 'object') return quoted(JSON.stringify(value))
-  return typeof value === 'string' ? quoted(neutralised(value)) : String(value)
+  if (typeof value === 'string') return quoted(neutralised(value))
+  return typeof value === 'number' ? plainDecimal(value) : String(value)
 }
 
 /** One line with its CRLF. Header lines are neutralised too: names of custom fields come from users. */

@@ -77,6 +77,13 @@ const written = (value: bigint, decimals: number): string => {
   return `${value < 0n ? '-' : ''}${whole}${fraction && `.${fraction}`}`
 }
 
+/** A number in its own digits and without an exponent: 0.00000005 in place of 5e-8. */
+export const plainDecimal = (value: number): string => {
+  const text = String(value)
+  const decimal = text.includes('e') ? parseDecimal(text) : undefined
+  return decimal ? written(decimal.digits, decimal.decimals) : text
+}
+
 /** Dollars to the nearest unit; half a unit goes away from zero. */
 export const unitsOfDollars = (dollars: number | string): number => Number(scaled(dollars, 4))
 

@@ -198,7 +198,7 @@ describeEngines('tasks of the category rates', (engine) => {
       const deck = newDeck()
       await world.configure('rates', { default_ratedeck: deck })
       for (const [index, rate_name] of ['-Germany', "'+quoted", '=SUM(A1)'].entries()) {
-        const rate = { prefix: 49 + index, rate_cost: 1, weight: 1, rate_name }
+        const rate = { prefix: 49 + index, rate_cost: 5e-8, weight: 1, rate_name }
         expect(await world.operator.put('/v2/rates', rate)).toSucceed()
       }
       const before = await ratesOf(deck)
@@ -208,6 +208,7 @@ describeEngines('tasks of the category rates', (engine) => {
         "''+quoted",
         "'=SUM(A1)",
       ])
+      expect(rowsOf(output)[0]).toMatchObject({ rate_cost: '0.00000005' })
       const csv = `${output.join('\n')}\n`
       expect((await run('import', csv)).task).toMatchObject({ status: 'success', success_count: 3 })
       expect(await ratesOf(deck)).toEqual(before)

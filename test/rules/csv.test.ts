@@ -79,6 +79,19 @@ describe('csvLine', () => {
     expect(csvLine(values)).toBe(`-5,0.012,-5,+14155550100,'+1 415,'=1+1,true,,"","[""a"",1]",[]\r\n`)
   })
 
+  it('writes numbers in all their digits and without exponents', () => {
+    expect(csvLine([5e-8, -1.25e-7, 1e21, 0.1])).toBe(
+      '0.00000005,-0.000000125,1000000000000000000000,0.1\r\n',
+    )
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        const [cell] = parseLine(csvLine([value]))
+        expect(cell).toMatch(/^-?\d+(\.\d+)?$/)
+        expect(Number(cell)).toBe(value === 0 ? 0 : value)
+      }),
+    )
+  })
+
   it('never writes a blank line', () => {
     expect(csvLine([undefined])).toBe('""\r\n')
     expect(csvLine([])).toBe('""\r\n')

@@ -5,6 +5,7 @@ import { csvLine, plainCsvLine } from '../../lib/csv.ts'
 import { CsvMistake, type CsvRecord, createCsvParser } from '../../lib/csv-parse.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
+import { plainDecimal } from '../../lib/money.ts'
 import { createUtf8Lines, NotUtf8 } from '../../lib/utf8-lines.ts'
 
 /** What an input turned out to be. */
@@ -129,7 +130,8 @@ export const takeIn = async (chunks: AsyncIterable<Uint8Array>, wishes: Wishes):
 /** Numbers and booleans become text, what is absent an empty text. */
 const cellOf = (value: unknown) => {
   if (value === undefined || value === null) return ''
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (typeof value === 'object') return JSON.stringify(value)
+  return typeof value === 'number' ? plainDecimal(value) : String(value)
 }
 
 /**
