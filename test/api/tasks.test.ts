@@ -311,6 +311,10 @@ describeEngines('tasks', (engine) => {
       expect(await put([{ prefix: 1, rate_cost: 1, colour: 'red' }])).toFailWith(500, 'invalid request', {
         attachment: { type: { unknown_fields: ['colour'] } },
       })
+      for (const records of [[{}], [{}, {}], [{ prefix: null }]])
+        expect(await world.unchanged(() => put(records))).toFailWith(500, 'invalid request', {
+          attachment: { type: { missing_mandatory_fields: ['prefix', 'rate_cost'] } },
+        })
       expect(await put([1 as unknown as Json])).toBreak({ 'records.0': ['type'] })
     })
 

@@ -68,6 +68,12 @@ const originFields = { retry: 'retry_of', continue: 'continuation_of' } as const
 
 const invalidRequest = (data: Json) => failure('invalid_request', { data })
 
+/** Records of which none has a field: as CSV they would be none, and what they lack would not be told. */
+const isWithoutColumns = (input: TaskInput) =>
+  input.kind === 'records' && input.records.every((record) => Object.keys(record).length === 0)
+
+const noColumns: Intake = { header: [], rowCount: 0, incomplete: [] }
+
 export const createMaker = ({ base, store, actions, find, requireRoomForInput }: Tools) => {
   const { clock } = base
   const { tasks } = store
@@ -177,6 +183,7 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     if (known && !known.allow.allows(actor, account, { account_id: account.id })) {
       throw failure('forbidden', { cause: `tasks of this kind may be made by: ${known.allow.name}` })
     }
+    if (known && isWithoutColumns(input)) requireSound(known, input, noColumns)
     const intake = await receive(order, known, key)
     const action = requireKnown(known, category, name)
     requireSound(action, input, intake)
