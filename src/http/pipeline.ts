@@ -89,10 +89,19 @@ const readUnjudged = async (exchange: Exchange) => {
   else exchange.waitingBody = read
 }
 
+/** Before anything is read: what a compressed body unfolds to has no limit that its own size would tell. */
+const refuseEncoded = ({ headers }: Exchange['request']) => {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() || 'identity'
+  if (encoding === 'identity') return
+  const message = 'bodies with a Content-Encoding are not taken: send it as it is'
+  throw failure('unsupported_media_type', { accepted: ['identity'], message })
+}
+
 /** A small body is read at once, because it may hold the token and the verb. Larger ones wait for the judgement. */
 const openBody: Step = (exchange) => {
   const { request, crossbar, frame } = exchange
   if (!hasBody(request)) return
+  refuseEncoded(request)
   if (!isStreamed(exchange)) return readUnjudged(exchange)
   exchange.body = streamBody(request, crossbar.max_streamed_size, frame.clock)
 }

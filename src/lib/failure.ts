@@ -34,7 +34,7 @@ export interface FrameFailures {
   action_required: Record<never, never>
   invalid_action: Record<never, never>
   not_acceptable: { offered: readonly string[] }
-  unsupported_media_type: { accepted: readonly string[] }
+  unsupported_media_type: { accepted: readonly string[]; message?: string }
   datastore_conflict: { message?: string }
   idempotency_conflict: { message: string; retryAfterSeconds?: number; changes?: readonly object[] }
   request_timeout: Record<never, never>

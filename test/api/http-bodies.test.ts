@@ -1,6 +1,7 @@
 // What a request body may look like.
 import { createConnection } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
@@ -121,6 +122,28 @@ describeEngines('request bodies', (engine) => {
   it('may begin with a byte order mark', async () => {
     const body = `\ufeff${JSON.stringify({ data: name })}`
     expect(await world.ada.put(users(), undefined, { body })).toSucceed()
+  })
+
+  it('must not be compressed, wherever it goes', async () => {
+    const refusal = { message: expect.stringContaining('Content-Encoding'), target: ['identity'] }
+    const sent = (path: string, type: string, encoding: string) =>
+      world.operator.put(path, undefined, {
+        body: gzipSync(JSON.stringify({ data: name })),
+        headers: { 'content-type': type, 'content-encoding': encoding },
+      })
+    const importing = '/v2/tasks?category=rates&action=import'
+    for (const [path, type] of [
+      [users(), 'application/json'],
+      [importing, 'text/csv'],
+    ] as const)
+      for (const encoding of ['gzip', 'BR', 'gzip, identity'])
+        expect(await world.unchanged(() => sent(path, type, encoding))).toFailWith(
+          415,
+          'unsupported_media_type',
+          refusal,
+        )
+    const plain = { body: JSON.stringify({ data: name }), headers: { 'content-encoding': 'Identity' } }
+    expect(await world.ada.put(users(), undefined, plain)).toSucceed()
   })
 
   it('is refused when nested deeper than any record', async () => {

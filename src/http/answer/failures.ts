@@ -59,10 +59,10 @@ export const frameFailures: Renderers<FrameFailures> = {
     message: 'not_acceptable',
     data: { message: 'no representation matches Accept', target: offered },
   }),
-  unsupported_media_type: ({ accepted }) => ({
+  unsupported_media_type: ({ accepted, message = 'this content type is not accepted here' }) => ({
     status: 415,
     message: 'unsupported_media_type',
-    data: { message: 'this content type is not accepted here', target: accepted },
+    data: { message, target: accepted },
   }),
   charges_not_accepted: ({ invoices }) => ({ status: 402, message: 'accept charges', data: invoices }),
   not_enough_credit: ({ accountId }) => ({
