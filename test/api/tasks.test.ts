@@ -215,6 +215,23 @@ describeEngines('tasks', (engine) => {
       },
     )
 
+    it('may come as base64 or as a data URL, which are undone as they stream', async () => {
+      const csv = rateFile(Array.from({ length: 20_000 }, (_, prefix) => prefix + 1))
+      const base64 = Buffer.from(csv).toString('base64').replace(/.{76}/g, '$&\r\n')
+      const put = (body: string, more: Record<string, string> = {}) =>
+        world.operator.put(`${world.master.path}/tasks?${importing}`, undefined, {
+          body: Buffer.from(body),
+          headers: { ...csvType, ...more },
+        })
+      const encoded = { 'content-transfer-encoding': 'base64' }
+      for (const made of [await put(base64, encoded), await put(`data:text/csv;base64,${base64}`)]) {
+        expect(made.body.metadata).toMatchObject({ total_count: 20_000 })
+        expect((await world.operator.get(`${pathOf(made)}/input`)).text).toBe(csv)
+      }
+      for (const bad of [`${base64}=a`, `${base64}%`, `a===`])
+        expect(await world.unchanged(() => put(bad, encoded))).toBreak({ file: ['encoding'] })
+    })
+
     it('takes no other content', async () => {
       const answer = await putCsv(world.operator, world.master, importing, rateFile([1]), 'text/plain')
       expect(answer).toFailWith(415, 'unsupported_media_type')

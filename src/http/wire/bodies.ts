@@ -6,6 +6,7 @@ import { type Failure, invalid } from '../../lib/failure.ts'
 import { gregorianNow } from '../../lib/gregorian.ts'
 import { isObject } from '../../lib/json.ts'
 import type { BodyStream, Upload } from '../route.ts'
+import { dataUrl, decodedPieces, mostOpening, notBase64 } from './base64-pieces.ts'
 import { streamBytes } from './body-bytes.ts'
 import { type FormField, multipartFields, urlEncodedFields } from './form-body.ts'
 import { JsonRefusal, parseJson } from './json-body.ts'
@@ -41,10 +42,12 @@ export const contentTypeOf = (request: IncomingMessage) => {
   return header.split(';', 1)[0]?.trim().toLowerCase() || 'application/json'
 }
 
-/** A body that its route reads as it arrives. */
+const isTransferEncoded = ({ headers }: IncomingMessage) => headers['content-transfer-encoding'] === 'base64'
+
+/** A body that its route reads as it arrives, with base64 and data URLs undone. */
 export const streamBody = (request: IncomingMessage, limit: number, clock: Clock): Body => {
   const contentType = contentTypeOf(request)
-  const chunks = streamBytes(request, limit)
+  const chunks = decodedPieces(streamBytes(request, limit), isTransferEncoded(request))
   return { ...emptyBody, stream: { contentType, fileName: fileNameOf(request, contentType, clock), chunks } }
 }
 
@@ -96,12 +99,8 @@ const fileNameOf = (request: IncomingMessage, contentType: string, clock: Clock)
   return `uploaded_file_${gregorianNow(clock)}.${extensions[contentType] ?? 'bin'}`
 }
 
-const dataUrl = /^data:([\w.+-]+\/[\w.+-]+)?(?:;[\w=-]+)*;base64,/
-
 const decodeBase64 = (text: string) => {
-  if (!isBase64(text)) {
-    throw invalid({ file: { encoding: { message: 'The file is not valid base64' } } })
-  }
+  if (!isBase64(text)) throw notBase64()
   return Buffer.from(text, 'base64')
 }
 
@@ -109,7 +108,7 @@ const isBase64Type = (type: string) => type === 'application/base64' || type ===
 
 /** What was sent, with base64 and data URLs undone. */
 const decoded = (named: NamedType, bytes: Buffer, isEncoded: boolean) => {
-  const opening = dataUrl.exec(bytes.subarray(0, 200).toString('latin1'))
+  const opening = dataUrl.exec(bytes.toString('latin1', 0, mostOpening))
   if (opening) {
     const text = bytes.subarray(opening[0].length).toString('latin1')
     // Its own character set is that of the content; the one in the header is that of the URL.
@@ -122,7 +121,7 @@ const decoded = (named: NamedType, bytes: Buffer, isEncoded: boolean) => {
 
 /** Raw content: base64 transfer encodings and data URLs are undone. */
 const openUpload = (request: IncomingMessage, contentType: string, bytes: Buffer, clock: Clock): Upload => {
-  const isEncoded = request.headers['content-transfer-encoding'] === 'base64'
+  const isEncoded = isTransferEncoded(request)
   const fileName = fileNameOf(request, contentType, clock)
   const named = namedType(request.headers['content-type'] ?? '')
   return { ...decoded({ ...named, contentType }, bytes, isEncoded), fileName, files: 1 }
