@@ -11,6 +11,7 @@ import { describeEngines, type TestAccount, useWorld } from '../support/world.ts
 const csvType = { 'content-type': 'text/csv' }
 const importing = 'category=rates&action=import'
 const exporting = 'category=rates&action=export'
+const finding = 'category=number_management&action=find'
 
 const badCsv = {
   csv: { format: { message: 'Empty CSV or some row(s) longer than others or header missing' } },
@@ -644,23 +645,21 @@ describeEngines('tasks', (engine) => {
 
     it('come in lists, newest first, with pages and filters', async () => {
       const account = world.reseller
-      await world.operator.put(`${account.path}/tasks?${exporting}`)
-      await world.operator.put(`${account.path}/tasks?${importing}`, {
-        records: [{ prefix: 1, rate_cost: 1 }],
+      await world.operator.put(`${account.path}/tasks?category=number_management&action=list`)
+      await world.operator.put(`${account.path}/tasks?${finding}`, {
+        records: [{ e164: '+14155550100' }],
       })
-      await world.operator.put(`${account.path}/tasks?${exporting}`)
+      await world.operator.put(`${account.path}/tasks?category=number_management&action=list`)
       const all = await world.operator.get(`${account.path}/tasks`)
-      expect(all.data.map(({ action }: Json) => action)).toEqual(['export', 'import', 'export'])
+      expect(all.data.map(({ action }: Json) => action)).toEqual(['list', 'find', 'list'])
       const first = await world.operator.get(`${account.path}/tasks?page_size=2`)
       expect(first.data).toEqual(all.data.slice(0, 2))
       const rest = await world.operator.get(
         `${account.path}/tasks?page_size=2&start_key=${first.body.next_start_key}`,
       )
       expect(rest.data).toEqual(all.data.slice(2))
-      const imports = await world.operator.get(
-        `${account.path}/tasks?filter_action=import&filter_status=pending`,
-      )
-      expect(imports.data).toEqual([all.data[1]])
+      const finds = await world.operator.get(`${account.path}/tasks?filter_action=find&filter_status=pending`)
+      expect(finds.data).toEqual([all.data[1]])
       const none = await world.operator.get(`${account.path}/tasks?created_from=${all.data[0].created + 1}`)
       expect(none.data).toEqual([])
     })
@@ -692,7 +691,7 @@ describeEngines('tasks', (engine) => {
     })
 
     it('are not found through another account', async () => {
-      const made = await putCsv(world.operator, world.master, importing, rateFile([1]))
+      const made = await putCsv(world.operator, world.master, finding, 'e164\n+14155550100\n')
       const { id } = made.body.metadata as { id: string }
       const answer = await world.operator.get(`${world.acme.path}/tasks/${id}`)
       expect(answer).toFailWith(404, 'bad identifier', [id])

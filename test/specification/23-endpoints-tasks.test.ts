@@ -187,8 +187,18 @@ describeEngines('Endpoints: tasks', (engine) => {
     const rates = { query: importing, headers: csv.headers, body: 'prefix,rate_cost\n1,0.1\n' }
     for (const place of ['/v2/tasks', `${master.path}/tasks`, `${acme.path}/tasks`]) {
       const made = await operator.put(place, undefined, rates)
+      const { id, account_id } = made.body.metadata
       expect(made.body.metadata).toMatchObject({ ...importing, status: 'pending', total_count: 1 })
-      expect(await operator.get(`${place}/${made.body.metadata.id}`)).toSucceedWith({})
+      expect(account_id).toBe(master.id)
+      for (const where of ['/v2/tasks', `${master.path}/tasks`, `${acme.path}/tasks`])
+        for (const part of ['', '/input'])
+          expect(await operator.get(`${where}/${id}${part}`)).toMatchObject({ status: 200 })
+      expect(await world.ada.get(`${acme.path}/tasks/${id}`)).toFailWith(404, 'bad identifier')
+      expect(await world.ross.get(`${acme.path}/tasks/${id}`)).toFailWith(404, 'bad identifier')
+      expect(await operator.patch(`${place}/${id}`)).toSucceedWith({})
+      expect(await operator.patch(`${place}/${id}/stop`)).toSucceedWith({})
+      const next = await operator.put(`${place}/${id}/continue`)
+      expect(next.body.metadata).toMatchObject({ account_id: master.id, continuation_of: id })
     }
   })
 })

@@ -31,7 +31,7 @@ const ownFields = (fields: Partial<Rate>, owner: string | undefined): Partial<Ra
 const foreign: RowResult<never> = { outcome: 'failed', error: 'bad field(s) account_id' }
 
 // They hold what carriers ask.
-const definition = { category: 'rates', allow: rateKeeper, readers: rateKeeper } as const
+const definition = { category: 'rates', allow: rateKeeper, readers: rateKeeper, ofSystem: true } as const
 
 interface Imported {
   rate: RateStored

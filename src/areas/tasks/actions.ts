@@ -103,6 +103,8 @@ interface Definition {
   doc: string
   /** Who may make such a task: others get a 403, and the task ends when its maker loses the right. */
   allow: PlainPolicy
+  /** What it acts on belongs to no account: where the operator makes such a task, it is the operator's own account's. */
+  ofSystem?: true
   /** Who may read what such a task takes and writes; absent: the members of its account, and those above. */
   readers?: PlainPolicy
 }

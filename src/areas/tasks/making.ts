@@ -1,5 +1,6 @@
 // How a task comes into being: its input is judged and stored as it arrives, the task appears when it is complete.
 import type { AccountRecord, Actor } from '../../auth/identity.ts'
+import { superduper } from '../../auth/policies.ts'
 import type { Part } from '../../jobs/long-work/parts/store.ts'
 import type { RunKey } from '../../jobs/long-work/store.ts'
 import { failure } from '../../lib/failure.ts'
@@ -200,8 +201,16 @@ export const createMaker = ({ base, store, actions, find, requireRoomForInput }:
     return task
   }
 
-  /** The task as it is stored. `origin`: the one of whose rows it is made. */
-  return async (order: TaskOrder, origin?: Origin): Promise<TaskRecord> => {
+  /** A task on what belongs to the system is kept where its operator is, whatever account the path names. */
+  const settled = (order: TaskOrder): TaskOrder => {
+    const { category = '', action = '', actor, account } = order
+    const isOperators = find(category, action)?.ofSystem && superduper.allows(actor, account, {})
+    return isOperators ? { ...order, account: actor.account } : order
+  }
+
+  /** The task as it is stored. `origin`: the one of whose rows it is made, in whose account it stays. */
+  return async (wish: TaskOrder, origin?: Origin): Promise<TaskRecord> => {
+    const order = origin ? wish : settled(wish)
     const key = { accountId: order.account.id, id: newId(clock.now()) }
     try {
       return await build(order, key, origin)

@@ -1,5 +1,5 @@
 import { type Actor, accountKind } from '../../auth/identity.ts'
-import { accountMember } from '../../auth/policies.ts'
+import { accountMember, superduper } from '../../auth/policies.ts'
 import type { Leases } from '../../jobs/leases.ts'
 import type { Run, RunKey, RunState } from '../../jobs/long-work/store.ts'
 import { createWorkers } from '../../jobs/long-work/workers.ts'
@@ -172,6 +172,14 @@ export const createTasks = (tools: Tools) => {
   const actionOf = ({ doc: { category, action } }: TaskRecord) =>
     actions.find((one) => one.category === category && one.action === action)
 
+  /** The operator finds tasks on what belongs to the system below every account. */
+  const findFor = async (accountId: string, id: string, asker: Actor | undefined) => {
+    const task = await tasks.find(accountId, id)
+    if (task || !asker || !superduper.allows(asker, undefined, {})) return task
+    const own = await tasks.find(asker.accountId, id)
+    return own && actionOf(own)?.ofSystem ? own : undefined
+  }
+
   /** Whether what the task does may cost something. */
   const isPriced = (task: TaskRecord) => {
     const known = actionOf(task)
@@ -250,15 +258,15 @@ export const createTasks = (tools: Tools) => {
     },
 
     /** The task, or the 404 that lists the missing id. */
-    async get(accountId: string, id: string): Promise<TaskRecord> {
-      const task = await tasks.find(accountId, id)
+    async get(accountId: string, id: string, asker?: Actor): Promise<TaskRecord> {
+      const task = await findFor(accountId, id, asker)
       if (!task) throw failure('bad_identifier_list', { values: [id] })
       return task
     },
 
     /** The task that is to be started, stopped or done again, or the 404 that says why it cannot be. */
-    async toOperate(accountId: string, id: string): Promise<TaskRecord> {
-      const task = await tasks.find(accountId, id)
+    async toOperate(accountId: string, id: string, asker: Actor): Promise<TaskRecord> {
+      const task = await findFor(accountId, id, asker)
       if (!task) throw failure('bad_identifier', { cause: id, reason: 'task not found' })
       return task
     },

@@ -16,6 +16,10 @@ const filledText = (value: unknown) => (typeof value === 'string' && value !== '
 const accountOf = ({ account, actor }: { account: AccountRecord | undefined; actor: Actor }) =>
   account ?? actor.account
 
+/** The account of the task in the path. */
+const homeOf = (call: Reading) =>
+  call.subject.accountId === call.actor.accountId ? call.actor.account : accountOf(call)
+
 async function* noChunks(): AsyncGenerator<Uint8Array> {}
 
 const inputOf = ({ stream, data, request }: Call<string, TaskRequest>): TaskInput => {
@@ -96,8 +100,8 @@ const routesBelow = <const Root extends string>(
   const oneTask = `${root}/{task_id}` as const
 
   const taskIdOf = ({ path }: Asking) => (path as { task_id: string }).task_id
-  const subject = (call: Asking) => tasks.get(accountOf(call).id, taskIdOf(call))
-  const operated = (call: Asking) => tasks.toOperate(accountOf(call).id, taskIdOf(call))
+  const subject = (call: Asking) => tasks.get(accountOf(call).id, taskIdOf(call), call.actor)
+  const operated = (call: Asking) => tasks.toOperate(accountOf(call).id, taskIdOf(call), call.actor)
 
   const csvOf = async (call: Reading, name: string) => {
     const { subject: task, actor } = call
@@ -108,11 +112,11 @@ const routesBelow = <const Root extends string>(
     })
   }
 
-  const made = (view: TaskView, account: AccountRecord) =>
+  const made = (view: TaskView) =>
     new Answer({
       data: {},
       metadata: view,
-      headers: { location: `/v2/accounts/${account.id}/tasks/${view.id}` },
+      headers: { location: `/v2/accounts/${view.account_id}/tasks/${view.id}` },
     })
 
   const aboutOne = { allow: own, subject, answers: NoData }
@@ -148,7 +152,7 @@ const routesBelow = <const Root extends string>(
           dryRun: isTrue(request.value('dry_run')),
           parameter: (name) => request.value(name),
         })
-        return made(view, account)
+        return made(view)
       },
     }),
     get(oneTask, {
@@ -190,11 +194,11 @@ const routesBelow = <const Root extends string>(
       fails: ['invalid_request'],
       run: async (call) => {
         const { subject: task, actor, author, request } = call
-        const account = accountOf(call)
+        const account = homeOf(call)
         const dryRun = request.value('dry_run')
         const isGiven = dryRun !== undefined && dryRun !== ''
         const view = await tasks.retry(task, { actor, author, account }, isGiven ? isTrue(dryRun) : undefined)
-        return made(view, account)
+        return made(view)
       },
     }),
     put(`${oneTask}/continue`, {
@@ -203,8 +207,8 @@ const routesBelow = <const Root extends string>(
       fails: ['invalid_request'],
       run: async (call) => {
         const { subject: task, actor, author } = call
-        const account = accountOf(call)
-        return made(await tasks.continue(task, { actor, author, account }), account)
+        const account = homeOf(call)
+        return made(await tasks.continue(task, { actor, author, account }))
       },
     }),
     del(oneTask, {
