@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
+import { countRounds } from '../support/rounds.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const listOf = (account: TestAccount) => `${account.path}/phone_numbers`
@@ -183,6 +184,32 @@ describeEngines('a collection of numbers', (engine) => {
       expect(answer).toBreak({ numbers: [rule] })
       expect(answer.data.numbers[rule].message).toBe(message)
     }
+  })
+
+  it('of more than ten thousand is refused, before its numbers are looked at', async () => {
+    const numbers = Array.from({ length: 10_001 }, () => 'x1')
+    for (const [method, to] of [
+      ['PUT', `${path()}`],
+      ['DELETE', `${path()}`],
+      ['PUT', `${path()}/activate`],
+      ['POST', `${listOf(world.reseller)}/check`],
+      ['POST', `${listOf(world.reseller)}/locality`],
+    ] as const) {
+      const answer = await world.unchanged(() => world.ross.request(method, to, { numbers }))
+      expect(answer).toBreak({ numbers: ['maxItems'] })
+      expect(answer.data.numbers.maxItems).toEqual({
+        message: 'maximum 10000 numbers allowed; a task takes more',
+        target: 10_000,
+      })
+    }
+  })
+
+  it('of ten thousand lets others have their turn', async () => {
+    const numbers = Array.from({ length: 10_000 }, (_, index) => `x${index}`)
+    const rounds = countRounds()
+    const answer = await world.ross.put(path(), { numbers })
+    expect(rounds()).toBeGreaterThan(20)
+    expect(Object.keys(answer.data.error)).toHaveLength(10_000)
   })
 
   it('is created as far as that goes, in the order asked for', async () => {

@@ -2,27 +2,13 @@
 import { performance } from 'node:perf_hooks'
 import { expect, it } from 'vitest'
 import { inSlices } from '../../src/http/answer/slices.ts'
+import { countRounds } from '../support/rounds.ts'
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
 
 const busy = (milliseconds: number) => {
   const end = performance.now() + milliseconds
   while (performance.now() < end);
-}
-
-/** Counts the rounds of the event loop until told to stop. */
-const countRounds = () => {
-  let rounds = 0
-  let isOver = false
-  const count = () => {
-    rounds += 1
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  return () => {
-    isOver = true
-    return rounds
-  }
 }
 
 it('gives what the work makes of the items, in their order and without those that are undefined', async () => {

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { countries } from '../../lib/countries.ts'
 import {
   anyObject,
@@ -14,6 +14,7 @@ import {
   text,
   typed,
 } from '../../lib/schema.ts'
+import { AskedNumbers } from './number-list.ts'
 
 export const numberStates = [
   'aging',
@@ -226,8 +227,7 @@ export const CollectionOutcome = closed(
 /** Several numbers and the public fields for each of them. */
 export const NumberCollection = open(
   {
-    // Judged by number-list.ts, whose errors have names of their own.
-    numbers: Type.Unsafe<readonly string[]>({ description: 'Array of numbers, no two of them the same' }),
+    numbers: AskedNumbers,
     ...fields,
     ...lists,
   },

@@ -5,6 +5,7 @@ import { retrying } from '../../../storage/store.ts'
 import { itemOf, metadataOf } from '../entity.ts'
 import { type NumberError, numberErrorOf } from '../number-errors.ts'
 import type { NumberPlan, NumberRequest, Numbers, NumberView, Performed } from '../operations.ts'
+import { createTurns } from '../turns.ts'
 
 /** What happened to each number, in the order in which they were asked for. */
 interface Outcome {
@@ -50,8 +51,12 @@ export const createNumberCollections = (numbers: Numbers) => {
 
   const planAll = async (texts: readonly string[], plan: Plan, request: Collective) => {
     const view = await numbers.preload(texts)
+    const takeTurns = createTurns()
     const verdicts: NumberVerdict[] = []
-    for (const number of texts) verdicts.push(await judge(view, plan, { ...request, number }))
+    for (const number of texts) {
+      verdicts.push(await judge(view, plan, { ...request, number }))
+      await takeTurns()
+    }
     return verdicts
   }
 
@@ -101,9 +106,13 @@ export const createNumberCollections = (numbers: Numbers) => {
     async apply(texts: readonly string[], plan: Plan, request: Collective): Promise<Outcome> {
       const outcome: Outcome = { success: {}, error: {} }
       const isOperator = isSuperduper(request.by)
+      const takeTurns = createTurns()
       for (let at = 0; at < texts.length; at += numbersAtOnce) {
         const verdicts = await perform(texts.slice(at, at + numbersAtOnce), plan, request)
-        for (const verdict of verdicts) await addVerdict(outcome, verdict, isOperator)
+        for (const verdict of verdicts) {
+          await addVerdict(outcome, verdict, isOperator)
+          await takeTurns()
+        }
       }
       return outcome
     },

@@ -1,5 +1,6 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { anyText, choice, integer, keyed, list, must, open, text } from '../../../lib/schema.ts'
+import { AskedNumbers } from '../number-list.ts'
 
 /** Where a search that names no country looks. */
 export const usualCountry = 'US'
@@ -59,11 +60,8 @@ export const CarriersInfo = open(
 )
 export type CarriersInfo = Static<typeof CarriersInfo>
 
-/** Numbers that are asked about. Their form is judged by number-list.ts, whose errors have names of their own. */
-export const NumberQuestion = open(
-  { numbers: Type.Unsafe<readonly string[]>({ description: 'Array of numbers, no two of them the same' }) },
-  { title: 'Numbers in question' },
-)
+/** Numbers that are asked about. */
+export const NumberQuestion = open({ numbers: AskedNumbers }, { title: 'Numbers in question' })
 
 export const NumberChecks = keyed(anyText(), {
   title: 'Number checks',
