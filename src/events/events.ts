@@ -49,6 +49,10 @@ export const afterOf = ({ afterText, action }: FeedEvent): Json | undefined =>
 export const beforeOf = ({ beforeText }: FeedEvent): Json | undefined =>
   beforeText === undefined ? undefined : JSON.parse(beforeText)
 
+/** Bytes of the records that an event tells, about. */
+export const weightOf = ({ afterText, beforeText }: FeedEvent) =>
+  (afterText?.length ?? 0) + (beforeText?.length ?? 0)
+
 /** An event as clients read it. */
 export const eventJson = (event: FeedEvent, { withBefore = false }: { withBefore?: boolean } = {}) => {
   const after = afterOf(event)

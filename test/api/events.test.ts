@@ -119,10 +119,20 @@ describeEngines('the feed', (engine) => {
       const note = `${turn}`.padEnd(900_000, '.')
       expect(await world.operator.patch(`${account.path}/users/${id}`, { note })).toSucceed()
     }
-    const turns = (
-      await eventsOf(world.operator, account.path, 'type=user.edited&with_before=true')
-    ).events.map(({ after }) => Number.parseInt(after?.note as string, 10))
-    expect(turns).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    const pages: number[][] = []
+    for (let key: string | undefined = ''; key !== undefined; ) {
+      const query = `type=user.edited&with_before=true&start_key=${key}`
+      const { events, next }: { events: Told[]; next: string | undefined } = await eventsOf(
+        world.operator,
+        account.path,
+        query,
+      )
+      pages.push(events.map(({ after }) => Number.parseInt(after?.note as string, 10)))
+      key = next
+    }
+    expect(pages.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
+    // Each tells of two records.
+    expect(pages.map(({ length }) => length)).toEqual([3, 3, 3, 3])
     // What is read of the store at once is bounded.
     const question = {
       accountId: account.id,

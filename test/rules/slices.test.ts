@@ -27,6 +27,17 @@ it('shares a slice between all lists that are being made at once', async () => {
   expect(rounds()).toBeGreaterThanOrEqual(15)
 })
 
+it('gives others their turn behind each heavy item', async () => {
+  const rounds = countRounds()
+  const items = numbers(8)
+  await inSlices(
+    items,
+    () => busy(4),
+    (item) => item < 6,
+  )
+  expect(rounds()).toBeGreaterThanOrEqual(6)
+})
+
 it('lets many short lists be made in one round', async () => {
   await new Promise((resolve) => setImmediate(resolve))
   const rounds = countRounds()

@@ -12,6 +12,7 @@ import {
   filterable,
   timeBounds,
   type Wanted,
+  weightOf,
 } from './views.ts'
 
 // Entries as a list: pages, rows, filters and CSV lines for http/answer/listing.ts.
@@ -37,6 +38,7 @@ const listing = (audit: Audit, wanted: Wanted): Listing<AuditEntry> => ({
     const { items, next } = await audit.page(wanted, place)
     return { items, next: next === undefined ? undefined : [sequenceText(next), ''] }
   },
+  weight: weightOf,
   cursor: cursorOf,
   row: (entry) => JSON.stringify(entryJson(entry)),
   record: filterable,

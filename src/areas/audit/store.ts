@@ -1,6 +1,7 @@
 import { happened } from '../../storage/audit-log.ts'
 import type { Author } from '../../storage/change-set.ts'
 import type { Value } from '../../storage/db.ts'
+import { fittingIn } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, json, optional, shape, text } from '../../storage/table.ts'
 import { createAuditIndexStore, type Subject, subjects } from './indexing/store.ts'
@@ -23,6 +24,13 @@ const entries = shape({
   digest: text(),
   previousDigest: optional(text()),
 })
+
+const weight = ['changes', 'before_doc', 'after_doc']
+  .map((name) => `coalesce(octet_length(${name}), 0)`)
+  .join(' + ')
+
+// So much of records is read at once, and at least one entry.
+const mostBytes = 4_000_000
 
 const leavings = shape({ tree: optional(text()), recordName: optional(text()) })
 
@@ -125,8 +133,8 @@ export const createAuditStore = (store: Store) => {
 
   return {
     /**
-     * Entries of an account in the order of their places: as many as are asked for, and where to go on when it looked
-     * through many that are not.
+     * Entries of an account in the order of their places: as many as are asked for, fewer where they are large, and
+     * where to go on when it looked through many that are not.
      */
     async page(
       wanted: Wanted,
@@ -149,13 +157,15 @@ export const createAuditStore = (store: Store) => {
       const last = Number(edge.sequence)
       const { terms, params } = restOf(wanted, [...begun.params, last])
       const range = `${behind} AND sequence ${descending ? '>=' : '<='} $${begun.params.length + 1}`
-      const rows = await read(
-        `SELECT ${entries.columns} FROM ${[source.rows(range), isEntry, ...terms].join(' AND ')}
-          ORDER BY sequence ${direction} LIMIT ${limit}`,
-        params,
-      )
-      const items = entries.list(rows)
-      if (items.length === limit) return { items, next: items.at(-1)?.sequence }
+      const select = (selected: string, count: number) =>
+        read(
+          `SELECT ${selected} FROM ${[source.rows(range), isEntry, ...terms].join(' AND ')}
+            ORDER BY sequence ${direction} LIMIT ${count}`,
+          params,
+        )
+      const fitting = fittingIn(await select(`${weight} AS weight`, limit), limit, mostBytes)
+      const items = entries.list(await select(entries.columns, fitting))
+      if (items.length === fitting) return { items, next: items.at(-1)?.sequence }
       return { items, next: Number(edge.count) === mostLookedThrough ? last : undefined }
     },
 

@@ -32,6 +32,10 @@ const docIn = (text: string | undefined): Json => (text === undefined ? {} : JSO
 const changesOf = ({ changes, beforeDoc, afterDoc }: AuditEntry): readonly Difference[] =>
   changes === undefined ? differencesBetween(docIn(beforeDoc), docIn(afterDoc)) : JSON.parse(changes)
 
+/** Bytes of an entry's texts, about. */
+export const weightOf = ({ changes, beforeDoc, afterDoc }: AuditEntry) =>
+  [changes, beforeDoc, afterDoc].reduce((sum, doc) => sum + (doc?.length ?? 0), 0)
+
 const nameIn = ({ recordName, beforeDoc, afterDoc, recordId }: AuditEntry) =>
   recordName ?? nameOf(docIn(afterDoc)) ?? nameOf(docIn(beforeDoc)) ?? recordId
 

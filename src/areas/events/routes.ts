@@ -1,5 +1,5 @@
 import { accountAdmin } from '../../auth/policies.ts'
-import { eventJson, type FeedEvent, sequenceOf, sequenceText } from '../../events/events.ts'
+import { eventJson, type FeedEvent, sequenceOf, sequenceText, weightOf } from '../../events/events.ts'
 import type { Feed } from '../../events/feed.ts'
 import { ListAnswer, LiveAnswer } from '../../http/answer/answers.ts'
 import type { Listing } from '../../http/answer/listing.ts'
@@ -33,6 +33,7 @@ export const eventRoutes = (feed: Feed, streams: Streams): Route[] => {
       })
       return { items: events, next: next === undefined ? undefined : [sequenceText(next), ''] }
     },
+    weight: weightOf,
     cursor: ({ sequence }) => [sequenceText(sequence), ''],
     row: (event) => JSON.stringify(eventJson(event, { withBefore })),
     record: (event) => eventJson(event, { withBefore }),

@@ -65,6 +65,8 @@ export interface Listing<T> {
   page(request: PageRequest): Promise<T[] | Batch<T>>
   /** How many of the rows that are asked for may be read whole at once, where they can be of any size. */
   fitting?(request: PageRequest, bytes: number): Promise<number>
+  /** Bytes that an item is made of, where these may be many: a page ends early behind so many of them. */
+  weight?(item: T): number
   cursor(item: T): Cursor
   /** JSON text of the row. */
   row(item: T): string
@@ -266,6 +268,14 @@ const firstAfter = <T>({ startKeys }: Listing<T>, { after, startKey, descending 
 // Whole records at once, of which each may be as large as a record can be.
 const mostWholeBytes = 4_000_000
 
+// An item of so many bytes may take milliseconds.
+const heavyBytes = 20_000
+
+const isHeavyIn =
+  <T>({ weight }: Listing<T>) =>
+  (item: T) =>
+    weight !== undefined && weight(item) > heavyBytes
+
 const sized = async <T>(listing: Listing<T>, request: PageRequest): Promise<PageRequest> => {
   if (!listing.fitting || !(request.whole || request.long)) return request
   return { ...request, limit: Math.min(request.limit, await listing.fitting(request, mostWholeBytes)) }
@@ -324,31 +334,36 @@ export async function* pageRows<T, Text extends RowText>(
   let after = firstAfter(listing, plan)
   let spent = 0
   let size = 0
+  let weight = 0
   let last: T | undefined
   let surplus: T | undefined
   const { moving } = listing
+  const isHeavy = isHeavyIn(listing)
   const seen = { earliest: Number.POSITIVE_INFINITY }
   let atOnce = plan.filter ? batchSize : firstBatchSize
+
+  const room = () => (weight > mostWholeBytes ? 0 : plan.pageSize - size)
 
   const take = (item: T) => {
     if (moving) seen.earliest = Math.min(seen.earliest, moving.timeOf(item))
     if (surplus !== undefined || !matches(listing, plan, item)) return undefined
-    if (size === plan.pageSize) {
+    if (room() === 0) {
       surplus = item
       return undefined
     }
     size += 1
+    weight += listing.weight?.(item) ?? 0
     last = item
     return render(item)
   }
 
   for (;;) {
-    const limit = plan.filter ? atOnce : Math.min(plan.pageSize - size + 1, long ? atOnce : batchSize)
+    const limit = plan.filter ? atOnce : Math.min(room() + 1, long ? atOnce : batchSize)
     const request = { ...requestAfter(after, limit, plan, long), isRepeated }
     const begun = now()
     const { rows, next } = await inTurn(async () => {
       const batch = await readBatch(listing, request)
-      return { rows: await inSlices(batch.items, take), next: batch.next }
+      return { rows: await inSlices(batch.items, take, isHeavy), next: batch.next }
     })
     spent += now() - begun
     if (rows.length > 0) yield rows
@@ -375,13 +390,14 @@ export async function* walk<T, Text extends RowText>(
   inTurn: InTurn,
 ): AsyncGenerator<Text[]> {
   const take = (item: T) => (matches(listing, plan, item) ? render(item) : undefined)
+  const isHeavy = isHeavyIn(listing)
   let after = firstAfter(listing, plan)
   let atOnce = firstBatchSize
   for (;;) {
     const request = requestAfter(after, atOnce, plan, true)
     const { rows, next } = await inTurn(async () => {
       const batch = await readBatch(listing, request)
-      return { rows: await inSlices(batch.items, take), next: batch.next }
+      return { rows: await inSlices(batch.items, take, isHeavy), next: batch.next }
     })
     if (rows.length > 0) yield rows
     if (!next) return

@@ -41,10 +41,14 @@ const spend = (milliseconds: number) => {
   passOn()
 }
 
-/** What `work` makes of the items, without keeping the event loop for long. Undefined ones are left out. */
+/**
+ * What `work` makes of the items, without keeping the event loop for long. Undefined ones are left out. `isHeavy` tells
+ * items that may take a slice by themselves.
+ */
 export const inSlices = async <Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Result | undefined,
+  isHeavy: (item: Item) => boolean = () => false,
 ): Promise<Result[]> => {
   const results: Result[] = []
   if (isSpent()) await nextSlice()
@@ -53,7 +57,8 @@ export const inSlices = async <Item, Result>(
     for (const [index, item] of items.entries()) {
       const result = work(item)
       if (result !== undefined) results.push(result)
-      if (index % lookEvery !== lookEvery - 1 || !isSpent(performance.now() - begun)) continue
+      if (index % lookEvery !== lookEvery - 1 && !isHeavy(item)) continue
+      if (!isSpent(performance.now() - begun)) continue
       spend(performance.now() - begun)
       await nextSlice()
       begun = performance.now()
