@@ -26,6 +26,7 @@ import type { Throttle } from './throttle/throttle.ts'
 import { type Body, emptyBody } from './wire/bodies.ts'
 import type { WaitingBody } from './wire/body-bytes.ts'
 import type { Places } from './wire/places.ts'
+import { targetOf } from './wire/target.ts'
 import type { UnderWay } from './wire/under-way.ts'
 import type { Upgrades } from './wire/upgrades.ts'
 import type { Witness } from './witness.ts'
@@ -151,7 +152,7 @@ export class Exchange {
     this.id = id
     this.trace = beginTrace(request.headers.traceparent, frame.recorder)
     this.method = request.method as Method
-    const url = request.url ?? '/'
+    const url = targetOf(request)
     const mark = url.indexOf('?')
     this.path = mark < 0 ? url : url.slice(0, mark)
     this.query = mark < 0 ? noQuery : new URLSearchParams(url.slice(mark + 1))

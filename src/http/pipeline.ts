@@ -24,6 +24,7 @@ import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
 import { hasBody, readSmallBody, type WaitingBody } from './wire/body-bytes.ts'
 import { canonicalPeer, clientAddress, trustedProxies } from './wire/client-address.ts'
 import { preferredType, takesType } from './wire/media.ts'
+import { targetOf } from './wire/target.ts'
 
 /** Most of them find at hand what they need: whoever has to wait says so by a promise. */
 type Step = (exchange: Exchange) => Soon<void>
@@ -34,13 +35,12 @@ const answerPreflight: Step = (exchange) => {
   sendEmpty(exchange, 200, match ? { allow: methodsOf(match).join(', ') } : {})
 }
 
+const badPath = (message: string) => invalid({ path: { invalid: { message, target: 'path' } } })
+
 const cutPath: Step = (exchange) => {
+  if (!exchange.path.startsWith('/')) throw badPath('The path must begin with a slash')
   const segments = segmentsOf(exchange.path)
-  if (!segments) {
-    throw failure('validation_error', {
-      problems: { path: { invalid: { message: 'The path is not valid percent-encoding', target: 'path' } } },
-    })
-  }
+  if (!segments) throw badPath('The path is not valid percent-encoding')
   exchange.segments = segments
   if (segments[0] === 'v1') throw failure('gone', {})
   if (segments[0] !== 'v2') throw failure('not_found', {})
@@ -302,7 +302,7 @@ const claimKey: Step = (exchange) => {
 
 const claimFor = async (exchange: Exchange, actor: Actor, key: string) => {
   const { method, body, request, frame } = exchange
-  const parts = [method, request.url ?? '', body.digest ?? '']
+  const parts = [method, targetOf(request), body.digest ?? '']
   const verdict = await frame.idempotency.judge({
     accountId: actor.accountId,
     asker: askerOf(actor),

@@ -1,5 +1,6 @@
 // The ways to write a path, and to send a verb or a token elsewhere.
 import { expect, it } from 'vitest'
+import { openRaw } from '../support/raw-connection.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 describeEngines('paths', (engine) => {
@@ -11,6 +12,28 @@ describeEngines('paths', (engine) => {
     for (const path of [`${users()}/`, `${users()}//`, `//v2//accounts/${world.acme.id}//users`]) {
       expect(await world.ada.get(path)).toSucceedWith(plain.data)
     }
+  })
+
+  it('may stand behind the address of a server, whichever that is', async () => {
+    const ask = async (target: string) => {
+      const raw = await openRaw(world.server.port)
+      raw.write(
+        `GET ${target} HTTP/1.1\r\nhost: x\r\nx-auth-token: ${world.ada.token}\r\nconnection: close\r\n\r\n`,
+      )
+      await raw.closed
+      const [answer] = raw.answers()
+      if (!answer) throw new Error('there is no answer')
+      return answer
+    }
+    for (const server of ['http://127.0.0.1:8000', 'HTTPS://api.example.com', 'http://[::1]:8000']) {
+      const listed = await ask(`${server}${users()}?page_size=1`)
+      expect(listed.status).toBe(200)
+      expect(JSON.parse(listed.body)).toMatchObject({ page_size: 1, status: 'success' })
+      expect((await ask(`${server}/healthz`)).status).toBe(200)
+    }
+    expect((await ask('http://127.0.0.1?x=1')).status).toBe((await ask('/?x=1')).status)
+    for (const target of ['http://', 'http:///v2/about', 'ftp://127.0.0.1/v2/about', '*'])
+      expect((await ask(target)).status).toBe(400)
   })
 
   it('are percent-decoded', async () => {

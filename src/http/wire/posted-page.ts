@@ -6,6 +6,7 @@ import type { Author } from '../../storage/change-set.ts'
 import type { Store } from '../../storage/store.ts'
 import type { PlainPage } from '../exchange.ts'
 import { readBytes } from './body-bytes.ts'
+import { targetOf } from './target.ts'
 
 /** What stands around a body that was posted. */
 interface Posted {
@@ -47,7 +48,8 @@ const send = (response: ServerResponse, status: number, content: object) => {
     .end(body)
 }
 
-const secretIn = (below: string, { url = '' }: IncomingMessage) => {
+const secretIn = (below: string, request: IncomingMessage) => {
+  const url = targetOf(request)
   // Senders append a query even where one stands already: everything behind the first mark is left alone.
   const [path = ''] = url.split('?', 1)
   const rest = path.slice(below.length).replace(/\/$/, '')

@@ -10,6 +10,7 @@ import { Exchange, type Frame } from '../exchange.ts'
 import { admit, assertAllowed, forbidden } from '../judge/admission.ts'
 import { findClientAddress, readSettings } from '../pipeline.ts'
 import { type Counts, createSeats } from './counts.ts'
+import { targetOf } from './target.ts'
 import type { Connection, ConnectionLimits, Upgrade } from './upgrade.ts'
 import { closings, createWebSocket, type OpenWebSocket } from './web-socket.ts'
 
@@ -24,7 +25,7 @@ const switchingProtocols = 101
 const isSwitching = ({ headers, method }: IncomingMessage) =>
   method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 
-const pathOf = ({ url = '' }: IncomingMessage) => url.split('?', 1)[0] ?? ''
+const pathOf = (request: IncomingMessage) => targetOf(request).split('?', 1)[0] ?? ''
 
 const keyForm = /^[+/0-9A-Za-z]{22}==$/
 
