@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
+import { openRaw } from '../support/raw-connection.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const jsonRefusal = (message: unknown = expect.any(String)) => ({
@@ -161,6 +162,23 @@ describeEngines('request bodies', (engine) => {
     }
     expect(await world.ada.put(users(), { ...name, note: 'x'.repeat(1500) })).toSucceed()
     await world.configure('crossbar', { max_upload_size: 8_000_000 })
+  })
+
+  it('answers CONNECT in an envelope and hangs up, behind the answers that are under way', async () => {
+    for (const before of ['', 'GET /v2/about HTTP/1.1\r\nhost: x\r\n\r\n']) {
+      const raw = await openRaw(world.server.port)
+      raw.write(`${before}CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\nwhat comes behind is for nobody`)
+      await raw.closed
+      const answer = raw.answers().at(-1)
+      expect(raw.answers()).toHaveLength(before === '' ? 1 : 2)
+      expect(answer?.status).toBe(405)
+      expect(JSON.parse(answer?.body ?? '')).toMatchObject({
+        status: 'error',
+        error: '405',
+        message: 'invalid_method',
+        data: { message: 'method not allowed' },
+      })
+    }
   })
 
   it('answers what is no HTTP at all in an envelope', async () => {

@@ -135,6 +135,8 @@ const createHandler = (server: Server, frame: Frame): Handler => {
 interface ParseFailure {
   status: number
   reason: string
+  /** The word for it in the envelope; `parse_error` unless it is another one. */
+  word?: string
   message: string
 }
 
@@ -159,6 +161,13 @@ const tooLate: ParseFailure = {
   message: 'the request did not arrive in time',
 }
 
+const noProxy: ParseFailure = {
+  status: 405,
+  reason: 'Method Not Allowed',
+  word: 'invalid_method',
+  message: 'method not allowed',
+}
+
 interface ParseError extends NodeJS.ErrnoException {
   rawPacket?: Buffer
   bytesParsed?: number
@@ -176,12 +185,15 @@ const parseFailureOf = (error: ParseError): ParseFailure => {
   return noRequest
 }
 
-const refusalText = ({ node, clock }: Frame, { status, reason, message }: ParseFailure) => {
+const refusalText = (
+  { node, clock }: Frame,
+  { status, reason, word = 'parse_error', message }: ParseFailure,
+) => {
   const requestId = randomHex(16)
   const body = envelopeOf({
     status: 'error',
     data: { message },
-    extra: { error: String(status), message: 'parse_error' },
+    extra: { error: String(status), message: word },
     requestId,
     node,
     now: clock.now(),
@@ -209,25 +221,25 @@ const lingerMilliseconds = 2000
  * Bytes that are no HTTP request get the envelope as well: behind the answers that are under way, and only when
  * the request that they belong to has no answer yet.
  */
-const answerClientError = (frame: Frame) => {
+const createRefusing = (frame: Frame) => {
   const refused = new WeakSet<Duplex>()
 
-  const refuse = (error: ParseError, socket: Duplex) => {
+  const refuse = (failing: ParseFailure, socket: Duplex) => {
     if (!socket.writable) return void socket.destroy()
-    socket.end(refusalText(frame, parseFailureOf(error)))
+    socket.end(refusalText(frame, failing))
     const timer = setTimeout(() => socket.destroy(), lingerMilliseconds)
     socket.once('close', () => clearTimeout(timer))
   }
 
-  return (error: ParseError, socket: Duplex) => {
+  return (failing: ParseFailure, socket: Duplex) => {
     if (refused.has(socket)) return
     refused.add(socket)
     const last = lastAnswer.get(socket)
-    if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-    if (!last || (last.writableFinished && last.req.complete)) return refuse(error, socket)
-    if (last.req.complete) return void last.once('finish', () => refuse(error, socket))
+    if (!socket.writable) return void socket.destroy()
+    if (!last || (last.writableFinished && last.req.complete)) return refuse(failing, socket)
+    if (last.req.complete) return void last.once('finish', () => refuse(failing, socket))
     // It is the body of the last request that is broken.
-    if (!last.headersSent) return refuse(error, socket)
+    if (!last.headersSent) return refuse(failing, socket)
     if (last.writableFinished) return void socket.destroy()
     last.once('finish', () => socket.destroy())
   }
@@ -256,7 +268,16 @@ export const equip = <S extends Server>(server: S, frame: Frame): S => {
     frame.upgrades.isOne(request) && lastAnswer.get(request.socket)?.writableFinished !== false
   Object.assign(server, { shouldUpgradeCallback })
   server.on('upgrade', (request, _socket, head) => frame.upgrades.take(frame, request, head))
-  server.on('clientError', answerClientError(frame))
+  const refuse = createRefusing(frame)
+  server.on('clientError', (error: ParseError, socket) =>
+    error.code === 'ECONNRESET' ? socket.destroy() : refuse(parseFailureOf(error), socket),
+  )
+  server.on('connect', (_request, socket) => {
+    // Node has let go of the connection: nobody else hears that it broke, or takes what comes on it.
+    socket.on('error', () => socket.destroy())
+    socket.resume()
+    refuse(noProxy, socket)
+  })
   // An expectation that nobody knows is no reason to refuse a request.
   server.on('checkExpectation', handler)
   server.on('checkContinue', (request, response) => {
