@@ -214,6 +214,12 @@ describeEngines('system configs', (engine) => {
       ['a negative price', { token_costs: -1 }, { 'default.token_costs': ['minimum'] }],
       ['a price that is none', { token_costs: [1] }, { 'default.token_costs': ['type'] }],
       [
+        'a method that is not in capitals',
+        { token_costs: { cdrs: { get: 50 }, users: { Put: 2 } } },
+        { 'default.token_costs.cdrs.get': ['invalid'], 'default.token_costs.users.Put': ['invalid'] },
+      ],
+      ['part of a token', { token_costs: { cdrs: 1.5 } }, { 'default.token_costs.cdrs': ['type'] }],
+      [
         'a price that is none at any depth',
         { token_costs: { devices: { GET: -2, PUT: 'x' } } },
         { 'default.token_costs.devices.PUT': ['type'] },

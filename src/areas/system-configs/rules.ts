@@ -73,13 +73,23 @@ const proxyProblems = (proxies: unknown): Problems => {
 // {account}.{endpoint}.{METHOD}.{quickcall} is the deepest path that is looked up.
 const deepestCost = 4
 
+const methods: ReadonlySet<string> = new Set(['GET', 'PUT', 'POST', 'PATCH', 'DELETE'])
+
+/** Whether no look-up would find what stands under this key: it asks for methods in capitals. */
+const isMethodInSmall = (key: string) => methods.has(key.toUpperCase()) && !methods.has(key)
+
 const costProblems = (costs: Json, path: string, depth = 1): Problems => {
   const problems: Problems = {}
   for (const [key, cost] of Object.entries(costs)) {
     const place = `${path}.${key.replaceAll('.', '%2E')}`
-    if (isObject(cost) && depth < deepestCost) Object.assign(problems, costProblems(cost, place, depth + 1))
-    else if (typeof cost !== 'number')
-      problems[place] = { type: { message: 'Value did not match type(s): number', target: 'number' } }
+    if (isMethodInSmall(key))
+      problems[place] = {
+        invalid: { message: `Methods are written in capitals: ${key.toUpperCase()}`, value: key },
+      }
+    else if (isObject(cost) && depth < deepestCost)
+      Object.assign(problems, costProblems(cost, place, depth + 1))
+    else if (!Number.isInteger(cost))
+      problems[place] = { type: { message: 'Value did not match type(s): integer', target: 'integer' } }
   }
   return problems
 }
