@@ -119,21 +119,10 @@ const CallWaiting = open({ enabled: flag() })
 const DoNotDisturb = open({ enabled: flag() })
 const ContactList = open({ exclude: flag({ description: 'Leave it out of the contact list' }) })
 
-const sipHeaderValue = typed(['string', 'boolean', 'integer'])
+export const sipHeaderValue = typed(['string', 'boolean', 'integer'])
 
-const SipHeaders = keyedBy('^[a-zA-Z0-9_-]+$', sipHeaderValue)
-
-/** SIP headers by direction; those that stand beside the directions have none. */
-export const directedSipHeaders = (description: string) =>
-  open(
-    { in: SipHeaders, out: SipHeaders },
-    {
-      // `in` and `out` are header names too, so the form that has no direction has to leave them out.
-      patternProperties: { '^(?!(?:in|out)$)[a-zA-Z0-9_-]+$': sipHeaderValue },
-      additionalProperties: false,
-      description,
-    },
-  )
+/** SIP headers by name. */
+export const SipHeaders = keyedBy('^[a-zA-Z0-9_-]+$', sipHeaderValue)
 
 const Formatter = open({
   direction: choice(['inbound', 'outbound', 'both']),

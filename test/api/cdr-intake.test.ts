@@ -217,19 +217,12 @@ describeEngines('Call detail records that are sent in', (engine) => {
     const resource = (resource_type: string) =>
       legOf({ custom_channel_vars: { account_id: world.acme.id, resource_type } })
     const kinds = ['offnet-origination', 'offnet-termination', 'onnet-origination', 'onnet-termination']
-    const good = [
-      headers({ in: { 'X-A_1': 'a' }, out: { b: true, c: 7 } }),
-      headers({ 'X-A_1': 'a', in: {} }),
-      ...kinds.map(resource),
-    ]
+    const good = [headers({ in: { 'X-A_1': 'a' }, out: { b: true, c: 7 } }), ...kinds.map(resource)]
     expect(await send(...good)).toSucceedWith({ ...nothing, accepted: good.length })
     const bad = [
       headers({ in: { 'X A': 'a' } }),
       headers({ out: { 'X-A': { b: 1 } } }),
       headers({ in: 'X-A' }),
-      headers({ 'bad name': 'x' }),
-      headers({ 'X-A': { b: 1 } }),
-      headers({ '': 'x' }),
       resource('sideways'),
     ]
     const answer = await world.unchanged(() => send(...bad))
@@ -238,9 +231,6 @@ describeEngines('Call detail records that are sent in', (engine) => {
       'custom_sip_headers.in.X A',
       'custom_sip_headers.out.X-A',
       'custom_sip_headers.in',
-      'custom_sip_headers.bad name',
-      'custom_sip_headers.X-A',
-      'custom_sip_headers.',
       'custom_channel_vars.resource_type',
     ])
   })

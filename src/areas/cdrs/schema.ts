@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { directedSipHeaders } from '../../lib/call-shapes.ts'
+import { SipHeaders } from '../../lib/call-shapes.ts'
 import {
   anyObject,
   anyText,
@@ -98,7 +98,10 @@ export const Cdr = open(
     channel_loopback_bowout: flag({ description: 'A loopback channel that took itself out of the call' }),
     custom_application_vars: anyObject(),
     custom_channel_vars: CustomChannelVars,
-    custom_sip_headers: directedSipHeaders('By direction, then by name'),
+    custom_sip_headers: open(
+      { in: SipHeaders, out: SipHeaders },
+      { description: 'By direction, then by name' },
+    ),
     digits_dialed: anyText(),
     disposition: anyText({ description: 'Who ended the call' }),
     event_category: anyText(),

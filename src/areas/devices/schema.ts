@@ -1,6 +1,13 @@
 import type { Static } from 'typebox'
 import { AccessList } from '../../lib/access-list.ts'
-import { Addresses, CallRecording, directedSipHeaders, endpointFields, Flags } from '../../lib/call-shapes.ts'
+import {
+  Addresses,
+  CallRecording,
+  endpointFields,
+  Flags,
+  SipHeaders,
+  sipHeaderValue,
+} from '../../lib/call-shapes.ts'
 import { DeviceRateLimits } from '../../lib/packet-limits.ts'
 import {
   anyObject,
@@ -19,6 +26,16 @@ import {
   typed,
 } from '../../lib/schema.ts'
 import { readableSecret } from '../../lib/secrets.ts'
+
+// `in` and `out` are header names too, so the form that has no direction has to leave them out.
+const CustomSipHeaders = open(
+  { in: SipHeaders, out: SipHeaders },
+  {
+    patternProperties: { '^(?!(?:in|out)$)[a-zA-Z0-9_-]+$': sipHeaderValue },
+    additionalProperties: false,
+    description: 'Headers added to calls from (`in`) and to (`out`) the device',
+  },
+)
 
 const Sip = open(
   {
@@ -40,7 +57,7 @@ const Sip = open(
     transport: anyText(),
     custom_sip_interface: anyText(),
     ignore_completed_elsewhere: flag(),
-    custom_sip_headers: directedSipHeaders('Headers added to calls from (`in`) and to (`out`) the device'),
+    custom_sip_headers: CustomSipHeaders,
   },
   { default: {} },
 )
