@@ -125,6 +125,8 @@ export class Exchange {
   body: Body = emptyBody
   /** A body too large to be read before the request is judged. */
   waitingBody: WaitingBody | undefined
+  /** Bytes of a body that were paid for. */
+  paidBytes = 0
   credential: Credential | undefined
   actor: Actor | undefined
   /** Why the credential was not good, until it is known whether one is needed. */

@@ -3,6 +3,7 @@ import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts
 import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
+import { isObject } from '../lib/json.ts'
 import { memberOf } from '../lib/member.ts'
 import { caught, type Soon, whenThere } from '../lib/soon.ts'
 import { StoredRecord } from '../storage/records.ts'
@@ -260,9 +261,10 @@ const authorize: Step = (exchange) => {
 }
 
 const payForBytes = async (exchange: Exchange, bytes: number) => {
-  const { frame, crossbar, clientAddress, account, tokens } = exchange
-  const fare = { clientAddress, accountId: account?.id, bytes }
+  const { frame, crossbar, clientAddress, account, tokens, paidBytes } = exchange
+  const fare = { clientAddress, accountId: account?.id, bytes, paidBytes }
   exchange.tokens = await frame.throttle.payForBytes(fare, crossbar, tokens)
+  exchange.paidBytes = Math.max(paidBytes, bytes)
 }
 
 /** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
@@ -439,16 +441,31 @@ const mayStill = async (exchange: Exchange) => {
   }
 }
 
-/** What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. */
+/** The stored record that a subject is, or has a part of. */
+const recordIn = (
+  subject: unknown,
+  account: AccountRecord | undefined,
+): Pick<StoredRecord, 'docText'> | undefined => {
+  if (subject instanceof StoredRecord) return subject
+  // Routes of accounts have parts of theirs alone.
+  if (account !== undefined && revisionOf(subject) === account.revision) return account
+  const parts = isObject(subject) ? Object.values(subject) : []
+  return parts.find((part) => part instanceof StoredRecord)
+}
+
+// A character of JavaScript is at most three bytes of UTF-8.
+const mostBytesOfCharacter = 3
+
+/**
+ * What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. A body
+ * that was as large has paid for both.
+ */
 const payForRecord = (exchange: Exchange, subject: unknown): Soon<void> => {
   const { method, crossbar, account } = exchange
   if (method === 'GET' || method === 'HEAD') return
-  // Of an account its route has parts alone.
-  const isAccount = account !== undefined && revisionOf(subject) === account.revision
-  const record = isAccount ? account : subject
-  if (!(record instanceof StoredRecord)) return
-  const { length } = record.docText
-  if (length > crossbar.unjudged_body_size) return payForBytes(exchange, length)
+  const record = recordIn(subject, account)
+  if (!record || record.docText.length * mostBytesOfCharacter <= crossbar.unjudged_body_size) return
+  return payForBytes(exchange, Buffer.byteLength(record.docText))
 }
 
 /** Parents and record, its price, body, precondition, execution. */

@@ -312,6 +312,43 @@ describeEngines('the price of a body', (engine) => {
     )
   })
 
+  it('is paid once for a large body and the large record in whose place it comes', async () => {
+    const client = caller()
+    const made = await client.put(users(), noted(900_000))
+    const price = made.body.tokens?.consumed ?? 0
+    const path = `${users()}/${made.data.id}`
+    world.clock.advance({ seconds: 60 })
+    const replaced = await client.post(path, noted(850_000))
+    expect(replaced.body.tokens).toEqual({ consumed: price, remaining: 100 - price })
+    world.clock.advance({ seconds: 60 })
+    // The record is the larger one.
+    const shorter = await client.post(path, noted(300_000))
+    expect(shorter.body.tokens?.consumed).toBeLessThan(price)
+    expect(shorter.body.tokens?.consumed).toBeGreaterThan(30)
+  })
+
+  it('can be paid by whoever waits as long as the refusal says, whatever was spent before it', async () => {
+    const client = caller()
+    const { data } = await caller().put(users(), noted(900_000))
+    const change = () => client.post(`${users()}/${data.id}`, noted(400_000))
+    for (let round = 0; round < 6; round += 1) {
+      const first = await change()
+      if (first.status === 200) continue
+      expect(first.status).toBe(429)
+      world.clock.advance({ seconds: Number(first.headers['retry-after']) })
+      expect(await change()).toSucceed()
+    }
+  })
+
+  it('is paid for the whole of a record by who changes a part of it', async () => {
+    const { id } = await world.device(world.acme, { name: 'Large', note: 'x'.repeat(300_000) })
+    const lists = `${world.acme.path}/devices/${id}/access_lists`
+    const answer = await caller().post(lists, { order: 'allow,deny', cidrs: ['10.0.0.0/8'] })
+    expect(answer).toSucceed()
+    expect(answer.body.tokens?.consumed).toBe(11)
+    expect((await caller().delete(lists)).body.tokens?.consumed).toBe(11)
+  })
+
   it('is never more than half of a bucket', async () => {
     await world.configure('crossbar', { body_bytes_per_token: 1024 })
     const answer = await caller().put(users(), noted(1_000_000))

@@ -39,6 +39,8 @@ interface BodyFare {
   clientAddress: string
   accountId: string | undefined
   bytes: number
+  /** For so many of them was paid before. */
+  paidBytes?: number
 }
 
 interface Payment {
@@ -152,10 +154,15 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     return charge.allowed ? undefined : charge
   }
 
-  const fromNetwork = (address: string, accountId: string | undefined, tokens: number): Soon<Payment> =>
+  const fromNetwork = (
+    address: string,
+    accountId: string | undefined,
+    tokens: number,
+    again = tokens,
+  ): Soon<Payment> =>
     whenThere(bucketSettings(), (size) => {
       const key = bucketKey(networkOf(address), accountId)
-      const paid = assertPaid(buckets.consume(key, tokens, size))
+      const paid = assertPaid(buckets.consume(key, tokens, size, again))
       const unpaid = fromSite(address, accountId, tokens, size)
       if (!unpaid) return paid
       buckets.giveBack(key, tokens, size)
@@ -220,20 +227,25 @@ export const createThrottle = ({ settings, clock, metrics, shared, rows }: Throt
     },
 
     /**
-     * Takes the price of a large body, or 429. It is no more than half of the bucket: whoever waits can send whatever
-     * is not refused for its size. Answers with what was paid in all.
+     * Takes the price of a large body or record, or 429, but for what was paid for as many bytes before. It is no more
+     * than half of the bucket in all: whoever waits can send whatever is not refused for its size. Answers with what was
+     * paid in all.
      */
     async payForBytes(
-      { clientAddress, accountId, bytes }: BodyFare,
+      { clientAddress, accountId, bytes, paidBytes = 0 }: BodyFare,
       crossbar: SettingsOf<'crossbar'>,
       before: Payment | undefined,
     ): Promise<Payment | undefined> {
       if (crossbar.token_costs === 0) return before
       const { maxTokens } = await bucketSettings()
-      const beyond = Math.max(0, bytes - crossbar.unjudged_body_size)
-      const price = Math.ceil(beyond / crossbar.body_bytes_per_token)
-      const paid = await fromNetwork(clientAddress, accountId, Math.min(price, Math.floor(maxTokens / 2)))
-      return withEarlier(paid, before)
+      const priceOf = (count: number) => {
+        const beyond = Math.max(0, count - crossbar.unjudged_body_size)
+        return Math.min(Math.ceil(beyond / crossbar.body_bytes_per_token), Math.floor(maxTokens / 2))
+      }
+      const price = Math.max(0, priceOf(bytes) - priceOf(paidBytes))
+      // Whoever tries again pays for all of it again.
+      const again = price + (before?.consumed ?? 0)
+      return withEarlier(await fromNetwork(clientAddress, accountId, price, again), before)
     },
 
     /** Takes the price of a command from the bucket of its connection, which is as large as those of `application`. */

@@ -25,8 +25,8 @@ export interface Charge {
 }
 
 interface TokenBuckets {
-  /** Takes the tokens, or refuses and takes nothing. */
-  consume(key: string, tokens: number, settings: BucketSettings): Charge
+  /** Takes the tokens, or refuses and takes nothing. `again`: what has to be there for the whole of it to be tried again. */
+  consume(key: string, tokens: number, settings: BucketSettings, again?: number): Charge
   /** For logins: takes the tokens, or refuses and empties the bucket. */
   consumeUntil(key: string, tokens: number, settings: BucketSettings): Charge
   /** Takes a payment back; a bucket never holds more than its size. */
@@ -169,9 +169,9 @@ export const createTokenBuckets = ({ clock, capacity = 50_000, shared }: BucketT
   const isPayable = (bucket: Bucket, tokens: number) => tokens <= 0 || tokens <= bucket.tokens
 
   return {
-    consume: (key, tokens, settings) =>
+    consume: (key, tokens, settings, again = tokens) =>
       inBucket(key, settings, (bucket, now) =>
-        isPayable(bucket, tokens) ? take(bucket, tokens) : refusal(bucket, 0, tokens, now, settings),
+        isPayable(bucket, tokens) ? take(bucket, tokens) : refusal(bucket, 0, again, now, settings),
       ),
     consumeUntil: (key, tokens, settings) =>
       inBucket(key, settings, (bucket, now) => {
