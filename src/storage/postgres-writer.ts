@@ -1,5 +1,6 @@
 import type pg from 'pg'
 import { type Failure, failure } from '../lib/failure.ts'
+import { forgetOldest } from '../lib/forget-oldest.ts'
 import type { CommittedBatch, StaleListener, Write } from './db.ts'
 import { isDistributed } from './distribution/commits.ts'
 import { BrokenBatch, type PendingWrite, sendTogether } from './postgres-batch.ts'
@@ -20,6 +21,8 @@ const writesPerBatch = 64
 const attemptsPerWrite = 7
 /** Whoever has failed with its whole batch so often, though others were to blame, goes on without company. */
 const attemptsInCompany = 3
+/** Batches of which it may still be told that they were committed. */
+const mostUntold = 1000
 // PostgreSQL refuses notifications of 8000 bytes and more.
 const notifyBytes = 7000
 
@@ -182,6 +185,7 @@ export const createWriter = (
     const run: Run = { batch, isHeldUp: false }
     runs.set(lane, run)
     let isCommitting = false
+    let isSettled = false
     batches += 1
     const sender = `${processId}/${batches}`
     const keys = batch.flatMap(({ write }) => write.stale)
@@ -206,6 +210,7 @@ export const createWriter = (
         isCommitting = true
         await lane.say(client, 'COMMIT')
         settle(batch, began)
+        isSettled = true
       }
     } catch (caught) {
       const { reason: error, culprit } =
@@ -220,7 +225,9 @@ export const createWriter = (
       })
     } finally {
       runs.delete(lane)
-      underWay.delete(sender)
+      // Of a commit that nobody answered a notification may still tell.
+      if (!isCommitting || isSettled) underWay.delete(sender)
+      forgetOldest(underWay, mostUntold)
     }
   }
 

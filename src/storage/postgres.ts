@@ -63,9 +63,10 @@ export const openPostgres = (
   }
   const hear = (payload: string | undefined) => {
     const [sender = '', ...keys] = (payload ?? '').split('\n')
+    const known = writer.underWay(sender)
     // Others may have read already what was written here, and whose commit is only about to be answered.
-    if (sender.startsWith(processId)) return announce(writer.underWay(sender) ?? [])
-    announce(keys[0] === '*' ? 'everything' : keys)
+    if (known) return announce(known)
+    if (!sender.startsWith(processId)) announce(keys[0] === '*' ? 'everything' : keys)
   }
   const follow = () => {
     for (const link of [ear, ...readers, ...scanners, ...writer.lanes]) link.follow()

@@ -189,7 +189,8 @@ const createFence = (
     const foreign = foreignKeys()
     if (foreign === undefined) return
     // Others may have read already what was written here, and is only about to be told here.
-    announce(underWay())
+    const own = underWay()
+    if (own.length > 0) announce(own)
     if (foreign.length > 0) announce(foreign)
   }
 
@@ -319,6 +320,8 @@ const createWriter = (seating: Seating, announce: StaleListener) => {
       for (const [entry, outcome] of settled) settle(entry, outcome)
     } catch (error) {
       sent = []
+      // The thread may have died behind its commit.
+      for (const { write } of batch) announce(write.stale)
       for (const entry of batch) entry.reject(error)
     }
   }
