@@ -280,6 +280,19 @@ describeEngines('quotas', (engine) => {
       expect(await admin.patch(path, { more: 'a, b, c, [d], {e}'.repeat(200) })).toSucceed()
     })
 
+    it('may stay as it was, or become smaller, where it has had more values before', async () => {
+      const { account, admin } = await customer()
+      const some = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, at]))
+      const { path } = await world.device(account, { name: 'Many', custom: some(400) })
+      await configure({ record_values: 100 })
+      expect(await admin.patch(path, { name: 'Renamed' })).toSucceed()
+      expect(await admin.patch(path, { custom: { k1: null } })).toSucceed()
+      await world.unchanged(async () =>
+        expect(await admin.patch(path, { custom: { k1: 1 } })).toFailWith(413, 'record_too_large'),
+      )
+    })
+
     it('is counted in bytes, not in characters', async () => {
       const { admin, devices } = await customer()
       await configure({ record_bytes: 3000 })

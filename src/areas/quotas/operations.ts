@@ -1,6 +1,7 @@
 import { accountKind } from '../../auth/identity.ts'
 import type { Refusals } from '../../events/refusals.ts'
 import { failure } from '../../lib/failure.ts'
+import { valuesIn } from '../../lib/json-values.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { type Author, type ChangeSet, systemScope, type Transfer } from '../../storage/change-set.ts'
 import type { Gate, Store } from '../../storage/store.ts'
@@ -46,23 +47,21 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
     return tree?.length === 0
   }
 
-  const judgeSizes = (
-    { kept }: ChangeSet,
-    { record_bytes: mostBytes, record_values: mostValues }: QuotaRules,
-  ) => {
+  const judgeSizes = ({ kept }: ChangeSet, { record_bytes: limit }: QuotaRules) => {
     for (const record of kept) {
-      const { kind } = record
-      const bytes = bytesAbove(record, mostBytes)
-      if (bytes !== undefined)
-        throw failure('record_too_large', {
-          kind,
-          what: 'bytes of JSON text',
-          count: bytes,
-          limit: mostBytes,
-        })
-      const values = valuesAbove(record, mostValues)
-      if (values !== undefined)
-        throw failure('record_too_large', { kind, what: 'values', count: values, limit: mostValues })
+      const bytes = bytesAbove(record, limit)
+      if (bytes === undefined) continue
+      const what = 'bytes of JSON text'
+      throw failure('record_too_large', { kind: record.kind, what, count: bytes, limit })
+    }
+  }
+
+  /** What was larger before the limit came may become smaller, and stay as it is. */
+  const judgeValues = ({ changes }: ChangeSet, { record_values: limit }: QuotaRules) => {
+    for (const { kind, before = '', after = '' } of changes) {
+      const values = valuesAbove(after, limit)
+      if (values === undefined || values <= valuesIn(before)) continue
+      throw failure('record_too_large', { kind, what: 'values', count: values, limit })
     }
   }
 
@@ -118,7 +117,10 @@ export const createQuotas = ({ store, settings, refusals }: Tools) => {
 
   const judge = async (sets: readonly ChangeSet[]) => {
     const rules = await settings.of('quotas')
-    for (const set of sets) judgeSizes(set, rules)
+    for (const set of sets) {
+      judgeSizes(set, rules)
+      judgeValues(set, rules)
+    }
     for (const set of sets) {
       const { author, born, newcomers, filed, transfers } = set
       // The place of an account is below others: what it has itself is no account.

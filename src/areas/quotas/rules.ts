@@ -49,9 +49,9 @@ export const bytesAbove = ({ kind, docText, hiddenText }: Texts, limit: number):
 // Each needs a comma or a bracket beside itself.
 const leastBytesOfValue = 2
 
-/** The values of a record that has more than `limit`; else undefined. What the server itself keeps of it is not looked at. */
-export const valuesAbove = ({ docText }: Pick<Texts, 'docText'>, limit: number): number | undefined => {
-  if (docText.length <= leastBytesOfValue * limit) return undefined
-  const values = valuesIn(docText)
+/** The values of a JSON text that has more than `limit`; else undefined. */
+export const valuesAbove = (text: string, limit: number): number | undefined => {
+  if (text.length <= leastBytesOfValue * limit) return undefined
+  const values = valuesIn(text)
   return values > limit ? values : undefined
 }
