@@ -226,7 +226,7 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
       return {
         ...(typeof name === 'string' ? await nameProblems(name, own) : {}),
         ...(typeof realm === 'string' ? await realmProblems(realm.replaceAll(' ', ''), own) : {}),
-        ...edgeProblems(data as Partial<AccountDoc>),
+        ...edgeProblems(data as Partial<AccountDoc>, own?.doc),
       }
     },
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AccountDoc, AccountRecord } from '../../auth/identity.ts'
 import { accessListProblems } from '../../lib/access-list.ts'
 import type { Problems } from '../../lib/failure.ts'
@@ -5,13 +6,18 @@ import { isObject, type Json } from '../../lib/json.ts'
 import { accountLimitProblems } from '../../lib/packet-limits.ts'
 import { accountReadOnly } from './schema.ts'
 
+type EdgeParts = Pick<AccountDoc, 'access_lists' | 'rate_limits'>
+
 /** What of the lists and limits that edges follow the schema cannot say. */
-export const edgeProblems = ({
-  access_lists: lists,
-  rate_limits: limits,
-}: Pick<AccountDoc, 'access_lists' | 'rate_limits'>): Problems => ({
+export const edgeProblems = (
+  { access_lists: lists, rate_limits: limits }: EdgeParts,
+  before: EdgeParts | undefined,
+): Problems => ({
   ...(lists && accessListProblems(lists, 'access_lists.')),
-  ...(limits && accountLimitProblems(limits, 'rate_limits.')),
+  // What has stood there for long keeps nobody from changing something else.
+  ...(limits &&
+    !isDeepStrictEqual(limits, before?.rate_limits) &&
+    accountLimitProblems(limits, 'rate_limits.')),
 })
 
 /**

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { accessListProblems } from '../../lib/access-list.ts'
 import { parseAddress } from '../../lib/cidr.ts'
 import { normalizeNumber } from '../../lib/e164.ts'
@@ -150,9 +151,15 @@ const missingNumberProblems = (data: Partial<DeviceDoc>, type: string): Problems
     : {}
 
 /** What of the lists and limits that edges follow the schema cannot say. */
-const edgeProblems = ({ access_lists: lists, rate_limits: limits }: Partial<DeviceDoc>): Problems => ({
+const edgeProblems = (
+  { access_lists: lists, rate_limits: limits }: Partial<DeviceDoc>,
+  before: DeviceDoc | undefined,
+): Problems => ({
   ...(lists && accessListProblems(lists, 'access_lists.')),
-  ...(limits && deviceLimitProblems(limits, 'rate_limits.')),
+  // What has stood there for long keeps nobody from changing something else.
+  ...(limits &&
+    !isDeepStrictEqual(limits, before?.rate_limits) &&
+    deviceLimitProblems(limits, 'rate_limits.')),
 })
 
 /** What of a device must hold whoever else there is. `mayRetype`: the operator changes what is fixed for others. */
@@ -167,7 +174,7 @@ export const deviceProblems = (
     ...addressProblems(data),
     ...forwardingProblems(data),
     ...missingNumberProblems(data, type),
-    ...edgeProblems(data),
+    ...edgeProblems(data, before),
     ...(before && !actor.mayRetype ? { ...typeProblems(type, before), ...numberProblems(data, before) } : {}),
   }
 }
