@@ -209,10 +209,12 @@ describeEngines('calls', (engine) => {
       priced({ ...minutes, rate: rate.Rate, surcharge: rate.Surcharge }),
       priced({ ...minutes, rate: 43.5, surcharge: 1.5 }),
       priced({ ...minutes, rate: '43.0', surcharge: 0 }),
+      priced({ ...minutes, rate: 43.333_333_333_333_336, surcharge: 0 }),
+      priced({ ...minutes, rate: 43.5, exact_rate: '99.9', surcharge: 0 }),
     ]
     await sendLegs(world, legs)
     const found = await Promise.all(legs.map((leg) => costOf(account, leg)))
-    expect(found.map((leg) => leg?.cost)).toEqual(['436', '436', '430'])
+    expect(found.map((leg) => leg?.cost)).toEqual(['436', '436', '430', '433', '999'])
     const { data } = await world.operator.get(`${account.path}/cdrs/${found[0]?.id}`)
     expect(data.custom_channel_vars).toMatchObject({
       rate: 44,

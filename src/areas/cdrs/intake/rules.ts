@@ -76,12 +76,23 @@ export const pricedIn = (key: PriceKey, micro: MicroUnits): Json => {
   return { [key]: wholeUnitsOf(micro), ...(isWhole(exact) ? {} : { [`exact_${key}`]: exact }) }
 }
 
+const mostUnits = 1_000_000_000
 const decimalUnits = /^\d{1,10}\.\d{1,6}$/
 
+/** A price with decimals; a number that a switch has divided has more of them than are reckoned with. */
+const decimalIn = (sent: unknown) => {
+  if (typeof sent === 'string') return decimalUnits.test(sent) ? sent : undefined
+  const isFraction = typeof sent === 'number' && !Number.isInteger(sent) && sent >= 0 && sent < mostUnits
+  return isFraction ? sent : undefined
+}
+
 const decimalPrices = (vars: Json, key: PriceKey): Json => {
-  const sent = vars[key]
-  const text = typeof sent === 'number' || typeof sent === 'string' ? String(sent) : ''
-  return decimalUnits.test(text) ? pricedIn(key, microUnitsOfUnits(text)) : {}
+  const sent = decimalIn(vars[key])
+  if (sent === undefined) return {}
+  const prices = pricedIn(key, microUnitsOfUnits(sent))
+  const exact = `exact_${key}`
+  // What is said to be exact is.
+  return exact in vars ? { ...prices, [exact]: vars[exact] } : prices
 }
 
 /** The record with prices that are no whole numbers, as the look-up of a number's rate says them, where records have them. */
