@@ -182,7 +182,7 @@ describeEngines('the feed', (engine) => {
       world.operator,
       world.operator.account.path,
       id,
-      'include_subaccounts=true&page_size=1000',
+      'include_subaccounts=true&type=user.created&page_size=1000',
     )
     expect(all.map(({ account_id }) => account_id)).toEqual(
       expect.arrayContaining([acme.id, rival.id, reseller.id]),

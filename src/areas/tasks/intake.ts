@@ -1,7 +1,7 @@
 // The input of a task on its way into the store: judged and cut into parts while it arrives.
 
 import type { Part } from '../../jobs/long-work/parts/store.ts'
-import { csvLine, plainCsvLine } from '../../lib/csv.ts'
+import { csvLine, plainCsvLine, restored } from '../../lib/csv.ts'
 import { CsvMistake, type CsvRecord, createCsvParser } from '../../lib/csv-parse.ts'
 import { failure } from '../../lib/failure.ts'
 import type { Json } from '../../lib/json.ts'
@@ -49,7 +49,7 @@ const createJudge = ({ mandatory }: Wishes) => {
     if (cells.length !== width) throw notRectangular()
     rowCount += 1
     if (incomplete.length < mostIncompleteTold && needed.some((index) => !cells[index])) {
-      incomplete.push(plainCsvLine(cells).slice(0, -2))
+      incomplete.push(plainCsvLine(cells.map((cell) => cell && restored(cell))).slice(0, -2))
     }
   }
 
