@@ -76,9 +76,14 @@ const isStreamed = ({ frame, segments, method, request }: Exchange) => {
   return types !== undefined && hasBody(request) && takesType(contentTypeOf(request), types)
 }
 
+// What comes as a list of records is stored bit by bit, and not as one that is told and judged as a whole each time.
+const manyTimes = 10
+
+const shareOf = ({ route }: Exchange) => (route?.spec.takesMany ? manyTimes : 1)
+
 const takeContent = (exchange: Exchange, bytes: Buffer) => {
   const { request, crossbar, frame } = exchange
-  const limits = { values: crossbar.max_body_values, fields: crossbar.max_form_fields }
+  const limits = { values: shareOf(exchange) * crossbar.max_body_values, fields: crossbar.max_form_fields }
   exchange.body = openContent(request, bytes, limits, frame.clock)
 }
 
@@ -272,9 +277,11 @@ const readWaiting = async (exchange: Exchange, waitingBody: WaitingBody) => {
   const { actor, request } = exchange
   const { announced, unjudged } = waitingBody
   if (!actor) throw failure('too_large', { limit: unjudged })
-  if (announced !== undefined) await payForBytes(exchange, announced)
+  const pay = (length: number) =>
+    payForBytes(exchange, unjudged + Math.ceil(Math.max(0, length - unjudged) / shareOf(exchange)))
+  if (announced !== undefined) await pay(announced)
   const bytes = await waitingBody.read()
-  if (announced === undefined) await payForBytes(exchange, bytes.length)
+  if (announced === undefined) await pay(bytes.length)
   takeContent(exchange, bytes)
   const verb = request.method === 'POST' ? verbIn(exchange.body.envelope.verb) : undefined
   if (verb && verb !== exchange.method) {

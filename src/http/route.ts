@@ -134,6 +134,8 @@ interface RouteSpec<Path extends string, Body extends TSchema, Found> {
   body?: Body
   /** `body` only describes what is sent: `run` judges it piece by piece, so that one bad piece spoils nothing. */
   judgesItself?: boolean
+  /** Its body is many records or rows: they may be ten times as many, for a tenth of the price of a body. */
+  takesMany?: true
   /** Puts a body in order before the schema sees it: spaces out of a realm, a MAC address into one form. */
   prepare?(data: Json): Json
   /** The query parameters that the route reads beside those every route understands. */

@@ -349,6 +349,21 @@ describeEngines('the price of a body', (engine) => {
     expect((await caller().delete(lists)).body.tokens?.consumed).toBe(11)
   })
 
+  it('is a tenth for a list of many, which may have ten times as many values', async () => {
+    const records = Array.from({ length: 60_000 }, (_, at) => ({ e164: `+1415${1_000_000 + at}` }))
+    const query = { category: 'number_management', action: 'find' }
+    const rows = await caller().put(`${world.acme.path}/tasks`, { records }, { query })
+    expect(rows).toSucceed()
+    expect(rows.body.tokens).toEqual({ consumed: 7, remaining: 93 })
+    const calls = Array.from({ length: 60_000 }, (_, at) => ({ call_id: `call ${at}` }))
+    const client = world.operator.with({ 'x-forwarded-for': '203.0.113.250' })
+    const taken = await client.put('/v2/cdrs', calls)
+    expect(taken).toSucceed()
+    expect(taken.data).toMatchObject({ accepted: 0, rejected_total: 60_000 })
+    expect(taken.body.tokens?.consumed).toBeLessThan(8)
+    expect(await caller().put(users(), { ...user, many: calls })).toFailWith(400, 'validation error')
+  })
+
   it('is never more than half of a bucket', async () => {
     await world.configure('crossbar', { body_bytes_per_token: 1024 })
     const answer = await caller().put(users(), noted(1_000_000))

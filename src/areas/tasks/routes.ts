@@ -135,6 +135,7 @@ const routesBelow = <const Root extends string>(
         created_to: 'The same',
       },
       body: TaskRequest,
+      takesMany: true,
       streams: csvTypes,
       answers: NoData,
       fails: ['bad_identifier_list', 'invalid_request'],

@@ -27,6 +27,7 @@ export const cdrIntakeRoutes = (intake: Intake): Route[] => [
     allow: superduper,
     body: CdrRecords,
     judgesItself: true,
+    takesMany: true,
     streams: [ndjson],
     answers: IntakeReport,
     fails: ['call_archive_unreachable'],
