@@ -85,9 +85,10 @@ const variables: FieldRow[] = [
     refuses: { type: [5] },
   },
   {
-    says: 'rate, surcharge: integer, units of money',
+    // With decimals they are told as whole units and exactly: test/api/call-billing.test.ts.
+    says: 'rate, surcharge: units of money',
     takes: [0, 120],
-    refuses: { type: ['x', 1.5], minimum: [-1] },
+    refuses: { type: ['x', '1.5e', true], minimum: [-1] },
   },
   { says: 'base_cost: kept as it comes', takes: [90], refuses: {} },
   { says: 'rate_name: string', ...text },
