@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useTranslation } from 'react-i18next'
 import {
   changesBetween,
@@ -64,6 +64,8 @@ interface OverridesProps {
 const useOverrides = (current: JsonObject) => {
   const [base, setBase] = useState(current)
   const [seen, setSeen] = useState(current)
+  // What is saved was begun when something else may have held.
+  const latest = useRef(current)
   const form: RecordForm = useForm<JsonObject>({ initialValues: valuesFor(current, groups) })
   const fill = (overrides: JsonObject) => {
     setBase(overrides)
@@ -71,6 +73,7 @@ const useOverrides = (current: JsonObject) => {
     form.reset()
   }
   useEffect(() => {
+    latest.current = current
     if (JSON.stringify(current) === JSON.stringify(seen)) return
     setSeen(current)
     if (!form.isDirty()) fill(current)
@@ -82,7 +85,7 @@ const useOverrides = (current: JsonObject) => {
       return { changes, whole: withoutIdle(withChanges(current, changes)) }
     },
     /** What was saved, with what others have set meanwhile, is what changes are reckoned from, before it is read again. */
-    saved: fill,
+    saved: ({ changes }: TypedOverrides) => fill(withoutIdle(withChanges(latest.current, changes))),
   }
 }
 
@@ -117,7 +120,7 @@ export const OverridesForm = ({ current, sold, schema, monthly, wantedWith }: Ov
           monthly={monthly}
           onDone={() => {
             setAsked(undefined)
-            saved(asked.whole)
+            saved(asked)
           }}
           onClose={() => setAsked(undefined)}
         />
