@@ -3,10 +3,7 @@ import { type AccountRecord, type Actor, accountKind } from '../auth/identity.ts
 import { anyone } from '../auth/policies.ts'
 import { Failure, failure, invalid, isOutage } from '../lib/failure.ts'
 import { isId } from '../lib/ids.ts'
-import { isObject } from '../lib/json.ts'
-import { memberOf } from '../lib/member.ts'
 import { caught, type Soon, whenThere } from '../lib/soon.ts'
-import { StoredRecord } from '../storage/records.ts'
 import { isConflict, retrying } from '../storage/store.ts'
 import { ListAnswer, LiveAnswer } from './answer/answers.ts'
 import { planList } from './answer/listing.ts'
@@ -19,6 +16,8 @@ import { admit, assertAllowed, forbidden, invalidCredentials } from './judge/adm
 import { answerAgain } from './judge/answer-again.ts'
 import { unbuiltIn } from './judge/family.ts'
 import { judgeData } from './judge/judge-data.ts'
+import { payForBody, payForRecord, payTokens, resourceOf, shareOf } from './judge/paying.ts'
+import { checkPreconditions } from './judge/preconditions.ts'
 import { methodsOf, routeOf, segmentsOf } from './judge/router.ts'
 import type { Call, Method, Route } from './route.ts'
 import { contentTypeOf, openContent, streamBody } from './wire/bodies.ts'
@@ -75,11 +74,6 @@ const isStreamed = ({ frame, segments, method, request }: Exchange) => {
   const types = match && routeOf(match, method)?.route.spec.streams
   return types !== undefined && hasBody(request) && takesType(contentTypeOf(request), types)
 }
-
-// What comes as a list of records is stored bit by bit, and not as one that is told and judged as a whole each time.
-const manyTimes = 10
-
-const shareOf = ({ route }: Exchange) => (route?.spec.takesMany ? manyTimes : 1)
 
 const takeContent = (exchange: Exchange, bytes: Buffer) => {
   const { request, crossbar, frame } = exchange
@@ -178,30 +172,6 @@ const findAccount: Step = (exchange) => {
   })
 }
 
-const resourceOf = ({ route, segments }: Exchange) => {
-  const at = route?.resourceAt ?? 1
-  const endpointArguments: readonly string[] = route ? segments.slice(at + 1) : []
-  return { endpoint: segments[at] ?? '', endpointArguments }
-}
-
-const isAnyIn = (data: unknown, keys: readonly string[]) =>
-  keys.some((key) => memberOf(data, key) !== undefined)
-
-const payTokens: Step = (exchange) => {
-  const { frame, crossbar, route, clientAddress, account, actor, method } = exchange
-  const { endpoint } = resourceOf(exchange)
-  // Reading what is public is free; writing is not, with or without a token.
-  const readsPublic = !actor && (method === 'GET' || method === 'HEAD')
-  const price = route?.spec.price
-  // What a body brings that is still to be read is not known: it pays as if it were there.
-  const bringsSecret =
-    price?.is === 'secret' && (exchange.waitingBody !== undefined || isAnyIn(exchange.body.data, price.keys))
-  const fare = { clientAddress, accountId: account?.id, endpoint, method, readsPublic, bringsSecret }
-  return whenThere(frame.throttle.pay(fare, price, crossbar), (tokens) => {
-    exchange.tokens = tokens
-  })
-}
-
 const refuseUnknownPaths: Step = (exchange) => {
   const { match, route, actor, refusal, segments, frame } = exchange
   if (route) return
@@ -265,23 +235,14 @@ const authorize: Step = (exchange) => {
   })
 }
 
-const payForBytes = async (exchange: Exchange, bytes: number) => {
-  const { frame, crossbar, clientAddress, account, tokens, paidBytes } = exchange
-  const fare = { clientAddress, accountId: account?.id, bytes, paidBytes }
-  exchange.tokens = await frame.throttle.payForBytes(fare, crossbar, tokens)
-  exchange.paidBytes = Math.max(paidBytes, bytes)
-}
-
 /** What waited is read now that somebody has answered for it, and paid for before anything is made of it. */
 const readWaiting = async (exchange: Exchange, waitingBody: WaitingBody) => {
   const { actor, request } = exchange
   const { announced, unjudged } = waitingBody
   if (!actor) throw failure('too_large', { limit: unjudged })
-  const pay = (length: number) =>
-    payForBytes(exchange, unjudged + Math.ceil(Math.max(0, length - unjudged) / shareOf(exchange)))
-  if (announced !== undefined) await pay(announced)
+  if (announced !== undefined) await payForBody(exchange, announced)
   const bytes = await waitingBody.read()
-  if (announced === undefined) await pay(bytes.length)
+  if (announced === undefined) await payForBody(exchange, bytes.length)
   takeContent(exchange, bytes)
   const verb = request.method === 'POST' ? verbIn(exchange.body.envelope.verb) : undefined
   if (verb && verb !== exchange.method) {
@@ -376,40 +337,6 @@ const callOf = (exchange: Exchange): Call => ({
   },
 })
 
-const tagsOf = (header: string) =>
-  header.split(',').map((tag) => tag.trim().replace(/^W\//, '').replace(/^"|"$/g, ''))
-
-const revisionOf = (subject: unknown) => {
-  const revision =
-    typeof subject === 'object' && subject !== null && 'revision' in subject && subject.revision
-  return typeof revision === 'string' ? revision : undefined
-}
-
-/** If-Match names the revision that the client read; an ETag may carry more behind it. */
-const checkRevision = (exchange: Exchange, subject: unknown) => {
-  const header = exchange.header('if-match')
-  const revision = revisionOf(subject)
-  if (header === undefined || revision === undefined) return
-  const fits = tagsOf(header).some((tag) => tag === '*' || tag === revision || tag.startsWith(`${revision}-`))
-  if (!fits) throw failure('precondition_failed', {})
-}
-
-/**
- * If-None-Match: * says that the client found nothing. What PUT makes stands at a path that is not there yet, and actions
- * keep nothing at theirs.
- */
-const checkAbsence = (exchange: Exchange, { spec, path }: Route, subject: unknown) => {
-  if (exchange.header('if-none-match')?.trim() !== '*' || exchange.method === 'PUT') return
-  const isKept = spec.isKept?.(subject) ?? (path.endsWith('}') && revisionOf(subject) !== undefined)
-  if (isKept) throw failure('precondition_failed', {})
-}
-
-const checkPreconditions = (exchange: Exchange, route: Route, subject: unknown) => {
-  if (exchange.method === 'GET' || exchange.method === 'HEAD') return
-  checkRevision(exchange, subject)
-  checkAbsence(exchange, route, subject)
-}
-
 /** After a lost race: the account as the winner left it, whichever process that was. */
 const readAgain = async (exchange: Exchange) => {
   await exchange.frame.store.fence()
@@ -446,33 +373,6 @@ const mayStill = async (exchange: Exchange) => {
     if (error instanceof Failure && !isOutage(error)) return false
     throw error
   }
-}
-
-/** The stored record that a subject is, or has a part of. */
-const recordIn = (
-  subject: unknown,
-  account: AccountRecord | undefined,
-): Pick<StoredRecord, 'docText'> | undefined => {
-  if (subject instanceof StoredRecord) return subject
-  // Routes of accounts have parts of theirs alone.
-  if (account !== undefined && revisionOf(subject) === account.revision) return account
-  const parts = isObject(subject) ? Object.values(subject) : []
-  return parts.find((part) => part instanceof StoredRecord)
-}
-
-// A character of JavaScript is at most three bytes of UTF-8.
-const mostBytesOfCharacter = 3
-
-/**
- * What changes a large record pays for it as for a body: all of it is judged, told and stored, however little was sent. A body
- * that was as large has paid for both.
- */
-const payForRecord = (exchange: Exchange, subject: unknown): Soon<void> => {
-  const { method, crossbar, account } = exchange
-  if (method === 'GET' || method === 'HEAD') return
-  const record = recordIn(subject, account)
-  if (!record || record.docText.length * mostBytesOfCharacter <= crossbar.unjudged_body_size) return
-  return payForBytes(exchange, Buffer.byteLength(record.docText))
 }
 
 /** Parents and record, its price, body, precondition, execution. */
