@@ -1,13 +1,15 @@
 // Acting as another user.
 import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
+import { createFaults, says } from '../support/faulty-database.ts'
 import { notForCaller } from '../support/refusals.ts'
 import { describeEngines, type Person, useWorld } from '../support/world.ts'
 
 const action = { envelope: { action: 'impersonate_user' } }
 
 describeEngines('impersonation', (engine) => {
-  const world = useWorld(engine)
+  const faults = createFaults()
+  const world = useWorld(engine, undefined, undefined, { over: faults.over })
   const become = (caller: Client, person: Person) => caller.put(`${person.path}/user_auth`, {}, action)
   const claimsOf = async (token: string | undefined) =>
     (await world.anonymous.post('/v2/auth/tokeninfo', { token })).data
@@ -50,6 +52,16 @@ describeEngines('impersonation', (engine) => {
       originalAuthAccountId: world.master.id,
       originalAuthUserId: world.operator.id,
     })
+  })
+
+  it('begins for nobody of whom it cannot be kept', async () => {
+    const target = await world.user(await world.account())
+    faults.state.onWrite = (write) => (says(write, 'INSERT INTO records') ? 'refused' : undefined)
+    const answer = await world.unchanged(() => become(world.operator, target))
+    faults.mend()
+    expect(answer).toFailWith(503, 'datastore_unreachable', { message: 'datastore unreachable' })
+    expect(answer.body.auth_token).toBe(world.operator.token)
+    world.takeErrors()
   })
 
   it('lets the API key of the master account act as its own users', async () => {

@@ -56,6 +56,9 @@ export const createLoginAttempts = ({ store, afterwards }: { store: Store; after
     ...readsOf(attempts),
     secondFactors,
 
+    /** Keeps an attempt before anything comes of it: for what nobody may do unseen. */
+    keep: write,
+
     /** Keeps an attempt. It is written after the answer, which must not tell by its time that an account exists. */
     note(visit: Visit, attempt: Attempt) {
       afterwards.run('keeping a login attempt', () => write(visit, attempt))

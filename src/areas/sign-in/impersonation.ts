@@ -21,7 +21,7 @@ export type Impersonation = ReturnType<typeof createImpersonation>
 
 /** Acting as another user, in that user's name and with that user's rights. */
 export const createImpersonation = ({ store, signIn, attempts }: Tools) => ({
-  /** No second factor is asked for. It is always kept who did it. */
+  /** No second factor is asked for. It is kept who did it before they can: a session without a trace is never told. */
   async begin(visit: Visit, actor: Actor, account: AccountRecord, user: UserRecord): Promise<Session> {
     await assertInService(store, account)
     if (user.doc.enabled === false) {
@@ -30,7 +30,7 @@ export const createImpersonation = ({ store, signIn, attempts }: Tools) => ({
     const original = originalOf(actor)
     const session = await signIn.openSession(account, user, { original })
     const by = original.userId ? `user ${original.userId}` : 'an API key'
-    attempts.note(visit, {
+    await attempts.keep(visit, {
       account,
       user,
       type: 'impersonation',
