@@ -33,6 +33,9 @@ const lists = [
   'users/{user}/devices',
   'groups',
   'callflows',
+  'children',
+  'descendants',
+  'siblings',
 ] as const
 
 const paging = fc.record(
@@ -59,6 +62,8 @@ type Step =
   | { is: 'call'; at: Place; ago: number; more: Json; of: 'account' | 'rival' }
   | { is: 'person' | 'device' | 'group'; at: Place; name: string }
   | { is: 'renamed' | 'removed'; at: Place; kind: 'users' | 'devices' | 'groups'; pick: number }
+  | { is: 'account' | 'account renamed' | 'account removed'; at: Place; pick: number }
+  | { is: 'account moved'; at: Place; pick: number; to: number }
   | { is: 'month dropped'; at: Place; ago: number }
   | { is: 'time'; seconds: number }
   | { is: 'setting'; at: Place; omits: boolean }
@@ -127,6 +132,23 @@ const write = fc.oneof(
       pick: fc.nat(5),
     }),
   },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      is: fc.constantFrom('account' as const, 'account renamed' as const, 'account removed' as const),
+      at: place,
+      pick: fc.nat(5),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      is: fc.constant('account moved' as const),
+      at: place,
+      pick: fc.nat(5),
+      to: fc.nat(5),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ is: fc.constant('month dropped' as const), at: place, ago }) },
   {
     weight: 1,
@@ -193,6 +215,8 @@ describeEngines('pages that are kept', (engine) => {
     user: Person
     people: Record<Reader, Person>
     nextKeys: Map<string, string>
+    /** Those below the account, at whatever depth. */
+    below: string[]
     /** The latest ones, which are repeated behind each write. */
     reads: Read[]
   }
@@ -207,7 +231,7 @@ describeEngines('pages that are kept', (engine) => {
       reseller: await world.admin(world.reseller),
       operator: await world.admin(world.master),
     }
-    return { account, user, people, nextKeys: new Map(), reads: [] }
+    return { account, user, people, nextKeys: new Map(), below: [], reads: [] }
   }
 
   const writer = (stage: Stage, process: Place) =>
@@ -255,6 +279,40 @@ describeEngines('pages that are kept', (engine) => {
     }
   }
 
+  const takeAccountStep = async (
+    { account, people, below }: Stage,
+    step: Extract<Step, { is: `account${string}` }>,
+  ): Promise<void> => {
+    const caller = step.at === 'here' ? people.operator : at(there, people.operator)
+    const pick = (index: number) => below[index % Math.max(1, below.length)]
+    const picked = pick(step.pick)
+    const pathOf = (id: string | undefined) => (id === undefined ? account.path : `/v2/accounts/${id}`)
+    if (step.is === 'account') {
+      // Below the account, or below one of those that are below it.
+      const parent = step.pick % 2 === 0 ? undefined : picked
+      const { data } = succeed(await caller.put(pathOf(parent), { name: `Kept ${step.pick} ${made}` }))
+      below.push(data.id)
+      return
+    }
+    if (picked === undefined) return
+    switch (step.is) {
+      case 'account renamed': {
+        const data = step.pick % 2 === 0 ? { name: `New ${made}` } : { flags: [`flag${made}`] }
+        return void succeed(await caller.patch(pathOf(picked), data))
+      }
+      case 'account removed': {
+        const { status } = await caller.delete(pathOf(picked))
+        if (status < 300) below.splice(below.indexOf(picked), 1)
+        return
+      }
+      case 'account moved': {
+        // Out of the tree that is read, into it again, or deeper; into itself it is refused.
+        const to = step.to === 0 ? world.rival.id : (pick(step.to) ?? account.id)
+        return void (await caller.post(`${pathOf(picked)}/move`, { to }))
+      }
+    }
+  }
+
   const fields: Record<'person' | 'device' | 'group', (name: string) => [string, Json]> = {
     person: (name) => ['users', { first_name: name, last_name: 'Kept', username: `kept${made}` }],
     device: (name) => ['devices', { name }],
@@ -292,6 +350,11 @@ describeEngines('pages that are kept', (engine) => {
             ),
         )
       }
+      case 'account':
+      case 'account renamed':
+      case 'account removed':
+      case 'account moved':
+        return takeAccountStep(stage, step)
       case 'month dropped': {
         const seconds = nowOf(world) - Math.round(step.ago * day)
         const month = Number(

@@ -29,7 +29,7 @@ import type { CommittedChange } from '../../storage/idempotency.ts'
 import type { Accounts, Privileged } from './operations.ts'
 import { completeCallerId } from './rules.ts'
 import { Account, AccountRecord as AccountAnswer, AccountRow } from './schema.ts'
-import type { ShownAccount } from './store.ts'
+import { accountsBelow, type ShownAccount } from './store.ts'
 import {
   accountJson,
   accountReadOnlyValues,
@@ -206,6 +206,7 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
     row,
     // Only asked of what was read whole.
     record: ({ account }) => accountJson(account as AccountRecord),
+    sources: { records: [[ancestorId, accountsBelow]], view: [] },
   })
 
   const ancestors = async ({ actor, account }: Call) => {

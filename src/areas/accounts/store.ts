@@ -4,7 +4,7 @@ import { fingerprint } from '../../lib/secrets.ts'
 import { accountsOfTreeSql } from '../../storage/account-tree.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
-import type { Row } from '../../storage/db.ts'
+import type { Row, Statement } from '../../storage/db.ts'
 import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, keyset, type RowOf, shape, text } from '../../storage/table.ts'
@@ -72,6 +72,9 @@ export type ShownAccount = RowOf<typeof shownShape>
 /** What the tree orders accounts by, and what search finds them by. */
 const treeKeys = ({ sortKey, doc }: AccountRecord) => [sortKey, searchKey(doc.name), searchKey(doc.realm)]
 
+/** Under this name commits tell that the lists of the accounts below an account are others from then on. */
+export const accountsBelow = 'accounts_below'
+
 const moveTally =
   "UPDATE records SET tally = tally + $2 WHERE account_id = $1 AND kind = 'account' AND id = $1"
 
@@ -95,16 +98,17 @@ export const createAccountStore = (store: Store) => {
     }),
   })
 
-  /** Moves the count of sub-accounts of every account in `tree`. */
-  const count = (set: ChangeSet, tree: readonly string[], by: number) => {
-    for (const id of tree)
-      set.run(moveTally, [id, by], { rows: 1, orElse: conflict }).outdate(id, accountKind, id)
+  const outdateLists = (set: ChangeSet, ids: readonly string[]) => {
+    for (const id of ids) set.outdate(id, accountsBelow, id)
   }
 
-  /** The same where some of those accounts may be gone. */
-  const countIfThere = (set: ChangeSet, tree: readonly string[], by: number) => {
-    for (const id of tree) set.run(moveTally, [id, by]).outdate(id, accountKind, id)
+  /** Moves the count of sub-accounts of every account in `tree`: their lists, and those of whoever is above, show it. */
+  const count = (set: ChangeSet, tree: readonly string[], by: number, expect?: Statement['expect']) => {
+    for (const id of tree) set.run(moveTally, [id, by], expect).outdate(id, accountKind, id)
+    outdateLists(set, tree)
   }
+
+  const all = { rows: 1, orElse: conflict }
 
   /** Writes anew where an account, and those below it, stand. `below` pairs what is stored with what shall be. */
   const transplant = (set: ChangeSet, after: AccountRecord, below: [AccountRecord, AccountRecord][]) => {
@@ -116,6 +120,8 @@ export const createAccountStore = (store: Store) => {
       )
       set.outdate(old.id, accountKind, old.id)
     }
+    // What is listed below any of them tells who is above.
+    outdateLists(set, [after.id, ...below.map(([{ id }]) => id)])
     for (const account of [after, ...below.map(([, moved]) => moved)]) {
       uproot(set, account)
       plant(set, account)
@@ -187,11 +193,12 @@ export const createAccountStore = (store: Store) => {
       set.newcomers.set(account.id, { name: account.doc.name, tree: account.hidden.tree })
       if (parent) hold(set, parent)
       plant(set, account)
-      count(set, account.hidden.tree, 1)
+      count(set, account.hidden.tree, 1, all)
     },
 
     replace(set: ChangeSet, before: AccountRecord, after: AccountRecord) {
       collection.replace(set, before, after)
+      if (before.rowText !== after.rowText) outdateLists(set, after.hidden.tree)
       if (treeKeys(before).join('\n') === treeKeys(after).join('\n')) return
       set.run('UPDATE account_tree SET sort_key = $2, name_key = $3, realm_key = $4 WHERE account_id = $1', [
         after.id,
@@ -218,7 +225,7 @@ export const createAccountStore = (store: Store) => {
       set.run('DELETE FROM claims WHERE holder_account_id = $1', [account.id])
       set.transfers.push({ accountId: account.id, from: account.hidden.tree, to: undefined })
       uproot(set, account)
-      count(set, account.hidden.tree, -1)
+      count(set, account.hidden.tree, -1, all)
     },
 
     /** Puts an account and all below it in another place. `descendants` pairs what is stored with what shall be. */
@@ -237,8 +244,8 @@ export const createAccountStore = (store: Store) => {
         set.tell(accountMoved, { before, after })
       }
       transplant(set, after, descendants)
-      count(set, before.hidden.tree, -moving)
-      count(set, after.hidden.tree, moving)
+      count(set, before.hidden.tree, -moving, all)
+      count(set, after.hidden.tree, moving, all)
     },
 
     /**
@@ -254,8 +261,9 @@ export const createAccountStore = (store: Store) => {
       collection.replace(set, before, after)
       transplant(set, after, below)
       for (const [, moved] of below) set.keep(moved, { isNew: false })
-      countIfThere(set, before.hidden.tree, -below.length - 1)
-      count(set, after.hidden.tree, below.length + 1)
+      // Some of those may be gone.
+      count(set, before.hidden.tree, -below.length - 1)
+      count(set, after.hidden.tree, below.length + 1, all)
     },
   }
 }
