@@ -204,6 +204,72 @@ describeEngines('pages that are kept', (engine) => {
     expect((await often(admin, phones)).data).toEqual([])
   })
 
+  it('of accounts tell at once who comes, goes, is renamed, and who is above', async () => {
+    const below = await world.account(account, { name: 'Below' })
+    const deepest = await world.account(below, { name: 'Deepest' })
+    const [path, deepPath] = [`${account.path}/descendants`, `${below.path}/descendants`]
+    const names = async (list: string) =>
+      ((await often(world.operator, list)).data as Json[]).map(({ name }) => name)
+    const treeOf = async () => (await often(world.operator, deepPath)).data[0].tree
+    expect(await names(path)).toEqual(['Deepest', 'Below'])
+    const served = await hits()
+    await world.operator.get(path)
+    expect(await hits()).toBe(served + 1)
+    await world.operator.patch(deepest.path, { name: 'Renamed' })
+    expect(await names(path)).toEqual(['Renamed', 'Below'])
+    expect(await names(`${account.path}/children`)).toEqual(['Below'])
+    await world.operator.patch(deepest.path, { password_recovery: true })
+    expect(await names(path)).toEqual(['Renamed', 'Below'])
+    expect(await treeOf()).toEqual([world.master.id, world.reseller.id, account.id, below.id])
+    expect(await world.operator.post(`${account.path}/move`, { to: other.id })).toSucceed()
+    expect(await treeOf()).toEqual([world.master.id, world.reseller.id, other.id, account.id, below.id])
+    expect(await world.operator.post(`${below.path}/move`, { to: world.master.id })).toSucceed()
+    expect(await treeOf()).toEqual([world.master.id, below.id])
+    expect(await names(path)).toEqual([])
+    expect(await names(`${other.path}/descendants`)).toEqual([account.name])
+    await world.operator.delete(deepest.path)
+    expect(await names(deepPath)).toEqual([])
+  })
+
+  it('may be a whole list, which is what it was while it was streamed', async () => {
+    for (const name of ['One', 'Two', 'Three']) await world.account(account, { name })
+    const plain = { paginate: false }
+    for (const [list, query] of [
+      ['children', plain],
+      ['users', plain],
+      ['cdrs', { ...plain, ...window() }],
+    ] as const) {
+      const path = `${account.path}/${list}`
+      const first = await world.operator.get(path, { query })
+      const last = await often(world.operator, path, { query })
+      const served = await hits()
+      const again = await world.operator.get(path, { query })
+      expect(await hits()).toBe(served + 1)
+      const text = ({ text: whole, body }: Answer) => whole.replace(body.request_id, '')
+      for (const answer of [last, again]) expect(text(answer)).toBe(text(first))
+      expect(again.headers['content-length']).toBe(String(Buffer.byteLength(again.text)))
+      const printed = await world.operator.get(path, { query: { ...query, pretty_print: true } })
+      expect([printed.data, printed.text.startsWith('{\n  "data"')]).toEqual([first.data, true])
+    }
+  })
+
+  it('are no whole lists that are long: these are streamed each time', async () => {
+    // A row shows the flags of its account: a dozen of these rows are more than a megabyte.
+    const flags = Array.from({ length: 2000 }, (_, index) => `${index}`.padStart(50, '.'))
+    for (let index = 0; index < 12; index += 1)
+      await world.account(account, { name: `Large ${index}`, flags })
+    const query = { paginate: false }
+    const answers: Answer[] = []
+    for (let time = 0; time < 4; time += 1)
+      answers.push(await world.operator.get(`${account.path}/children`, { query }))
+    for (const { data, headers, text } of answers) {
+      expect(text.length).toBeGreaterThan(1_100_000)
+      expect(headers['content-length']).toBeUndefined()
+      expect(data).toEqual(answers[0]?.data)
+    }
+    expect(answers[0]?.data).toHaveLength(12)
+  })
+
   it('of a window that ends now follow the time', async () => {
     const path = `${account.path}/cdrs`
     const own = await world.user(account)

@@ -4,14 +4,15 @@ import { createRecentlyUsed } from '../../storage/recently-used.ts'
 import type { Route } from '../route.ts'
 import { type Listing, type ListPlan, type MovingWindow, type PageEnd, showsRows } from './listing.ts'
 
-// Pages of lists as they go onto the wire, kept as long as nothing they follow from has changed. What differs from answer
-// to answer, the keys of the envelope behind the data, is no part of them.
+// Pages of lists, and whole lists that are short, as they go onto the wire, kept as long as nothing they follow from has
+// changed. What differs from answer to answer, the keys of the envelope behind the data, is no part of them.
 
-/** A page that is at hand. */
+/** A page that is at hand, or a whole list. */
 export interface CollectedPage {
   /** From the beginning of the envelope to the end of its data. */
   bytes: Uint8Array
   end: PageEnd
+  /** Empty of a whole list: most of these are sent while they are made, and have no name. */
   revision: string
 }
 
@@ -31,7 +32,7 @@ interface KeptPage extends CollectedPage {
 
 const pagesBytes = 24_000_000
 // One that takes more would drive out too many others.
-const largestKept = 1_000_000
+export const largestKept = 1_000_000
 // Of what was asked for once only that is known: who walks through a list never asks for a page again.
 const namesBytes = 4_000_000
 
@@ -45,8 +46,7 @@ export interface PageQuestion<T> {
 }
 
 /** Pages whose rows are looked at, and not only shown, are made anew: filters stop when they have taken too long. */
-const isPlain = ({ filter, paginate, needsWhole, ...plan }: ListPlan) =>
-  paginate && filter === undefined && needsWhole !== true && showsRows(plan as ListPlan)
+const isPlain = (plan: ListPlan) => plan.filter === undefined && plan.needsWhole !== true && showsRows(plan)
 
 /** Whether a window that has moved on still begins before everything that a page was made of. */
 const isStillSo = (
@@ -84,8 +84,11 @@ export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, ma
     placeOf<T>({ route, variables, listing, plan }: PageQuestion<T>): PagePlace | undefined {
       const { sources, metadata, moving } = listing
       if (!sources || metadata || !isPlain(plan)) return undefined
-      const { pageSize, startKey, descending } = plan
-      const place = [route.path, variables, sources.records, sources.view, pageSize, startKey, descending]
+      const { paginate, pageSize, startKey, descending } = plan
+      // Of a whole list nobody tells how early its window may begin.
+      if (moving && !paginate) return undefined
+      const part = paginate ? [pageSize, startKey] : ['all', startKey]
+      const place = [route.path, variables, sources.records, sources.view, ...part, descending]
       const name = JSON.stringify(place)
       // Taken before anything is read: what changes meanwhile is kept where nobody looks any more.
       const generations = sources.records.map(([accountId, kind]) => generationOf(accountId, kind))

@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange.ts'
 import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
 import { envelopeOf, envelopeTail } from './envelope.ts'
-import type { CollectedPage, PagePlace } from './kept-pages.ts'
+import { type CollectedPage, largestKept, type PagePlace } from './kept-pages.ts'
 import {
   bracketsOf,
   type InTurn,
@@ -39,7 +39,7 @@ import { inSlices } from './slices.ts'
 // Lists on the wire: as pages, and as a whole in pieces.
 
 // A page of more is streamed as well.
-const mostPageBytes = 1_000_000
+const mostPageBytes = largestKept
 
 /** Rows that are at hand take no turn: it costs more than they do. */
 const repeatedPace = (exchange: Exchange, plan: ListPlan) => {
@@ -49,6 +49,7 @@ const repeatedPace = (exchange: Exchange, plan: ListPlan) => {
 }
 
 const comma = 0x2c
+const dataMember = '{"data":'
 
 /** The bytes of a list, without a text of that length in between: V8 keeps those apart, and collects them at a price. */
 const joinedBytes = (open: string, rows: readonly RowText[], close: string) => {
@@ -97,7 +98,7 @@ export async function* jsonPieces(
   { tail, seen }: { tail(): string; seen?(text: string, rows: readonly RowText[]): void },
 ): Pieces {
   const print = wantsPretty(exchange) ? createPrettyPrinter() : undefined
-  let before = `{"data":${open}`
+  let before = dataMember + open
   let bracket = open
   for await (const rows of batches) {
     if (rows.length === 0) continue
@@ -125,14 +126,63 @@ const assertWithin = async (batches: Batches, limit: number) => {
 
 const isInOne = (exchange: Exchange) => exchange.value('is_chunked') === 'false' || wantsPretty(exchange)
 
-const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) =>
-  withRoom(exchange, rowStreamBytes, async () => {
+const placeOf = <T>({ frame, route, variables }: Exchange, listing: Listing<T>, plan: ListPlan) =>
+  route && frame.keptPages.placeOf({ route, variables, listing, plan })
+
+/** Batches one by one, until there are no more or their rows come to this many bytes. */
+const gather = async <End>(batches: AsyncGenerator<RowText[], End>, most: number) => {
+  const rows: RowText[] = []
+  let bytes = 0
+  while (bytes < most) {
+    const { done, value } = await batches.next()
+    if (done) return { rows, bytes, end: value }
+    for (const row of value) rows.push(row)
+    bytes += bytesOf(value)
+  }
+  return { rows, bytes }
+}
+
+async function* resumed(rows: RowText[], rest: AsyncGenerator<RowText[]>) {
+  yield rows
+  yield* rest
+}
+
+const wholeTail = <T>(exchange: Exchange, listing: Listing<T>) =>
+  envelopeTail({ ...common(exchange, 'success'), metadata: listing.metadata?.() })
+
+const sendWholeBytes = <T>(exchange: Exchange, listing: Listing<T>, bytes: Uint8Array) =>
+  sendPieces(exchange, 200, [bytes, Buffer.from(wholeTail(exchange, listing))], jsonHeaders())
+
+const streamWhole = async <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  batches: AsyncGenerator<RowText[]>,
+  place: PagePlace | undefined,
+) => {
+  const brackets = bracketsOf(listing)
+  const begun = place?.isRepeated ? await gather(batches, largestKept) : undefined
+  if (place && begun && 'end' in begun) {
+    const { rows } = begun
+    const bytes = joinedBytes(dataMember + brackets[0], rows, brackets[1])
+    await place.keep({ bytes, end: { size: rows.length, nextStartKey: undefined }, revision: '' })
+    return sendWholeBytes(exchange, listing, bytes)
+  }
+  const all = begun ? resumed(begun.rows, batches) : batches
+  const tail = () => wholeTail(exchange, listing)
+  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, brackets, all, { tail }))
+}
+
+const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
+  // What is asked for in one may be refused for its size, which is that of its rows.
+  const place = isInOne(exchange) ? undefined : placeOf(exchange, listing, plan)
+  if (place?.found) return sendWholeBytes(exchange, listing, place.found.bytes)
+  return withRoom(exchange, rowStreamBytes, async () => {
     const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
     const limit = exchange.crossbar.request_memory_limit
     if (limit !== undefined && isInOne(exchange)) await assertWithin(all(), limit)
-    const tail = () => envelopeTail({ ...common(exchange, 'success'), metadata: listing.metadata?.() })
-    return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, bracketsOf(listing), all(), { tail }))
+    return streamWhole(exchange, listing, all(), place)
   })
+}
 
 // Not a secret, only a name for this content: the digest that processors have instructions for.
 const createRevision = () => createHash('sha1')
@@ -142,8 +192,6 @@ const mostTextLength = 65_536
 
 const digestOf = (content: string | Uint8Array, { nextStartKey = '' }: PageEnd) =>
   createRevision().update(content).update(nextStartKey).digest('hex')
-
-const dataMember = '{"data":'
 
 /** A page as bytes, and the name of its content. */
 const collected = ([open, close]: readonly [string, string], rows: readonly RowText[], end: PageEnd) => {
@@ -229,22 +277,14 @@ const sendLargePage = async <T>(
   )
 }
 
-const placeOf = <T>({ frame, route, variables }: Exchange, listing: Listing<T>, plan: ListPlan) =>
-  route && frame.keptPages.placeOf({ route, variables, listing, plan })
-
 const sendJsonPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   const place = placeOf(exchange, listing, plan)
   if (place?.found) return sendBytes(exchange, listing, place.found)
   const pace = place?.isRepeated ? repeatedPace(exchange, plan) : pagePace(exchange, plan)
   const batches = pageRows(listing, plan, jsonMember(listing, plan), pace)
-  const rows: RowText[] = []
-  let bytes = 0
-  while (bytes < mostPageBytes) {
-    const { done, value } = await batches.next()
-    if (done) return sendCollected(exchange, listing, rows, { end: value, place })
-    for (const row of value) rows.push(row)
-    bytes += bytesOf(value)
-  }
+  const begun = await gather(batches, mostPageBytes)
+  const { rows, bytes } = begun
+  if ('end' in begun) return sendCollected(exchange, listing, rows, { end: begun.end, place })
   const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * bytes)
   try {
     return await sendLargePage(exchange, listing, rows, batches)
