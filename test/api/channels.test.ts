@@ -59,7 +59,7 @@ describeEngines('channels of edges', (engine) => {
     second = await startEdgeServer()
     await world.configure('switch', {
       adapter: 'kamailio',
-      kamailio: { rpc_urls: [first.url, second.url], timeout_ms: 300 },
+      kamailio: { rpc_urls: [first.url, second.url], timeout_ms: 3000 },
     })
   })
   afterAll(() => Promise.all([first.close(), second.close()]))

@@ -91,7 +91,7 @@ export const startBookkeeper = async (secret = 'signing-secret') => {
       http_url: url,
       authorization_header: 'Bearer of-the-operator',
       signing_secret: secret,
-      timeout_ms: 500,
+      timeout_ms: 2000,
     },
     calls,
     moved,

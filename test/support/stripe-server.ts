@@ -235,7 +235,7 @@ export const startStripe = async () => {
       publishable_key: 'pk_test_sample',
       webhook_secret: webhookSecret,
       api_url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-      timeout_ms: 1000,
+      timeout_ms: 3000,
     },
     calls,
     kept,

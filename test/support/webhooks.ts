@@ -14,21 +14,32 @@ export interface MadeHook {
   at: string
 }
 
+// Receiver, server and test share a process: whoever does not ask for it never runs out of time.
+const patienceMs = 10_000
+const littleMs = 400
+
 export const useHooks = (engine: Engine) => {
   const world = useWorld(engine, undefined, undefined, {
     settings: {
       crossbar: { allowed_private_hosts: ['127.0.0.1'] },
-      webhooks: { request_timeout_ms: 400 },
+      webhooks: { request_timeout_ms: patienceMs },
       'crossbar.auth': { token_auth_expiry_s: 0 },
     },
   })
   let receiver: HookReceiver
   let made = 0
+  let isHasty = false
+
+  const waitFor = (milliseconds: number) => world.configure('webhooks', { request_timeout_ms: milliseconds })
 
   beforeAll(async () => {
     receiver = await startHookReceiver()
   })
-  afterEach(() => receiver.answers(answerWith(200, 'thank you')))
+  afterEach(async () => {
+    receiver.answers(answerWith(200, 'thank you'))
+    if (isHasty) await waitFor(patienceMs)
+    isHasty = false
+  })
   afterAll(() => receiver.close())
 
   const hooksOf = ({ path }: TestAccount) => `${path}/webhooks`
@@ -53,6 +64,12 @@ export const useHooks = (engine: Engine) => {
     return answer.data
   }
 
+  /** Until the end of the test receivers have little time to answer. */
+  const hasten = async () => {
+    isHasty = true
+    await waitFor(littleMs)
+  }
+
   /** Lets what is to be repeated be due. */
   const later = (seconds: number) => world.clock.advance({ seconds })
 
@@ -66,6 +83,7 @@ export const useHooks = (engine: Engine) => {
     hooksOf,
     hook,
     attempts,
+    hasten,
     later,
     rename,
   }

@@ -14,7 +14,7 @@ import { describeEngines } from '../support/world.ts'
 
 describeEngines('telling a webhook', (engine) => {
   const hooks = useHooks(engine)
-  const { world, hook, rename, attempts, later } = hooks
+  const { world, hook, rename, attempts, hasten, later } = hooks
 
   const waitingFor = ({ id }: MadeHook) =>
     world.server.store.all<{ sequence: number }>(
@@ -81,6 +81,7 @@ describeEngines('telling a webhook', (engine) => {
     ['a connection that is reset', hangUp, { client_error: 'unreachable', reason: 'no connection' }],
     ['no answer in time', fallSilent, { client_error: 'timeout', reason: 'no answer within the time' }],
   ])('is repeated after %s, within five seconds, until it works', async (_what, answering, told) => {
+    if (answering === fallSilent) await hasten()
     const made = await hook(world.acme)
     hooks.receiver.answers(onlyAt(made.at, answering))
     await rename(world.uli, 'Viktor')
@@ -96,6 +97,7 @@ describeEngines('telling a webhook', (engine) => {
   })
 
   it('is repeated when a 200 comes after the time that an answer may take', async () => {
+    await hasten()
     const made = await hook(world.acme)
     hooks.receiver.answers(
       onlyAt(made.at, (_call, response) => void setTimeout(() => response.writeHead(200).end(), 700)),
@@ -227,6 +229,7 @@ describeEngines('telling a webhook', (engine) => {
   })
 
   it('does not wait for another hook’s receiver that is slow', async () => {
+    await hasten()
     const slow = await Promise.all(Array.from({ length: 12 }, () => hook(world.acme)))
     const quick = await hook(world.acme)
     const isSlow = new Set(slow.map(({ at }) => at))
@@ -261,13 +264,10 @@ describeEngines('telling a webhook', (engine) => {
       // Whoever would come beside eight comes within this time, as a rule.
       if (open.size === 8) setTimeout(() => [...open].map((answer) => answer()), 50)
     })
-    onTestFinished(async () => {
+    onTestFinished(() => {
       hooks.receiver.answers(answerWith(200))
       for (const end of open) end()
-      await world.configure('webhooks', { request_timeout_ms: 400 })
     })
-    // All of them may be open at once, however slow the machine is.
-    await world.configure('webhooks', { request_timeout_ms: 10_000 })
     later(3600)
     await eventually(
       () => told,
