@@ -15,6 +15,8 @@ export default defineConfig({
           include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
           exclude: [inBrowser],
           sequence: { groupOrder: 0 },
+          // What is done after an answer comes later on a machine that has much else to do.
+          expect: { poll: { timeout: 15_000 } },
         },
       },
       {

@@ -1,6 +1,8 @@
 // Second factors: setting them up, and signing in with them.
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
+import type { Answer } from '../support/client.ts'
+import { eventually } from '../support/eventually.ts'
 import { notForCaller } from '../support/refusals.ts'
 import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
@@ -234,11 +236,10 @@ describeEngines('the second factor', (engine) => {
     await logIn(wrongCodeOf(secret))
     await logIn(code())
     const path = `${account.path}/multi_factor/attempts`
-    const listed = await vi.waitFor(async () => {
-      const answer = await user.get(path)
-      expect(answer.data).toHaveLength(3)
-      return answer
-    })
+    const listed = await eventually(
+      () => user.get(path),
+      ({ data }) => data.length === 3,
+    )
     expect(listed.data.map(({ status }: { status: string }) => status).sort()).toEqual([
       'failed',
       'success',
@@ -250,8 +251,14 @@ describeEngines('the second factor', (engine) => {
       account_id: account.id,
       owner_id: user.id,
     })
-    const all = (await user.get(`${account.path}/security/attempts`)).data
-    const other = all.find(({ auth_type }: { auth_type: string }) => auth_type === 'user_auth')
+    const bySignIn = ({ data }: Answer) =>
+      data.find(({ auth_type }: { auth_type: string }) => auth_type === 'user_auth')
+    const other = bySignIn(
+      await eventually(
+        () => user.get(`${account.path}/security/attempts`),
+        (answer) => bySignIn(answer) !== undefined,
+      ),
+    )
     expect(await user.get(`${path}/${other.id}`)).toFailWith(404, 'bad_identifier')
   })
 
@@ -264,11 +271,10 @@ describeEngines('the second factor', (engine) => {
       message: 'no second-factor provider is configured',
     })
     await world.operator.patch(`/v2/multi_factor/${system[0].id}`, { enabled: true })
-    const listed = await vi.waitFor(async () => {
-      const answer = await user.get(`${account.path}/multi_factor/attempts`)
-      expect(answer.data).toHaveLength(1)
-      return answer
-    })
+    const listed = await eventually(
+      () => user.get(`${account.path}/multi_factor/attempts`),
+      ({ data }) => data.length === 1,
+    )
     expect(listed.data[0]).toMatchObject({
       status: 'failed',
       message: 'no multi factor authentication provider is configured',

@@ -1,5 +1,6 @@
 // How one may sign in to an account, who tried, and the lock.
-import { expect, it, vi } from 'vitest'
+import { expect, it } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { notForCaller } from '../support/refusals.ts'
 import { credentialsOf, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
 
@@ -17,11 +18,10 @@ const placeIn = async (world: World, parent?: TestAccount) => {
     })
   const path = `${account.path}/security`
   const attempts = (count: number) =>
-    vi.waitFor(async () => {
-      const answer = await admin.get(`${path}/attempts`)
-      expect(answer.data).toHaveLength(count)
-      return answer
-    })
+    eventually(
+      () => admin.get(`${path}/attempts`),
+      ({ data }) => data.length === count,
+    )
   return { account, admin, logIn, path, attempts }
 }
 
@@ -303,9 +303,11 @@ describeEngines('attempts to sign in', (engine) => {
     world.clock.advance({ hours: 24 * 10 })
     await logIn('wrong')
     const admin = world.clientWithToken(await world.tokenOf(account, own.id))
-    await vi.waitFor(async () => expect((await admin.get(`${path}/attempts`)).data).toHaveLength(4))
     const list = (query: Record<string, string | number>) => admin.get(`${path}/attempts`, { query })
-    const all: { id: string; timestamp: number }[] = (await list({})).data
+    const { data: all }: { data: { id: string; timestamp: number }[] } = await eventually(
+      () => list({}),
+      ({ data }) => data.length === 4,
+    )
     expect(all.map(({ timestamp }) => timestamp)).toEqual(
       all.map(({ timestamp }) => timestamp).sort((a, b) => b - a),
     )

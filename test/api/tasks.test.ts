@@ -705,6 +705,7 @@ describeEngines('tasks', (engine) => {
       expect(answer).toSucceedWith({})
       expect(answer.body.metadata).toEqual(task)
       expect(await world.operator.get(path)).toFailWith(404, 'bad identifier', [task.id])
+      await world.server.rounds.runNow('task leftovers')
     })
 
     it('are let alone while they run', async () => {

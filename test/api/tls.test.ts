@@ -341,7 +341,10 @@ describe('a server whose certificate is gone', () => {
     renameSync(cert, `${cert}.away`)
     const second = await startServerProcess({}, first.dataDir)
     expect((await fetch(`${second.url}/healthz`)).status).toBe(200)
-    expect(second.errors()).toContain('the TLS settings cannot be used: HTTPS is not served')
+    await eventually(
+      () => second.errors(),
+      (text) => text.includes('the TLS settings cannot be used: HTTPS is not served'),
+    )
     expect(second.output()).not.toContain('HTTPS')
     renameSync(`${cert}.away`, cert)
     const line = await eventually(
