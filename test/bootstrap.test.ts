@@ -167,7 +167,7 @@ writeFileSync(builtStampFile('console/dist'), await sourceStamp('.'))
   })
 
   it('is built by one of two that start at once, while the other waits', async () => {
-    const both = await Promise.all([1, 2].map(() => startedServer({ NPM_SECONDS: '1' })))
+    const both = await Promise.all([1, 2].map(() => startedServer({ NPM_SECONDS: '5' })))
     expect(both.filter(({ err }) => err.includes('building the console'))).toHaveLength(1)
     expect(await built()).toBe('one yes')
   })
@@ -262,7 +262,7 @@ describe('the dependencies', () => {
   })
 
   it('are installed by one of two that start at once, while the other waits', async () => {
-    const both = await Promise.all([1, 2].map(() => finish(['account'], { NPM_SECONDS: '1' })))
+    const both = await Promise.all([1, 2].map(() => finish(['account'], { NPM_SECONDS: '5' })))
     expect(both.map(({ status }) => status)).toEqual([0, 0])
     expect(both.filter(({ err }) => err.includes('waiting'))).toHaveLength(1)
     expect(await npmCalls()).toBe(1)
@@ -275,7 +275,7 @@ describe('the dependencies', () => {
   })
 
   it('leave no lock and no npm behind when stopped halfway', async () => {
-    const run = start(['serve'], { NPM_SECONDS: '1' })
+    const run = start(['serve'], { NPM_SECONDS: '5' })
     await expect.poll(() => npmCalls(), { timeout: 10_000 }).toBe(1)
     run.child.kill('SIGTERM')
     expect(await run.status).toBe(128 + 15)

@@ -67,7 +67,6 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     const rows = await eventually(
       async () => (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[],
       ({ length }) => length === 2,
-      2000,
     )
     const legs = await Promise.all(
       rows.map(async ({ id }) => (await admin.get(`${account.path}/cdrs/${id}`)).data as Json),
