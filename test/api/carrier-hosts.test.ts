@@ -4,6 +4,7 @@ import { createCarrierHosts } from '../../src/areas/resources/hosts/operations.t
 import { DnsFault } from '../../src/dns/exchange.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
+import { eventually } from '../support/eventually.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 it('an address that was found counts while another question about its name fails, which is soon asked again', async () => {
@@ -121,7 +122,12 @@ describeEngines('carriers that are named by a host', (engine) => {
     expect(performance.now() - began).toBeLessThan(2000)
     dns.behave({})
     const known = { allowed: true, resource_id: id, reason: 'carrier', max_age_s: 60 }
-    await expect.poll(() => ask('198.51.100.40'), { timeout: 10_000 }).toEqual(known)
+    const asked = () => {
+      // The second question of the look-up that was slow may still have met silence: that is asked again soon, not at once.
+      world.clock.advance({ seconds: 6 })
+      return ask('198.51.100.40')
+    }
+    expect(await eventually(asked, ({ allowed }) => allowed === true)).toEqual(known)
     dns.behave({ code: 2 })
     world.clock.advance({ seconds: 61 })
     expect(await ask('198.51.100.40')).toEqual(unsure)

@@ -86,19 +86,22 @@ describeEngines('passwords that are wrong', (engine) => {
   const world = useWorld(engine, undefined, undefined, { layers: keyLayers })
 
   it('cost the same time to check where there is no such account', async () => {
+    const credentials = credentialsOf('ada', 'wrong')
     const timeOf = async (realm: string) => {
-      const times: number[] = []
-      const credentials = credentialsOf('ada', 'wrong')
-      for (let round = 0; round < 7; round += 1) {
-        const begun = performance.now()
-        const answer = await world.anonymous.put('/v2/user_auth', { credentials, account_realm: realm })
-        expect(answer).toFailWith(401, 'invalid_credentials')
-        times.push(performance.now() - begun)
-      }
-      return times.sort((a, b) => a - b)[1] as number
+      const begun = performance.now()
+      const answer = await world.anonymous.put('/v2/user_auth', { credentials, account_realm: realm })
+      expect(answer).toFailWith(401, 'invalid_credentials')
+      return performance.now() - begun
     }
-    const known = await timeOf(world.acme.realm)
-    const unknown = await timeOf('no.such.realm')
+    const times = { known: [] as number[], unknown: [] as number[] }
+    // In turns: what else the machine does meets both.
+    for (let round = 0; round < 7; round += 1) {
+      times.known.push(await timeOf(world.acme.realm))
+      times.unknown.push(await timeOf('no.such.realm'))
+    }
+    const [known = 0, unknown = 0] = [times.known, times.unknown].map(
+      (all) => all.toSorted((a, b) => a - b)[1],
+    )
     // A derivation is most of either; without it an answer takes a tenth.
     expect(unknown).toBeGreaterThan(known / 3)
     expect(known).toBeGreaterThan(unknown / 3)

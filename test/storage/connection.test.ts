@@ -160,7 +160,8 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     const client = await administrator()
     const others = async () => {
       const { rows } = await client.query<{ count: string }>(
-        'SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+        `SELECT count(*) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
       )
       return Number(rows[0]?.count)
     }

@@ -106,7 +106,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
 
   const connections = async () => {
     const [row] = await onServer<{ count: string }>(
-      "SELECT count(*) FROM pg_stat_activity WHERE datname = 'crosspoint'",
+      "SELECT count(*) FROM pg_stat_activity WHERE datname = 'crosspoint' AND backend_type = 'client backend'",
     )
     return Number(row?.count)
   }
