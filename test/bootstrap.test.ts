@@ -106,7 +106,7 @@ const npmCalls = async (folder = '.') =>
 
 const startedServer = async (env?: Record<string, string>) => {
   const run = start(['serve'], env)
-  await expect.poll(() => run.out, { timeout: 10_000 }).toContain('ready')
+  await expect.poll(() => run.out, { timeout: 60_000 }).toContain('ready')
   return run
 }
 
