@@ -160,8 +160,6 @@ export const createCollection = <Doc extends object, Hidden extends object>(
 
     rows: (query: Omit<PageQuery, 'kind'>) => records.rows({ ...query, kind }),
 
-    block: (query: Omit<PageQuery, 'kind'>) => records.block({ ...query, kind }),
-
     fitting: (query: Omit<PageQuery, 'kind'>, bytes: number) => records.fitting({ ...query, kind }, bytes),
 
     /** What each record of an account counts as, read anew: [category, item] each. */
@@ -253,7 +251,6 @@ export const readsOf = <Doc extends object, Hidden extends object>({
   get,
   page,
   rows,
-  block,
   fitting,
   counted,
-}: Collection<Doc, Hidden>) => ({ kind, find, get, page, rows, block, fitting, counted })
+}: Collection<Doc, Hidden>) => ({ kind, find, get, page, rows, fitting, counted })

@@ -141,24 +141,6 @@ const listRows = stored.pick('id', 'sortKey', 'rowText')
 
 const weights = shape({ weight: integer() })
 
-/** Rows of a list one behind the other, as they stand in JSON, put together by the store. */
-export interface RowBlock {
-  /** `{…},{…}`; empty of no rows. */
-  text: string
-  count: number
-  /** The [sort key, id] of the last one. */
-  last: readonly [string, string] | undefined
-}
-
-const blockShape = shape({ text: text(), count: integer(), sortKey: text(), id: text() })
-
-/** Reads what `SqlWords.blockOf` selects. */
-export const blockIn = ([row]: readonly Row[]): RowBlock => {
-  if (row?.count === 0) return { text: '', count: 0, last: undefined }
-  const { sortKey, id, ...block } = blockShape.read(row ?? {})
-  return { ...block, last: [sortKey, id] }
-}
-
 /** What the texts of a record weigh: told by their lengths, without reading them. */
 export const weightColumn = (alias?: string) => {
   const lengths = ['doc', 'hidden', 'row_json'].map(
@@ -194,9 +176,8 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     cache.forget(keys)
   })
   const lists = createRecordLists(db)
-  const words = sqlWordsOf(db.engine)
   const select = `SELECT ${stored.columns} FROM records
-    WHERE account_id = $1 AND kind = $2 AND ${words.oneBy('id', '$3')}`
+    WHERE account_id = $1 AND kind = $2 AND ${sqlWordsOf(db.engine).oneBy('id', '$3')}`
 
   const toRecord = (row: Row) => {
     const fields = stored.read(row)
@@ -214,15 +195,11 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     return { value, bytes }
   }
 
-  const pageStatement = (query: PageQuery, selected: string) => {
-    const { accountId, kind, ownerId, after, limit } = query
-    const params = [accountId, kind, limit, ...(ownerId === undefined ? [] : [ownerId]), ...(after ?? [])]
-    return { sql: pageSql(query, selected), params }
-  }
-
   const readPage = (query: PageQuery, selected: string) => {
-    const { sql, params } = pageStatement(query, selected)
-    return query.long ? db.scan(sql, params) : db.all(sql, params)
+    const { accountId, kind, ownerId, after, limit, long } = query
+    const params = [accountId, kind, limit, ...(ownerId === undefined ? [] : [ownerId]), ...(after ?? [])]
+    const sql = pageSql(query, selected)
+    return long ? db.scan(sql, params) : db.all(sql, params)
   }
 
   const look = <K extends string>(accountId: string, kind: K, id: string) => {
@@ -275,12 +252,6 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
     /** The same page without the records' documents: a third of the work. */
     async rows(query: PageQuery) {
       return listRows.list(await readPage(query, listRows.columns))
-    },
-
-    /** The same as one text: of long lists the rows are not what costs then. */
-    async block(query: PageQuery): Promise<RowBlock> {
-      const { sql, params } = pageStatement(query, 'row_json, sort_key, id')
-      return blockIn(await db.scan(words.blockOf(sql), params))
     },
 
     /** How many records of a page weigh no more than so many bytes, told by their lengths alone; one at least. */

@@ -40,11 +40,6 @@ export interface SqlWords {
         parsed(text: string): string
       }
     | undefined
-  /**
-   * Makes one row of those of an ordered page, which are selected as `row_json`, `sort_key` and `id`: their texts with commas
-   * between, as `text`; how many they are, as `count`; and `sortKey` and `id` of the last one.
-   */
-  blockOf(page: string): string
   /** Whether a JSON object that stands as text says `false` under a key. */
   isFalseIn(json: string, key: string): string
   /** Whether it says anything under a key but null. */
@@ -111,10 +106,6 @@ const sqlite: SqlWords = {
       `CASE WHEN ${value} IS NULL THEN '' ELSE ${quoted(`,"${name}":`)} || json_quote(${value}) END`,
     parsed: (text) => `json(${text})`,
   },
-  // The order goes along, and plain columns are those of the row in which the greatest number stands.
-  blockOf: (page) =>
-    `SELECT string_agg(row_json, ',') AS text, count(*) AS count, max(place) AS place, sort_key AS "sortKey", id
-      FROM (SELECT *, row_number() OVER () AS place FROM (${page}) AS page) AS page`,
   isFalseIn: (json, key) => `coalesce(json_type(${json}, ${quoted(`$.${key}`)}) = 'false', 0)`,
   isSaidIn: (json, key) => `${json} ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) => `(SELECT value ->> 0 AS a, value ->> 1 AS b FROM json_each(${json})) AS pairs`,
@@ -153,9 +144,6 @@ const postgres: SqlWords = {
   integerIn: (json, key) => `(${json}::json ->> ${quoted(key)})::bigint`,
   textAt: (json, ...keys) => `${json}::json #>> ${quoted(`{${keys.join(',')}}`)}`,
   json: undefined,
-  blockOf: (page) =>
-    `SELECT string_agg(row_json, ',') AS text, count(*) AS count,
-      (array_agg(sort_key))[count(*)::int] AS "sortKey", (array_agg(id))[count(*)::int] AS id FROM (${page}) AS page`,
   isFalseIn: (json, key) => `coalesce(${json}::json ->> ${quoted(key)} = 'false', false)`,
   isSaidIn: (json, key) => `${json}::json ->> ${quoted(key)} IS NOT NULL`,
   pairs: (json) =>

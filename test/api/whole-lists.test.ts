@@ -1,4 +1,4 @@
-// Whole lists, whose rows the store puts together many at a time, are what their pages are, one behind the other.
+// Whole lists are what their pages are, one behind the other, the first time and when they are asked for again.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { accountWithMany } from '../support/many-accounts.ts'
@@ -29,9 +29,12 @@ describeEngines('whole lists', (engine) => {
       expect(rows).toHaveLength(count)
       for (const [index, start_key] of [undefined, ...keys].entries()) {
         const query = { paginate: false, ascending, ...(start_key ? { start_key } : {}) }
-        const { text } = await world.operator.get(path, { query })
         const list = `{"data":${JSON.stringify(rows.slice(49 * index))},`
-        expect(text.startsWith(list)).toBe(true)
+        // The second time it is kept, and the third time that is sent.
+        for (let time = 0; time < 3; time += 1) {
+          const { text } = await world.operator.get(path, { query })
+          expect(text.startsWith(list)).toBe(true)
+        }
       }
     }
   }

@@ -299,7 +299,6 @@ export const createAccounts = ({ store, settings, keyring, mail }: Tools) => {
 
     page: (page: TreePage) => accounts.page(page),
     shown: (page: TreePage) => accounts.shown(page),
-    block: (page: TreePage) => accounts.block(page),
     fitting: (page: TreePage, bytes: number) => accounts.fitting(page, bytes),
     descendants: (account: AccountRecord) => accounts.descendants(account.id),
 

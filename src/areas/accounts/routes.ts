@@ -204,7 +204,6 @@ export const accountRoutes = (accounts: Accounts): Route[] => {
       whole ? accounts.fitting({ ...request, ancestorId, direct }, bytes) : request.limit,
     cursor: (found) => [found.sortKey, found.id],
     row,
-    block: (request) => accounts.block({ ...request, ancestorId, direct }),
     // Only asked of what was read whole.
     record: ({ account }) => accountJson(account as AccountRecord),
     sources: { records: [[ancestorId, accountsBelow]], view: [] },

@@ -5,15 +5,7 @@ import { accountsOfTreeSql } from '../../storage/account-tree.ts'
 import { type ChangeSet, conflict, systemScope } from '../../storage/change-set.ts'
 import { createCollection, type HeldClaim } from '../../storage/collection.ts'
 import type { Row, Statement } from '../../storage/db.ts'
-import {
-  blockIn,
-  deleteRecord,
-  fittingIn,
-  recordColumns,
-  sortKeyOf,
-  weightColumn,
-} from '../../storage/records.ts'
-import type { SqlWords } from '../../storage/sql-words.ts'
+import { deleteRecord, fittingIn, recordColumns, sortKeyOf, weightColumn } from '../../storage/records.ts'
 import type { Store } from '../../storage/store.ts'
 import { integer, keyset, type RowOf, shape, text } from '../../storage/table.ts'
 import { accountMoved } from './signals.ts'
@@ -62,13 +54,6 @@ const walkOf = ({ direct, after, descending }: TreePage) => {
   const begin = after ? [keyset(keys, descending).behind(3)] : []
   const bounds = after ? [descending ? 't.distance >= 1' : 't.distance <= 1'] : ['t.distance BETWEEN 1 AND 1']
   return { keys, conditions: ['t.ancestor_id = $1', ...begin, ...(direct ? bounds : [])] }
-}
-
-/** The row of a list, as views.ts makes it: without its last brace, and with what is told of the account beside. */
-const rowSql = ({ joined, asText, textAt }: SqlWords, { direct }: TreePage) => {
-  const name = direct ? 'descendants_count' : 'tree'
-  const value = direct ? asText('r.tally') : textAt('r.hidden', 'tree')
-  return joined(['substr(r.row_json, 1, length(r.row_json) - 1)', `',"${name}":'`, value, "'}'"])
 }
 
 const treeSql = (page: TreePage, selected: string) => {
@@ -164,14 +149,11 @@ export const createAccountStore = (store: Store) => {
       { rows: 1, orElse: conflict },
     )
 
-  const paramsOf = ({ ancestorId, direct, after, limit }: TreePage) => {
-    const begin = after && [...(direct ? [1] : []), ...after]
-    return [ancestorId, limit, ...(begin ?? [])]
-  }
-
   const readTree = (page: TreePage, selected: string): Promise<Row[]> => {
+    const begin = page.after && [...(page.direct ? [1] : []), ...page.after]
+    const params = [page.ancestorId, page.limit, ...(begin ?? [])]
     const sql = treeSql(page, selected)
-    return page.long ? store.scan(sql, paramsOf(page)) : store.all(sql, paramsOf(page))
+    return page.long ? store.scan(sql, params) : store.all(sql, params)
   }
 
   const treePage = async (page: TreePage) =>
@@ -186,12 +168,6 @@ export const createAccountStore = (store: Store) => {
       // Only lists of all accounts below tell what is above each.
       const tree = page.direct ? "''" : store.words.textAt('r.hidden', 'tree')
       return shownShape.list(await readTree(page, `${recordShape.columnsOf('r')}, ${tree} AS "treeText"`))
-    },
-
-    /** The rows of a page as one text. */
-    async block(page: TreePage) {
-      const sql = treeSql(page, `${rowSql(store.words, page)} AS row_json, t.sort_key, t.account_id AS id`)
-      return blockIn(await store.scan(store.words.blockOf(sql), paramsOf(page)))
     },
 
     /** How many accounts of a page come to no more than so many bytes. */

@@ -2,7 +2,7 @@ import { failure, valueShown } from '../../lib/failure.ts'
 import { isTrue, type Json } from '../../lib/json.ts'
 import type { Question } from '../../lib/question.ts'
 import type { Collection } from '../../storage/collection.ts'
-import type { ListRow, RowBlock, StoredRecord } from '../../storage/records.ts'
+import type { ListRow, StoredRecord } from '../../storage/records.ts'
 import { compileFields, type FieldPicker, type Filter, filterOf, questionsOf } from './filters.ts'
 import { inSlices } from './slices.ts'
 
@@ -72,8 +72,6 @@ export interface Listing<T> {
   row(item: T): string
   /** The same as bytes, where these are at hand. */
   bytes?(item: T): Uint8Array | undefined
-  /** Many rows as one text, where the store puts them together by itself: for whole lists. Its rows are those of `row`. */
-  block?(request: Pick<PageRequest, 'after' | 'limit' | 'descending'>): Promise<RowBlock>
   /** The whole public record: what filters and `fields` look at. */
   record(item: T): Json
   /** What `fields` picks from, where that is more than the record. */
@@ -408,31 +406,6 @@ export async function* walk<T, Text extends RowText>(
   }
 }
 
-/** The same as texts of many rows, of a list that has them so and of a plan that only shows them; undefined of others. */
-export const walkBlocks = <T>(listing: Listing<T>, plan: ListPlan, inTurn: InTurn) =>
-  listing.block && !listing.keyed && plan.filter === undefined && showsRows(plan)
-    ? blocks(listing, listing.block, plan, inTurn)
-    : undefined
-
-async function* blocks<T>(
-  listing: Listing<T>,
-  block: NonNullable<Listing<T>['block']>,
-  plan: ListPlan,
-  inTurn: InTurn,
-): AsyncGenerator<string[]> {
-  const { descending } = plan
-  let after = firstAfter(listing, plan)
-  let limit = firstBatchSize
-  for (;;) {
-    const request = { limit, descending, ...(after ? { after } : {}) }
-    const { text, count, last } = await inTurn(() => block(request))
-    if (count > 0) yield [text]
-    if (!last || count < limit) return
-    after = last
-    limit = Math.max(leastAtOnce, Math.min(growth * limit, Math.floor((batchBytes * count) / text.length)))
-  }
-}
-
 const recordJson = (record: StoredRecord<object, object>): Json => ({
   ...record.doc,
   id: record.id,
@@ -466,13 +439,11 @@ export const collectionListing = <Doc extends object, Hidden extends object>(
  * kept.
  */
 export const keptListing = <Doc extends object, Hidden extends object>(
-  collection: Pick<Collection<Doc, Hidden>, 'kind' | 'page' | 'rows' | 'block' | 'fitting'>,
+  collection: Pick<Collection<Doc, Hidden>, 'kind' | 'page' | 'rows' | 'fitting'>,
   accountId: string,
   ownerId?: string,
 ): PlainListing<ListRow> => ({
   ...collectionListing(collection, accountId, ownerId),
-  block: (request) =>
-    collection.block({ ...request, accountId, ...(ownerId === undefined ? {} : { ownerId }) }),
   sources: { records: [[accountId, collection.kind]], view: [ownerId] },
 })
 

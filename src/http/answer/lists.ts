@@ -17,7 +17,6 @@ import {
   pageRows,
   type RowText,
   walk,
-  walkBlocks,
 } from './listing.ts'
 import { bytesOf, longTurns, pagePace, rowStreamBytes } from './paces.ts'
 import { createPrettyPrinter } from './pretty.ts'
@@ -173,19 +172,12 @@ const streamWhole = async <T>(
   return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, brackets, all, { tail }))
 }
 
-const allRows = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan): AsyncGenerator<RowText[]> => {
-  const turns = longTurns(exchange)
-  // What is printed is taken row by row.
-  const blocks = wantsPretty(exchange) ? undefined : walkBlocks(listing, plan, turns)
-  return blocks ?? walk(listing, plan, jsonMember(listing, plan), turns)
-}
-
 const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   // What is asked for in one may be refused for its size, which is that of its rows.
   const place = isInOne(exchange) ? undefined : placeOf(exchange, listing, plan)
   if (place?.found) return sendWholeBytes(exchange, listing, place.found.bytes)
   return withRoom(exchange, rowStreamBytes, async () => {
-    const all = () => allRows(exchange, listing, plan)
+    const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
     const limit = exchange.crossbar.request_memory_limit
     if (limit !== undefined && isInOne(exchange)) await assertWithin(all(), limit)
     return streamWhole(exchange, listing, all(), place)
