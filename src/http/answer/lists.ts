@@ -38,8 +38,11 @@ import { inSlices } from './slices.ts'
 
 // Lists on the wire: as pages, and as a whole in pieces.
 
-// A page of more is streamed as well.
-const mostPageBytes = largestKept
+// A page of more is streamed as well, unless it may be kept.
+const mostPageBytes = 1_000_000
+
+/** The room of a list in the making. What may be kept is there twice for a moment: as rows, and put together. */
+const roomFor = (place: PagePlace | undefined) => (place?.isRepeated ? 2 * largestKept : rowStreamBytes)
 
 /** Rows that are at hand take no turn: it costs more than they do. */
 const repeatedPace = (exchange: Exchange, plan: ListPlan) => {
@@ -176,7 +179,7 @@ const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) =
   // What is asked for in one may be refused for its size, which is that of its rows.
   const place = isInOne(exchange) ? undefined : placeOf(exchange, listing, plan)
   if (place?.found) return sendWholeBytes(exchange, listing, place.found.bytes)
-  return withRoom(exchange, rowStreamBytes, async () => {
+  return withRoom(exchange, roomFor(place), async () => {
     const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
     const limit = exchange.crossbar.request_memory_limit
     if (limit !== undefined && isInOne(exchange)) await assertWithin(all(), limit)
@@ -277,12 +280,15 @@ const sendLargePage = async <T>(
   )
 }
 
-const sendJsonPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
-  const place = placeOf(exchange, listing, plan)
-  if (place?.found) return sendBytes(exchange, listing, place.found)
+const makePage = async <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  plan: ListPlan,
+  place: PagePlace | undefined,
+) => {
   const pace = place?.isRepeated ? repeatedPace(exchange, plan) : pagePace(exchange, plan)
   const batches = pageRows(listing, plan, jsonMember(listing, plan), pace)
-  const begun = await gather(batches, mostPageBytes)
+  const begun = await gather(batches, place?.isRepeated ? largestKept : mostPageBytes)
   const { rows, bytes } = begun
   if ('end' in begun) return sendCollected(exchange, listing, rows, { end: begun.end, place })
   const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * bytes)
@@ -295,9 +301,10 @@ const sendJsonPage = async <T>(exchange: Exchange, listing: Listing<T>, plan: Li
 
 const sendPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
-  return isLongPage(plan)
-    ? withRoom(exchange, rowStreamBytes, () => sendJsonPage(exchange, listing, plan))
-    : sendJsonPage(exchange, listing, plan)
+  const place = placeOf(exchange, listing, plan)
+  if (place?.found) return sendBytes(exchange, listing, place.found)
+  const make = () => makePage(exchange, listing, plan, place)
+  return isLongPage(plan) ? withRoom(exchange, roomFor(place), make) : make()
 }
 
 export const sendList = <T>(exchange: Exchange, answer: ListAnswer<T>) => {
