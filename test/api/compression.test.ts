@@ -191,6 +191,40 @@ describeEngines('compressed answers', (engine) => {
       }
   })
 
+  it('are made once of what is kept, and end with what is for whoever asks', async () => {
+    await fill(300)
+    const other = await world.admin(account)
+    const window = `created_from=${nowOf(world) - 1000}&created_to=${nowOf(world) + 1000}`
+    for (const path of [`${cdrs}?page_size=300&${window}`, `${cdrs}?paginate=false&${window}`]) {
+      const { data } = JSON.parse((await ask(path)).text)
+      expect(data).toHaveLength(300)
+      for (const coding of codings) {
+        const asked = { 'accept-encoding': coding }
+        const answers = []
+        for (const token of [admin.token, admin.token, other.token, admin.token])
+          answers.push({ token, ...(await ask(path, { ...asked, 'x-auth-token': token })) })
+        for (const { token, text, bytes, headers } of answers) {
+          expect(headers).toMatchObject({ 'content-encoding': coding, vary: 'Accept-Encoding' })
+          expect(headers['content-length']).toBe(String(bytes.length))
+          expect(JSON.parse(text)).toMatchObject({ data, auth_token: token, status: 'success' })
+          // All of the envelope stands behind, as it is.
+          expect(bytes.includes(`"auth_token":"${token}"`)).toBe(true)
+          expect(bytes.length).toBeLessThan(text.length / 3)
+        }
+        const front = ({ bytes }: { bytes: Buffer }) => bytes.subarray(0, bytes.indexOf('"auth_token"') - 300)
+        expect(new Set(answers.map((answer) => front(answer).toString('latin1'))).size).toBe(1)
+        const { response } = await open(path, asked, 'HEAD')
+        expect(response.headers['content-length']).toBe(String(answers.at(-1)?.bytes.length))
+      }
+    }
+    await sendLegs(world, [legOf(account, nowOf(world) + 10, { call_id: 'the newest' })])
+    for (const path of [`${cdrs}?page_size=300&${window}`, `${cdrs}?paginate=false&${window}`])
+      for (const coding of codings) {
+        const { text } = await ask(path, { 'accept-encoding': coding })
+        expect(JSON.parse(text).data[0].call_id).toBe('the newest')
+      }
+  })
+
   it('are not made of what shows secrets, or of whole records in lists', async () => {
     const device = await admin.put(`${account.path}/devices`, {
       name: 'phone',

@@ -2,7 +2,14 @@ import { buffer } from 'node:stream/consumers'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { codings, compressed, compressedPieces, type Piece } from '../../src/http/wire/compression.ts'
+import {
+  closed,
+  codings,
+  compressed,
+  compressedPieces,
+  type Piece,
+  pack,
+} from '../../src/http/wire/compression.ts'
 import { codingFor } from '../../src/http/wire/encodings.ts'
 
 const opened = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzipSync } as const
@@ -32,6 +39,19 @@ describe.each(codings)('bytes in %s', (coding) => {
         expect(opened[coding](packed).equals(Buffer.concat([body, ending]))).toBe(true)
       }),
       { numRuns: 60 },
+    )
+  })
+
+  it('are compressed once for whatever stands behind them', async () => {
+    await fc.assert(
+      fc.asyncProperty(someBytes, fc.array(someEnding, { maxLength: 4 }), async (body, endings) => {
+        const packed = await pack(coding, body)
+        for (const ending of endings)
+          expect(
+            opened[coding](Buffer.concat(closed(packed, ending))).equals(Buffer.concat([body, ending])),
+          ).toBe(true)
+      }),
+      { numRuns: 40 },
     )
   })
 

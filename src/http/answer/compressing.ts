@@ -2,10 +2,12 @@ import { namesSecret } from '../../lib/secrets.ts'
 import type { Exchange } from '../exchange.ts'
 import {
   type Coding,
+  closed,
   codings,
   compressed,
   compressedPieces,
   longestEnding,
+  type Packed,
   type Piece,
 } from '../wire/compression.ts'
 import { codingFor } from '../wire/encodings.ts'
@@ -97,6 +99,27 @@ export const compressedBody = (
   if (ending.length > longestEnding || showsSecret(exchange, headers, front, token)) return undefined
   tellCoding(headers, coding)
   return compressed(coding, front, ending)
+}
+
+/** Rows that are kept, and what they are in each coding as soon as somebody has asked for it. */
+export interface KeptBytes {
+  bytes: Uint8Array
+  packed(coding: Coding): Promise<Packed>
+}
+
+/** The same of rows that are kept, in pieces: they are compressed once, and all that stands behind them comes as it is. */
+export const compressedKept = (
+  exchange: Exchange,
+  headers: Headers,
+  { kept: { bytes, packed }, tail }: { kept: KeptBytes; tail: Uint8Array },
+  token: string | undefined,
+): Promise<readonly Uint8Array[]> | undefined => {
+  const coding = codingOf(exchange, headers, bytes.length + tail.length)
+  if (coding === undefined || tail.length > longestEnding) return undefined
+  const front = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  if (showsSecret(exchange, headers, front, token)) return undefined
+  tellCoding(headers, coding)
+  return packed(coding).then((front) => closed(front, tail))
 }
 
 /** Where nothing is kept back, a piece is its sender's own until the next is asked for: exports give their memory back then. */

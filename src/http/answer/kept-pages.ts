@@ -2,6 +2,7 @@ import type { Metrics } from '../../lib/metrics.ts'
 import type { GenerationOf } from '../../storage/generations.ts'
 import { createRecentlyUsed } from '../../storage/recently-used.ts'
 import type { Route } from '../route.ts'
+import { type Coding, type Packed, pack } from '../wire/compression.ts'
 import { type Listing, type ListPlan, type MovingWindow, type PageEnd, showsRows } from './listing.ts'
 
 // Pages of lists, and whole lists that are short, as they go onto the wire, kept as long as nothing they follow from has
@@ -23,9 +24,12 @@ export interface PagePlace {
   isRepeated: boolean
   /** Keeps what was read after the place was looked for. */
   keep(page: CollectedPage): Promise<void>
+  /** A page of this place compressed, which is kept beside it as long as it is. */
+  packed(page: CollectedPage, coding: Coding): Promise<Packed>
 }
 
 interface KeptPage extends CollectedPage {
+  packed: Partial<Record<Coding, Packed>>
   /** Where the list's window began, if it moves. */
   from: number
 }
@@ -53,6 +57,16 @@ const isStillSo = (
   { from, end: { earliest = from } }: KeptPage,
   { from: now }: Pick<MovingWindow<never>, 'from'>,
 ) => from <= now && now <= earliest
+
+const sizeOf = ({ bytes, packed }: KeptPage) =>
+  Object.values(packed).reduce((sum, { bytes: more }) => sum + more.length, bytes.length)
+
+/** Without the rest of the memory that a coder has written into. */
+const trimmed = (packed: Packed): Packed => {
+  const bytes = Buffer.allocUnsafeSlow(packed.bytes.length)
+  bytes.set(packed.bytes)
+  return { ...packed, bytes }
+}
 
 export type KeptPages = ReturnType<typeof createKeptPages>
 
@@ -97,14 +111,26 @@ export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, ma
       const found = kept && (!moving || isStillSo(kept, moving)) ? kept : undefined
       lookups[found ? 'hit' : 'miss'] += 1
       const isRepeated = found !== undefined || wasAsked(name)
+      const hold = (value: KeptPage) => pages.keep(key, { value, bytes: sizeOf(value) + 2 * key.length })
+      const heldOf = ({ bytes }: CollectedPage) => {
+        const held = pages.find(key)?.value
+        return held?.bytes === bytes ? held : undefined
+      }
       return {
         found,
         isRepeated,
         async keep(page) {
           if (!isRepeated || page.bytes.length > largestKept) return
           if (moving && !(await moving.isAtEnd())) return
-          const value = { ...page, from: moving?.from ?? 0 }
-          pages.keep(key, { value, bytes: page.bytes.length + 2 * key.length })
+          hold({ ...page, from: moving?.from ?? 0, packed: {} })
+        },
+        async packed(page, coding) {
+          const known = heldOf(page)?.packed[coding]
+          if (known) return known
+          const packed = trimmed(await pack(coding, page.bytes))
+          const held = heldOf(page)
+          if (held) hold({ ...held, packed: { ...held.packed, [coding]: packed } })
+          return packed
         },
       }
     },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { failure } from '../../lib/failure.ts'
 import type { Exchange } from '../exchange.ts'
+import type { Coding } from '../wire/compression.ts'
 import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
 import { envelopeOf, envelopeTail } from './envelope.ts'
@@ -29,6 +30,7 @@ import {
   type Pieces,
   sendEmpty,
   sendJson,
+  sendKeptRows,
   sendPieces,
   sendStreamed,
   wantsPretty,
@@ -153,8 +155,25 @@ async function* resumed(rows: RowText[], rest: AsyncGenerator<RowText[]>) {
 const wholeTail = <T>(exchange: Exchange, listing: Listing<T>) =>
   envelopeTail({ ...common(exchange, 'success'), metadata: listing.metadata?.() })
 
-const sendWholeBytes = <T>(exchange: Exchange, listing: Listing<T>, bytes: Uint8Array) =>
-  sendPieces(exchange, 200, [bytes, Buffer.from(wholeTail(exchange, listing))], jsonHeaders())
+/** Rows, and what stands behind them: those of a page that may be kept are compressed once. */
+const sendRowBytes = (
+  exchange: Exchange,
+  page: CollectedPage,
+  place: PagePlace | undefined,
+  { tail, headers }: { tail: string; headers: Headers },
+) => {
+  const all = { ...headers, ...jsonHeaders() }
+  if (!place?.isRepeated) return sendPieces(exchange, [page.bytes, Buffer.from(tail)], all)
+  const kept = { bytes: page.bytes, packed: (coding: Coding) => place.packed(page, coding) }
+  return sendKeptRows(exchange, kept, Buffer.from(tail), all)
+}
+
+const sendWholePage = <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  page: CollectedPage,
+  place: PagePlace | undefined,
+) => sendRowBytes(exchange, page, place, { tail: wholeTail(exchange, listing), headers: {} })
 
 const streamWhole = async <T>(
   exchange: Exchange,
@@ -167,8 +186,9 @@ const streamWhole = async <T>(
   if (place && begun && 'end' in begun) {
     const { rows } = begun
     const bytes = joinedBytes(dataMember + brackets[0], rows, brackets[1])
-    await place.keep({ bytes, end: { size: rows.length, nextStartKey: undefined }, revision: '' })
-    return sendWholeBytes(exchange, listing, bytes)
+    const page = { bytes, end: { size: rows.length, nextStartKey: undefined }, revision: '' }
+    await place.keep(page)
+    return sendWholePage(exchange, listing, page, place)
   }
   const all = begun ? resumed(begun.rows, batches) : batches
   const tail = () => wholeTail(exchange, listing)
@@ -178,7 +198,7 @@ const streamWhole = async <T>(
 const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   // What is asked for in one may be refused for its size, which is that of its rows.
   const place = isInOne(exchange) ? undefined : placeOf(exchange, listing, plan)
-  if (place?.found) return sendWholeBytes(exchange, listing, place.found.bytes)
+  if (place?.found) return sendWholePage(exchange, listing, place.found, place)
   return withRoom(exchange, roomFor(place), async () => {
     const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
     const limit = exchange.crossbar.request_memory_limit
@@ -213,12 +233,18 @@ const pageParts = <T>(exchange: Exchange, listing: Listing<T>, end: PageEnd, rev
   metadata: listing.metadata?.(),
 })
 
-const sendBytes = <T>(exchange: Exchange, listing: Listing<T>, { bytes, end, revision }: CollectedPage) => {
+const sendBytes = <T>(
+  exchange: Exchange,
+  listing: Listing<T>,
+  page: CollectedPage,
+  place: PagePlace | undefined,
+) => {
+  const { bytes, end, revision } = page
   const etag = `W/"${revision}"`
   if (isUnchanged(exchange, etag)) return sendEmpty(exchange, 304, { etag })
   const tail = envelopeTail(pageParts(exchange, listing, end, revision))
   if (wantsPretty(exchange)) return sendJson(exchange, 200, textOf(bytes) + tail, { etag })
-  return sendPieces(exchange, 200, [bytes, Buffer.from(tail)], { etag, ...jsonHeaders() })
+  return sendRowBytes(exchange, page, place, { tail, headers: { etag } })
 }
 
 /** A page that is at hand: its name is known before it is sent. */
@@ -233,7 +259,7 @@ const sendCollected = async <T>(
   if (place?.isRepeated || bytesOf(rows) > mostTextLength || !isText(rows)) {
     const page = collected(brackets, rows, end)
     await place?.keep(page)
-    return sendBytes(exchange, listing, page)
+    return sendBytes(exchange, listing, page, place)
   }
   const content = open + rows.join() + close
   const revision = digestOf(content, end)
@@ -302,7 +328,7 @@ const makePage = async <T>(
 const sendPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
   const place = placeOf(exchange, listing, plan)
-  if (place?.found) return sendBytes(exchange, listing, place.found)
+  if (place?.found) return sendBytes(exchange, listing, place.found, place)
   const make = () => makePage(exchange, listing, plan, place)
   return isLongPage(plan) ? withRoom(exchange, roomFor(place), make) : make()
 }

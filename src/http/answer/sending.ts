@@ -6,7 +6,13 @@ import type { KeptAnswer } from '../judge/held-keys.ts'
 import type { GiveBack, Room } from '../throttle/in-flight.ts'
 import { corsHeaders } from '../wire/cors.ts'
 import { type Delivery, handOver, watchEnd } from '../wire/hand-over.ts'
-import { compressedBody, compressedStream, tellVariance } from './compressing.ts'
+import {
+  compressedBody,
+  compressedKept,
+  compressedStream,
+  type KeptBytes,
+  tellVariance,
+} from './compressing.ts'
 import { type EnvelopeParts, withoutToken, withToken } from './envelope.ts'
 import { prettyPrinted } from './pretty.ts'
 
@@ -94,8 +100,10 @@ const count = (exchange: Exchange, status: number, bytes: number) => {
 const isCounted = ({ crossbar, method }: Exchange, bytes: number) =>
   bytes >= countedBytes && method !== 'HEAD' && crossbar !== undefined
 
-const writeInPieces = async (exchange: Exchange, bytes: Uint8Array) => {
-  if (await handOver(deliveryOf(exchange), bytes)) exchange.response.end()
+const writeInPieces = async (exchange: Exchange, pieces: readonly Uint8Array[]) => {
+  const delivery = deliveryOf(exchange)
+  for (const piece of pieces) if (!(await handOver(delivery, piece))) return
+  exchange.response.end()
 }
 
 const sendAsItIs = (
@@ -112,7 +120,7 @@ const sendAsItIs = (
   writeHead(exchange, status, headers)
   if (exchange.method === 'HEAD') return void exchange.response.end()
   if (counted && bytes > mostAtOnce)
-    return writeInPieces(exchange, typeof body === 'string' ? Buffer.from(body) : body)
+    return writeInPieces(exchange, [typeof body === 'string' ? Buffer.from(body) : body])
   // One byte a character is ASCII, where the encoding that costs less gives the same bytes.
   exchange.response.end(body, bytes === body.length ? 'latin1' : 'utf8')
   if (counted) watchEnd(deliveryOf(exchange))
@@ -121,14 +129,35 @@ const sendAsItIs = (
 /** Sends a body in pieces, which need not be put together first. */
 export const sendPieces = (
   exchange: Exchange,
+  pieces: readonly Uint8Array[],
+  headers: Headers,
+): Soon<void> => {
+  const compressing = compressedBody(exchange, headers, pieces, toldToken(exchange))
+  return compressing
+    ? compressing.then((bytes) => sendAsItIs(exchange, 200, bytes, headers))
+    : sendPiecesAsTheyAre(exchange, 200, pieces, headers)
+}
+
+/** Sends rows that are kept, and what stands behind them in this answer. */
+export const sendKeptRows = (
+  exchange: Exchange,
+  kept: KeptBytes,
+  tail: Uint8Array,
+  headers: Headers,
+): Soon<void> => {
+  const compressing = compressedKept(exchange, headers, { kept, tail }, toldToken(exchange))
+  return compressing
+    ? compressing.then((pieces) => sendPiecesAsTheyAre(exchange, 200, pieces, headers))
+    : sendPiecesAsTheyAre(exchange, 200, [kept.bytes, tail], headers)
+}
+
+const sendPiecesAsTheyAre = (
+  exchange: Exchange,
   status: number,
   pieces: readonly Uint8Array[],
   headers: Headers,
 ): Soon<void> => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
-  const compressing =
-    status === 200 ? compressedBody(exchange, headers, pieces, toldToken(exchange)) : undefined
-  if (compressing) return compressing.then((bytes) => sendAsItIs(exchange, status, bytes, headers))
   const counted = isCounted(exchange, length)
   if (counted) count(exchange, status, length)
   exchange.done = true
@@ -136,6 +165,7 @@ export const sendPieces = (
   writeHead(exchange, status, headers)
   const { response } = exchange
   if (exchange.method === 'HEAD') return void response.end()
+  if (counted && length > mostAtOnce) return writeInPieces(exchange, pieces)
   response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()

@@ -118,13 +118,29 @@ export const longestEnding = 65_535
 // What takes longer than a moment is compressed beside the event loop. Of less the way there and back costs more.
 const mostNow = 65_536
 
-/** A body at once; `ending` stands behind it as it is. */
-export const compressed = async (coding: Coding, body: Uint8Array, ending: Uint8Array) => {
-  const coder = coders[coding]
-  const packed = body.length > mostNow ? await coder.beside(body) : coder.now(body)
-  const sum = { crc: coding === 'gzip' ? crc32(body) : 0, length: body.length }
-  return Buffer.concat([coder.begin, packed, coder.end(ending, sum)])
+/** What is compressed of a body, and waits for its ending: any, and more than one. */
+export interface Packed {
+  coding: Coding
+  bytes: Uint8Array
+  sum: Sum
 }
+
+export const pack = async (coding: Coding, body: Uint8Array): Promise<Packed> => {
+  const coder = coders[coding]
+  const bytes = body.length > mostNow ? await coder.beside(body) : coder.now(body)
+  return { coding, bytes, sum: { crc: coding === 'gzip' ? crc32(body) : 0, length: body.length } }
+}
+
+/** All bytes of a body, in pieces; `ending` stands behind what is packed as it is. */
+export const closed = ({ coding, bytes, sum }: Packed, ending: Uint8Array): readonly Uint8Array[] => [
+  coders[coding].begin,
+  bytes,
+  coders[coding].end(ending, sum),
+]
+
+/** A body at once. */
+export const compressed = async (coding: Coding, body: Uint8Array, ending: Uint8Array) =>
+  Buffer.concat(closed(await pack(coding, body), ending))
 
 const written = (stream: Transform, bytes: Uint8Array) =>
   new Promise<void>((resolve, reject) => {
