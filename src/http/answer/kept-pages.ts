@@ -24,6 +24,8 @@ export interface PagePlace {
   isRepeated: boolean
   /** Keeps what was read after the place was looked for. */
   keep(page: CollectedPage): Promise<void>
+  /** It has turned out to be more than is kept: until something of it changes it counts as one that is not repeated. */
+  passOver(): void
   /** A page of this place compressed, which is kept beside it as long as it is. */
   packed(page: CollectedPage, coding: Coding): Promise<Packed>
 }
@@ -87,9 +89,11 @@ export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, ma
     pages.bytes,
   )
 
+  const note = (name: string) => asked.keep(name, { value: true, bytes: 2 * name.length })
+
   const wasAsked = (name: string) => {
     if (asked.find(name)) return true
-    asked.keep(name, { value: true, bytes: 2 * name.length })
+    note(name)
     return false
   }
 
@@ -110,7 +114,8 @@ export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, ma
       const kept = pages.find(key)?.value
       const found = kept && (!moving || isStillSo(kept, moving)) ? kept : undefined
       lookups[found ? 'hit' : 'miss'] += 1
-      const isRepeated = found !== undefined || wasAsked(name)
+      const tooLarge = `large ${key}`
+      const isRepeated = found !== undefined || (wasAsked(name) && !asked.find(tooLarge))
       const hold = (value: KeptPage) => pages.keep(key, { value, bytes: sizeOf(value) + 2 * key.length })
       const heldOf = ({ bytes }: CollectedPage) => {
         const held = pages.find(key)?.value
@@ -124,6 +129,7 @@ export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, ma
           if (moving && !(await moving.isAtEnd())) return
           hold({ ...page, from: moving?.from ?? 0, packed: {} })
         },
+        passOver: () => note(tooLarge),
         async packed(page, coding) {
           const known = heldOf(page)?.packed[coding]
           if (known) return known

@@ -190,6 +190,7 @@ const streamWhole = async <T>(
     await place.keep(page)
     return sendWholePage(exchange, listing, page, place)
   }
+  if (begun) place?.passOver()
   const all = begun ? resumed(begun.rows, batches) : batches
   const tail = () => wholeTail(exchange, listing)
   return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, brackets, all, { tail }))
@@ -317,6 +318,7 @@ const makePage = async <T>(
   const begun = await gather(batches, place?.isRepeated ? largestKept : mostPageBytes)
   const { rows, bytes } = begun
   if ('end' in begun) return sendCollected(exchange, listing, rows, { end: begun.end, place })
+  if (place?.isRepeated) place.passOver()
   const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * bytes)
   try {
     return await sendLargePage(exchange, listing, rows, batches)
