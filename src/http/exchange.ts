@@ -146,6 +146,8 @@ export class Exchange {
   fault: unknown
   /** Set when the answer is under way: the remaining steps are left out. */
   done = false
+  /** Room for the answer was waited for. */
+  hasRoom = false
 
   constructor(frame: Frame, request: IncomingMessage, response: ServerResponse, id: string) {
     this.frame = frame

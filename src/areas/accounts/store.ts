@@ -99,7 +99,8 @@ export const createAccountStore = (store: Store) => {
   })
 
   const outdateLists = (set: ChangeSet, ids: readonly string[]) => {
-    for (const id of ids) set.outdate(id, accountsBelow, id)
+    // Names of what is stale go to every process, as long as they fit: there is no id to tell.
+    for (const id of ids) set.outdate(id, accountsBelow, '')
   }
 
   /** Moves the count of sub-accounts of every account in `tree`: their lists, and those of whoever is above, show it. */

@@ -125,7 +125,8 @@ export const createKeptPages = (generationOf: GenerationOf, metrics: Metrics, ma
         found,
         isRepeated,
         async keep(page) {
-          if (!isRepeated || page.bytes.length > largestKept) return
+          if (!isRepeated) return
+          if (page.bytes.length > largestKept) return note(tooLarge)
           if (moving && !(await moving.isAtEnd())) return
           hold({ ...page, from: moving?.from ?? 0, packed: {} })
         },

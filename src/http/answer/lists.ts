@@ -134,22 +134,26 @@ const isInOne = (exchange: Exchange) => exchange.value('is_chunked') === 'false'
 const placeOf = <T>({ frame, route, variables }: Exchange, listing: Listing<T>, plan: ListPlan) =>
   route && frame.keptPages.placeOf({ route, variables, listing, plan })
 
-/** Batches one by one, until there are no more or their rows come to this many bytes. */
+const byteLengthOf = (rows: readonly RowText[]) =>
+  rows.reduce((sum, row) => sum + (typeof row === 'string' ? Buffer.byteLength(row) : row.length), 0)
+
+/** Batches one by one, until there are no more or their rows come to this many bytes: then there is no `end`. */
 const gather = async <End>(batches: AsyncGenerator<RowText[], End>, most: number) => {
-  const rows: RowText[] = []
+  const begun: RowText[][] = []
   let bytes = 0
   while (bytes < most) {
     const { done, value } = await batches.next()
-    if (done) return { rows, bytes, end: value }
-    for (const row of value) rows.push(row)
-    bytes += bytesOf(value)
+    if (done) return { begun, bytes, end: value }
+    begun.push(value)
+    bytes += byteLengthOf(value)
   }
-  return { rows, bytes }
+  return { begun, bytes }
 }
 
-async function* resumed(rows: RowText[], rest: AsyncGenerator<RowText[]>) {
-  yield rows
-  yield* rest
+/** What was gathered, which is let go of on the way, and the rest. */
+async function* resumed<End>(begun: RowText[][], rest: AsyncGenerator<RowText[], End>) {
+  for (let batch = begun.shift(); batch; batch = begun.shift()) yield batch
+  return yield* rest
 }
 
 const wholeTail = <T>(exchange: Exchange, listing: Listing<T>) =>
@@ -182,16 +186,16 @@ const streamWhole = async <T>(
   place: PagePlace | undefined,
 ) => {
   const brackets = bracketsOf(listing)
-  const begun = place?.isRepeated ? await gather(batches, largestKept) : undefined
-  if (place && begun && 'end' in begun) {
-    const { rows } = begun
+  const gathered = place?.isRepeated ? await gather(batches, largestKept) : undefined
+  if (place && gathered && 'end' in gathered) {
+    const rows = gathered.begun.flat()
     const bytes = joinedBytes(dataMember + brackets[0], rows, brackets[1])
     const page = { bytes, end: { size: rows.length, nextStartKey: undefined }, revision: '' }
     await place.keep(page)
     return sendWholePage(exchange, listing, page, place)
   }
-  if (begun) place?.passOver()
-  const all = begun ? resumed(begun.rows, batches) : batches
+  if (gathered) place?.passOver()
+  const all = gathered ? resumed(gathered.begun, batches) : batches
   const tail = () => wholeTail(exchange, listing)
   return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, brackets, all, { tail }))
 }
@@ -199,7 +203,9 @@ const streamWhole = async <T>(
 const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   // What is asked for in one may be refused for its size, which is that of its rows.
   const place = isInOne(exchange) ? undefined : placeOf(exchange, listing, plan)
-  if (place?.found) return sendWholePage(exchange, listing, place.found, place)
+  const { found } = place ?? {}
+  if (found)
+    return withRoom(exchange, found.bytes.length, async () => sendWholePage(exchange, listing, found, place))
   return withRoom(exchange, roomFor(place), async () => {
     const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
     const limit = exchange.crossbar.request_memory_limit
@@ -280,12 +286,10 @@ const pagingKeys = ({ listPlan }: Exchange, { size, nextStartKey }: PageEnd) => 
 const sendLargePage = async <T>(
   exchange: Exchange,
   listing: Listing<T>,
-  rows: readonly RowText[],
   batches: AsyncGenerator<RowText[], PageEnd>,
 ) => {
   let end: PageEnd = { size: 0, nextStartKey: undefined }
   async function* all() {
-    yield rows
     end = yield* batches
   }
   const digest = createRevision()
@@ -315,13 +319,16 @@ const makePage = async <T>(
 ) => {
   const pace = place?.isRepeated ? repeatedPace(exchange, plan) : pagePace(exchange, plan)
   const batches = pageRows(listing, plan, jsonMember(listing, plan), pace)
-  const begun = await gather(batches, place?.isRepeated ? largestKept : mostPageBytes)
-  const { rows, bytes } = begun
-  if ('end' in begun) return sendCollected(exchange, listing, rows, { end: begun.end, place })
+  const gathered = await gather(batches, place?.isRepeated ? largestKept : mostPageBytes)
+  const { begun, bytes } = gathered
+  if ('end' in gathered) {
+    const { end } = gathered
+    return sendCollected(exchange, listing, begun.flat(), { end, place })
+  }
   if (place?.isRepeated) place.passOver()
   const endRoom = isLongPage(plan) ? undefined : claimRoom(exchange, 2 * bytes)
   try {
-    return await sendLargePage(exchange, listing, rows, batches)
+    return await sendLargePage(exchange, listing, resumed(begun, batches))
   } finally {
     endRoom?.()
   }
@@ -329,7 +336,8 @@ const makePage = async <T>(
 
 const sendPage = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
   if (exchange.accepts === 'text/csv') return sendCsvPage(exchange, listing, plan)
-  const place = placeOf(exchange, listing, plan)
+  // What is printed is made anew: of what is kept all would be printed in one go.
+  const place = wantsPretty(exchange) ? undefined : placeOf(exchange, listing, plan)
   if (place?.found) return sendBytes(exchange, listing, place.found, place)
   const make = () => makePage(exchange, listing, plan, place)
   return isLongPage(plan) ? withRoom(exchange, roomFor(place), make) : make()

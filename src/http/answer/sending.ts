@@ -70,6 +70,7 @@ export const inTurn = async <T>(exchange: Exchange, kind: 'short' | 'long', work
 export const withRoom = async <T>(exchange: Exchange, bytes: number, work: () => Promise<T>) => {
   const { frame, request } = exchange
   const giveBack = await frame.inFlight.reserve(payerOf(exchange), bytes, roomOf(exchange), request.socket)
+  exchange.hasRoom = true
   try {
     return await work()
   } finally {
@@ -86,14 +87,18 @@ const countedBytes = 16_384
 // Larger ones are written piece by piece, so that a slow client is seen to take them.
 const mostAtOnce = 262_144
 
-/** Counts an answer until the client has taken it. What has been done is told in any case, and so is a failure. */
+/**
+ * Counts an answer until the client has taken it. What has been done is told in any case, and so is a failure, and what was made
+ * in room that was waited for: it would be refused for what it has itself.
+ */
 const count = (exchange: Exchange, status: number, bytes: number) => {
   const { method, frame, request, response } = exchange
   const isRead = (method === 'GET' || method === 'HEAD') && status < 400
   const payer = payerOf(exchange)
-  const giveBack = isRead
-    ? frame.inFlight.claim(payer, bytes, roomOf(exchange), request.socket)
-    : frame.inFlight.force(payer, bytes, request.socket)
+  const giveBack =
+    isRead && !exchange.hasRoom
+      ? frame.inFlight.claim(payer, bytes, roomOf(exchange), request.socket)
+      : frame.inFlight.force(payer, bytes, request.socket)
   response.once('finish', giveBack)
 }
 
@@ -135,7 +140,7 @@ export const sendPieces = (
   const compressing = compressedBody(exchange, headers, pieces, toldToken(exchange))
   return compressing
     ? compressing.then((bytes) => sendAsItIs(exchange, 200, bytes, headers))
-    : sendPiecesAsTheyAre(exchange, 200, pieces, headers)
+    : sendPiecesAsTheyAre(exchange, pieces, headers)
 }
 
 /** Sends rows that are kept, and what stands behind them in this answer. */
@@ -147,22 +152,21 @@ export const sendKeptRows = (
 ): Soon<void> => {
   const compressing = compressedKept(exchange, headers, { kept, tail }, toldToken(exchange))
   return compressing
-    ? compressing.then((pieces) => sendPiecesAsTheyAre(exchange, 200, pieces, headers))
-    : sendPiecesAsTheyAre(exchange, 200, [kept.bytes, tail], headers)
+    ? compressing.then((pieces) => sendPiecesAsTheyAre(exchange, pieces, headers))
+    : sendPiecesAsTheyAre(exchange, [kept.bytes, tail], headers)
 }
 
 const sendPiecesAsTheyAre = (
   exchange: Exchange,
-  status: number,
   pieces: readonly Uint8Array[],
   headers: Headers,
 ): Soon<void> => {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   const counted = isCounted(exchange, length)
-  if (counted) count(exchange, status, length)
+  if (counted) count(exchange, 200, length)
   exchange.done = true
   headers['content-length'] = String(length)
-  writeHead(exchange, status, headers)
+  writeHead(exchange, 200, headers)
   const { response } = exchange
   if (exchange.method === 'HEAD') return void response.end()
   if (counted && length > mostAtOnce) return writeInPieces(exchange, pieces)
