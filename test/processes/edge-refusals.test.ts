@@ -4,6 +4,7 @@ import type { Json } from '../../src/lib/json.ts'
 import { outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
+import { isQuiet } from '../support/quiet.ts'
 import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
@@ -15,8 +16,7 @@ import {
   tellEdge,
 } from '../support/sip-place.ts'
 
-// The goal is a second, and is measured by itself: CROSSPOINT_TEST_QUIET=yes says that nothing else is at work.
-const latestMs = process.env.CROSSPOINT_TEST_QUIET === 'yes' ? 1000 : 10_000
+const latestMs = isQuiet ? 1000 : 10_000
 
 const minuteOf = (ms: number) => Math.floor(ms / 60_000)
 

@@ -144,6 +144,12 @@ export const startSipEdge = async ({
         file.close()
       }
     },
+    /** Nobody else writes into it until what comes back is called. */
+    hold() {
+      const file = new DatabaseSync(join(state, 'calls.db'))
+      file.exec('PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE')
+      return () => file.close()
+    },
     /** What is said of a realm is stale from now on. */
     outdate: (realm: string, generation: number) => rpc('htable.seti', ['generations', realm, generation]),
     async end() {
