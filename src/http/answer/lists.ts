@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { failure } from '../../lib/failure.ts'
 import type { Exchange } from '../exchange.ts'
-import type { Coding } from '../wire/compression.ts'
 import { type ListAnswer, RawJson, type RowsAnswer } from './answers.ts'
+import { placeOf, roomFor, sendRowBytes } from './at-hand.ts'
 import { sendCsv, sendCsvPage } from './csv-lists.ts'
 import { envelopeOf, envelopeTail } from './envelope.ts'
 import { type CollectedPage, largestKept, type PagePlace } from './kept-pages.ts'
@@ -17,201 +16,33 @@ import {
   type PageEnd,
   pageRows,
   type RowText,
-  walk,
 } from './listing.ts'
-import { bytesOf, longTurns, pagePace, rowStreamBytes } from './paces.ts'
-import { createPrettyPrinter } from './pretty.ts'
+import { bytesOf, pagePace, rowStreamBytes } from './paces.ts'
+import { dataMember, gather, joinedBytes, jsonHeaders, jsonPieces, resumed, textOf } from './row-bytes.ts'
 import {
   claimRoom,
   common,
-  type Headers,
   inTurn,
   isUnchanged,
-  type Pieces,
   sendEmpty,
   sendJson,
-  sendKeptRows,
-  sendPieces,
   sendStreamed,
   wantsPretty,
   withRoom,
 } from './sending.ts'
 import { inSlices } from './slices.ts'
+import { sendWhole } from './whole-lists.ts'
 
-// Lists on the wire: as pages, and as a whole in pieces.
+// Lists on the wire: as pages, whole, or as rows that are the whole answer.
 
 // A page of more is streamed as well, unless it may be kept.
 const mostPageBytes = 1_000_000
-
-/** The room of a list in the making. What may be kept is there twice for a moment: as rows, and put together. */
-const roomFor = (place: PagePlace | undefined) => (place?.isRepeated ? 2 * largestKept : rowStreamBytes)
 
 /** Rows that are at hand take no turn: it costs more than they do. */
 const repeatedPace = (exchange: Exchange, plan: ListPlan) => {
   const pace = pagePace(exchange, plan)
   const atOnce: InTurn = (work) => work()
   return { ...pace, isRepeated: true, inTurn: isLongPage(plan) ? pace.inTurn : atOnce }
-}
-
-const comma = 0x2c
-const dataMember = '{"data":'
-
-/** The bytes of a list, without a text of that length in between: V8 keeps those apart, and collects them at a price. */
-const joinedBytes = (open: string, rows: readonly RowText[], close: string) => {
-  let length = Buffer.byteLength(open) + Buffer.byteLength(close) + Math.max(0, rows.length - 1)
-  for (const row of rows) length += typeof row === 'string' ? Buffer.byteLength(row) : row.length
-  // Not out of the pool, of which whatever is kept would hold a piece.
-  const bytes = Buffer.allocUnsafeSlow(length)
-  let at = bytes.write(open)
-  for (const [index, row] of rows.entries()) {
-    if (index > 0) bytes[at++] = comma
-    if (typeof row === 'string') at += bytes.write(row, at)
-    else {
-      bytes.set(row, at)
-      at += row.length
-    }
-  }
-  bytes.write(close, at)
-  return bytes
-}
-
-type Batches = AsyncIterable<readonly RowText[]>
-
-const textOf = (row: RowText) => (typeof row === 'string' ? row : Buffer.from(row).toString())
-
-/** The bytes of rows, as the client wants them to look: with what stands before them. */
-const shapedRows = async (
-  print: ((text: string) => string) | undefined,
-  before: string,
-  rows: readonly RowText[],
-) => {
-  if (!print) return joinedBytes(before, rows, '')
-  let mark = before
-  const printed = await inSlices(rows, (row) => {
-    const text = print(mark) + print(textOf(row))
-    mark = ','
-    return text
-  })
-  return Buffer.from(printed.join(''))
-}
-
-/** A list as JSON: `data` first, the other envelope keys after it. `seen` is shown the rows, with what is around them. */
-export async function* jsonPieces(
-  exchange: Exchange,
-  [open, close]: readonly [string, string],
-  batches: Batches,
-  { tail, seen }: { tail(): string; seen?(text: string, rows: readonly RowText[]): void },
-): Pieces {
-  const print = wantsPretty(exchange) ? createPrettyPrinter() : undefined
-  let before = dataMember + open
-  let bracket = open
-  for await (const rows of batches) {
-    if (rows.length === 0) continue
-    seen?.(bracket, rows)
-    yield await shapedRows(print, before, rows)
-    before = ','
-    bracket = ','
-  }
-  const isEmpty = bracket === open
-  seen?.(isEmpty ? open + close : close, [])
-  const end = (isEmpty ? before : '') + close + tail()
-  yield print ? `${print(end)}\n` : end
-}
-
-const jsonHeaders = (): Headers => ({ 'content-type': 'application/json' })
-
-/** The whole list would be larger than the operator allows. Made twice, so that it is never kept. */
-const assertWithin = async (batches: Batches, limit: number) => {
-  let bytes = 0
-  for await (const rows of batches) {
-    bytes += bytesOf(rows)
-    if (bytes > limit) throw failure('range_not_satisfiable', {})
-  }
-}
-
-const isInOne = (exchange: Exchange) => exchange.value('is_chunked') === 'false' || wantsPretty(exchange)
-
-const placeOf = <T>({ frame, route, variables }: Exchange, listing: Listing<T>, plan: ListPlan) =>
-  route && frame.keptPages.placeOf({ route, variables, listing, plan })
-
-const byteLengthOf = (rows: readonly RowText[]) =>
-  rows.reduce((sum, row) => sum + (typeof row === 'string' ? Buffer.byteLength(row) : row.length), 0)
-
-/** Batches one by one, until there are no more or their rows come to this many bytes: then there is no `end`. */
-const gather = async <End>(batches: AsyncGenerator<RowText[], End>, most: number) => {
-  const begun: RowText[][] = []
-  let bytes = 0
-  while (bytes < most) {
-    const { done, value } = await batches.next()
-    if (done) return { begun, bytes, end: value }
-    begun.push(value)
-    bytes += byteLengthOf(value)
-  }
-  return { begun, bytes }
-}
-
-/** What was gathered, which is let go of on the way, and the rest. */
-async function* resumed<End>(begun: RowText[][], rest: AsyncGenerator<RowText[], End>) {
-  for (let batch = begun.shift(); batch; batch = begun.shift()) yield batch
-  return yield* rest
-}
-
-const wholeTail = <T>(exchange: Exchange, listing: Listing<T>) =>
-  envelopeTail({ ...common(exchange, 'success'), metadata: listing.metadata?.() })
-
-/** Rows, and what stands behind them: those of a page that may be kept are compressed once. */
-const sendRowBytes = (
-  exchange: Exchange,
-  page: CollectedPage,
-  place: PagePlace | undefined,
-  { tail, headers }: { tail: string; headers: Headers },
-) => {
-  const all = { ...headers, ...jsonHeaders() }
-  if (!place?.isRepeated) return sendPieces(exchange, [page.bytes, Buffer.from(tail)], all)
-  const kept = { bytes: page.bytes, packed: (coding: Coding) => place.packed(page, coding) }
-  return sendKeptRows(exchange, kept, Buffer.from(tail), all)
-}
-
-const sendWholePage = <T>(
-  exchange: Exchange,
-  listing: Listing<T>,
-  page: CollectedPage,
-  place: PagePlace | undefined,
-) => sendRowBytes(exchange, page, place, { tail: wholeTail(exchange, listing), headers: {} })
-
-const streamWhole = async <T>(
-  exchange: Exchange,
-  listing: Listing<T>,
-  batches: AsyncGenerator<RowText[]>,
-  place: PagePlace | undefined,
-) => {
-  const brackets = bracketsOf(listing)
-  const gathered = place?.isRepeated ? await gather(batches, largestKept) : undefined
-  if (place && gathered && 'end' in gathered) {
-    const rows = gathered.begun.flat()
-    const bytes = joinedBytes(dataMember + brackets[0], rows, brackets[1])
-    const page = { bytes, end: { size: rows.length, nextStartKey: undefined }, revision: '' }
-    await place.keep(page)
-    return sendWholePage(exchange, listing, page, place)
-  }
-  if (gathered) place?.passOver()
-  const all = gathered ? resumed(gathered.begun, batches) : batches
-  const tail = () => wholeTail(exchange, listing)
-  return sendStreamed(exchange, jsonHeaders(), jsonPieces(exchange, brackets, all, { tail }))
-}
-
-const sendWhole = <T>(exchange: Exchange, listing: Listing<T>, plan: ListPlan) => {
-  // What is asked for in one may be refused for its size, which is that of its rows.
-  const place = isInOne(exchange) ? undefined : placeOf(exchange, listing, plan)
-  const { found } = place ?? {}
-  if (found)
-    return withRoom(exchange, found.bytes.length, async () => sendWholePage(exchange, listing, found, place))
-  return withRoom(exchange, roomFor(place), async () => {
-    const all = () => walk(listing, plan, jsonMember(listing, plan), longTurns(exchange))
-    const limit = exchange.crossbar.request_memory_limit
-    if (limit !== undefined && isInOne(exchange)) await assertWithin(all(), limit)
-    return streamWhole(exchange, listing, all(), place)
-  })
 }
 
 // Not a secret, only a name for this content: the digest that processors have instructions for.
