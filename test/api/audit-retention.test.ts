@@ -17,12 +17,8 @@ describeEngines('the retention of the audit', (engine) => {
     await world.close()
   })
 
+  const days = (count: number) => world.clock.advance({ hours: 24 * count })
   const run = (round: string) => world.server.rounds.runNow(round)
-  const days = async (count: number) => {
-    // As it begins, the server takes away leases that have lapsed: none of those that lapse here, or nothing is given its place.
-    await run('leftovers')
-    world.clock.advance({ hours: 24 * count })
-  }
 
   /** The operator, whose token of before has ended. */
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))
@@ -48,7 +44,7 @@ describeEngines('the retention of the audit', (engine) => {
 
   it('is off by default', async () => {
     const before = await auditOf(world.acme)
-    await days(4000)
+    days(4000)
     await run('events')
     await run('audit')
     expect(await auditOf(world.acme)).toEqual(before)
@@ -59,7 +55,7 @@ describeEngines('the retention of the audit', (engine) => {
     const account = await world.account(world.reseller)
     await world.device(account, { name: 'Old' })
     const old = await auditOf(account)
-    await days(40)
+    days(40)
     await world.configure('events', { audit_retention_days: 30 })
     const young = await (await operator()).put(`${account.path}/devices`, { name: 'Young' })
     expect(young).toSucceed()
@@ -89,18 +85,18 @@ describeEngines('the retention of the audit', (engine) => {
 
   it('is as sound when nothing is left but the line, and goes on from there', async () => {
     const account = await world.account(world.reseller)
-    await days(40)
+    days(40)
     await world.configure('events', { audit_retention_days: 30 })
     await run('events')
     await run('audit')
     const lines = await auditOf(account)
     expect(lines).toMatchObject([{ record: { kind: 'audit' } }])
     expect((await verified()).faults).toEqual([])
-    await days(40)
+    days(40)
     await run('audit')
     expect(await auditOf(account)).toEqual(lines)
     expect(await (await operator()).put(`${account.path}/devices`, { name: 'New' })).toSucceed()
-    await days(40)
+    days(40)
     await run('audit')
     expect(await auditOf(account)).toMatchObject([
       { record: { kind: 'audit' }, changes: expect.arrayContaining([{ path: 'entries', from: 2 }]) },
@@ -111,7 +107,7 @@ describeEngines('the retention of the audit', (engine) => {
   it('is the only one who may remove: one entry more is missed', async () => {
     const account = await world.account(world.reseller)
     await world.device(account)
-    await days(40)
+    days(40)
     await world.configure('events', { audit_retention_days: 30 })
     for (const name of ['One', 'Two'])
       expect(await (await operator()).put(`${account.path}/devices`, { name })).toSucceed()
@@ -135,14 +131,14 @@ describeEngines('the retention of the audit', (engine) => {
     await auditOf(account)
     const before = await events()
     expect(before).toContain('device.created')
-    await days(10)
+    days(10)
     await world.configure('events', { audit_retention_days: 7 })
     await run('events')
     await run('audit')
     expect(await auditOf(account)).toMatchObject([{ record: { kind: 'audit' } }])
     expect(await events()).toEqual([...before, 'audit.deleted'])
     expect((await verified()).faults).toEqual([])
-    await days(25)
+    days(25)
     await run('events')
     expect(await events()).toEqual(['audit.deleted'])
     expect(await count('account_id = $1', [account.id])).toBe(1)
@@ -152,7 +148,7 @@ describeEngines('the retention of the audit', (engine) => {
   it('keeps the audit of an account that is gone readable for those who stood above it', async () => {
     const account = await world.account(world.reseller, { name: 'Gone' })
     expect(await world.operator.delete(account.path)).toSucceed()
-    await days(40)
+    days(40)
     await world.configure('events', { audit_retention_days: 30 })
     await run('audit')
     const ross = world.clientWithToken(await world.tokenOf(world.reseller, world.ross.id))
@@ -172,7 +168,7 @@ describeEngines('the retention of the audit', (engine) => {
     await auditOf(account)
     await run('audit index')
     expect(await indexed(account)).toBeGreaterThan(4000)
-    await days(40)
+    days(40)
     await world.configure('events', { audit_retention_days: 30 })
     let isDone = false
     const removing = run('audit').finally(() => {
