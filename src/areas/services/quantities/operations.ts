@@ -27,10 +27,11 @@ export const createQuantityBook = ({ store }: { store: Store }) => {
   const parentOf = ({ hidden: { tree } }: AccountRecord) => elementAt(tree, -1)
 
   const foldOnce = async (guard: Statement) => {
-    await store.fence()
     const terms = { guard, treeVersion: await rows.treeVersion() }
     const moves = await rows.waiting(movesPerFold)
     if (moves.length === 0) return false
+    // Behind the moves: an account that came with one of them, and was looked for before, counts for nobody above if it is missed.
+    await store.fence()
     const trees = await treesOf([...new Set(moves.map(({ accountId }) => accountId))])
     const sums = sumsOf(moves, (accountId) => trees.get(accountId) ?? [])
     await rows.fold(moves, sums, terms)
