@@ -3,8 +3,12 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Quantities } from '../../src/areas/services/quantities/rules.ts'
 import { accountKind } from '../../src/auth/identity.ts'
+import { openDatabase, startServer } from '../../src/compose.ts'
 import { systemScope } from '../../src/storage/change-set.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import type { Database } from '../../src/storage/db.ts'
+import { createFaults } from '../support/faulty-database.ts'
+import { createTestLog } from '../support/log.ts'
+import { describeEngines, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
 
 describeEngines('quantities', (engine) => {
   const world = useWorld(engine)
@@ -120,5 +124,44 @@ describeEngines('quantities', (engine) => {
       }),
       { numRuns: 8 },
     )
+  })
+})
+
+describeEngines('a fold of quantities', (engine) => {
+  const faults = createFaults()
+  const world = useWorld(engine, undefined, undefined, { over: faults.over })
+
+  it('counts for those above an account that was looked for before it came, and came while moves were read', async () => {
+    let isFolding = false
+    const arrive = async () => {
+      isFolding = false
+      faults.state.onWrite = async ({ statements }) => {
+        const made = statements.find(
+          ({ sql, params }) => sql.includes('INSERT INTO records') && params[1] === accountKind,
+        )
+        const id = made && String(made.params[0])
+        if (id) expect(await there.store.records.find(id, accountKind, id)).toBeUndefined()
+        return undefined
+      }
+      await world.account(world.acme)
+      faults.mend()
+    }
+    const reading = (db: Database): Database => ({
+      ...db,
+      all: async (sql, params) => {
+        if (isFolding && sql.includes('FROM quantity_moves ORDER BY id')) await arrive()
+        return db.all(sql, params)
+      },
+    })
+    const parts = { db: reading(openDatabase(world.config)), layers: quickLayers }
+    const there = await startServer(world.config, { clock: world.clock, log: createTestLog().log }, parts)
+    await world.server.rounds.runNow('quantities')
+    const { quantities } = world.server.areas.services
+    const before = await quantities.cascade(world.acme.id, 'accounts')
+    isFolding = true
+    await there.rounds.runNow('quantities')
+    expect(isFolding).toBe(false)
+    expect(await quantities.cascade(world.acme.id, 'accounts')).toBe(before + 1)
+    await there.stop()
   })
 })
