@@ -75,7 +75,9 @@ await fillCdrs({ dataDir: folder, databaseUrl }, { accountId, month, count: reco
 
 const db = open()
 const store = createStore(db, systemClock)
-const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
+const log = createLog({ logLevel: 'warn', logFormat: 'json', logColors: false }, systemClock, (line) =>
+  process.stderr.write(line),
+)
 const objects = openDirectory(folder)
 const register = createArchiveRegister(store)
 const metrics = createArchiveMetrics(createMetrics())

@@ -11,12 +11,13 @@ import { createValidation } from '../http/judge/validation.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Failure, hasProblems, invalid, joinProblems } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
-import { createLog } from '../lib/log.ts'
+import type { Log } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { createSettings } from '../settings/settings.ts'
 import { type Author, ChangeSet } from '../storage/change-set.ts'
 import { retrying, type Store } from '../storage/store.ts'
 import { bareAreas } from './bare-areas.ts'
+import { createCommandLog } from './command-log.ts'
 import { openStore } from './open-store.ts'
 
 /** Something that the person at the terminal has to put right: nothing has been changed. */
@@ -39,8 +40,8 @@ const offersOf = (
   store: Store,
   deriver: ReturnType<typeof createDeriver>,
   settings: ReturnType<typeof settingsOf>,
+  log: Log,
 ) => {
-  const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
   return bareAreas({ store, settings, deriver, log }).offers
 }
 
@@ -108,7 +109,7 @@ const perform = async (action: Action, username: string): Promise<Result> => {
   const settings = settingsOf(store)
   const deriver = createDeriver({ settings, clock: systemClock, metrics: createMetrics() })
   try {
-    const offers = offersOf(store, deriver, settings)
+    const offers = offersOf(store, deriver, settings, createCommandLog(config, 'warn'))
     const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }
     return await retrying(async () => {
       await store.fence()

@@ -12,11 +12,11 @@ import { createValidate } from '../http/judge/judge-data.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
-import { createLog } from '../lib/log.ts'
 import { openObjectStore } from '../object-store/open.ts'
 import { createSettings } from '../settings/settings.ts'
 import type { Author } from '../storage/change-set.ts'
 import { bareAreas } from './bare-areas.ts'
+import { createCommandLog } from './command-log.ts'
 import { openStore } from './open-store.ts'
 import { createProgress } from './progress.ts'
 
@@ -30,14 +30,14 @@ class Mistake extends Error {}
 
 type Tools = ReturnType<typeof toolsOf>
 
-const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store'], { callArchive }: Config) => {
+const toolsOf = (store: Awaited<ReturnType<typeof openStore>>['store'], config: Config) => {
   const settings = createSettings(store.records, 'command', declarationsOf(areas).settings)
-  const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
+  const log = createCommandLog(config, 'warn')
   const { offers } = bareAreas({
     store,
     settings,
     log,
-    callArchive: openObjectStore(callArchive),
+    callArchive: openObjectStore(config.callArchive),
     validate: createValidate(settings),
   })
   const author: Author = { requestId: newId(systemClock.now()), authMethod: 'command' }

@@ -4,7 +4,7 @@ import { type Config, ConfigError } from '../config/config.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { masterClaim } from '../first-start.ts'
 import { systemClock } from '../lib/clock.ts'
-import { createLog } from '../lib/log.ts'
+import { createCommandLog } from './command-log.ts'
 import { createDesk, Refused } from './demo/desk.ts'
 import { createPast } from './demo/past.ts'
 import { chanceOfStory, daysOfStory, tellStory } from './demo/story.ts'
@@ -114,7 +114,7 @@ const perform = async (options: DemoOptions): Promise<Result> => {
   // Mail of the story goes to the outbox.
   const config: Config = { ...environment, host: '127.0.0.1', port: 0, smtpUrl: undefined }
   const past = createPast(systemClock.now(), daysOfStory)
-  const log = createLog('error', systemClock, (line) => process.stderr.write(line))
+  const log = createCommandLog(config, 'error')
   const server = await startServer(config, { clock: past, log }, { timeOfDay: systemClock })
   try {
     return await fill(server, environment, past, options)

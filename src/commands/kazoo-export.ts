@@ -5,12 +5,12 @@ import { leavingJson, leavingText } from '../areas/kazoo/leaving/report.ts'
 import { createKeyring, readServerKey } from '../auth/keyring.ts'
 import { configFromEnvironment } from '../config/env.ts'
 import { systemClock } from '../lib/clock.ts'
-import { createLog } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { openObjectStore } from '../object-store/open.ts'
 import { createSettings } from '../settings/settings.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { bareAreas } from './bare-areas.ts'
+import { createCommandLog } from './command-log.ts'
 import { createTold } from './kazoo-told.ts'
 import { openStore } from './open-store.ts'
 import { tellingRefusals } from './refusals.ts'
@@ -29,7 +29,7 @@ export const exportKazoo = (directory: string, { json = false }: { json?: boolea
         store,
         settings: createSettings(store.records, 'command', declarationsOf(areas).settings),
         keyring: createKeyring(serverKey),
-        log: createLog('warn', systemClock, (line) => process.stderr.write(line)),
+        log: createCommandLog(config, 'warn'),
         metrics: createMetrics(),
         callArchive: openObjectStore(config.callArchive),
       })

@@ -14,7 +14,6 @@ import { createValidate } from '../http/judge/judge-data.ts'
 import { createLeases } from '../jobs/leases.ts'
 import type { Check, Fault } from '../lib/check.ts'
 import { systemClock } from '../lib/clock.ts'
-import { createLog } from '../lib/log.ts'
 import { createMetrics } from '../lib/metrics.ts'
 import { createMail } from '../mail/mail.ts'
 import { createNotices } from '../mail/notices.ts'
@@ -22,6 +21,7 @@ import { openObjectStore } from '../object-store/open.ts'
 import { createSettings } from '../settings/settings.ts'
 import { Refusal } from '../storage/saved-store.ts'
 import { bareAreas } from './bare-areas.ts'
+import { createCommandLog } from './command-log.ts'
 import { counted, createTold, tell } from './kazoo-told.ts'
 import { openStore } from './open-store.ts'
 import { tellingRefusals } from './refusals.ts'
@@ -89,7 +89,7 @@ export const withImports = async <T>(work: (parts: Parts) => Promise<T>): Promis
   const declared = declarationsOf(areas)
   const keyring = createKeyring(serverKey)
   const settings = createSettings(store.records, 'command', declared.settings)
-  const log = createLog('warn', systemClock, (line) => process.stderr.write(line))
+  const log = createCommandLog(config, 'warn')
   const metrics = createMetrics()
   const leases = createLeases(store, systemClock, log)
   const deriver = createDeriver({ settings, clock: systemClock, metrics, niceness: nicenessOfMany })

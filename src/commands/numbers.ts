@@ -9,10 +9,10 @@ import { systemClock } from '../lib/clock.ts'
 import { CsvMistake } from '../lib/csv-parse.ts'
 import { Failure } from '../lib/failure.ts'
 import { newId } from '../lib/ids.ts'
-import { createLog } from '../lib/log.ts'
 import { NotUtf8 } from '../lib/utf8-lines.ts'
 import type { Author } from '../storage/change-set.ts'
 import type { Store } from '../storage/store.ts'
+import { createCommandLog } from './command-log.ts'
 import { type CsvRow, readCsvFile } from './csv-file.ts'
 import { openStore } from './open-store.ts'
 
@@ -104,7 +104,7 @@ const perform = async (name: keyof typeof actions, file: string) => {
   const config = configFromEnvironment()
   process.umask(0o077)
   const { store, close } = await openStore(config, systemClock)
-  const log = createLog(config.logLevel, systemClock, (line) => process.stderr.write(line))
+  const log = createCommandLog(config, config.logLevel)
   const leases = createLeases(store, systemClock, log)
   try {
     const lease = await leases.take(`numbers/${name}`)

@@ -128,7 +128,7 @@ const run = async (args: readonly string[]): Promise<number> => {
   process.umask(0o077)
   const lines = createLineWriter((text) => process.stderr.write(text))
   process.on('exit', lines.flush)
-  const log = createLog(config.logLevel, systemClock, lines.add)
+  const log = createLog(config, systemClock, lines.add)
   for (const stranger of strangers()) log.write('warn', stranger)
   const { first, again } = hearEnding()
   try {

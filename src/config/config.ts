@@ -1,9 +1,10 @@
-import { type LogLevel, logLevels } from '../lib/log.ts'
+import { type LogLevel, type LogOptions, logLevels } from '../lib/log.ts'
+import { type LogFormat, logFormats } from '../lib/log-format.ts'
 import { mistakeInPostgresUrl } from '../lib/postgres-url.ts'
 import type { ObjectStorePlace } from '../object-store/object-store.ts'
 
 /** Everything that a process is told at its start. */
-export interface Config {
+export interface Config extends LogOptions {
   host: string
   port: number
   dataDir: string
@@ -22,7 +23,6 @@ export interface Config {
   smtpUrl: string | undefined
   /** `host:port` texts; empty: those of the system. */
   dnsServers: readonly string[]
-  logLevel: LogLevel
   /** Whether the log has a line for each request. */
   logsAccess: boolean
   /** Where spans are sent, by OTLP over HTTP; undefined: none are recorded. */
@@ -105,7 +105,12 @@ export const settingsTable: readonly Setting[] = [
   {
     name: 'CROSSPOINT_LOG_LEVEL',
     fallback: 'info',
-    meaning: `one of ${logLevels.join(', ')}; JSON lines on standard error`,
+    meaning: `lowest level of log lines on standard error: one of ${logLevels.join(', ')}`,
+  },
+  {
+    name: 'CROSSPOINT_LOG_FORMAT',
+    fallback: undefined,
+    meaning: 'pretty (short lines) or json; unset: pretty if standard error is a terminal, else json',
   },
   {
     name: 'CROSSPOINT_ACCESS_LOG',
@@ -165,6 +170,8 @@ const rules: Record<string, (text: string) => string | undefined> = {
       : 'must be host:port, several separated by commas',
   CROSSPOINT_LOG_LEVEL: (text) =>
     logLevels.some((level) => level === text) ? undefined : `must be one of ${logLevels.join(', ')}`,
+  CROSSPOINT_LOG_FORMAT: (text) =>
+    logFormats.some((format) => format === text) ? undefined : `must be one of ${logFormats.join(', ')}`,
   CROSSPOINT_ACCESS_LOG: (text) => (text === 'on' || text === 'off' ? undefined : 'must be on or off'),
   OTEL_EXPORTER_OTLP_ENDPOINT: (text) =>
     isUrlOf(text, 'http:', 'https:') ? undefined : 'must be a URL that begins with http:// or https://',
@@ -237,8 +244,17 @@ export const hasDesktop = (
   return ['darwin', 'win32'].includes(platform) || signsOfDesktop.some((name) => environment[name])
 }
 
+/** What standard error is connected to. */
+export interface StandardError {
+  isTerminal: boolean
+  hasColors: boolean
+}
+
 /** Reads the settings; throws a ConfigError that names every mistake. */
-export const readConfig = (environment: Readonly<Record<string, string | undefined>>): Config => {
+export const readConfig = (
+  environment: Readonly<Record<string, string | undefined>>,
+  standardError: StandardError = { isTerminal: false, hasColors: false },
+): Config => {
   const mistakes: string[] = []
   const values = new Map<string, string>()
   for (const { name, fallback } of settingsTable) {
@@ -272,6 +288,9 @@ export const readConfig = (environment: Readonly<Record<string, string | undefin
     smtpUrl: values.get('CROSSPOINT_SMTP_URL'),
     dnsServers: (values.get('CROSSPOINT_DNS_SERVERS') ?? '').split(',').flatMap((text) => text.trim() || []),
     logLevel: text('CROSSPOINT_LOG_LEVEL') as LogLevel,
+    logFormat: (values.get('CROSSPOINT_LOG_FORMAT') ??
+      (standardError.isTerminal ? 'pretty' : 'json')) as LogFormat,
+    logColors: standardError.hasColors && !environment.NO_COLOR,
     logsAccess: text('CROSSPOINT_ACCESS_LOG') === 'on',
     otlpEndpoint: values.get('OTEL_EXPORTER_OTLP_ENDPOINT'),
     serviceName: text('OTEL_SERVICE_NAME'),

@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { type Config, hasDesktop, readConfig, unknownSettings } from './config.ts'
 
 /** The settings of this process. The only reader of the environment. */
-export const configFromEnvironment = (): Config => readConfig(process.env)
+export const configFromEnvironment = (): Config => {
+  const { stderr } = process
+  const isTerminal = stderr.isTTY === true
+  return readConfig(process.env, { isTerminal, hasColors: isTerminal && stderr.hasColors() })
+}
 
 /** Variables of this process that were most likely meant as settings. */
 export const unknownInEnvironment = () => unknownSettings(process.env)

@@ -40,7 +40,7 @@ const first = createPeer(parentPort, {
       nudge: (round) => void first.ask('nudge', round),
       metricsText: () => first.ask('metrics'),
     }
-    const log = createLog(config.logLevel, systemClock, lines.add)
+    const log = createLog(config, systemClock, lines.add)
     server = await startServer(config, { clock: systemClock, log }, { db, company, first: thread })
     return {}
   },

@@ -150,6 +150,8 @@ describeEngines('a number that a search has found', (engine) => {
         smtpUrl: undefined,
         dnsServers: [],
         logLevel: 'info',
+        logFormat: 'json',
+        logColors: false,
         logsAccess: false,
         otlpEndpoint: undefined,
         serviceName: 'crosspoint',

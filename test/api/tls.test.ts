@@ -290,6 +290,8 @@ describeEngines('TLS', (engine) => {
         smtpUrl: undefined,
         dnsServers: [],
         logLevel: 'info',
+        logFormat: 'json',
+        logColors: false,
         logsAccess: false,
         otlpEndpoint: undefined,
         serviceName: 'crosspoint',

@@ -84,6 +84,8 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   // Nobody listens there: no test asks the name servers of the world.
   dnsServers: ['127.0.0.1:9'],
   logLevel: 'info',
+  logFormat: 'json',
+  logColors: false,
   logsAccess: false,
   otlpEndpoint: undefined,
   serviceName: 'crosspoint',
