@@ -1,15 +1,17 @@
-// Runs on whatever Node a machine has, before anything is installed: brings node_modules in line
-// with package-lock.json, then runs the command on the runtime which that lock file pins.
+// Runs on any Node, before anything is installed: brings node_modules in line with package-lock.json,
+// then runs the command on the runtime that the lock file pins.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdir, rmdir, stat, utimes } from 'node:fs/promises'
-import { constants } from 'node:os'
+import { constants, setPriority } from 'node:os'
 import { basename, delimiter, dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { bundleOf, programOf } from './bundle.mjs'
 import { needsBuilding } from './face-sources.mjs'
+import { asksForHelp, helpOf } from './help.mjs'
 import { environment, nodeOptions } from './server-process.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
@@ -25,8 +27,8 @@ const progressMs = 3000
 
 // Everything else runs on what the server needs.
 const commandsOfDevelopers = new Set(['test', 'machines', 'check', 'bench', 'attack'])
-// Those who show the console, test it, or build with its tools.
-const commandsWithFaces = new Set(['serve', 'test', 'machines', 'check', 'docs', 'pack'])
+// These test the console or use its tools, so it is built before they run.
+const commandsWithFaces = new Set(['test', 'machines', 'check', 'docs', 'pack'])
 
 const slowTests = [
   'test/bootstrap.test.ts',
@@ -124,7 +126,7 @@ const stepsOf = (command, args) => {
     case 'pack':
       return [{ script: [join(root, 'scripts', 'build-package.mjs')] }]
     case 'serve':
-      // Over the channel the server notices that its launcher was killed without a chance to tell.
+      // The server ends when the channel closes, so it also ends when its launcher is killed.
       return [
         {
           script: [...nodeOptions, programOf(root), command, ...args],
@@ -137,34 +139,39 @@ const stepsOf = (command, args) => {
   }
 }
 
-let child
+const children = new Set()
 let stopSignal
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-  process.on(signal, () => {
-    stopSignal ??= signal
-    child?.kill(signal)
-  })
+const stop = (signal) => {
+  stopSignal ??= signal
+  for (const child of children) child.kill(signal)
 }
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop(signal))
 
 const say = (text) => process.stderr.write(`crosspoint: ${text}\n`)
 const statusOfSignal = (signal) => 128 + constants.signals[signal]
+const secondsSince = (startedMs) => Math.round((performance.now() - startedMs) / 1000)
 
 const refuseWhenStopped = () => {
   if (stopSignal) throw new Error(`stopped by ${stopSignal}`)
 }
 
-const run = (program, args, options, takeOutput) =>
-  new Promise((resolve, reject) => {
-    refuseWhenStopped()
-    child = spawn(program, args, options)
-    child.stdout?.on('data', takeOutput)
-    child.stderr?.on('data', takeOutput)
+const startChild = (program, args, options) => {
+  refuseWhenStopped()
+  const child = spawn(program, args, options)
+  children.add(child)
+  const ended = new Promise((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (status, signal) => {
-      child = undefined
-      resolve(signal ? statusOfSignal(signal) : status)
-    })
-  })
+    child.on('close', (status, signal) => resolve(signal ? statusOfSignal(signal) : status))
+  }).finally(() => children.delete(child))
+  return { child, ended }
+}
+
+const run = (program, args, options, takeOutput) => {
+  const { child, ended } = startChild(program, args, options)
+  child.stdout?.on('data', takeOutput)
+  child.stderr?.on('data', takeOutput)
+  return ended
+}
 
 // Native packages differ by platform, so a tree shared with another machine counts as stale.
 const stamps = () => {
@@ -196,7 +203,7 @@ const takeInstallLock = async () => {
     } catch (error) {
       if (error.code !== 'EEXIST') throw error
     }
-    if (!told) say('waiting for another process that is installing the dependencies')
+    if (!told) say('waiting for another process that installs the dependencies or builds the console')
     await sleep(pollMs)
     const found = await stat(installLock).catch(() => undefined)
     const heartbeat = found && `${found.ino} ${found.mtimeMs}`
@@ -238,8 +245,7 @@ const showProgress = (wanted, startedMs) => {
   const packages = packagesFor(wanted)
   const tell = () => {
     const there = packages.filter((file) => existsSync(file)).length
-    const seconds = Math.round((performance.now() - startedMs) / 1000)
-    say(`${there} of ${packages.length} packages after ${seconds} s`)
+    say(`${there} of ${packages.length} packages after ${secondsSince(startedMs)} s`)
   }
   return setInterval(tell, progressMs)
 }
@@ -247,26 +253,39 @@ const showProgress = (wanted, startedMs) => {
 // What comes on top is added: a server that runs on what is there keeps it.
 const npmArguments = (wanted, has) => {
   const quiet = ['--no-audit', '--no-fund']
-  if (wanted === 'serving') return ['ci', '--omit=dev', ...quiet]
+  if (wanted === 'serving') return ['ci', '--omit=dev', '--ignore-scripts', ...quiet]
   // Whatever NODE_ENV says.
   return has === 'serving'
     ? ['install', '--no-save', '--include=dev', ...quiet]
     : ['ci', '--include=dev', ...quiet]
 }
 
-// The package of the runtime brings headers and manuals, and its program a second time, under another name of one file.
-const trimRuntime = () => {
-  const runtime = join(modules, 'node')
-  const program = join(runtime, 'bin', 'node')
-  if (existsSync(program) && lstatSync(program).isFile())
-    rmSync(join(runtime, 'node_modules'), { recursive: true, force: true })
+const runtimePackage = `node-${process.platform}-${process.arch}`
+
+// npm ignores that an optional package could not be fetched, such as the runtime.
+const assertRuntime = () => {
+  const { packages = {} } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const isMissing = !existsSync(join(modules, runtimePackage, 'bin', 'node'))
+  if (isMissing && packages[`node_modules/${runtimePackage}`])
+    throw new Error(
+      `npm did not install ${runtimePackage}. Check the connection to the registry and try again.`,
+    )
 }
 
-// npm empties what a link leads to, and others work with that.
+// The runtime comes with 67 MB of headers and manuals. Source maps of packages, 25 MB, are only of use to developers.
+const trim = (wanted) => {
+  for (const name of ['include', 'share', 'CHANGELOG.md', 'README.md'])
+    rmSync(join(modules, runtimePackage, name), { recursive: true, force: true })
+  if (wanted === 'serving')
+    for (const name of readdirSync(modules, { recursive: true }))
+      if (name.endsWith('.map')) rmSync(join(modules, name))
+}
+
+// npm would empty the folder behind the link, which another checkout uses.
 const refuseLink = (folder) => {
   if (lstatSync(folder, { throwIfNoEntry: false })?.isSymbolicLink())
     throw new Error(
-      `${folder} is a link, and what it leads to does not have what is needed: nothing was installed`,
+      `${folder} is a link to a folder without the needed packages. Nothing was installed. Remove the link or install there.`,
     )
 }
 
@@ -288,9 +307,10 @@ const install = async (wanted, has) => {
     process.stderr.write(Buffer.concat(output))
     throw new Error(`npm failed with status ${status}`)
   }
-  trimRuntime()
+  assertRuntime()
+  trim(wanted)
   writeFileSync(stampFile, stamp)
-  say(`installed in ${Math.round((performance.now() - startedMs) / 1000)} s`)
+  say(`installed in ${secondsSince(startedMs)} s`)
 }
 
 const makeInstalled = async (wanted) => {
@@ -325,86 +345,162 @@ const runQuietly = async (program, args, cwd) => {
   throw new Error(`${program} ${args[0]} failed with status ${status}`)
 }
 
-// A registry that does not answer must not keep the API away for minutes.
-const hurried = ['--fetch-retries=0', '--fetch-timeout=20000']
-
-const installToolsOfFaces = async (isForDevelopers) => {
-  if (!lacksToolsOfFaces()) return
+const installToolsOfFaces = async () => {
   refuseLink(join(faces, 'node_modules'))
-  say('installing what builds the console')
-  // No script of a package is needed to build; one would tell others about the installation.
+  say('installing the build tools of the console')
+  // The build needs no script of a package; one of them would report the installation to its vendor.
   const asked = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund']
-  await runQuietly('npm', isForDevelopers ? asked : [...asked, ...hurried], faces)
-  writeFileSync(facesStampFile, stampOfFaces())
-}
-
-/** The console, the reference and the guides, built when their sources changed. */
-const makeFaces = async (runtime, isForDevelopers) => {
-  const isMissing = async () => (await needsBuilding(root)) || (isForDevelopers && lacksToolsOfFaces())
-  if (!(await isMissing())) return
-  await holdingInstallLock(async () => {
-    if (!(await isMissing())) return
-    const startedMs = performance.now()
-    await installToolsOfFaces(isForDevelopers)
-    if (await needsBuilding(root)) {
-      say('building the console')
-      await runQuietly(runtime, [join(root, 'scripts', 'build-faces.mjs')], root)
-    }
-    say(`the console is built after ${Math.round((performance.now() - startedMs) / 1000)} s`)
-  })
+  await runQuietly('npm', asked, faces)
 }
 
 const lacksBundle = () => existsSync(join(root, 'src')) && !existsSync(bundleOf(root))
 
-/** The code of the server in few files, built when its sources changed. */
-const makeBundle = async (runtime) => {
-  // Without what builds it, the sources are run.
-  if (lacksToolsOfFaces() || !lacksBundle()) return
-  await holdingInstallLock(async () => {
-    if (lacksBundle()) await runQuietly(runtime, [join(root, 'scripts', 'build-bundle.mjs')], root)
-  })
+const madeByBuilds = [
+  [faces, /^dist\.\d/],
+  [join(root, 'client'), /^dist\.\d/],
+  [join(root, 'client', 'src'), /^generated\.\d/],
+  [join(root, 'dist'), /\.\d+$/],
+]
+
+/** Removes what a stopped build left. Only for the process that has the lock: no other build is running. */
+const removeHalfBuilt = () => {
+  for (const [folder, isHalfBuilt] of madeByBuilds)
+    for (const name of existsSync(folder) ? readdirSync(folder) : [])
+      if (isHalfBuilt.test(name)) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
-/** Builds what a server can do without: whoever only wants the API is not kept from it. */
-const tryTo = async (build, command, without) => {
+const runScript = (runtime, name) => runQuietly(runtime, [join(root, 'scripts', name)], root)
+
+/** Builds what is missing or older than its sources: the console with the reference and the guides, and the bundle of the server. */
+const buildMissing = async (runtime) => {
+  const startedMs = performance.now()
   try {
-    await build()
-  } catch (error) {
-    if (command !== 'serve' || stopSignal) throw error
-    say(`${without}: ${error.message}`)
+    if (lacksToolsOfFaces()) await installToolsOfFaces()
+    if (await needsBuilding(root)) {
+      say('building the console')
+      await runScript(runtime, 'build-faces.mjs')
+      say(`the console is ready after ${secondsSince(startedMs)} s`)
+    }
+    if (lacksBundle()) await runScript(runtime, 'build-bundle.mjs')
+  } finally {
+    removeHalfBuilt()
   }
 }
 
-const makeBuilt = async (command, runtime) => {
-  const isForDevelopers = command !== 'serve'
-  await tryTo(() => makeFaces(runtime, isForDevelopers), command, 'the server starts without its console')
-  await tryTo(() => makeBundle(runtime), command, 'the server runs from its sources')
+const isSomethingMissing = async () => lacksBundle() || (await needsBuilding(root))
+
+/** Before a command of developers, who keep the tools. */
+const buildForDevelopers = async (runtime) => {
+  const isMissing = async () => lacksToolsOfFaces() || (await isSomethingMissing())
+  if (!(await isMissing())) return
+  await holdingInstallLock(async () => {
+    if (!(await isMissing())) return
+    await buildMissing(runtime)
+    writeFileSync(facesStampFile, stampOfFaces())
+  })
 }
 
-// What a package needs lies below it, or beside it.
-const placesOfPackages = basename(dirname(root)) === 'node_modules' ? [modules, dirname(root)] : [modules]
-
-const findRuntime = () => {
-  const places = placesOfPackages.map((folder) => join(folder, 'node', 'bin', 'node'))
-  const pinned = places.find((place) => existsSync(place))
-  if (pinned) return pinned
-  if (Number.parseInt(process.versions.node, 10) >= oldestUsableNode) return process.execPath
-  throw new Error(
-    `${places.join(' or ')} is missing, and this Node is ${process.version} while ${oldestUsableNode} or newer is needed. ` +
-      'Is ignore-scripts on in the settings of npm? Then run: npm rebuild node --ignore-scripts=false',
-  )
+// The server reads it to describe the build (src/http/wire/unbuilt-page.ts).
+const buildStateFile = join(faces, '.build-state.json')
+const writeBuildState = (state) => {
+  const written = `${buildStateFile}.${process.pid}`
+  writeFileSync(written, JSON.stringify({ pid: process.pid, startedMs: Date.now(), ...state }))
+  renameSync(written, buildStateFile)
 }
 
-const main = async ([command, ...args]) => {
-  await makeInstalled(commandsOfDevelopers.has(command) ? 'everything' : 'serving')
-  const runtime = findRuntime()
-  if (commandsWithFaces.has(command)) await makeBuilt(command, runtime)
-  for (const { script, cwd, env, channel = [] } of stepsOf(command, args)) {
+const buildAndRemoveTools = async (runtime) => {
+  const keepsTools = existsSync(facesStampFile)
+  try {
+    await buildMissing(runtime)
+    if (keepsTools) writeFileSync(facesStampFile, stampOfFaces())
+  } finally {
+    // The tools take 250 MB, and a server does not need them.
+    if (!keepsTools) rmSync(join(faces, 'node_modules'), { recursive: true, force: true })
+  }
+}
+
+/** The process that builds while the server runs. Its children inherit its low priority. */
+const build = async (runtime) => {
+  setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  // The launcher may be killed without a chance to stop its build.
+  process.on('disconnect', () => stop('SIGTERM'))
+  writeBuildState()
+  process.send?.('started')
+  try {
+    await holdingInstallLock(async () => {
+      if (!(await isSomethingMissing())) return
+      // Another process may have replaced the state while this one waited for the lock.
+      writeBuildState()
+      await buildAndRemoveTools(runtime)
+    })
+    rmSync(buildStateFile, { force: true })
+    return 0
+  } catch (error) {
+    if (stopSignal) {
+      rmSync(buildStateFile, { force: true })
+      throw error
+    }
+    writeBuildState({ failure: error.message })
+    say(`the build of the console failed: ${error.message}. The API is not affected.`)
+    say('the lines above show the cause. To try again, stop the server and run `npm start`.')
+    return 1
+  }
+}
+
+/** Starts the build and resolves when the server can describe it. */
+const startBuild = async () => {
+  if (!(await isSomethingMissing())) return undefined
+  const stdio = ['ignore', 'inherit', 'inherit', 'ipc']
+  const started = startChild(process.execPath, [fileURLToPath(import.meta.url), 'build'], { stdio })
+  await Promise.race([once(started.child, 'message'), started.ended])
+  return started
+}
+
+const runSteps = async (runtime, steps) => {
+  for (const { script, cwd, env, channel = [] } of steps) {
     const stdio = ['inherit', 'inherit', 'inherit', ...channel]
     const status = await run(runtime, script, { cwd, env: { ...process.env, ...env }, stdio })
     if (status !== 0) return status
   }
   return 0
+}
+
+/** Runs the server at once, and builds next to it what it can do without. */
+const serve = async (runtime, steps) => {
+  const building = await startBuild()
+  try {
+    return await runSteps(runtime, steps)
+  } finally {
+    building?.child.kill('SIGTERM')
+    await building?.ended
+  }
+}
+
+// A package manager installs the dependencies of a package below it or next to it.
+const placesOfPackages = basename(dirname(root)) === 'node_modules' ? [modules, dirname(root)] : [modules]
+
+const findRuntime = () => {
+  const places = placesOfPackages.map((folder) => join(folder, runtimePackage, 'bin', 'node'))
+  const pinned = places.find((place) => existsSync(place))
+  if (pinned) return pinned
+  if (Number.parseInt(process.versions.node, 10) >= oldestUsableNode) return process.execPath
+  throw new Error(
+    `Node ${oldestUsableNode} or newer is needed on ${process.platform}-${process.arch}. This Node is ${process.version}.`,
+  )
+}
+
+const main = async ([command, ...args]) => {
+  const help = asksForHelp(args) ? helpOf(command) : undefined
+  if (help) {
+    process.stdout.write(help)
+    return 0
+  }
+  await makeInstalled(commandsOfDevelopers.has(command) ? 'everything' : 'serving')
+  const runtime = findRuntime()
+  if (command === 'build') return build(runtime)
+  if (commandsWithFaces.has(command)) await buildForDevelopers(runtime)
+  const steps = stepsOf(command, args)
+  return command === 'serve' && !asksForHelp(args) ? serve(runtime, steps) : runSteps(runtime, steps)
 }
 
 try {

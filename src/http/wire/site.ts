@@ -7,6 +7,7 @@ import type { PlainPage } from '../exchange.ts'
 import { onDeparture } from './departures.ts'
 import { type Encoding, encodingFor, encodings, hasAlready, tagOf } from './encodings.ts'
 import { type Delivery, handOver } from './hand-over.ts'
+import { unbuiltPage } from './unbuilt-page.ts'
 
 const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -93,6 +94,8 @@ const policyOf = ({ script = [], style = [] }: Hashes) =>
     "form-action 'self'",
     "frame-ancestors 'none'",
   ].join('; ')
+
+const strictPolicy = policyOf({})
 
 const commonHeaders = {
   'x-content-type-options': 'nosniff',
@@ -200,15 +203,15 @@ export interface Site {
   find(path: string, method: string): PlainPage | undefined
 }
 
-/** The console, the reference and the guides, as they were built into a folder; nothing where they were not. */
-export const createSite = (folder: string): Site => {
+/** Pages of a built site by path; undefined before the site is built. */
+const loadSite = (folder: string) => {
   const files = filesIn(folder)
   const hashes = hashesIn(folder)
   const index = files.get('/index.html')
   const console = index && consolePage(readFileSync(index.path, 'utf8'))
   const policies = new Map(Object.entries(hashes).map(([below, given]) => [below, policyOf(given)]))
-  const strict = policyOf({})
-  const policyFor = (path: string) => [...policies].find(([below]) => path.startsWith(below))?.[1] ?? strict
+  const policyFor = (path: string) =>
+    [...policies].find(([below]) => path.startsWith(below))?.[1] ?? strictPolicy
 
   const pageOf = (path: string): PlainPage | undefined => {
     const file = files.get(path) ?? files.get(`${path}index.html`) ?? files.get(`${path}.html`)
@@ -218,9 +221,47 @@ export const createSite = (folder: string): Site => {
   }
 
   return {
+    isBuilt: console !== undefined,
+    find: (path: string) => (consolePaths.test(path) ? console : pageOf(path)),
+  }
+}
+
+/** Changes when a build replaces the folder; undefined while there is no site. */
+const versionOf = (folder: string) => {
+  const index = statSync(join(folder, 'index.html'), { throwIfNoEntry: false })
+  return index && `${index.ino}-${index.mtimeMs}`
+}
+
+// Pages that people open in a browser, and no scripts, styles or images.
+const pagesForPeople = /^\/docs(?:$|\/(?:[^.]*|.*\.html)$)/
+
+/**
+ * The console, the reference and the guides in the folder of the built site. A build may replace them while the server runs: the
+ * next request gets the new ones. Until the first build ends, their pages report its progress. Without site and build there are none.
+ */
+export const createSite = (folder: string): Site => {
+  let version = versionOf(folder)
+  let site = loadSite(folder)
+
+  const latestSite = () => {
+    const found = versionOf(folder)
+    // A folder that is missing for a moment is being replaced.
+    if (found !== undefined && found !== version) {
+      version = found
+      site = loadSite(folder)
+    }
+    return site
+  }
+
+  return {
     find(path, method) {
       if (method !== 'GET' && method !== 'HEAD') return undefined
-      return consolePaths.test(path) ? console : pageOf(path)
+      const latest = latestSite()
+      if (latest.isBuilt) return latest.find(path)
+      const isForPeople = consolePaths.test(path) || pagesForPeople.test(path)
+      return isForPeople
+        ? unbuiltPage(folder, { ...commonHeaders, 'content-security-policy': strictPolicy })
+        : latest.find(path)
     },
   }
 }
