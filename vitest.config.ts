@@ -1,11 +1,19 @@
 import { defineConfig } from 'vitest/config'
 import { closingLineReporter } from './test/support/closing-line-reporter.ts'
+import { isFullRun } from './test/support/run-length.ts'
+import { slowestFilesReporter } from './test/support/slowest-files-reporter.ts'
 
 const inBrowser = 'test/console/**/*.test.ts'
+// `npm run test:all` alone runs these files.
+const long = isFullRun ? [] : ['**/*.long.test.ts']
+// Looks at what all other files did, on both engines.
+const last = 'test/**/*.last.test.ts'
+const { CROSSPOINT_TEST_ENGINES, ENGINE } = process.env
+const runsBothEngines = !ENGINE && !CROSSPOINT_TEST_ENGINES
 
 export default defineConfig({
   test: {
-    reporters: ['default', closingLineReporter()],
+    reporters: ['default', slowestFilesReporter(), closingLineReporter()],
     maxWorkers: '100%',
     projects: [
       {
@@ -13,30 +21,37 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
-          exclude: [inBrowser],
+          exclude: [inBrowser, last, ...long],
           sequence: { groupOrder: 0 },
-          // What is done after an answer comes later on a machine that has much else to do.
-          expect: { poll: { timeout: 15_000 } },
         },
       },
       {
         extends: true,
-        // A browser takes all that a small machine has: whoever counts milliseconds is done before.
         test: {
           name: 'console',
           include: [inBrowser],
+          exclude: long,
           sequence: { groupOrder: 1 },
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
-          expect: { poll: { timeout: 60_000 } },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'last',
+          include: runsBothEngines ? [last] : [],
+          sequence: { groupOrder: 2 },
         },
       },
     ],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
-    // Loading everything anew for each file took two thirds of the processor time of a run.
+    // Node runs the sources as they are, so nothing is transformed.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    // Loading all modules again for each file took two thirds of the processor time of a run.
     isolate: false,
-    testTimeout: 90_000,
-    hookTimeout: 90_000,
+    // Generous, because a busy machine must not fail a test. They end what would never end.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 120_000 } },
   },
 })

@@ -13,6 +13,7 @@ import { bundleOf, programOf } from './bundle.mjs'
 import { needsBuilding } from './face-sources.mjs'
 import { asksForHelp, helpOf } from './help.mjs'
 import { environment, nodeOptions } from './server-process.mjs'
+import { testCommands, testSteps } from './test-commands.mjs'
 
 const root = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '')
 const modules = join(root, 'node_modules')
@@ -26,97 +27,14 @@ const oldestUsableNode = 24
 const progressMs = 3000
 
 // Everything else runs on what the server needs.
-const commandsOfDevelopers = new Set(['test', 'machines', 'check', 'bench', 'attack'])
+const commandsOfDevelopers = new Set([...testCommands, 'bench', 'attack'])
 // These test the console or use its tools, so it is built before they run.
-const commandsWithFaces = new Set(['test', 'machines', 'check', 'docs', 'pack'])
-
-const slowTests = [
-  'test/bootstrap.test.ts',
-  'test/client/**',
-  'test/console/**',
-  'test/fuzz/**',
-  'test/hostile/**',
-  'test/processes/**',
-]
-
-// Real servers of other programs, or long: with the counts of the goals, for a machine that does nothing else.
-const testsOfMachines = [
-  'test/observing/metrics.test.ts',
-  'test/observing/ops-files.test.ts',
-  'test/observing/outgoing-traces.test.ts',
-  'test/ops.test.ts',
-  'test/processes/backup-cluster.test.ts',
-  'test/processes/backup-load.test.ts',
-  'test/processes/call-archive-crash.test.ts',
-  'test/processes/citus-outages.test.ts',
-  'test/processes/citus.test.ts',
-  'test/processes/failover.test.ts',
-  'test/processes/feed-crash.test.ts',
-  'test/processes/litestream.test.ts',
-  'test/processes/message-bus.test.ts',
-  'test/processes/patroni.test.ts',
-  'test/processes/rolling-restart.test.ts',
-  'test/storage/failover.test.ts',
-  'test/storage/poolers.test.ts',
-]
-
-const countsOfMachines = {
-  CROSSPOINT_TEST_ARCHIVE_KILLS: '40',
-  CROSSPOINT_TEST_BACKUPS: '20',
-  CROSSPOINT_TEST_COORDINATOR_CRASHES: '10',
-  CROSSPOINT_TEST_FAILOVERS: '10',
-  CROSSPOINT_TEST_FAILOVER_CREATES: '500',
-  CROSSPOINT_TEST_FEED_EVENTS: '100000',
-  CROSSPOINT_TEST_ROLLING_RESTARTS: '40',
-  CROSSPOINT_TEST_WORKER_AWAY_SECONDS: '60',
-}
-
-const namesTest = (arg) => /^test\/|\.test\.ts$/.test(arg)
+const commandsWithFaces = new Set([...testCommands, 'docs', 'pack'])
 
 /** The scripts behind a command, run in this order until one fails. */
 const stepsOf = (command, args) => {
-  const vitest = { script: [join(modules, 'vitest', 'vitest.mjs'), 'run', ...args], cwd: root }
+  if (testCommands.has(command)) return testSteps(root, command, args)
   switch (command) {
-    case 'test':
-      return [vitest]
-    case 'machines':
-      return [
-        {
-          ...vitest,
-          // One file at a time: they measure.
-          script: [
-            ...vitest.script,
-            ...(args.some(namesTest) ? [] : testsOfMachines),
-            '--no-file-parallelism',
-          ],
-          // Counts that were asked for stay.
-          env: { ...countsOfMachines, ...process.env },
-        },
-      ]
-    case 'check':
-      return [
-        { script: [join(modules, '@biomejs', 'biome', 'bin', 'biome'), 'check'], cwd: root },
-        { script: [join(modules, 'typescript', 'bin', 'tsc'), '--noEmit', '-p', root], cwd: root },
-        {
-          script: [join(modules, 'typescript', 'bin', 'tsc'), '--noEmit', '-p', join(root, 'console')],
-          cwd: root,
-        },
-        {
-          script: [
-            join(modules, 'typescript', 'bin', 'tsc'),
-            '--noEmit',
-            '-p',
-            join(root, 'console', 'docs'),
-          ],
-          cwd: root,
-        },
-        {
-          ...vitest,
-          // What starts and kills whole processes, opens browsers, or sends thousands of requests, is for `npm test`.
-          script: [...vitest.script, ...slowTests.map((files) => `--exclude=${files}`)],
-          env: { CROSSPOINT_TEST_ENGINES: 'sqlite', ENGINE: '' },
-        },
-      ]
     case 'bench':
       return [{ script: [join(root, 'bench', 'run.ts'), ...args], cwd: root }]
     case 'attack':

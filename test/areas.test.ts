@@ -21,7 +21,7 @@ import { section } from '../src/settings/keys.ts'
 import { type Author, ChangeSet, conflict } from '../src/storage/change-set.ts'
 import { createCollection } from '../src/storage/collection.ts'
 import { on } from '../src/storage/signal.ts'
-import { describeEngines, useWorld } from './support/world.ts'
+import { describeAnyEngine, useWorld } from './support/world.ts'
 
 // settings.ts
 const postcardSettings = {
@@ -137,7 +137,7 @@ const createPostcardsArea = () => {
   return { seen, defined }
 }
 
-describeEngines('an area that is added by one line', (engine) => {
+describeAnyEngine('an area that is added by one line', (engine) => {
   const { seen, defined } = createPostcardsArea()
   const world = useWorld(engine, undefined, undefined, { more: [defined] })
 

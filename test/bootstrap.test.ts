@@ -646,32 +646,12 @@ describe.concurrent('help', () => {
   })
 })
 
-describe.concurrent('the tests with other programs', () => {
-  it('run one file at a time, with the counts of the goals but where the environment says others', async ({
-    launcher,
-  }) => {
-    const { status, out } = await launcher.finish(['machines'], {
-      TELL: 'yes',
-      CROSSPOINT_TEST_FAILOVERS: '2',
-    })
-    const [counts = '', args = ''] = out.trim().split('\n')
-    expect(JSON.parse(counts)).toEqual({
-      CROSSPOINT_TEST_ARCHIVE_KILLS: '40',
-      CROSSPOINT_TEST_BACKUPS: '20',
-      CROSSPOINT_TEST_COORDINATOR_CRASHES: '10',
-      CROSSPOINT_TEST_FAILOVERS: '2',
-      CROSSPOINT_TEST_FAILOVER_CREATES: '500',
-      CROSSPOINT_TEST_FEED_EVENTS: '100000',
-      CROSSPOINT_TEST_ROLLING_RESTARTS: '40',
-      CROSSPOINT_TEST_WORKER_AWAY_SECONDS: '60',
-    })
-    expect(args).toMatch(/^run test\/\S+\.test\.ts .* --no-file-parallelism$/)
-    expect(status).toBe(0)
-  })
-
-  it('run those that are named', async ({ launcher }) => {
-    const { out } = await launcher.finish(['machines', 'test/ops.test.ts'], { TELL: 'yes' })
-    expect(out.trim().split('\n')[1]).toBe('run test/ops.test.ts --no-file-parallelism')
+describe.concurrent('the tests', () => {
+  it('are short where they can be long, unless all is asked for', async ({ launcher }) => {
+    const short = await launcher.finish(['test', 'test/api'], { TELL: 'yes' })
+    expect([short.status, short.out]).toEqual([0, '{}\nrun test/api\n'])
+    const all = await launcher.finish(['test:all', 'test/api'], { TELL: 'yes' })
+    expect([all.status, all.out]).toEqual([0, '{"CROSSPOINT_TEST_LENGTH":"all"}\nrun test/api\n'])
   })
 })
 

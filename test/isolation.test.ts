@@ -15,7 +15,7 @@ import {
   variablesOf,
 } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
-import { describeEngines, type TestAccount, useWorld, type World } from './support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from './support/world.ts'
 
 // An account never sees or changes a record of an account that is not itself or below it. Every tenant's records
 // carry a word that nobody else can know; every route is tried with the ids of somebody else in every place.
@@ -201,7 +201,7 @@ const all = async (world: World) => {
 // What everybody may see of an account, such as its logo, is refused to nobody.
 const isIn = (route: Route) => route.path.includes('{account_id}') && route.spec.allow !== anyone
 
-describeEngines('an account and the accounts that are not below it', (engine) => {
+describeAnyEngine('an account and the accounts that are not below it', (engine) => {
   const world = useWorld(engine)
   let attacks: Attack[] = []
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('about', (engine) => {
+describeAnyEngine('about', (engine) => {
   const world = useWorld(engine)
 
   it('tells any member of an account what the server is', async () => {

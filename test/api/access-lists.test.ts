@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24', '198.51.100.7/32'], user_agent: '^Yealink' }
 
-describeEngines('access lists', (engine) => {
+describeAnyEngine('access lists', (engine) => {
   const world = useWorld(engine)
 
   /** An account of its own and a device of its own: the same holds for both. */

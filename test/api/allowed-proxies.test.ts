@@ -1,7 +1,7 @@
 // Accounts and users that may be reached through certain proxies alone.
 import { expect, it } from 'vitest'
 import type { Answer } from '../support/client.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const refusal = {
   message: 'forbidden',
@@ -14,7 +14,7 @@ const [elsewhere, here] = [
   ['192.0.2.1', '127.0.0.0/8'],
 ]
 
-describeEngines('allowed proxies', (engine) => {
+describeAnyEngine('allowed proxies', (engine) => {
   const world = useWorld(engine)
 
   const placeIn = async () => {

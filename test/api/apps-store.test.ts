@@ -1,7 +1,7 @@
 // The apps of web clients: which there are, which accounts have, who sees them.
 import { expect, it } from 'vitest'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\nicon', 'latin1')
 const gif = Buffer.from('GIF89a shot', 'latin1')
@@ -60,7 +60,7 @@ const voipRow = {
 }
 const standing = { ...reportsRow, allowed_users: 'admins', users: [] }
 
-describeEngines('the apps store', (engine) => {
+describeAnyEngine('the apps store', (engine) => {
   const world = useWorld(engine, async ({ operator }) => {
     expect(await operator.put('/v2/system_configs/apps_store', { default: store })).toSucceed()
   })

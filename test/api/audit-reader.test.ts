@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createAudit } from '../../src/areas/audit/operations.ts'
 import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 interface Entry {
   id: string
@@ -16,7 +16,7 @@ interface Entry {
   previous_digest: string | null
 }
 
-describeEngines('the audit', (engine) => {
+describeAnyEngine('the audit', (engine) => {
   const world = useWorld(engine)
 
   const auditOf = async ({ path }: Pick<TestAccount, 'path'>, query: Record<string, string> = {}) => {

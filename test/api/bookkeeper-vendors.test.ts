@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 let common: BookkeeperServer
 let ofNeighbour: BookkeeperServer
@@ -18,7 +18,7 @@ afterAll(async () => {
   await ofNeighbour.close()
 })
 
-describeEngines('bookkeepers of a plan', (engine) => {
+describeAnyEngine('bookkeepers of a plan', (engine) => {
   let neighbour: TestAccount
 
   const world = useWorld(engine)

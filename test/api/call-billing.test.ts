@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
 
-describeEngines('calls', (engine) => {
+describeAnyEngine('calls', (engine) => {
   const world = useWorld(engine)
 
   let decks = 0
@@ -278,7 +278,7 @@ describeEngines('calls', (engine) => {
   })
 })
 
-describeEngines('allotments', (engine) => {
+describeAnyEngine('allotments', (engine) => {
   const world = useWorld(engine)
 
   const monthly = { amount: 6000, cycle: 'monthly' }

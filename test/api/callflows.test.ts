@@ -2,13 +2,13 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const rings = (id: string) => ({ module: 'user', data: { id }, children: {} })
 const hangup = { module: 'response', data: { code: 603 }, children: {} }
 const unknownId = '0'.repeat(32)
 
-describeEngines('callflows', (engine) => {
+describeAnyEngine('callflows', (engine) => {
   const world = useWorld(engine)
   const nextNumber = createNumberSource('+1415551')
 

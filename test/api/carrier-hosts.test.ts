@@ -5,7 +5,7 @@ import { DnsFault } from '../../src/dns/exchange.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { eventually } from '../support/eventually.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 it('an address that was found counts while another question about its name fails, which is soon asked again', async () => {
   let seconds = 0
@@ -36,7 +36,7 @@ it('an address that was found counts while another question about its name fails
   expect(await at(3605)).toEqual([{ addresses: found, isWhole: true }, 9])
 })
 
-describeEngines('carriers that are named by a host', (engine) => {
+describeAnyEngine('carriers that are named by a host', (engine) => {
   let dns: DnsServer
   const world = useWorld(engine, undefined, async () => {
     dns = await startDnsServer()

@@ -6,7 +6,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const opened: Record<string, (bytes: Buffer) => Buffer> = {
   zstd: zstdDecompressSync,
@@ -15,7 +15,7 @@ const opened: Record<string, (bytes: Buffer) => Buffer> = {
 }
 const codings = Object.keys(opened)
 
-describeEngines('compressed answers', (engine) => {
+describeAnyEngine('compressed answers', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person

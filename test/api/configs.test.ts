@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('configs of accounts', (engine) => {
+describeAnyEngine('configs of accounts', (engine) => {
   const world = useWorld(engine)
 
   const pathOf = (account: { path: string }, name = 'portal') => `${account.path}/configs/${name}`

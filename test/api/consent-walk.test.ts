@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { nameOf } from '../support/route-samples.ts'
 import { callRoute, onAccount, setStage, writingRoutes } from '../support/route-stage.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const priced = { _all: { rate: 1, activation_charge: 2, cascade: true } }
 const everything = Object.fromEntries(
@@ -26,7 +26,7 @@ interface Asked {
   summary: { today: number }
 }
 
-describeEngines('a customer whose plan prices everything', (engine) => {
+describeAnyEngine('a customer whose plan prices everything', (engine) => {
   const world = useWorld(engine)
 
   /** Dollars of each month, and those that are left. */

@@ -4,9 +4,9 @@ import { startServer } from '../../src/compose.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type Client, clientWithToken, createTransport } from '../support/client.ts'
 import { createTestLog } from '../support/log.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
-describeEngines('consent to charges', (engine) => {
+describeAnyEngine('consent to charges', (engine) => {
   const world = useWorld(engine)
 
   let numbers = 0

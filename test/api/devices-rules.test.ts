@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const unique = (message: string, cause: string) => ({ unique: { message, cause } })
 
-describeEngines('rules for devices', (engine) => {
+describeAnyEngine('rules for devices', (engine) => {
   const world = useWorld(engine)
 
   const refuses = async (account: TestAccount, fields: object, rules: Record<string, string[]>) => {

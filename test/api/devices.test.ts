@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const defaults = {
   enabled: true,
@@ -13,7 +13,7 @@ const defaults = {
 }
 const sipDefaults = { method: 'password', expire_seconds: 300, invite_format: 'contact' }
 
-describeEngines('devices', (engine) => {
+describeAnyEngine('devices', (engine) => {
   const world = useWorld(engine)
 
   it('are created with the defaults of the schema, and answer with their SIP password', async () => {
@@ -198,7 +198,7 @@ describeEngines('devices', (engine) => {
   })
 })
 
-describeEngines('devices without a media switch', (engine) => {
+describeAnyEngine('devices without a media switch', (engine) => {
   const world = useWorld(engine)
   const noSwitch = [
     501,

@@ -3,11 +3,11 @@ import { performance } from 'node:perf_hooks'
 import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { giveMany } from '../support/many-devices.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 type Row = Record<string, unknown> & { username?: string; address?: string }
 
-describeEngines('the export of a realm', (engine) => {
+describeAnyEngine('the export of a realm', (engine) => {
   const world = useWorld(engine)
   let addresses = 0
   const freshAddress = () => `198.51.100.${++addresses}`

@@ -12,7 +12,7 @@ import type { Actor } from '../../src/auth/identity.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { Answer, Client } from '../support/client.ts'
 import { createNumberSource, makeNumber } from '../support/numbers.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const out = { module: 'resources', data: {}, children: {} }
 
@@ -51,7 +51,7 @@ const createCarried = () => {
   return { carried, defined }
 }
 
-describeEngines('where an edge sends a call', (engine) => {
+describeAnyEngine('where an edge sends a call', (engine) => {
   const { carried, defined } = createCarried()
   const world = useWorld(engine, undefined, undefined, { more: [defined] })
   const nextNumber = createNumberSource('+1415552')

@@ -4,9 +4,9 @@ import { obtainServerKey } from '../../src/auth/key-handover.ts'
 import { markOf } from '../../src/auth/keyring.ts'
 import { startServer } from '../../src/compose.ts'
 import { createTestLog } from '../support/log.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('the password of the first start', (engine) => {
+describeAnyEngine('the password of the first start', (engine) => {
   const world = useWorld(engine)
 
   /** The messages of a further start of the same store. */
@@ -61,7 +61,7 @@ describeEngines('the password of the first start', (engine) => {
   })
 })
 
-describeEngines('the link of the first start', (engine) => {
+describeAnyEngine('the link of the first start', (engine) => {
   const world = useWorld(engine, undefined, async () => ({ adminPassword: undefined }))
 
   it('is refused after half an hour', async () => {

@@ -7,7 +7,7 @@ import type { Json } from '../../src/lib/json.ts'
 import type { Answer, Client } from '../support/client.ts'
 import { createNumberSource, makeNumber } from '../support/numbers.ts'
 import { actionsIn, hasOrders, readXml } from '../support/switch-documents.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const place = '/v2/edge/freeswitch'
 
@@ -65,7 +65,7 @@ const forbidden = (context = 'crosspoint') => dialplanOf(context, [['respond', '
 
 const formHeaders = { 'content-type': 'application/x-www-form-urlencoded' }
 
-describeEngines('FreeSWITCH', (engine) => {
+describeAnyEngine('FreeSWITCH', (engine) => {
   const world = useWorld(engine)
   const nextNumber = createNumberSource('+1415553')
 

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const unknownId = '0'.repeat(32)
 
-describeEngines('groups', (engine) => {
+describeAnyEngine('groups', (engine) => {
   const world = useWorld(engine)
 
   const made = async (endpoints: Json = {}, fields: Json = {}, account: TestAccount = world.acme) => {

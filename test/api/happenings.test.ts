@@ -6,9 +6,9 @@ import type { Json } from '../../src/lib/json.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { allowAdditions, createNumberSource, pathOf } from '../support/numbers.ts'
-import { credentialsOf, describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
-describeEngines('what happens', (engine) => {
+describeAnyEngine('what happens', (engine) => {
   let dns: DnsServer
   const world = useWorld(
     engine,

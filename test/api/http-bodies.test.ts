@@ -5,14 +5,14 @@ import { gzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { openRaw } from '../support/raw-connection.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const jsonRefusal = (message: unknown = expect.any(String)) => ({
   json: { invalid: { message, target: 'body' } },
 })
 const name = { first_name: 'A', last_name: 'B' }
 
-describeEngines('request bodies', (engine) => {
+describeAnyEngine('request bodies', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const putText = (body: string | Uint8Array, contentType?: string) =>
@@ -192,7 +192,7 @@ describeEngines('request bodies', (engine) => {
   })
 })
 
-describeEngines('fields of a record', (engine) => {
+describeAnyEngine('fields of a record', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const read = async (path: string) => (await world.ada.get(path)).data as Json

@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet, conflict } from '../../src/storage/change-set.ts'
 import { createFaults, says } from '../support/faulty-database.ts'
-import { buildWorld, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { buildWorld, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 /** Makes the stored text of a user unreadable, as a damaged disk would. */
 const damage = (world: World, account: TestAccount, id: string) =>
@@ -13,7 +13,7 @@ const damage = (world: World, account: TestAccount, id: string) =>
       .record({ accountId: account.id, kind: 'user', id, action: 'edited' }),
   )
 
-describeEngines('faults', (engine) => {
+describeAnyEngine('faults', (engine) => {
   const world = useWorld(engine)
 
   it('of the server are one plain 500 that leaks nothing, and one log entry that tells all', async () => {
@@ -79,7 +79,7 @@ describeEngines('faults', (engine) => {
   })
 })
 
-describeEngines('a lost race', (engine) => {
+describeAnyEngine('a lost race', (engine) => {
   const faults = createFaults()
   const world = useWorld(engine, undefined, undefined, { over: faults.over })
 
@@ -133,7 +133,7 @@ describeEngines('a lost race', (engine) => {
   })
 })
 
-describeEngines('a store that is gone', (engine) => {
+describeAnyEngine('a store that is gone', (engine) => {
   it.runIf(engine === 'postgres')(
     'is answered with 503, and the process says that it is not ready',
     async () => {

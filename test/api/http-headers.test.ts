@@ -1,13 +1,13 @@
 // The envelope, and what headers ask and tell.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const png = qrPng('a face')
 
 const noId = '0123456789abcdef0123456789abcdef'
 
-describeEngines('the envelope', (engine) => {
+describeAnyEngine('the envelope', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
 
@@ -87,7 +87,7 @@ describeEngines('the envelope', (engine) => {
   })
 })
 
-describeEngines('headers', (engine) => {
+describeAnyEngine('headers', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
 
@@ -160,7 +160,7 @@ describeEngines('headers', (engine) => {
   })
 })
 
-describeEngines('entity tags', (engine) => {
+describeAnyEngine('entity tags', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
 

@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import { allRoutes } from '../../src/commands/openapi.ts'
 import { unbuiltIn } from '../../src/http/judge/family.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const noId = '0123456789abcdef0123456789abcdef'
 const credentials = { message: 'invalid credentials' }
 
-describeEngines('the order of judgement', (engine) => {
+describeAnyEngine('the order of judgement', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const badJson = { body: '{"data":' }

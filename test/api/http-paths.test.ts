@@ -1,9 +1,9 @@
 // The ways to write a path, and to send a verb or a token elsewhere.
 import { expect, it } from 'vitest'
 import { openRaw } from '../support/raw-connection.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('paths', (engine) => {
+describeAnyEngine('paths', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
 
@@ -92,7 +92,7 @@ describeEngines('paths', (engine) => {
   })
 })
 
-describeEngines('tunnels', (engine) => {
+describeAnyEngine('tunnels', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const name = { first_name: 'A', last_name: 'B' }

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { createFaults, says } from '../support/faulty-database.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, type Person, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, useWorld } from '../support/world.ts'
 
 const action = { envelope: { action: 'impersonate_user' } }
 
-describeEngines('impersonation', (engine) => {
+describeAnyEngine('impersonation', (engine) => {
   const faults = createFaults()
   const world = useWorld(engine, undefined, undefined, { over: faults.over })
   const become = (caller: Client, person: Person) => caller.put(`${person.path}/user_auth`, {}, action)

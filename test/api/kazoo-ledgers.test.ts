@@ -14,12 +14,12 @@ import type { Json } from '../../src/lib/json.ts'
 import { dollarsOfUnits } from '../../src/lib/money.ts'
 import { createAdopter } from '../support/adopter.ts'
 import { documentOf } from '../support/kazoo-texts.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const gregorianOffset = 62_167_219_200
 const at = (text: string) => Date.parse(text) / 1000 + gregorianOffset
 
-describeEngines('the ledger that came from Kazoo', (engine) => {
+describeAnyEngine('the ledger that came from Kazoo', (engine) => {
   const adopter = createAdopter()
   const world = useWorld(engine, undefined, undefined, { more: [adopter.area] })
   const store = () => world.server.store

@@ -14,7 +14,7 @@ import {
 import { figureOf } from '../support/figures.ts'
 import { legOf, nowOf } from '../support/legs.ts'
 import { createTestLog } from '../support/log.ts'
-import { describeEngines, type Person, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
 const places = ['here', 'there'] as const
@@ -181,7 +181,7 @@ const contentOf = ({ status, text, headers, body }: Answer) => ({
   type: headers['content-type'],
 })
 
-describeEngines('pages that are kept', (engine) => {
+describeAnyEngine('pages that are kept', (engine) => {
   const world = useWorld(engine)
   let there: Process
   /** A process that keeps nothing. */

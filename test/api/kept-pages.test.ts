@@ -5,12 +5,12 @@ import type { Answer, Client, RequestOptions } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { figureOf } from '../support/figures.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
 const denied = { message: 'forbidden', cause: 'access denied by token restrictions' }
 
-describeEngines('pages that are kept', (engine) => {
+describeAnyEngine('pages that are kept', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person
@@ -343,7 +343,7 @@ describeEngines('pages that are kept', (engine) => {
   })
 })
 
-describeEngines('pages of a month that is dropped', (engine) => {
+describeAnyEngine('pages of a month that is dropped', (engine) => {
   const world = useWorld(engine)
 
   it('are empty at once, and a record that comes back under its old id is shown as it is then', async () => {

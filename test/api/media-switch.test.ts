@@ -13,7 +13,7 @@ import { lacks } from '../support/installed.ts'
 import { type Kamailio, startKamailio } from '../support/kamailio.ts'
 import { createTestLog } from '../support/log.ts'
 import { type SipPhone, startSipPhone } from '../support/sip-phone.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const author = { requestId: 'test' }
 const noSwitch = [501, 'no media switch is configured', { message: 'no media switch is configured' }] as const
@@ -40,7 +40,7 @@ const createRecorder = () => {
   return { mediaSwitch, take: () => told.splice(0) }
 }
 
-describeEngines('a media switch', (engine) => {
+describeAnyEngine('a media switch', (engine) => {
   const world = useWorld(engine)
 
   const equipped = async () => {
@@ -127,7 +127,7 @@ describeEngines('a media switch', (engine) => {
   })
 })
 
-describeEngines('edges that do not answer as they should', (engine) => {
+describeAnyEngine('edges that do not answer as they should', (engine) => {
   const world = useWorld(engine)
   let first: EdgeServer
   let second: EdgeServer
@@ -238,7 +238,7 @@ describeEngines('edges that do not answer as they should', (engine) => {
 const lacking = lacks('kamailio')
 
 describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
-  describeEngines('phones', (engine) => {
+  describeAnyEngine('phones', (engine) => {
     const world = useWorld(engine)
     const phones: SipPhone[] = []
     const edges: Kamailio[] = []
@@ -391,7 +391,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
   })
 })
 
-describeEngines('quickcalls', (engine) => {
+describeAnyEngine('quickcalls', (engine) => {
   const world = useWorld(engine)
 
   const places = async (fields: Json = {}) => {

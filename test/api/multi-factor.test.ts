@@ -4,13 +4,13 @@ import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.
 import type { Answer } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const loginPath = '/v2/user_auth'
 const qrPath = '/v2/multi_factor/qrcode'
 const otp = { name: 'Authenticator app', provider_name: 'otp', enabled: true }
 
-describeEngines('the second factor', (engine) => {
+describeAnyEngine('the second factor', (engine) => {
   const world = useWorld(engine, async ({ operator, configure }) => {
     await configure('crossbar.auth', { token_auth_expiry_s: 0 })
     await operator.put('/v2/multi_factor', otp)
@@ -305,7 +305,7 @@ describeEngines('the second factor', (engine) => {
   })
 })
 
-describeEngines('second-factor providers', (engine) => {
+describeAnyEngine('second-factor providers', (engine) => {
   const world = useWorld(engine)
 
   it('of the system are the operator’s to change and everybody’s to list', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { stockNumbers } from '../support/number-stock.ts'
-import { describeEngines, useWorld, type World } from '../support/world.ts'
+import { describeAnyEngine, useWorld, type World } from '../support/world.ts'
 
 const misdeeds = ['hangs', 'breaks', 'floods', 'no json', 'refuses', 'fails', 'redirects'] as const
 
@@ -21,7 +21,7 @@ const useInventory = (world: World) => {
   return own
 }
 
-describeEngines('the inventory service', (engine) => {
+describeAnyEngine('the inventory service', (engine) => {
   const world = useWorld(engine)
   const own = useInventory(world)
   const numbersPath = () => `${world.acme.path}/phone_numbers`

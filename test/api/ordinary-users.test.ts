@@ -1,8 +1,8 @@
 // What an ordinary user (`priv_level` user) may do with the own account's powers, with other accounts and with people.
 import { expect, it } from 'vitest'
-import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
 
-describeEngines('ordinary users', (engine) => {
+describeAnyEngine('ordinary users', (engine) => {
   const world = useWorld(engine)
 
   it('do not make themselves admins, not even in the master account', async () => {

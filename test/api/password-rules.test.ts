@@ -1,9 +1,9 @@
 // How strong a password must be, how long it lasts, and what a sign-in costs.
 import { expect, it } from 'vitest'
 import { keyLayers } from '../../src/auth/credentials.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('passwords', (engine) => {
+describeAnyEngine('passwords', (engine) => {
   const world = useWorld(engine, ({ configure }) => configure('crossbar.auth', { token_auth_expiry_s: 0 }))
   const strong = 'Right-Horse-7'
 
@@ -82,7 +82,7 @@ describeEngines('passwords', (engine) => {
   })
 })
 
-describeEngines('passwords that are wrong', (engine) => {
+describeAnyEngine('passwords that are wrong', (engine) => {
   const world = useWorld(engine, undefined, undefined, { layers: keyLayers })
 
   it('cost the same time to check where there is no such account', async () => {

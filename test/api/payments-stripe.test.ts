@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 
@@ -17,7 +17,7 @@ afterAll(() => stripe.close())
 
 afterEach(() => stripe.reset())
 
-describeEngines('cards', (engine) => {
+describeAnyEngine('cards', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.stripe', stripe.settings)
   })

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { AddressVerdict, FeatureProvider } from '../../src/areas/phone-numbers/features/providers.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const address = {
   locality: 'San Francisco',
@@ -19,7 +19,7 @@ const refusal = (feature: string) => ({
   cause: `feature ${feature} is not available`,
 })
 
-describeEngines('the public fields of a number', (engine) => {
+describeAnyEngine('the public fields of a number', (engine) => {
   const world = useWorld(engine, async (built) => {
     await allowAdditions(built)
     await allowAdditions(built, built.acme)
@@ -403,7 +403,7 @@ describeEngines('the public fields of a number', (engine) => {
   })
 })
 
-describeEngines('a provider of emergency addresses and names', (engine) => {
+describeAnyEngine('a provider of emergency addresses and names', (engine) => {
   const told: string[] = []
   const verdicts: Record<string, AddressVerdict> = {
     '1 Nowhere': { outcome: 'invalid', message: 'no such street' },

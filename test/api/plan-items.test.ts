@@ -1,9 +1,9 @@
 // What a plan's items may say: everything has an effect, or is refused.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('items of plans', (engine) => {
+describeAnyEngine('items of plans', (engine) => {
   const world = useWorld(engine)
 
   const planOf = async (plan: Json, fields: Json = {}) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const totals = { per_minute: { total_packets: 600 }, per_second: { total_packets: 20 } }
 const full = {
@@ -7,7 +7,7 @@ const full = {
   per_second: { registrations: 1, invites: 2, total_packets: 20 },
 }
 
-describeEngines('rate limits', (engine) => {
+describeAnyEngine('rate limits', (engine) => {
   const world = useWorld(engine)
 
   /** The same holds for an account and a device, but for the shape of the document. */

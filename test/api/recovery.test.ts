@@ -2,7 +2,7 @@
 import { afterAll, expect, it } from 'vitest'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { mailsIn, mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
 
 const path = '/v2/user_auth/recovery'
 const uiUrl = 'https://ui.acme.test/login'
@@ -16,7 +16,7 @@ const forAPassword = {
 
 const resetIdIn = (mail: string | undefined) => /recovery=([0-9a-f]+)/.exec(textOf(mail ?? ''))?.[1] ?? ''
 
-describeEngines('password recovery', (engine) => {
+describeAnyEngine('password recovery', (engine) => {
   const world = useWorld(engine, ({ configure }) =>
     configure('crossbar', { recovery_ui_hosts: ['ui.acme.test'] }),
   )
@@ -261,7 +261,7 @@ describeEngines('password recovery', (engine) => {
   })
 })
 
-describeEngines('the link of a recovery mail', (engine) => {
+describeAnyEngine('the link of a recovery mail', (engine) => {
   let dns: DnsServer
   const world = useWorld(engine, undefined, async () => {
     dns = await startDnsServer()

@@ -1,9 +1,9 @@
 // One line in the log for everybody who was not let in.
 import { expect, it } from 'vitest'
 import { basicHeader } from '../support/client.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('the log of refusals', (engine) => {
+describeAnyEngine('the log of refusals', (engine) => {
   const world = useWorld(engine)
 
   /** What is logged of refusals meanwhile, whole. */

@@ -3,7 +3,7 @@ import { afterAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const defaults = { enabled: true, weight_cost: 50, emergency: false, flags: [] }
 const gatewayDefaults = { enabled: true, invite_format: 'route' }
@@ -15,7 +15,7 @@ const carrier = (fields: Json = {}) => ({
 })
 const md5 = (text: string) => createHash('md5').update(text).digest('hex')
 
-describeEngines('carriers', (engine) => {
+describeAnyEngine('carriers', (engine) => {
   let dns: DnsServer
   const world = useWorld(engine, undefined, async () => {
     // It knows no name.

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('schemas', (engine) => {
+describeAnyEngine('schemas', (engine) => {
   const world = useWorld(engine)
 
   it('lists its names in order, to anybody', async () => {

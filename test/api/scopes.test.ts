@@ -1,10 +1,10 @@
 // What scopes bind: those of a user, and those of a way to sign in.
 import { expect, it } from 'vitest'
-import { credentialsOf, describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const beyond = { message: 'forbidden', cause: 'access denied by the scope of the token' }
 
-describeEngines('scopes', (engine) => {
+describeAnyEngine('scopes', (engine) => {
   const world = useWorld(engine)
   const holding = (token: unknown) => world.anonymous.with({ 'x-auth-token': String(token) })
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { credentialsOf, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const invalid = { message: 'invalid credentials' }
 const month = 2_678_400
@@ -25,7 +25,7 @@ const placeIn = async (world: World, parent?: TestAccount) => {
   return { account, admin, logIn, path, attempts }
 }
 
-describeEngines('security settings', (engine) => {
+describeAnyEngine('security settings', (engine) => {
   const world = useWorld(engine)
 
   const place = (parent?: TestAccount) => placeIn(world, parent)
@@ -293,7 +293,7 @@ describeEngines('security settings', (engine) => {
 })
 
 // Days go by in this one: tokens of a world that is shared would end.
-describeEngines('attempts to sign in', (engine) => {
+describeAnyEngine('attempts to sign in', (engine) => {
   const world = useWorld(engine)
 
   it('pages through attempts within a window of time', async () => {

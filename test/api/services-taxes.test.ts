@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Person, TestAccount } from '../support/world.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const vat = { name: 'VAT', rate: 20, tax_id: 'vat' }
 const vatRow = { ...vat, inclusive: false }
 const californian = { name: 'CA sales tax', rate: 7.25, tax_id: 'ca', jurisdiction: 'US-CA' }
 
-describeEngines('proration and taxes', (engine) => {
+describeAnyEngine('proration and taxes', (engine) => {
   const world = useWorld(engine)
 
   const planOf = async (item: Json) => {

@@ -4,7 +4,7 @@ import { keyLayers } from '../../src/auth/credentials.ts'
 import type { Answer } from '../support/client.ts'
 import { basicHeader } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const from = (address: string) => ({ 'x-forwarded-for': address })
 const wrong = (number: number) => number.toString(16).padStart(32, '0')
@@ -12,7 +12,7 @@ const wrong = (number: number) => number.toString(16).padStart(32, '0')
 // While one is waited for, the threads may end what they are at, and take a few others.
 const fewOthers = 12
 
-describeEngines('a flood', (engine) => {
+describeAnyEngine('a flood', (engine) => {
   // Few, so that what is left of a flood is soon done with.
   const world = useWorld(
     engine,
@@ -84,7 +84,7 @@ describeEngines('a flood', (engine) => {
   })
 })
 
-describeEngines('wrong passwords', (engine) => {
+describeAnyEngine('wrong passwords', (engine) => {
   const rules = { guesses_of_network: 3, guesses_at_once: 8, guesses_per_minute: 2 }
   const world = useWorld(engine, (built) => built.configure('crossbar.auth', rules))
 
@@ -138,7 +138,7 @@ describeEngines('wrong passwords', (engine) => {
   })
 })
 
-describeEngines('threads that derive', (engine) => {
+describeAnyEngine('threads that derive', (engine) => {
   const world = useWorld(
     engine,
     (built) => built.configure('crossbar.auth', { derivation_threads: 1, derivations_waiting: 2 }),

@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const startUnix = Date.UTC(2026, 0, 5, 12) / 1000
 const dead = [401, 'invalid_credentials', { message: 'invalid credentials' }] as const
@@ -11,7 +11,7 @@ const partsOf = (token: string) => token.split('.') as [string, string, string]
 const decoded = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString()) as Json
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
 
-describeEngines('tokens', (engine) => {
+describeAnyEngine('tokens', (engine) => {
   const world = useWorld(engine)
 
   const signIn = async (name: string) => {
@@ -170,7 +170,7 @@ describeEngines('tokens', (engine) => {
   })
 })
 
-describeEngines('a reset of signature secrets', (engine) => {
+describeAnyEngine('a reset of signature secrets', (engine) => {
   const world = useWorld(engine)
   const envelope = { action: 'reset_signature_secret' }
   const reset = (client: { put: typeof world.ada.put }, path: string) =>

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { basicHeader } from '../support/client.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { credentialsOf, describeEngines, useWorld, type World } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld, type World } from '../support/world.ts'
 
 const refused = { message: 'invalid credentials' }
 const uliDigest = credentialsOf('uli', 'uli-secret')
@@ -10,7 +10,7 @@ const uliDigest = credentialsOf('uli', 'uli-secret')
 const giveNumber = (world: World, number: string, accountId: string) =>
   world.operator.put(`/v2/accounts/${accountId}/phone_numbers/${encodeURIComponent(number)}`)
 
-describeEngines('signing in with a user name and password', (engine) => {
+describeAnyEngine('signing in with a user name and password', (engine) => {
   const world = useWorld(engine)
 
   const signIn = (data: object, envelope?: object) =>
@@ -244,7 +244,7 @@ describeEngines('signing in with a user name and password', (engine) => {
   })
 })
 
-describeEngines('signing in with an API key', (engine) => {
+describeAnyEngine('signing in with an API key', (engine) => {
   const world = useWorld(engine)
   const keyOf = async (path: string) => (await world.operator.get(`${path}/api_key`)).data.api_key as string
   const signIn = (data: object) => world.anonymous.put('/v2/api_auth', data)
@@ -289,7 +289,7 @@ describeEngines('signing in with an API key', (engine) => {
   })
 })
 
-describeEngines('Basic credentials', (engine) => {
+describeAnyEngine('Basic credentials', (engine) => {
   const world = useWorld(engine)
   const basic = (accountId: string, digest: string) => world.client(basicHeader(accountId, digest))
 

@@ -5,9 +5,9 @@ import { request } from 'node:http'
 import { connect } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('the site', (engine) => {
+describeAnyEngine('the site', (engine) => {
   const world = useWorld(engine)
 
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>

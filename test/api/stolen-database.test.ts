@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const tableNames = {
   sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
@@ -17,7 +17,7 @@ const tableNames = {
 const textOfCell = (value: unknown) =>
   value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : String(value)
 
-describeEngines('a stolen database', (engine) => {
+describeAnyEngine('a stolen database', (engine) => {
   let repeats: Server
 
   const world = useWorld(engine, async ({ operator }) => {

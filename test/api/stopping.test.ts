@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { keyLayers } from '../../src/auth/credentials.ts'
 import { eventually } from '../support/eventually.ts'
 import { headOf, openRaw } from '../support/raw-connection.ts'
-import { buildWorld, describeEngines, type World } from '../support/world.ts'
+import { buildWorld, describeAnyEngine, type World } from '../support/world.ts'
 
 const waiting = /^crosspoint_sign_in_derivations_waiting (\d+)$/m
 
@@ -18,7 +18,7 @@ const reasonsIn = ({ logEntries }: World) =>
     message === 'request' && fields?.route === '/v2/user_auth' ? [fields.reason] : [],
   )
 
-describeEngines('a server that stops', (engine) => {
+describeAnyEngine('a server that stops', (engine) => {
   it('lets sign-ins end whose clients have gone, before it closes what they read from', async () => {
     const world = await buildWorld(engine, async () => ({ logsAccess: true }), {
       layers: keyLayers,

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const all = '/v2/system_configs'
 
 const ofClients = ['my.app', 'short.lived', 'merged', 'echoed', 'named', 'raced', 'unknown', 'listed']
 
-describeEngines('system configs', (engine) => {
+describeAnyEngine('system configs', (engine) => {
   const world = useWorld(engine)
 
   beforeAll(() => world.configure('crossbar.configs', { readable_documents: ofClients }))

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import { createNumberTasks } from '../support/number-tasks.ts'
 import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const unauthorized = 'requestor is unauthorized to perform operation'
 const unknownAccount = 'invalid account to assign to'
 const merging = { category: 'number_management', action: 'update_merge' }
 
-describeEngines('tasks that change numbers', (engine) => {
+describeAnyEngine('tasks that change numbers', (engine) => {
   const world = useWorld(engine)
   const { create, numberOf, run } = createNumberTasks(world)
 

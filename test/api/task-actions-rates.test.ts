@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
-describeEngines('tasks of the category rates', (engine) => {
+describeAnyEngine('tasks of the category rates', (engine) => {
   const world = useWorld(engine)
   let decks = 0
   const newDeck = () => {

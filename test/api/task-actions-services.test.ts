@@ -1,9 +1,9 @@
 // The task services.descendant_quantities.
 import { expect, it } from 'vitest'
 import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('tasks of the category services', (engine) => {
+describeAnyEngine('tasks of the category services', (engine) => {
   const world = useWorld(engine)
   const settle = () => world.server.rounds.runNow('quantities')
 

@@ -4,12 +4,12 @@ import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
 import { createNumberTasks } from '../support/number-tasks.ts'
 import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 // 27 of 31 days are left in the world's month.
 const prorated = { rate: 31, prorate: { additions: true, removals: true } }
 
-describeEngines('what a task charges', (engine) => {
+describeAnyEngine('what a task charges', (engine) => {
   const world = useWorld(engine)
   const { create, fresh, run } = createNumberTasks(world)
 

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type Answer, basicHeader, type Client } from '../support/client.ts'
 import { addresses, passing, tooMany, useThrottledWorld } from '../support/throttled.ts'
-import { credentialsOf, describeEngines, type World } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type World } from '../support/world.ts'
 
-describeEngines('throttling', (engine) => {
+describeAnyEngine('throttling', (engine) => {
   const world = useThrottledWorld(engine)
   const fresh = addresses()
   const caller = () => world.ada.with(fresh())
@@ -134,7 +134,7 @@ describeEngines('throttling', (engine) => {
   })
 })
 
-describeEngines('the price of a sign-in', (engine) => {
+describeAnyEngine('the price of a sign-in', (engine) => {
   const world = useThrottledWorld(engine)
   const fresh = addresses()
   const goodLogin = { credentials: credentialsOf('uli', 'uli-secret'), account_name: 'acme' }
@@ -211,7 +211,7 @@ describeEngines('the price of a sign-in', (engine) => {
   })
 })
 
-describeEngines('the price list', (engine) => {
+describeAnyEngine('the price list', (engine) => {
   const world = useThrottledWorld(engine)
   const fresh = addresses()
 
@@ -314,7 +314,7 @@ describeEngines('the price list', (engine) => {
   })
 })
 
-describeEngines('bucket sizes', (engine) => {
+describeAnyEngine('bucket sizes', (engine) => {
   const world = useThrottledWorld(engine)
   const fresh = addresses()
   const standard = { max_bucket_tokens: 100, tokens_fill_rate: 10, tokens_fill_time: 'second' }
@@ -378,7 +378,7 @@ describeEngines('bucket sizes', (engine) => {
   })
 })
 
-describeEngines('the address of the client', (engine) => {
+describeAnyEngine('the address of the client', (engine) => {
   const world = useThrottledWorld(engine)
   const left = async (forwarded: string) => {
     const answer = await world.ross.get(world.rival.path, { headers: { 'x-forwarded-for': forwarded } })

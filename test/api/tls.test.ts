@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts'
 import { createTestLog } from '../support/log.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { authorities, getSecurely, shipped } from '../support/tls.ts'
-import { credentialsOf, describeEngines, useWorld, type World } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld, type World } from '../support/world.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'crosspoint-tls-'))
 
@@ -52,7 +52,7 @@ const served = (world: World) =>
     (port) => port !== undefined,
   ) as Promise<number>
 
-describeEngines('TLS', (engine) => {
+describeAnyEngine('TLS', (engine) => {
   const world = useWorld(engine)
 
   afterEach(async () => {

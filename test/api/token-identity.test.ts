@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
 import { basicHeader } from '../support/client.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -33,7 +33,7 @@ const respellings: Readonly<Record<string, (token: string) => string>> = {
 
 const byTextDefinition = { kind: 'revoked_token', sortKey: (_doc: object, id: string) => id, row: () => ({}) }
 
-describeEngines('tokens', (engine) => {
+describeAnyEngine('tokens', (engine) => {
   const world = useWorld(engine)
 
   /** Somebody whose token has letters of which the alphabets differ. */
@@ -79,7 +79,7 @@ describeEngines('tokens', (engine) => {
   })
 })
 
-describeEngines('a disabled account', (engine) => {
+describeAnyEngine('a disabled account', (engine) => {
   const world = useWorld(engine)
   const disabled = (id: string) => ({ account: { disabled: { message: 'account disabled', cause: id } } })
 
@@ -119,7 +119,7 @@ describeEngines('a disabled account', (engine) => {
   })
 })
 
-describeEngines('Basic credentials', (engine) => {
+describeAnyEngine('Basic credentials', (engine) => {
   const world = useWorld(engine)
   const denied = { message: 'forbidden', cause: 'access denied by token restrictions' }
 

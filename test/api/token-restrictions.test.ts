@@ -1,10 +1,10 @@
 // What a token may be used for.
 import { expect, it } from 'vitest'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const denied = { message: 'forbidden', cause: 'access denied by token restrictions' }
-describeEngines('token restrictions', (engine) => {
+describeAnyEngine('token restrictions', (engine) => {
   const world = useWorld(engine)
   const pathOf = (account: TestAccount) => `${account.path}/token_restrictions`
 

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Answer, Client } from '../support/client.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
-describeEngines('a trial', (engine) => {
+describeAnyEngine('a trial', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('crossbar.auth', { token_auth_expiry_s: 0 })
     await configure('crossbar', { recovery_ui_hosts: ['ui.example.test'] })

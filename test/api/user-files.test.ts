@@ -1,13 +1,13 @@
 // What of a user is no JSON.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const png = qrPng('a face')
 const gif = Buffer.from('GIF89a then some')
 const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8, 0xff, 0xe0]), Buffer.alloc(20)])
 
-describeEngines('the photo of a user', (engine) => {
+describeAnyEngine('the photo of a user', (engine) => {
   const world = useWorld(engine)
 
   const post = (
@@ -114,7 +114,7 @@ describeEngines('the photo of a user', (engine) => {
   })
 })
 
-describeEngines('the vCard of a user', (engine) => {
+describeAnyEngine('the vCard of a user', (engine) => {
   const world = useWorld(engine)
 
   it('tells what is known of them', async () => {

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const name = { first_name: 'A', last_name: 'B' }
 
-describeEngines('passwords', (engine) => {
+describeAnyEngine('passwords', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
 

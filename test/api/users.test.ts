@@ -1,14 +1,14 @@
 // Users, without photos, cards and owned objects.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const noId = '0123456789abcdef0123456789abcdef'
 const now = 63_934_833_600
 const name = { first_name: 'A', last_name: 'B' }
 
-describeEngines('users', (engine) => {
+describeAnyEngine('users', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const put = (data: Json) => world.ada.put(users(), data)

@@ -2,13 +2,13 @@
 import { afterAll, expect, it } from 'vitest'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const recovery = '/v2/user_auth/recovery'
 const linkIn = (text: string) => /https:\/\/\S+?recovery=[0-9a-f]+/.exec(text)?.[0] ?? ''
 const resetIdIn = (text: string) => /recovery=([0-9a-f]+)/.exec(text)?.[1] ?? ''
 
-describeEngines('the mail to a new user', (engine) => {
+describeAnyEngine('the mail to a new user', (engine) => {
   let dns: DnsServer
   const world = useWorld(engine, undefined, async () => {
     dns = await startDnsServer()

@@ -5,7 +5,7 @@ import type { Answer as DnsRecord } from 'dns-packet'
 import { afterAll, beforeEach, expect, it } from 'vitest'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const system = '/v2/whitelabel/domains'
 const required = {
@@ -65,7 +65,7 @@ const recordsFor = (domain: string): DnsRecord[] => [
   { type: 'TXT', name: domain, data: 'vendor-proof=Abc' },
 ]
 
-describeEngines('whitelabel domains', (engine) => {
+describeAnyEngine('whitelabel domains', (engine) => {
   let dead: DnsServer
   let dns: DnsServer
   const world = useWorld(
@@ -403,7 +403,7 @@ describeEngines('whitelabel domains', (engine) => {
   })
 })
 
-describeEngines('whitelabel domains that nobody has set', (engine) => {
+describeAnyEngine('whitelabel domains that nobody has set', (engine) => {
   const world = useWorld(engine)
 
   it('are a template to begin with', async () => {

@@ -3,7 +3,7 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import { afterEach, expect, it } from 'vitest'
 import { createTestClock } from '../support/clock.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const sentence = 'A verification code was sent to the email address'
 
@@ -20,7 +20,7 @@ const publicText = (key: KeyObject) =>
 
 const notFour = (code: string) => (code === '1234' ? '4321' : '1234')
 
-describeEngines('sender addresses', (engine) => {
+describeAnyEngine('sender addresses', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('crossbar.auth', { token_auth_expiry_s: 0 })
   })

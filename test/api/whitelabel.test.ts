@@ -1,7 +1,7 @@
 // The specification's whitelabel settings and files.
 import { expect, it } from 'vitest'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const png = qrPng('a logo')
 const gif = Buffer.from('GIF89a then some')
@@ -15,7 +15,7 @@ const freshHost = () => {
   return `portal${hosts}.brand.test`
 }
 
-describeEngines('whitelabel settings', (engine) => {
+describeAnyEngine('whitelabel settings', (engine) => {
   const world = useWorld(engine)
   const pathOf = ({ path }: TestAccount) => `${path}/whitelabel`
 

@@ -15,7 +15,7 @@ import { isRepeatable } from '../../client/src/sending.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { clientAs, serverOf } from '../support/crosspoint.ts'
 import { createCuttable } from '../support/cuttable.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const errorOf = async (call: Promise<unknown>): Promise<CrosspointError> => {
   const error: unknown = await call.then(
@@ -26,7 +26,7 @@ const errorOf = async (call: Promise<unknown>): Promise<CrosspointError> => {
   throw error
 }
 
-describeEngines('a call of the typed client', (engine) => {
+describeAnyEngine('a call of the typed client', (engine) => {
   const world = useWorld(engine)
   const leaving: (() => unknown)[] = []
   afterEach(async () => {

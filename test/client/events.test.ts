@@ -14,9 +14,9 @@ import { eventually } from '../support/eventually.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
 import { feedSettled } from '../support/web-sockets.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('events that are followed', (engine) => {
+describeAnyEngine('events that are followed', (engine) => {
   const world = useWorld(engine)
   // A killed server takes its time to come back on a busy machine.
   const patienceMs = 60_000

@@ -4,12 +4,12 @@ import { expect, it } from 'vitest'
 import { gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import { FamilyConsole } from '../support/family-console.ts'
 import { sampleApps } from '../support/route-samples.ts'
-import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\nlogo', 'latin1')
 const pngUrl = `data:image/png;base64,${png.toString('base64')}`
 
-describeEngines('the public console of the family', (engine) => {
+describeAnyEngine('the public console of the family', (engine) => {
   // Whoever the world is built by stays signed in; the console's people are for an hour.
   const settings = { 'crossbar.auth': { token_auth_expiry_s: 0 } }
   const settle = ({ configure }: World) => configure('apps_store', { apps: sampleApps })

@@ -8,7 +8,7 @@ import { pagesBy, rowsOf } from '../../client/src/pages.ts'
 import { plainCsvLine } from '../../src/lib/csv.ts'
 import { clientAs, serverOf } from '../support/crosspoint.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const all = async <T>(rows: AsyncIterable<T>): Promise<T[]> => {
   const found: T[] = []
@@ -58,7 +58,7 @@ describe('pages', () => {
   })
 })
 
-describeEngines('a list of the typed client', (engine) => {
+describeAnyEngine('a list of the typed client', (engine) => {
   const world = useWorld(engine)
 
   /** An account with so many phones, and a client of its admin. */

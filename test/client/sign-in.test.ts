@@ -14,7 +14,7 @@ import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.
 import { clientAs, clientOf, serverOf } from '../support/crosspoint.ts'
 import { eventually } from '../support/eventually.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeEngines, credentialsOf as digestOf, useWorld, type World } from '../support/world.ts'
+import { describeAnyEngine, credentialsOf as digestOf, useWorld, type World } from '../support/world.ts'
 
 const thrownBy = async (act: () => Promise<unknown>): Promise<unknown> => {
   try {
@@ -31,7 +31,7 @@ const errorOf = async (act: () => Promise<unknown>): Promise<CrosspointError> =>
   throw error
 }
 
-describeEngines('the typed client', (engine) => {
+describeAnyEngine('the typed client', (engine) => {
   const anHour = { token_auth_expiry_s: 3600 }
   const settings = { 'crossbar.auth': { token_auth_expiry_s: 0 } }
   const settle = async ({ operator, configure, acme }: World) => {

@@ -5,7 +5,7 @@ import { arrowTo, choose, chooseItem, pressOn, tabTo, typeInto } from '../suppor
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeNumber } from '../support/numbers.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const arabic = 'شركة الاتصالات العربية المتحدة للتجارة والخدمات'
 // As long as the API lets a name be.
@@ -17,7 +17,7 @@ const plan = { users: { user: { rate: 4 } }, devices: { sip_device: { rate: 3 } 
 const act = (page: Page, name: string) =>
   chooseItem(page, page.getByRole('button', { name: 'Actions' }), name)
 
-describeEngines('accounts in the console', (engine) => {
+describeAnyEngine('accounts in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('open level by level, by the arrow keys', async () => {

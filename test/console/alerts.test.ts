@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
-describeEngines('alerts and limits in the console', (engine) => {
+describeAnyEngine('alerts and limits in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are written by the operator, and cleared by whom they are for, by keyboard alone', async () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { openVisit, pressOn, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const nameIn = (page: Page) => page.getByRole('textbox', { name: /^Name/ }).first()
 
@@ -18,7 +18,7 @@ const signInAgain = async (page: Page, password: string) => {
   await dialog.waitFor({ state: 'hidden' })
 }
 
-describeEngines('bad days in the console', (engine) => {
+describeAnyEngine('bad days in the console', (engine) => {
   const { world, open, visit } = useConsole(engine)
 
   it('a session that ends in the middle of a form is opened again, and the form goes through', async () => {
@@ -94,7 +94,7 @@ describeEngines('bad days in the console', (engine) => {
   })
 })
 
-describeEngines('a mistake of the server', (engine) => {
+describeAnyEngine('a mistake of the server', (engine) => {
   const server = { isMistaken: false }
   const { world, open } = useConsole(engine, undefined, undefined, {
     over: (db) => ({

@@ -17,7 +17,7 @@ import { verifyDkim } from '../support/dkim.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { textOf } from '../support/outbox.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const template = {
   A: { 'sip.{{domain}}': { name: 'Proxy', mapping: ['203.0.113.1'] } },
@@ -39,7 +39,7 @@ const picture = { name: 'logo.png', mimeType: 'image/png', buffer: qrPng('a logo
 /** The lines that a person would copy to a name server. */
 const linesOn = (page: Page) => page.locator('li pre').allInnerTexts()
 
-describeEngines('a brand in the console', (engine) => {
+describeAnyEngine('a brand in the console', (engine) => {
   let dns: DnsServer
   let smtp: SmtpServer
   const { world, open, expectForEverybody } = useConsole(

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { choose, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type World } from '../support/world.ts'
+import { describeAnyEngine, type World } from '../support/world.ts'
 
 const day = 86_400
 const fromCarol = '+14155550001'
@@ -33,7 +33,7 @@ const settle = async (world: World) => {
   expect(await world.ada.patch(world.acme.path, { timezone: 'America/Los_Angeles' })).toSucceed()
 }
 
-describeEngines('calls in the console', (engine) => {
+describeAnyEngine('calls in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine, settle)
 
   it('are listed by days of the account, and narrowed by keyboard alone', async () => {

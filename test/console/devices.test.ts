@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { openTab, pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
-describeEngines('phones in the console', (engine) => {
+describeAnyEngine('phones in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are listed, and found by the beginning of their name', async () => {

@@ -4,9 +4,9 @@ import { expect, it } from 'vitest'
 import { pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
-describeEngines('the edge in the console', (engine) => {
+describeAnyEngine('the edge in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('is given an access list by keyboard alone', async () => {

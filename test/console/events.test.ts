@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { choose, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { startHookReceiver } from '../support/hook-receiver.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
-describeEngines('events in the console', (engine) => {
+describeAnyEngine('events in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are told as sentences, with what was before and after, by keyboard alone', async () => {

@@ -3,7 +3,7 @@
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { useConsole } from '../support/console.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const script = '<script>window.__ran = 1</script>'
 const image = '<img src=x onerror="window.__ran = 1">'
@@ -43,7 +43,7 @@ const isShown = (image: Element) => image instanceof HTMLImageElement && image.n
 const ran = (page: Page) =>
   Promise.all(page.frames().map((frame) => frame.evaluate(() => Reflect.get(window, '__ran') === undefined)))
 
-describeEngines('what somebody else wrote, in the console', (engine) => {
+describeAnyEngine('what somebody else wrote, in the console', (engine) => {
   const { world, open, visit, expectForEverybody } = useConsole(engine)
 
   const expectNothingRan = async (page: Page) => {

@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { openStreamWay } from '../support/stream-way.ts'
-import { describeEngines, type Person } from '../support/world.ts'
+import { describeAnyEngine, type Person } from '../support/world.ts'
 
-describeEngines('an open page of the console', (engine) => {
+describeAnyEngine('an open page of the console', (engine) => {
   const { world, open } = useConsole(engine)
   let way: Awaited<ReturnType<typeof openStreamWay>>
   const pages: Page[] = []

@@ -7,7 +7,7 @@ import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-se
 import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeEngines, type TestAccount } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount } from '../support/world.ts'
 
 let bookkeeper: BookkeeperServer
 let stripe: StripeServer
@@ -34,7 +34,7 @@ const prices = {
   },
 }
 
-describeEngines('money in the console', (engine) => {
+describeAnyEngine('money in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
     await configure('services.stripe', stripe.settings)
@@ -204,7 +204,7 @@ describeEngines('money in the console', (engine) => {
   )
 })
 
-describeEngines('invoices in the console', (engine) => {
+describeAnyEngine('invoices in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('are read as drafts, saved, paid from the balance, and given back', async () => {
@@ -267,7 +267,7 @@ describeEngines('invoices in the console', (engine) => {
   })
 })
 
-describeEngines('money of another currency in the console', (engine) => {
+describeAnyEngine('money of another currency in the console', (engine) => {
   const { world, open } = useConsole(engine, ({ configure }) => configure('services', { currency: 'EUR' }))
 
   const balanceOn = (page: Page) => page.getByRole('region', { name: 'Balance' })

@@ -4,11 +4,11 @@ import { choose, openTab, pressOn, tabTo, typeInto, violationsOn } from '../supp
 import { useConsole } from '../support/console.ts'
 import { stockNumbers } from '../support/number-stock.ts'
 import { allowAdditions, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const stock = Array.from({ length: 6 }, (_, index) => ({ number: `+1415555010${index}` }))
 
-describeEngines('numbers in the console', (engine) => {
+describeAnyEngine('numbers in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine, async (built) => {
     // Numbers of the own stock may have names and addresses here.
     await built.configure('number_manager', { local_feature_override: true })

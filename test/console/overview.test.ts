@@ -4,11 +4,11 @@ import { pressOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { makeNumber } from '../support/numbers.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const daySeconds = 86_400
 
-describeEngines('the overview of the console', (engine) => {
+describeAnyEngine('the overview of the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('shows what an account does, and leads to each screen', async () => {

@@ -3,14 +3,14 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { choose, expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines, type TestAccount } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount } from '../support/world.ts'
 
 const prices = {
   devices: { sip_device: { name: 'Seat', rate: 4, prorate: { additions: true } } },
   users: { admin: { name: 'Admin', rate: 1 } },
 }
 
-describeEngines('own prices in the console', (engine) => {
+describeAnyEngine('own prices in the console', (engine) => {
   const { world, open } = useConsole(engine)
 
   /** A customer with one phone that is sold by a plan. */

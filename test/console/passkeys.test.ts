@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines, type Person } from '../support/world.ts'
+import { describeAnyEngine, type Person } from '../support/world.ts'
 
 /** What the owner of the device does when it asks who they are. */
 interface Device {
@@ -30,7 +30,7 @@ const giveDevice = async (page: Page): Promise<Device> => {
   }
 }
 
-describeEngines('passkeys in the console', (engine) => {
+describeAnyEngine('passkeys in the console', (engine) => {
   const { world, open } = useConsole(engine)
 
   const someone = (username: string) =>

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vite
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines, type Person, type TestAccount } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount } from '../support/world.ts'
 
 let bookkeeper: BookkeeperServer
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterEach(() => bookkeeper.reset())
 afterAll(() => bookkeeper.close())
 
-describeEngines('refunds in the console', (engine) => {
+describeAnyEngine('refunds in the console', (engine) => {
   const { world, open } = useConsole(engine, ({ configure }) =>
     configure('services.http_sync', bookkeeper.settings),
   )

@@ -6,7 +6,7 @@ import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.
 import { pressOn, tabTo, typeInto, type Visit } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeEngines, type Person, type World } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type Person, type World } from '../support/world.ts'
 
 const withFactor = { auth_modules: { cb_user_auth: { multi_factor: { enabled: true } } } }
 
@@ -82,7 +82,7 @@ const tokenIn = (page: Page) =>
     return session.token
   })
 
-describeEngines('signing in to the console', (engine) => {
+describeAnyEngine('signing in to the console', (engine) => {
   const { world, visit, expectForEverybody } = useConsole(engine, settle)
 
   const isInside = (page: Page) => page.getByRole('navigation', { name: 'Sections' }).waitFor()

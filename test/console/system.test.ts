@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
-describeEngines('the system in the console', (engine) => {
+describeAnyEngine('the system in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   it('is there for the operator alone', async () => {

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { choose, openTab, pressOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const csvFile = (name: string, text: string) => ({ name, mimeType: 'text/csv', buffer: Buffer.from(text) })
 
@@ -32,7 +32,7 @@ const sparseFile = async (name: string, beginning: string, bytes: number) => {
   return path
 }
 
-describeEngines('bulk work in the console', (engine) => {
+describeAnyEngine('bulk work in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
   const tasks = () => `${world.acme.path}/tasks`
   const numberPath = (account: { path: string }, number: string) =>

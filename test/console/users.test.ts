@@ -5,7 +5,7 @@ import { choose, chooseFile, openTab, pressOn, tabTo, typeInto } from '../suppor
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { credentialsOf, describeEngines, type Person } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type Person } from '../support/world.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -13,7 +13,7 @@ const png = Buffer.from(
 )
 const pictureOf = (buffer: Buffer, mimeType = 'image/png') => ({ name: 'photo.png', mimeType, buffer })
 
-describeEngines('people in the console', (engine) => {
+describeAnyEngine('people in the console', (engine) => {
   const { world, open, visit, expectForEverybody } = useConsole(engine, ({ configure }) =>
     configure('crossbar', { recovery_ui_hosts: ['127.0.0.1'] }),
   )

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Answer, createTransport, type RawRequest, type Transport } from '../support/client.ts'
 import type { Engine } from '../support/databases.ts'
-import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
 import { type Chance, createChance, seed } from './chance.ts'
 import { makeRequest, type Persona } from './requests.ts'
 
@@ -114,7 +114,7 @@ const mistakesOf = (answer: Answer, { secretWords }: Caller): string[] => {
 const storyOf = ({ name }: Caller, raw: RawRequest) =>
   `seed ${seed}, ${name}: ${raw.method} ${raw.path} ${JSON.stringify(raw.headers)} ${raw.body === undefined ? '' : JSON.stringify(raw.body.toString().slice(0, 2000))}`
 
-describeEngines('hostile requests', (engine) => {
+describeAnyEngine('hostile requests', (engine) => {
   const world = useWorld(engine)
   let transport: Transport
   let sizeBefore = 0

@@ -5,9 +5,9 @@ import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { eventually } from '../support/eventually.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
-describeEngines('long answers', (engine) => {
+describeAnyEngine('long answers', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person
@@ -166,7 +166,7 @@ describeEngines('long answers', (engine) => {
   })
 })
 
-describeEngines('whole records of any size', (engine) => {
+describeAnyEngine('whole records of any size', (engine) => {
   const world = useWorld(engine)
 
   it('are read as few at a time as they are large', async () => {
@@ -190,7 +190,7 @@ describeEngines('whole records of any size', (engine) => {
   })
 })
 
-describeEngines('private answers', (engine) => {
+describeAnyEngine('private answers', (engine) => {
   const world = useWorld(engine)
   const privately = { 'cache-control': 'private, no-store' }
 

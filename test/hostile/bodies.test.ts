@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { headOf, openRaw, type RawConnection } from '../support/raw-connection.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
-import { describeEngines, useWorld, type World } from '../support/world.ts'
+import { describeAnyEngine, useWorld, type World } from '../support/world.ts'
 
 const largest = 7_900_000
 const json = 'application/json'
@@ -102,7 +102,7 @@ const user = { first_name: 'A', last_name: 'B' }
 const padded = (bytes: number, envelope: object = {}) =>
   JSON.stringify({ data: { ...user, note: 'x'.repeat(bytes) }, ...envelope })
 
-describeEngines('a body of more than 64 kB', (engine) => {
+describeAnyEngine('a body of more than 64 kB', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const open: RawConnection[] = []
@@ -226,7 +226,7 @@ describeEngines('a body of more than 64 kB', (engine) => {
   })
 })
 
-describeEngines('the contents of a body', (engine) => {
+describeAnyEngine('the contents of a body', (engine) => {
   const world = useWorld(engine)
   const users = () => `${world.acme.path}/users`
   const send = (body: string, type: string) =>
@@ -250,7 +250,7 @@ describeEngines('the contents of a body', (engine) => {
 const useThrottledWorld = (engine: Parameters<typeof useWorld>[0]): World =>
   useWorld(engine, (world) => world.configure('crossbar', { token_costs: 1, derivation_tokens: 0 }))
 
-describeEngines('the price of a body', (engine) => {
+describeAnyEngine('the price of a body', (engine) => {
   const world = useThrottledWorld(engine)
   let lastAddress = 0
 

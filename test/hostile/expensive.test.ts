@@ -4,13 +4,13 @@ import { expect, it } from 'vitest'
 import { figuresText, prepareExpensive, stormExpensive } from '../../bench/expensive-requests.ts'
 import { startServer } from '../../bench/server.ts'
 import { makePlace } from '../support/databases.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const records = 20_000
 // For a machine that does much else meanwhile: the rarest ones are measured by bench/expensive.ts.
 const longestMedian = 1000
 
-describeEngines('the most expensive requests, by 64 clients of one account,', (engine) => {
+describeAnyEngine('the most expensive requests, by 64 clients of one account,', (engine) => {
   it('neither end the server nor fill its memory nor keep another account waiting', {
     timeout: 110_000,
   }, async () => {

@@ -5,7 +5,7 @@ import { attack } from '../../attack/campaign.ts'
 import { unknownPolicies } from '../../attack/model.ts'
 import { readRoutes } from '../../attack/routes.ts'
 import { startTarget, type Target } from '../../attack/server.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 
 const requests = 2500
@@ -15,7 +15,7 @@ const seeds = [
   [`drawn for this run: ${drawnSeed}`, drawnSeed] as const,
 ]
 
-describeEngines('fuzzed requests of everybody to all routes', (engine) => {
+describeAnyEngine('fuzzed requests of everybody to all routes', (engine) => {
   let place: Place
   let names: DnsServer
   let target: Target

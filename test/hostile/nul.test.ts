@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Answer } from '../support/client.ts'
 import { nameOf, requestFor, variablesOf } from '../support/route-samples.ts'
 import { runTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 // 500s that the API asks for.
 const specified = /^(quickcall initiation failed|invalid request|init failed)/
@@ -30,7 +30,7 @@ const spoiled = (value: unknown): unknown => {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, spoiled(inner)]))
 }
 
-describeEngines('NUL', (engine) => {
+describeAnyEngine('NUL', (engine) => {
   const world = useWorld(engine)
 
   const filled = (path: string, hostile: string) =>

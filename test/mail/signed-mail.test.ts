@@ -5,7 +5,7 @@ import { verifyDkim } from '../support/dkim.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { textOf } from '../support/outbox.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const support = 'support@brand.test'
 
@@ -25,7 +25,7 @@ const records = {
 
 const anySmtp = startSmtpServer()
 
-describeEngines("a brand's mail", (engine) => {
+describeAnyEngine("a brand's mail", (engine) => {
   let smtp: SmtpServer
   let dns: DnsServer
   const world = useWorld(engine, undefined, async () => ({ smtpUrl: (await anySmtp).url }))

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('the log of requests', (engine) => {
+describeAnyEngine('the log of requests', (engine) => {
   const world = useWorld(engine, undefined, async () => ({ logsAccess: true }))
   const lineOf = (requestId: unknown, message = 'request') =>
     world.logEntries.find((entry) => entry.message === message && entry.fields?.request_id === requestId)
@@ -48,7 +48,7 @@ describeEngines('the log of requests', (engine) => {
   })
 })
 
-describeEngines('without access lines', (engine) => {
+describeAnyEngine('without access lines', (engine) => {
   const world = useWorld(engine)
 
   it('the log tells of refusals all the same', async () => {

@@ -9,13 +9,13 @@ import { lacks } from '../support/installed.ts'
 import { runTask } from '../support/task-runs.ts'
 import { addresses, passing } from '../support/throttled.ts'
 import { useWebSockets } from '../support/web-sockets.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const guide = readFileSync(join(import.meta.dirname, '../../docs/guides/observing.md'), 'utf8')
 
 const lacking = lacks('promtool')
 
-describeEngines('the figures of a server', (engine) => {
+describeAnyEngine('the figures of a server', (engine) => {
   const world = useWorld(engine)
   const sockets = useWebSockets(() => world.server.port)
   const read = async () => {

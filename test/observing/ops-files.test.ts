@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { familiesIn } from '../support/figures.ts'
 import { lacks } from '../support/installed.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const folder = join(import.meta.dirname, '../../ops')
 const rulesFile = join(folder, 'prometheus/crosspoint.rules.yml')
@@ -31,7 +31,7 @@ const suffixes = { histogram: ['_bucket', '_sum', '_count'], counter: [''], gaug
 // Prometheus itself adds these to whatever it reads.
 const ofPrometheus = ['instance', 'job']
 
-describeEngines('the files for Prometheus and Grafana', (engine) => {
+describeAnyEngine('the files for Prometheus and Grafana', (engine) => {
   const world = useWorld(engine)
 
   it('name figures and labels that the server shows', async () => {

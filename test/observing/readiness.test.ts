@@ -6,7 +6,7 @@ import { createReadiness } from '../../src/http/wire/readiness.ts'
 import { type Failure, failure } from '../../src/lib/failure.ts'
 import type { StoreTrouble } from '../../src/storage/db.ts'
 import { eventually } from '../support/eventually.ts'
-import { buildWorld, describeEngines, type World } from '../support/world.ts'
+import { buildWorld, describeAnyEngine, type World } from '../support/world.ts'
 
 const ready = async ({ anonymous }: World) => {
   const { status, text } = await anonymous.get('/readyz')
@@ -51,7 +51,7 @@ const alter = async ({ place }: World, alteration: string) => {
   await client.end()
 }
 
-describeEngines('readiness', (engine) => {
+describeAnyEngine('readiness', (engine) => {
   it('is lost while the writer is stuck, and found again', async () => {
     const world = await buildWorld(engine)
     expect(await ready(world)).toEqual({ status: 200, text: 'ready' })

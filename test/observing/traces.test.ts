@@ -3,7 +3,7 @@ import { eventually } from '../support/eventually.ts'
 import { startHookReceiver } from '../support/hook-receiver.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { startSpanCollector } from '../support/span-collector.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const parentId = '00f067aa0ba902b7'
@@ -13,7 +13,7 @@ const kinds = { internal: 1, server: 2, client: 3, producer: 4, consumer: 5 }
 const collector = await startSpanCollector()
 afterAll(() => collector.close())
 
-describeEngines('answers of a server that exports nothing', (engine) => {
+describeAnyEngine('answers of a server that exports nothing', (engine) => {
   const world = useWorld(engine)
 
   it('bear a place in a trace, whatever they are', async () => {
@@ -46,7 +46,7 @@ describeEngines('answers of a server that exports nothing', (engine) => {
   })
 })
 
-describeEngines('a server that exports', (engine) => {
+describeAnyEngine('a server that exports', (engine) => {
   const world = useWorld(engine, undefined, async () => ({
     otlpEndpoint: `${collector.url}/`,
     serviceName: `crosspoint on ${engine}`,

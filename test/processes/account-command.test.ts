@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -22,7 +22,7 @@ const crosspointIn = (place: Pick<Place, 'dataDir' | 'databaseUrl'>, args: reado
     )
   })
 
-describeEngines('crosspoint account admin', (engine) => {
+describeAnyEngine('crosspoint account admin', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session

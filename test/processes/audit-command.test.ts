@@ -3,12 +3,12 @@ import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { openSession, type Session } from '../support/session.ts'
 
-describeEngines('crosspoint audit verify', (engine) => {
+describeAnyEngine('crosspoint audit verify', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session

@@ -1,11 +1,12 @@
 // Backups while several clients write: what was acknowledged before one began is in it, and what it holds is of one moment.
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { countOf } from '../support/run-length.ts'
 import { describeSavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const rounds = Number(process.env.CROSSPOINT_TEST_BACKUPS ?? 3)
+const rounds = countOf(2, 20)
 const writers = 6
 const secondsEach = 60_000
 

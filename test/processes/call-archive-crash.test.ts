@@ -1,5 +1,5 @@
 // Whenever a server dies that moves call records to files, each record that it acknowledged is there once, and the files
-// are those that the store knows. CROSSPOINT_TEST_ARCHIVE_KILLS says how often it dies.
+// are those that the store knows.
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -21,13 +21,14 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { type Chance, createChance, seed } from '../fuzz/chance.ts'
-import { describeEngines, describeOnce, type Engine, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, describeOnce, type Engine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { startObjectServer } from '../support/object-server.ts'
+import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const kills = Number(process.env.CROSSPOINT_TEST_ARCHIVE_KILLS ?? 4)
+const kills = countOf(2, 40)
 const round = 'cdr-archive'
 const legsPerBody = 25
 const bodiesPerTurn = 6
@@ -275,7 +276,7 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
   })
 }
 
-describeEngines('A server that is killed while it moves call records to a directory', (engine) =>
+describeAnyEngine('A server that is killed while it moves call records to a directory', (engine) =>
   diesOften(engine, makeDirectory),
 )
 

@@ -8,7 +8,7 @@ import type { Json } from '../../src/lib/json.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -18,7 +18,7 @@ import { storedCdrs } from '../support/stored-cdrs.ts'
 const february = 63_937_900_800
 const march = february + 28 * 86_400
 
-describeEngines('crosspoint cdrs', (engine) => {
+describeAnyEngine('crosspoint cdrs', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session

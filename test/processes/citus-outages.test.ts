@@ -1,5 +1,4 @@
-// A store on Citus of which a server dies, under clients that insist. CROSSPOINT_TEST_WORKER_AWAY_SECONDS=60 and
-// CROSSPOINT_TEST_COORDINATOR_CRASHES=10 make it as long and as many as the goals say.
+// A store on Citus of which a server dies, under clients that insist.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
@@ -17,6 +16,7 @@ import type { Answer } from '../support/client.ts'
 import { openEventStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { type HookReceiver, startHookReceiver } from '../support/hook-receiver.ts'
+import { countOf } from '../support/run-length.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
@@ -25,8 +25,8 @@ const title = citusPrograms
   ? 'A store on Citus'
   : 'A store on Citus that dies in part (left out: no PostgreSQL with Citus is installed)'
 
-const awayMs = 1000 * Number(process.env.CROSSPOINT_TEST_WORKER_AWAY_SECONDS ?? 3)
-const crashes = Number(process.env.CROSSPOINT_TEST_COORDINATOR_CRASHES ?? 2)
+const awayMs = countOf(3000, 60_000)
+const crashes = countOf(2, 10)
 const accountsOfWorker = 2
 // More than what is in the making and on its way while nobody reads.
 const manyLegs = 35_000

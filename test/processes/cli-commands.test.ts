@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import { type CommandLine, hasTerminal, openCommandLine } from '../support/command-line.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -14,7 +14,7 @@ const pageSize = 50
 // Each command is a process, and machines may be busy.
 const manyCommands = { timeout: 90_000 }
 
-describeEngines('crosspoint at a server', (engine) => {
+describeAnyEngine('crosspoint at a server', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
 import { type CommandLine, hasTerminal, openCommandLine } from '../support/command-line.ts'
 import { createCuttable } from '../support/cuttable.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -15,7 +15,7 @@ const requestId = /^ {2}request id [0-9a-f]{32}$/m
 // Each command is a process, and machines may be busy.
 const manyCommands = { timeout: 90_000 }
 
-describeEngines('crosspoint login', (engine) => {
+describeAnyEngine('crosspoint login', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session

@@ -8,7 +8,7 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { Client, createTransport } from '../support/client.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
@@ -64,7 +64,7 @@ const calls = 700
 const manyMailsMs = 60_000
 const password = 'shown-to-everybody-1'
 
-describeEngines('crosspoint demo', (engine) => {
+describeAnyEngine('crosspoint demo', (engine) => {
   let place: Place
   let smtp: SmtpServer
   let server: ServerProcess

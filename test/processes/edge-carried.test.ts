@@ -6,7 +6,7 @@ import { startServer } from '../../bench/server.ts'
 import { makePlace } from '../support/databases.ts'
 import { lacks } from '../support/installed.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const lacking = lacksKamailio || lacks('sipp')
 
@@ -14,7 +14,7 @@ const devices = 20
 const wanted = { perSecond: 10, seconds: 4, talkMs: 300 }
 const calls = wanted.perSecond * wanted.seconds
 
-describeEngines('calls of registered phones', (engine) => {
+describeAnyEngine('calls of registered phones', (engine) => {
   it.skipIf(lacking)(
     `all become records of both legs, each once${lacking}`,
     { timeout: 180_000 },

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
@@ -27,7 +27,7 @@ const configured = (edges: readonly { url: string }[], more: Json = {}) => ({
   kamailio: { rpc_urls: edges.map(({ url }) => url), timeout_ms: 1000, ...more },
 })
 
-describeEngines('edges', (engine) => {
+describeAnyEngine('edges', (engine) => {
   const world = useWorld(engine)
   const open: EdgeServer[] = []
 
@@ -171,7 +171,7 @@ describeEngines('edges', (engine) => {
 const lacking = lacks('kamailio')
 
 describe.skipIf(lacking)(`a real edge${lacking}`, () => {
-  describeEngines('keeps what it is told', (engine) => {
+  describeAnyEngine('keeps what it is told', (engine) => {
     const world = useWorld(engine)
 
     it('within a second of the change', async () => {
@@ -204,7 +204,7 @@ describe.skipIf(lacking)(`a real edge${lacking}`, () => {
   })
 })
 
-describeEngines('edges of processes that are killed', (engine) => {
+describeAnyEngine('edges of processes that are killed', (engine) => {
   const servers: ServerProcess[] = []
   const sessions: Session[] = []
   let place: Place

@@ -1,6 +1,6 @@
 // Streams of events where servers begin and end, and where there are several of them.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { openEventStream } from '../support/event-stream.ts'
 import { engines } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
@@ -22,7 +22,7 @@ const idIn = ({ data }: { data: string }) => JSON.parse(data).record.id as strin
 
 afterEach(() => place.remove())
 
-describeEngines('a server that is told to end', (engine) => {
+describeAnyEngine('a server that is told to end', (engine) => {
   beforeEach(async () => {
     place = await makePlace(engine)
   })

@@ -1,14 +1,14 @@
 // A failover under load: what was acknowledged is there once, and what was not can be asked again.
-// CROSSPOINT_TEST_FAILOVERS=10 makes it as many as the goal says.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
 import { type PostgresCluster, startCluster } from '../support/postgres-cluster.ts'
+import { countOf } from '../support/run-length.ts'
 import type { ServerProcess } from '../support/server-process.ts'
 import type { Session } from '../support/session.ts'
 import { type FailoverStorm, openFailoverStorm } from '../support/storm/failover-storm.ts'
 
-const failovers = Number(process.env.CROSSPOINT_TEST_FAILOVERS ?? 1)
+const failovers = countOf(1, 10)
 // The goal is for a machine that does nothing else, as when it is measured.
 const backMs = failovers > 1 ? 2000 : 10_000
 

@@ -1,5 +1,5 @@
 // Whatever dies, nobody who listens misses anything: servers are killed at random while clients write, streams follow
-// and webhooks are told. CROSSPOINT_TEST_FEED_EVENTS says how many changes are made: 100000 takes a quarter of an hour.
+// and webhooks are told.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -8,10 +8,11 @@ import { type EventStream, openEventStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { type HookCall, type HookReceiver, startHookReceiver } from '../support/hook-receiver.ts'
 import { engines } from '../support/postgres.ts'
+import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const changes = Number(process.env.CROSSPOINT_TEST_FEED_EVENTS ?? 2000)
+const changes = countOf(1000, 100_000)
 const accountCount = 60
 const hookCount = 50
 const writers = 8

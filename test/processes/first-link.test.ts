@@ -7,7 +7,7 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { type Answer, Client, createTransport } from '../support/client.ts'
 import { hasTerminal, openCommandLine } from '../support/command-line.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const leave of leaving.splice(0).reverse()) await leave()
 })
 
-describeEngines('the link of the first start', (engine) => {
+describeAnyEngine('the link of the first start', (engine) => {
   const newPlace = async () => {
     const place = await makePlace(engine)
     leaving.push(() => place.remove())

@@ -7,14 +7,15 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, type Place } from '../support/databases.ts'
+import { describeAnyEngine, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { createChanges } from '../support/kazoo/changes.ts'
 import { generatedSystem } from '../support/kazoo/generated.ts'
 import { type ImportStage, openImportStage } from '../support/kazoo/import-stage.ts'
 import { importedContentOf } from '../support/kazoo/imported-content.ts'
+import { countOf } from '../support/run-length.ts'
 
-const changesMade = Number(process.env.CROSSPOINT_TEST_KAZOO_CHANGES ?? 5000)
+const changesMade = countOf(1000, 20_000)
 // Several looks at all databases: some of them begin, and end, amid changes.
 const changesAtOnce = 20
 const size = { accounts: 12, users: 12, numbers: 60, calls: 240, months: 2, rates: 20 }
@@ -32,7 +33,7 @@ const contentAt = async ({ dataDir, databaseUrl }: Place) => {
   }
 }
 
-describeEngines('an import that follows what people do in a Kazoo', (engine) => {
+describeAnyEngine('an import that follows what people do in a Kazoo', (engine) => {
   let [stage, later] = [] as ImportStage[]
 
   beforeAll(async () => {

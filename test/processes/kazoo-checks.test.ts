@@ -1,6 +1,6 @@
 // What `--finish` holds against each other, seen by breaking it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { dataSet, documentNamed } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, sample, stamped } from '../support/kazoo/sample.ts'
@@ -320,7 +320,7 @@ const breaks: readonly Break[] = [
   },
 ]
 
-describeEngines('what an import is held against when it is finished', (engine) => {
+describeAnyEngine('what an import is held against when it is finished', (engine) => {
   let stage: ImportStage
   let report: Awaited<ReturnType<ImportStage['import']>>
 

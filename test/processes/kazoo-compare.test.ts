@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { openCommandLine } from '../support/command-line.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
@@ -46,7 +46,7 @@ const startOther = async (server: ServerProcess) => {
   }
 }
 
-describeEngines('crosspoint compare kazoo', (engine) => {
+describeAnyEngine('crosspoint compare kazoo', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session

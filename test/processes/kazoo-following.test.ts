@@ -1,6 +1,6 @@
 // What changes in a Kazoo while an import follows it: money of months that go on, and times at which it cannot be read.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { dataSet } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
@@ -28,7 +28,7 @@ const rollover = (month: string, units: number) => ({
   source: { service: 'rollovers', id: `${month}-ledgers_monthly_rollover` },
 })
 
-describeEngines('an import that follows a Kazoo', (engine) => {
+describeAnyEngine('an import that follows a Kazoo', (engine) => {
   let stage: ImportStage
 
   beforeAll(async () => {

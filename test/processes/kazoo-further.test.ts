@@ -1,7 +1,7 @@
 // What comes along from a Kazoo beside accounts and months, and what is only told of.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { documentNamed } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, passwords, stamped } from '../support/kazoo/sample.ts'
@@ -21,7 +21,7 @@ const useOf = (name: string, seconds: number, created = used) => ({
   ...stamped('allotment_consumption', C, created, month),
 })
 
-describeEngines('what a Kazoo has beside its accounts', (engine) => {
+describeAnyEngine('what a Kazoo has beside its accounts', (engine) => {
   let stage: ImportStage
   let survey: Awaited<ReturnType<ImportStage['import']>>
   let report: Awaited<ReturnType<ImportStage['import']>>

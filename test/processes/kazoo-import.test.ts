@@ -2,20 +2,21 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { accountKind } from '../../src/auth/identity.ts'
 import { Client, createTransport } from '../support/client.ts'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { dataSet, secretsOfSamples } from '../support/kazoo/data-set.ts'
 import { type House, openHouse } from '../support/kazoo/house.ts'
 import { importedContentOf } from '../support/kazoo/imported-content.ts'
 import { accounts, databaseOf, digestsOf, passwords, stamped } from '../support/kazoo/sample.ts'
 import { type Kazoo, startKazoo } from '../support/kazoo/stand-in.ts'
+import { countOf } from '../support/run-length.ts'
 import { openSession, type Session } from '../support/session.ts'
 import { differenceOf } from '../support/snapshot.ts'
 import { credentialsOf } from '../support/world.ts'
 
-const kills = Number(process.env.CROSSPOINT_TEST_KAZOO_KILLS ?? 8)
+const kills = countOf(2, 20)
 
-describeEngines('crosspoint import kazoo', (engine) => {
+describeAnyEngine('crosspoint import kazoo', (engine) => {
   let kazoo: Kazoo
   let house: House
   let session: Session

@@ -1,12 +1,12 @@
 // An import of some accounts only, and what it leaves out as it was said when it began.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts } from '../support/kazoo/sample.ts'
 
 const { C, M, R } = accounts
 
-describeEngines('an import of some accounts', (engine) => {
+describeAnyEngine('an import of some accounts', (engine) => {
   let stage: ImportStage
 
   beforeAll(async () => {

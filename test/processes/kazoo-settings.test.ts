@@ -1,6 +1,6 @@
 // What of a Kazoo's own settings holds here after an import.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 
 const stamp = { pvt_type: 'config', pvt_created: 63_800_000_000, pvt_modified: 63_800_000_000 }
@@ -12,7 +12,7 @@ const words = {
   pvt_type: 'notification',
 }
 
-describeEngines('settings of a Kazoo', (engine) => {
+describeAnyEngine('settings of a Kazoo', (engine) => {
   let stage: ImportStage
 
   beforeAll(async () => {

@@ -1,11 +1,11 @@
 // Databases that go while an import reads them.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf } from '../support/kazoo/sample.ts'
 import type { KazooRequest } from '../support/kazoo/stand-in.ts'
 
-describeEngines('a database that goes while a Kazoo is read', (engine) => {
+describeAnyEngine('a database that goes while a Kazoo is read', (engine) => {
   let stage: ImportStage
 
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describeEngines('a database that goes while a Kazoo is read', (engine) => {
   })
 })
 
-describeEngines('a database of the system that goes while a Kazoo is looked at', (engine) => {
+describeAnyEngine('a database of the system that goes while a Kazoo is looked at', (engine) => {
   let stage: ImportStage
 
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCuttable } from '../support/cuttable.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
 import { program } from '../support/program.ts'
@@ -26,7 +26,7 @@ const runProgram = async (args: string[], environment: Record<string, string>) =
   return { code: code as number, output, errors }
 }
 
-describeEngines('a server process', (engine) => {
+describeAnyEngine('a server process', (engine) => {
   let place: Place
 
   beforeEach(async () => {

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { type RabbitMq, type ReceivedMessage, rabbitmqProgram, startRabbitmq } from '../support/rabbitmq.ts'
@@ -30,7 +30,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
   }, 120_000)
   afterAll(() => rabbit?.close())
 
-  describeEngines('the message bus', (engine) => {
+  describeAnyEngine('the message bus', (engine) => {
     const world = useWorld(engine)
     const path = '/v2/system_configs/events'
     const exchangeOf = (name: string) => `${name}.${engine}`
@@ -150,7 +150,7 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
     }, 120_000)
   })
 
-  describeEngines('the message bus of processes that are killed', (engine) => {
+  describeAnyEngine('the message bus of processes that are killed', (engine) => {
     const exchange = `killed.${engine}`
     const servers: ServerProcess[] = []
     const sessions: Session[] = []

@@ -6,7 +6,7 @@ import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { sqlWordsOf } from '../../src/storage/sql-words.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -18,7 +18,7 @@ const roundMs = 60_000
 // The master account and the pattern that the others are copied from.
 const all = accountCount + 2
 
-describeEngines('a migration of ten thousand accounts, killed five times over', (engine) => {
+describeAnyEngine('a migration of ten thousand accounts, killed five times over', (engine) => {
   let place: Place
 
   beforeEach(async () => {

@@ -11,7 +11,7 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createChance, seed } from '../fuzz/chance.ts'
 import type { Answer } from '../support/client.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource } from '../support/numbers.ts'
@@ -42,7 +42,7 @@ const refusal = ({ data }: { data: { numbers: string[] } }) =>
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-describeEngines('histories of money', (engine) => {
+describeAnyEngine('histories of money', (engine) => {
   let place: Place
   let inventory: Inventory
   let server: ServerProcess

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource } from '../support/numbers.ts'
@@ -15,7 +15,7 @@ import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const patienceMs = 60_000
 
-describeEngines('a server that is killed while numbers change hands', (engine) => {
+describeAnyEngine('a server that is killed while numbers change hands', (engine) => {
   let place: Place
   let inventory: Inventory
   let server: ServerProcess

@@ -1,14 +1,14 @@
 // One number belongs to one owner at any time, whichever processes are asked for it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Answer } from '../support/client.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { createNumberSource } from '../support/numbers.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const rounds = 25
 
-describeEngines('two processes that are asked for one number', (engine) => {
+describeAnyEngine('two processes that are asked for one number', (engine) => {
   let place: Place
   let servers: [ServerProcess, ServerProcess]
   let here: Session

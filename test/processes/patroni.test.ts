@@ -1,11 +1,12 @@
-// Debian's Patroni promotes: after a primary that was killed, and when it is asked to. CROSSPOINT_TEST_FAILOVERS=10 makes it five of each.
+// Debian's Patroni promotes: after a primary that was killed, and when it is asked to.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { lacks } from '../support/installed.ts'
 import { lacksPatroni, type PatroniCluster, startPatroni } from '../support/patroni.ts'
 import { engines } from '../support/postgres.ts'
+import { countOf } from '../support/run-length.ts'
 import { type FailoverStorm, openFailoverStorm } from '../support/storm/failover-storm.ts'
 
-const turns = Math.ceil(Number(process.env.CROSSPOINT_TEST_FAILOVERS ?? 1) / 2)
+const turns = countOf(1, 5)
 // The goal is for a machine that does nothing else, as when it is measured.
 const backMs = turns > 1 ? 2000 : 10_000
 const timeout = 120_000 + turns * 240_000

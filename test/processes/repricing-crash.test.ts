@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -12,7 +12,7 @@ import { freeRequests, openSession, type Session } from '../support/session.ts'
 const holders = 120
 const rates = [2, 3, 4, 5]
 
-describeEngines('an edited plan', (engine) => {
+describeAnyEngine('an edited plan', (engine) => {
   let place: Place
 
   beforeEach(async () => {

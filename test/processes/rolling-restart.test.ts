@@ -7,12 +7,13 @@ import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { engines } from '../support/postgres.ts'
 import { type ProxyName, startProxy } from '../support/proxies.ts'
+import { countOf } from '../support/run-length.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
 import { authorities } from '../support/tls.ts'
 import { useWebSockets } from '../support/web-sockets.ts'
 
-const restarts = Number(process.env.CROSSPOINT_TEST_ROLLING_RESTARTS || 3)
+const restarts = countOf(2, 40)
 const millisecondsEach = 60_000
 const drainSeconds = '5'
 const clients = 8

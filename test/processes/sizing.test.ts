@@ -4,7 +4,7 @@ import { constants } from '../../bench/sizing-constants.ts'
 import { tableBytes, tallyRows, usualHabits } from '../../bench/sizing-model.ts'
 import { measurePoint } from '../../bench/sizing-point.ts'
 import { makePlace } from '../support/databases.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const point = {
   account: 40,
@@ -30,7 +30,7 @@ const expectWithin = (measured: number, expected: number) => {
   expect(measured).toBeLessThan(expected * factor)
 }
 
-describeEngines('a store that is filled with accounts and call records', (engine) => {
+describeAnyEngine('a store that is filled with accounts and call records', (engine) => {
   it('takes the bytes, the statistics and the memory of the model', { timeout: 240_000 }, async () => {
     // The model is of one PostgreSQL, whose database is all there is.
     const place = await makePlace(engine, { onOneServer: true })

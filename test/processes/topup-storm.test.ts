@@ -8,7 +8,7 @@ import { startBookkeeper } from '../support/bookkeeper-server.ts'
 import { createFaults } from '../support/faulty-database.ts'
 import { endOtherConnections } from '../support/postgres.ts'
 import { stormTopups } from '../support/topup-storm.ts'
-import { buildWorld, describeEngines, type World } from '../support/world.ts'
+import { buildWorld, describeAnyEngine, type World } from '../support/world.ts'
 
 const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? 500)
 // The goal is for a machine that does nothing else. On a busy one the storm ends all the same, and no key may be left
@@ -36,7 +36,7 @@ const endConnections = async ({ config }: World) => {
   }
 }
 
-describeEngines('top-ups with keys', (engine) => {
+describeAnyEngine('top-ups with keys', (engine) => {
   it('are answered truly and booked once, however often the store fails', {
     timeout: 120_000 + topups * 400,
   }, async () => {

@@ -1,6 +1,6 @@
 // What a request has left to be done is a part of its trace, also where its server has died and another one does it.
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { openSession } from '../support/session.ts'
@@ -9,7 +9,7 @@ import { type SpanCollector, startSpanCollector } from '../support/span-collecto
 
 const traceId = 'e7f92f3577b34da6a3ce929d0e0e4736'
 
-describeEngines('a letter whose server has died', (engine) => {
+describeAnyEngine('a letter whose server has died', (engine) => {
   let place: Place
   let smtp: SmtpServer
   let collector: SpanCollector

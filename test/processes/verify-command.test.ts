@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { onDatabase } from '../support/postgres.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { openSession, type Session } from '../support/session.ts'
 
 const noSuperuser = 'the user of CROSSPOINT_TEST_DATABASE_URL is no superuser'
 
-describeEngines('crosspoint verify', (engine) => {
+describeAnyEngine('crosspoint verify', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session

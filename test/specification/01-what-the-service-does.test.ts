@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
 import { qrPng } from '../../src/http/answer/qr-png.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 describe('The base address', () => {
   it('has a plain HTTP listener, on port 8000 unless it is told otherwise', () => {
@@ -12,7 +12,7 @@ describe('The base address', () => {
   })
 })
 
-describeEngines('The service', (engine) => {
+describeAnyEngine('The service', (engine) => {
   const world = useWorld(engine)
 
   it('manages accounts and their sub-accounts', async () => {

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import { version } from '../../src/version.ts'
 import { nowOf } from '../support/legs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('The response envelope', (engine) => {
+describeAnyEngine('The response envelope', (engine) => {
   const world = useWorld(engine)
 
   const served = () => ({

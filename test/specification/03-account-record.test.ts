@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('The account record', (engine) => {
+describeAnyEngine('The account record', (engine) => {
   const world = useWorld(engine)
 
   it('is returned by GET of an account', async () => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('The login result', (engine) => {
+describeAnyEngine('The login result', (engine) => {
   const world = useWorld(engine)
 
   const ofAcme = () => ({

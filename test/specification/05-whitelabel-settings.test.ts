@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const defaults = { hide_credits: false, hide_powered: false, hide_registration: false }
 const withDefaults = (fields: Json) => ({ id: 'whitelabel', ...defaults, ...fields })
@@ -83,7 +83,7 @@ const rows: FieldRow[] = [
   },
 ]
 
-describeEngines('Whitelabel settings', (engine) => {
+describeAnyEngine('Whitelabel settings', (engine) => {
   const world = useWorld(engine, async ({ ada, acme }) => {
     await ada.put(`${acme.path}/whitelabel`, {})
   })

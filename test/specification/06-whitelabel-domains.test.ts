@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const system = '/v2/whitelabel/domains'
 const query = { domain: 'acme.test' }
@@ -15,7 +15,7 @@ const template = {
   TXT: {},
 }
 
-describeEngines('The whitelabel domains object', (engine) => {
+describeAnyEngine('The whitelabel domains object', (engine) => {
   const world = useWorld(engine)
   const store = (domains: Json) => world.operator.post(system, domains)
   const shown = () => world.anonymous.get(system, { query })

@@ -1,11 +1,11 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 
-describeEngines('The whitelabel email record', (engine) => {
+describeAnyEngine('The whitelabel email record', (engine) => {
   const world = useWorld(engine)
 
   let brands = 0

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
 import { finishTask, runTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const finding = { category: 'number_management', action: 'find' }
 const numbers = { body: 'e164\n+14155550100', headers: { 'content-type': 'text/csv' } }
 
-describeEngines('The task record', (engine) => {
+describeAnyEngine('The task record', (engine) => {
   const world = useWorld(engine)
   const importRates = (csv: string) =>
     runTask({

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { nowOf } from '../support/legs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('The services audit summary', (engine) => {
+describeAnyEngine('The services audit summary', (engine) => {
   const world = useWorld(engine)
 
   /** An account with phones of which one is gone again. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24'] }
 
@@ -28,7 +28,7 @@ const rows: FieldRow[] = [
   },
 ]
 
-describeEngines('The access list', (engine) => {
+describeAnyEngine('The access list', (engine) => {
   const world = useWorld(engine)
   const at = ({ path }: { path: string }) => `${path}/access_lists`
   const stored = (fields: Json) => JSON.parse(JSON.stringify({ ...list, ...fields }))

@@ -3,7 +3,7 @@ import type { Json } from '../../src/lib/json.ts'
 import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
 import { nowOf } from '../support/legs.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const address = {
   street_address: '116 Natoma Street',
@@ -109,7 +109,7 @@ const portingRows: FieldRow[] = [
   },
 ]
 
-describeEngines('A phone number', (engine) => {
+describeAnyEngine('A phone number', (engine) => {
   const number = '+14155550100'
   const world = useWorld(engine, async (built) => {
     await allowAdditions(built, built.acme)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type FieldRow, fieldsOf, named, nested } from '../support/field-rows.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const text = { takes: ['x', ''], refuses: { type: [5] } }
 const seconds = { takes: [0, 61], refuses: { type: ['x', 1.5], minimum: [-1] } }
@@ -105,7 +105,7 @@ const variables: FieldRow[] = [
   },
 ].map((row) => ({ ...row, within: 'custom_channel_vars' }))
 
-describeEngines('The call detail record', (engine) => {
+describeAnyEngine('The call detail record', (engine) => {
   const world = useWorld(engine)
 
   const leg = (fields: Json = {}) => legOf(world.acme, nowOf(world), fields)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
 import { nowOf } from '../support/legs.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const somebody = '0'.repeat(32)
@@ -81,7 +81,7 @@ const rows: FieldRow[] = [
   },
 ]
 
-describeEngines('The alert', (engine) => {
+describeAnyEngine('The alert', (engine) => {
   const world = useWorld(engine)
   const at = ({ path }: TestAccount) => `${path}/alerts`
   const toAdmins = (account: TestAccount) => ({

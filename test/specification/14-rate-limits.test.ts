@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { type FieldRow, itHoldsRows } from '../support/field-rows.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const object = { takes: [{}], refuses: { type: ['many'] } }
 const counters = (within: string): FieldRow => ({
@@ -35,7 +35,7 @@ const deviceRows: FieldRow[] = [
   },
 ]
 
-describeEngines('Rate limits of an account', (engine) => {
+describeAnyEngine('Rate limits of an account', (engine) => {
   const world = useWorld(engine)
   const path = () => `${world.acme.path}/rate_limits`
   itHoldsRows(world, accountRows, {
@@ -45,7 +45,7 @@ describeEngines('Rate limits of an account', (engine) => {
   })
 })
 
-describeEngines('Rate limits of a device', (engine) => {
+describeAnyEngine('Rate limits of a device', (engine) => {
   let path = ''
   const world = useWorld(engine, async (built) => {
     path = `${(await built.device(built.acme)).path}/rate_limits`
@@ -57,7 +57,7 @@ describeEngines('Rate limits of a device', (engine) => {
   })
 })
 
-describeEngines('Rate limits', (engine) => {
+describeAnyEngine('Rate limits', (engine) => {
   const world = useWorld(engine)
 
   /** What an edge lets through in a minute: INVITE packets of the account and of its device. */

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const now = { perform_migration: 'now' }
 
-describeEngines('Migration parameters', (engine) => {
+describeAnyEngine('Migration parameters', (engine) => {
   const world = useWorld(engine)
   const at = ({ path }: TestAccount) => `${path}/migrations/recount_services`
 

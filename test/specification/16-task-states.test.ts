@@ -1,12 +1,12 @@
 import { afterEach, expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
 import { finishTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const finding = { category: 'number_management', action: 'find' }
 const csv = 'e164\n+14155550100\n+14155550101'
 
-describeEngines('The status of a task', (engine) => {
+describeAnyEngine('The status of a task', (engine) => {
   const world = useWorld(engine)
   const tasks = () => `${world.acme.path}/tasks`
 

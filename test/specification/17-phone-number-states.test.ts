@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const creationStates = ['aging', 'available', 'in_service', 'port_in', 'reserved']
 const otherStates = ['deleted', 'discovery', 'port_out', 'released']
 
-describeEngines('The state of a phone number', (engine) => {
+describeAnyEngine('The state of a phone number', (engine) => {
   const world = useWorld(engine)
   const next = createNumberSource()
 

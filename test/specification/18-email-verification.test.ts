@@ -1,8 +1,8 @@
 import { beforeEach, expect, it } from 'vitest'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('The verification of a whitelabel email', (engine) => {
+describeAnyEngine('The verification of a whitelabel email', (engine) => {
   const world = useWorld(engine)
   const list = () => `${world.reseller.path}/whitelabel/emails`
   let made = 0

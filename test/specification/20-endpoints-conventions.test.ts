@@ -1,6 +1,6 @@
 // Endpoints: what holds for all of them.
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const namesIn = (header: unknown) => String(header).toLowerCase().split(', ')
 
@@ -9,7 +9,7 @@ const allowedHeaders = [
   ...['X-File-Name', 'Cache-Control', 'X-Auth-Token', 'If-Match'],
 ]
 
-describeEngines('Endpoints: conventions', (engine) => {
+describeAnyEngine('Endpoints: conventions', (engine) => {
   const world = useWorld(engine)
 
   it('the token is sent in header X-Auth-Token', async () => {

@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
 import { expectNoStrangers, said } from '../support/said.ts'
-import { credentialsOf, describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const keyOf = async ({ operator }: World, { path }: TestAccount): Promise<string> =>
   (await operator.get(`${path}/api_key`)).data.api_key
 
-describeEngines('Endpoints: authentication and account', (engine) => {
+describeAnyEngine('Endpoints: authentication and account', (engine) => {
   const world = useWorld(engine)
 
   const loginOf = (account: TestAccount) => ({

@@ -7,7 +7,7 @@ import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 import { nowOf } from '../support/legs.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
 import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const defaults = { hide_credits: false, hide_powered: false, hide_registration: false }
 
@@ -39,7 +39,7 @@ const pemOf = (key: KeyObject) => ({
 const dkimRecordOf = (key: KeyObject) =>
   `v=DKIM1; p=${createPublicKey(key).export({ type: 'spki', format: 'der' }).toString('base64')}`
 
-describeEngines('Endpoints: whitelabel', (engine) => {
+describeAnyEngine('Endpoints: whitelabel', (engine) => {
   let dns: DnsServer
   const world = useWorld(
     engine,

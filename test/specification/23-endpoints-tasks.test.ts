@@ -4,14 +4,14 @@ import type { Answer, RequestOptions } from '../support/client.ts'
 import { nowOf } from '../support/legs.ts'
 import { expectNoStrangers, said, saidError } from '../support/said.ts'
 import { finishTask } from '../support/task-runs.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const finding = { category: 'number_management', action: 'find' }
 const listing = { category: 'number_management', action: 'list' }
 const importing = { category: 'rates', action: 'import' }
 const csv = { headers: { 'content-type': 'text/csv' }, body: 'e164\n+14155550100\n' }
 
-describeEngines('Endpoints: tasks', (engine) => {
+describeAnyEngine('Endpoints: tasks', (engine) => {
   // Started tasks stay where they are until a test lets them run.
   const world = useWorld(engine, ({ configure }) => configure('tasks', { max_running: 0 }))
 

@@ -3,13 +3,13 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { nowOf } from '../support/legs.ts'
 import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 // 2026-02-01T00:00:00Z
 const february = 63_937_123_200
 const prices = { devices: { sip_device: { rate: 1 } } }
 
-describeEngines('Endpoints: services', (engine) => {
+describeAnyEngine('Endpoints: services', (engine) => {
   const world = useWorld(engine)
   const settle = () => world.server.rounds.runNow('quantities')
 

@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
 import { expectNoStrangers, said } from '../support/said.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const list = { order: 'allow,deny', cidrs: ['192.0.2.0/24'], user_agent: '^Yealink' }
 
-describeEngines('Endpoints: access lists', (engine) => {
+describeAnyEngine('Endpoints: access lists', (engine) => {
   const world = useWorld(engine)
 
   const ofAccount = async () => {

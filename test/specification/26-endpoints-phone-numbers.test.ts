@@ -5,13 +5,13 @@ import { nowOf } from '../support/legs.ts'
 import { stockNumbers } from '../support/number-stock.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
 import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const features = ['force_outbound', 'prepend', 'ringback']
 // The operator may also change the carrier.
 const featuresOfOperator = ['carrier_name', ...features]
 
-describeEngines('Endpoints: phone numbers', (engine) => {
+describeAnyEngine('Endpoints: phone numbers', (engine) => {
   let inventory: Inventory
   const world = useWorld(engine, async (built) => {
     await allowAdditions(built)

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const hour = 3600
 
@@ -13,7 +13,7 @@ const emptyColumns = [
   ...['recording_url', 'media_server', 'call_priority'],
 ]
 
-describeEngines('Endpoints: call detail records', (engine) => {
+describeAnyEngine('Endpoints: call detail records', (engine) => {
   const world = useWorld(engine)
 
   /** An account with a user and these calls, told by the seconds since each; the last of them is the user's. */

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
 import { makeNumber } from '../support/numbers.ts'
 import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('Endpoints: alerts', (engine) => {
+describeAnyEngine('Endpoints: alerts', (engine) => {
   const world = useWorld(engine)
 
   /** A customer, its admin, and an alert for its admins. */

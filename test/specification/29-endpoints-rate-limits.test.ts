@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
 import { expectNoStrangers, said } from '../support/said.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const counters = { registrations: 10, invites: 20, total_packets: 300 }
 const section = { per_minute: counters, per_second: counters }
@@ -19,7 +19,7 @@ const ofSystem = {
   },
 }
 
-describeEngines('Endpoints: rate limits', (engine) => {
+describeAnyEngine('Endpoints: rate limits', (engine) => {
   const world = useWorld(engine)
 
   const ofAccount = async () => {

@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest'
 import { nowOf } from '../support/legs.ts'
 import { expectNoStrangers, said, saidError } from '../support/said.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const id = 'recount_services'
 const now = { perform_migration: 'now' }
 
-describeEngines('Endpoints: migrations', (engine) => {
+describeAnyEngine('Endpoints: migrations', (engine) => {
   const world = useWorld(engine)
 
   /** An account with an admin, a reseller and a plain customer below it, and where its migration is. */

@@ -7,12 +7,12 @@ import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../suppo
 import { pathWith } from '../support/route-samples.ts'
 import { said, saidError } from '../support/said.ts'
 import { getSecurely, shipped } from '../support/tls.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const unknown = saidError(401, 'invalid_credentials', { message: 'invalid credentials' })
 const uliDigest = credentialsOf('uli', 'uli-secret')
 
-describeEngines('Authentication', (engine) => {
+describeAnyEngine('Authentication', (engine) => {
   const world = useWorld(engine)
 
   const signIn = (data: object, envelope: Record<string, unknown> = {}) =>

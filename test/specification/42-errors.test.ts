@@ -6,9 +6,9 @@ import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
 import { mailsTo } from '../support/outbox.ts'
 import { passing } from '../support/throttled.ts'
-import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
 
-describeEngines('Errors', (engine) => {
+describeAnyEngine('Errors', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
 

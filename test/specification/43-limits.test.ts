@@ -5,9 +5,9 @@ import type { Answer, Client } from '../support/client.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { createNumberSource, makeNumber } from '../support/numbers.ts'
 import { addresses, passing, tooMany, useThrottledWorld } from '../support/throttled.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('Limits: request throttling with token buckets', (engine) => {
+describeAnyEngine('Limits: request throttling with token buckets', (engine) => {
   const world = useThrottledWorld(engine)
   const freshAddress = addresses()
   const buckets = {
@@ -173,7 +173,7 @@ describeEngines('Limits: request throttling with token buckets', (engine) => {
   })
 })
 
-describeEngines('Limits: other limits', (engine) => {
+describeAnyEngine('Limits: other limits', (engine) => {
   const world = useWorld(engine)
 
   it('CDR page size: default 50; clients use next_start_key', async () => {

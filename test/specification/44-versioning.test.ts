@@ -1,8 +1,8 @@
 // Versioning.
 import { expect, it } from 'vitest'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('Versioning', (engine) => {
+describeAnyEngine('Versioning', (engine) => {
   const world = useWorld(engine)
 
   it('the version is a path prefix: /v2; the paths of all endpoints start with it', async () => {

@@ -8,14 +8,22 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
 import { createDatabase, type DatabaseOptions, type Engine, engines } from './postgres.ts'
+import { isFullRun } from './run-length.ts'
+import { noting } from './statement-record.ts'
 
 export type { Engine }
 
-/** Repeats a suite for each engine. */
+/** Repeats a suite for each engine: its subject is SQL, transactions, locks, ordering or collation. */
 export const describeEngines = (title: string, suite: (engine: Engine) => void) =>
   describe.each<Engine>(engines)(`${title} on %s`, (engine) => suite(engine))
 
-/** Runs a suite of what no store has a part in: once, on the first engine of the run. */
+/** Runs a suite that needs a store, but whose subject is not SQL: on one engine in `npm test`, on each in `npm run test:all`. */
+export const describeAnyEngine = (title: string, suite: (engine: Engine) => void) =>
+  describe.each<Engine>(isFullRun ? engines : engines.slice(0, 1))(`${title} on %s`, (engine) =>
+    suite(engine),
+  )
+
+/** Runs a suite whose subject is the same on every engine, once. */
 export const describeOnce = (title: string, suite: (engine: Engine) => void) =>
   describe.each<Engine>(engines.slice(0, 1))(title, (engine) => suite(engine))
 
@@ -87,7 +95,8 @@ export const openTestDatabase = async (
   const place = await makePlace(engine, { isUpgraded: true, ...options })
   const opened: Database[] = []
   const open = () => {
-    const db = place.databaseUrl ? openPostgres(place.databaseUrl) : openSqlite(fileIn(place.dataDir))
+    const { databaseUrl, dataDir } = place
+    const db = noting(databaseUrl ? openPostgres(databaseUrl) : openSqlite(fileIn(dataDir)))
     opened.push(db)
     return db
   }

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import sparticuz from '@sparticuz/chromium'
 import type { TestProject } from 'vitest/node'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -12,12 +15,24 @@ declare module 'vitest' {
     postgresUrl: string | undefined
     /** The name of a database there that holds an empty store of the newest structure; undefined: Citus makes none by copying. */
     postgresTemplate: string | undefined
+    /** Where the processes of a run note their SQL statements. */
+    statementFolder: string
   }
 }
 
 /** Unpacked here once: two workers that begin with it at the same time would find each other's halves. */
 const unpackBrowser = async () => {
   if (!process.env.CROSSPOINT_TEST_BROWSER) await sparticuz.executablePath()
+}
+
+const memoryFolder = '/dev/shm'
+const enoughBytes = 4 * 2 ** 30
+
+/** Temporary files go to memory where Linux has enough of it: stores of tests need no disk. Workers inherit the variable. */
+const useMemoryForFiles = async () => {
+  const found = await statfs(memoryFolder).catch(() => undefined)
+  if (!process.env.TMPDIR && found && found.bavail * found.bsize >= enoughBytes)
+    process.env.TMPDIR = memoryFolder
 }
 
 const startServer = () => {
@@ -36,14 +51,18 @@ const makeTemplate = async (serverUrl: string) => {
 }
 
 export default async function setup(project: TestProject) {
+  await useMemoryForFiles()
   await unpackBrowser()
   const server = engines.includes('postgres') ? await startServer() : undefined
   const isCitus = process.env.CROSSPOINT_TEST_CITUS !== undefined
   const template = server && !isCitus ? await makeTemplate(server.url) : undefined
   project.provide('postgresUrl', server?.url)
+  const statementFolder = await mkdtemp(join(tmpdir(), 'crosspoint-statements-'))
+  project.provide('statementFolder', statementFolder)
   project.provide('postgresTemplate', template && new URL(template.url).pathname.slice(1))
   return async () => {
     await template?.drop()
     await server?.stop()
+    await rm(statementFolder, { recursive: true })
   }
 }

@@ -17,8 +17,9 @@ import { type Engine, makePlace, sharedBySuite } from './databases.ts'
 import { createTestLog } from './log.ts'
 import './matchers.ts'
 import { differenceOf, snapshotOf } from './snapshot.ts'
+import { noting } from './statement-record.ts'
 
-export { describeEngines, describeOnce } from './databases.ts'
+export { describeAnyEngine, describeEngines, describeOnce } from './databases.ts'
 
 export interface TestAccount {
   id: string
@@ -260,7 +261,7 @@ export const buildWorld = async (
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
-  const parts = { list: [...areas, ...more] as const, db: over(openDatabase(config)), layers }
+  const parts = { list: [...areas, ...more] as const, db: over(noting(openDatabase(config))), layers }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.routes)

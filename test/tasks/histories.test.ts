@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { AccountRecord } from '../../src/auth/identity.ts'
-import { describeEngines, sharedBySuite } from '../support/databases.ts'
+import { describeAnyEngine, sharedBySuite } from '../support/databases.ts'
 import { createNotes, openTaskStore, operate } from '../support/task-engine.ts'
 
 type State = 'none' | 'pending' | 'executing' | 'stopped' | 'success' | 'partial' | 'failure'
@@ -50,7 +50,7 @@ const history = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
 })
 
-describeEngines('random histories of a task', (engine) => {
+describeAnyEngine('random histories of a task', (engine) => {
   const world = sharedBySuite(
     () => openTaskStore(engine),
     ({ close }) => close(),

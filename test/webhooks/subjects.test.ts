@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { useHooks } from '../support/webhooks.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
-describeEngines('a webhook', (engine) => {
+describeAnyEngine('a webhook', (engine) => {
   const hooks = useHooks(engine)
   const { world, hook, rename } = hooks
 

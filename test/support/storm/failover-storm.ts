@@ -6,6 +6,7 @@ import { systemClock } from '../../../src/lib/clock.ts'
 import { gregorianNow } from '../../../src/lib/gregorian.ts'
 import type { Json } from '../../../src/lib/json.ts'
 import { eventually } from '../eventually.ts'
+import { countOf } from '../run-length.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../server-process.ts'
 import { freeRequests, openSession, type Session } from '../session.ts'
 import { createInsist, type Granted, isGranted, withKey } from './insist.ts'
@@ -13,7 +14,7 @@ import { createPace } from './pace.ts'
 import { differences, keysUnderWayIn, noDifference, storedIn } from './stored.ts'
 import { createTasks } from './tasks.ts'
 
-const createsPerSecond = Number(process.env.CROSSPOINT_TEST_FAILOVER_CREATES ?? 20)
+const createsPerSecond = countOf(20, 500)
 /** Over so long the rate is taken, before and after. */
 const steadySeconds = 3
 /** Whose devices arrive by the clock. */

@@ -1,0 +1,97 @@
+// `npm run test:chance`: runs the same tests several times, in shuffled order, with other seeds, with all cores busy and with
+// delayed timers and responses. Names the tests whose result is not the same each time, or that fail.
+import { spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+const delays = pathToFileURL(join(root, 'test', 'support', 'delays.mjs')).href
+
+const options = {
+  runs: { type: 'string', default: '2' },
+  seed: { type: 'string', default: String(randomInt(1_000_000)) },
+}
+
+/** Processes that do nothing but use a core each. */
+const keepCoresBusy = () => {
+  const busy = Array.from({ length: availableParallelism() }, () =>
+    spawn(process.execPath, ['-e', 'for(;;){}'], { stdio: 'ignore' }),
+  )
+  return () => {
+    for (const child of busy) child.kill('SIGKILL')
+  }
+}
+
+const environmentOf = (seed) => ({
+  ...process.env,
+  CROSSPOINT_TEST_SEED: String(seed),
+  CROSSPOINT_TEST_DELAYS: String(seed),
+  NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${delays}`,
+})
+
+const shuffled = (seed) => ['--sequence.shuffle.files', '--sequence.shuffle.tests', `--sequence.seed=${seed}`]
+
+let running
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+  process.on(signal, () => {
+    running?.kill(signal)
+  })
+
+const runOnce = async (seed, files, outputFile) => {
+  const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${outputFile}`]
+  running = spawn(process.execPath, [vitest, 'run', ...files, ...shuffled(seed), ...reporters], {
+    cwd: root,
+    env: environmentOf(seed),
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  const signal = await new Promise((resolve, reject) => {
+    running.on('error', reject)
+    running.on('close', (_status, endedBy) => resolve(endedBy))
+  })
+  if (signal) throw new Error(`the run was ended by ${signal}`)
+  return JSON.parse(await readFile(outputFile, 'utf8'))
+}
+
+/** The results of one run: by the name of the file, or of the test in it. */
+const resultsOf = ({ testResults }) =>
+  testResults.flatMap(({ name, status, assertionResults }) => {
+    const file = relative(root, name)
+    const tests = assertionResults.map((test) => [`${file} > ${test.fullName}`, test.status])
+    return [[file, status], ...tests]
+  })
+
+const { values, positionals } = parseArgs({ options, allowPositionals: true })
+const runs = Number(values.runs)
+const seed = Number(values.seed)
+if (!Number.isInteger(runs) || runs < 1 || !Number.isInteger(seed)) {
+  process.stderr.write('usage: npm run test:chance -- [--runs N] [--seed N] [FILES]\n')
+  process.exit(2)
+}
+
+const folder = await mkdtemp(join(tmpdir(), 'crosspoint-chance-'))
+const endBusy = keepCoresBusy()
+process.on('exit', endBusy)
+const seen = new Map()
+try {
+  for (let run = 0; run < runs; run += 1) {
+    process.stdout.write(`\nRun ${run + 1} of ${runs}, seed ${seed + run}\n`)
+    const report = await runOnce(seed + run, positionals, join(folder, `${run}.json`))
+    for (const [name, status] of resultsOf(report)) seen.set(name, [...(seen.get(name) ?? []), status])
+  }
+} finally {
+  endBusy()
+  await rm(folder, { recursive: true, force: true })
+}
+const unsteady = [...seen].filter(([, results]) => results.includes('failed') || results.length !== runs)
+for (const [name, results] of unsteady) process.stdout.write(`${results.join(', ').padEnd(20)} ${name}\n`)
+process.stdout.write(
+  unsteady.length === 0
+    ? `The results of ${seen.size} files and tests are the same in ${runs} runs.\n`
+    : `${unsteady.length} files or tests failed or have other results in some runs. Repeat with --seed ${seed}.\n`,
+)
+process.exitCode = unsteady.length === 0 ? 0 : 1

@@ -1,0 +1,44 @@
+// What `npm test`, `npm run test:all`, `npm run test:chance` and `npm run check` run.
+import { join } from 'node:path'
+
+// The quick check leaves out what starts processes and browsers or sends thousands of requests.
+const notInCheck = [
+  'test/bootstrap.test.ts',
+  'test/client/**',
+  'test/console/**',
+  'test/fuzz/**',
+  'test/hostile/**',
+  'test/processes/**',
+]
+
+export const testCommands = new Set(['test', 'test:all', 'test:chance', 'check'])
+
+/** The scripts behind a test command, run in this order until one fails. */
+export const testSteps = (root, command, args) => {
+  const tool = (...path) => join(root, 'node_modules', ...path)
+  const tsc = (project) => ({
+    script: [tool('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(root, project)],
+    cwd: root,
+  })
+  const vitest = { script: [tool('vitest', 'vitest.mjs'), 'run', ...args], cwd: root }
+  switch (command) {
+    case 'test:all':
+      return [{ ...vitest, env: { CROSSPOINT_TEST_LENGTH: 'all' } }]
+    case 'test:chance':
+      return [{ script: [join(root, 'scripts', 'test-chance.mjs'), ...args], cwd: root }]
+    case 'check':
+      return [
+        { script: [tool('@biomejs', 'biome', 'bin', 'biome'), 'check'], cwd: root },
+        tsc('.'),
+        tsc('console'),
+        tsc('console/docs'),
+        {
+          ...vitest,
+          script: [...vitest.script, ...notInCheck.map((files) => `--exclude=${files}`)],
+          env: { CROSSPOINT_TEST_ENGINES: 'sqlite', ENGINE: '' },
+        },
+      ]
+    default:
+      return [vitest]
+  }
+}

@@ -1,0 +1,82 @@
+// Loaded into every Node process of a run by `npm run test:chance`: delays timers, immediates and HTTP responses by chance, as
+// a busy machine does. A test whose result depends on how soon something happens fails here.
+import http from 'node:http'
+import { syncBuiltinESMExports } from 'node:module'
+import timers from 'node:timers'
+import timersPromises from 'node:timers/promises'
+import { threadId } from 'node:worker_threads'
+
+const share = 0.1
+const longestDelayMs = 80
+
+/** Mulberry32: the same delays for the same seed, as far as the order of the calls is the same. */
+const createRandom = (seed) => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+const random = createRandom(Number(process.env.CROSSPOINT_TEST_DELAYS) + threadId)
+const extraMs = () => (random() < share ? Math.ceil(random() * longestDelayMs) : 0)
+
+const {
+  setTimeout: startTimer,
+  setImmediate: startImmediate,
+  clearImmediate: endImmediate,
+  clearTimeout,
+} = timers
+
+// setInterval stays: its rounds may not become fewer than a test waits for.
+const delayedTimeout = (callback, ms = 1, ...args) => startTimer(callback, Number(ms) + extraMs(), ...args)
+
+const delayedImmediate = (callback, ...args) => {
+  const ms = extraMs()
+  return ms === 0 ? startImmediate(callback, ...args) : startTimer(callback, ms, ...args)
+}
+
+const endDelayedImmediate = (handle) => {
+  endImmediate(handle)
+  clearTimeout(handle)
+}
+
+// util.promisify(setTimeout) finds the promise form there.
+for (const [delayed, original] of [
+  [delayedTimeout, startTimer],
+  [delayedImmediate, startImmediate],
+])
+  for (const symbol of Object.getOwnPropertySymbols(original))
+    Object.defineProperty(delayed, symbol, Object.getOwnPropertyDescriptor(original, symbol))
+
+const { setTimeout: sleep, setImmediate: turn } = timersPromises
+timersPromises.setTimeout = (ms = 1, ...rest) => sleep(Number(ms) + extraMs(), ...rest)
+timersPromises.setImmediate = (...rest) => {
+  const ms = extraMs()
+  return ms === 0 ? turn(...rest) : sleep(ms, ...rest)
+}
+
+Object.assign(timers, {
+  setTimeout: delayedTimeout,
+  setImmediate: delayedImmediate,
+  clearImmediate: endDelayedImmediate,
+})
+Object.assign(globalThis, {
+  setTimeout: delayedTimeout,
+  setImmediate: delayedImmediate,
+  clearImmediate: endDelayedImmediate,
+})
+
+// A client sees a response late, and whatever the server does after it may have happened or not.
+const emit = http.ClientRequest.prototype.emit
+http.ClientRequest.prototype.emit = function (event, ...args) {
+  const ms = event === 'response' ? extraMs() : 0
+  if (ms === 0) return emit.call(this, event, ...args)
+  if (this.listenerCount(event) === 0) return false
+  startTimer(() => emit.call(this, event, ...args), ms)
+  return true
+}
+
+syncBuiltinESMExports()
