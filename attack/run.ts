@@ -3,22 +3,23 @@ import { rmSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { aNumber, anEngine, readOptions } from '../bench/options.ts'
 import { startDnsServer } from '../test/support/dns-server.ts'
 import { createDatabase, startPostgres } from '../test/support/postgres.ts'
 import { attack, type Result } from './campaign.ts'
 import { startKilling } from './kill.ts'
 import { type Place, startTarget } from './server.ts'
 
-const { values: options } = parseArgs({
-  options: {
+const options = readOptions(
+  {
     minutes: { type: 'string', default: '30' },
     requests: { type: 'string', default: '1000000000' },
     engine: { type: 'string' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     round: { type: 'string', default: '20000' },
   },
-})
+  { minutes: aNumber, requests: aNumber, engine: anEngine, seed: aNumber, round: aNumber },
+)
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const engines = options.engine ? [options.engine] : ['sqlite', 'postgres']

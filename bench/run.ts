@@ -4,16 +4,16 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, mkdtemp } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { onEngines } from './engines.ts'
 import type { LoadResult } from './load.ts'
 import { type Figure, floor, load, type Measure, measuresOf, type Round, type Tools } from './measures.ts'
+import { aNumber, anEngine, readOptions } from './options.ts'
 import { printHottest } from './profile.ts'
 import { memoryOf, type Place, programOfSources, restingMemoryOf, startServer } from './server.ts'
 import { accountCount, setStage } from './stage.ts'
 
-const { values: options } = parseArgs({
-  options: {
+const options = readOptions(
+  {
     engine: { type: 'string' },
     only: { type: 'string', default: '' },
     rounds: { type: 'string', default: '3' },
@@ -22,7 +22,8 @@ const { values: options } = parseArgs({
     soak: { type: 'string' },
     chart: { type: 'string', default: 'soak.svg' },
   },
-})
+  { engine: anEngine, rounds: aNumber, seconds: aNumber, soak: aNumber },
+)
 
 const say = (line: string) => process.stdout.write(`${line}\n`)
 const rate = (value: number) => `${Math.round(value).toLocaleString('en-US')}/s`
