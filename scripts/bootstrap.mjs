@@ -26,7 +26,7 @@ const abandonedAfterMs = 5000
 const oldestUsableNode = 24
 const progressMs = 3000
 
-// Everything else runs on what the server needs.
+// All other commands run with the packages that the server needs.
 const commandsOfDevelopers = new Set([...testCommands, 'bench', 'attack'])
 // These test the console or use its tools, so it is built before they run.
 const commandsWithFaces = new Set([...testCommands, 'docs', 'pack'])
@@ -98,7 +98,7 @@ const stamps = () => {
   return { everything: `${everything}\n`, serving: `${everything} serving\n` }
 }
 
-/** What is there of what the lock file says: `everything`, what `serving` needs, or nothing that is of use. */
+/** The installed part of the lock file: `everything`, or what `serving` needs. Undefined if it is incomplete or older. */
 const installed = () => {
   if (!existsSync(stampFile)) return undefined
   const stamp = readFileSync(stampFile, 'utf8')
@@ -109,8 +109,8 @@ const installed = () => {
 
 const suffices = (has, wanted) => has === wanted || has === 'everything'
 
-// A lock whose heartbeat stands still was left by a killed process. Polls are counted instead of
-// reading the clock, so that a machine waking from sleep does not look like a death.
+// A lock without a heartbeat was left by a killed process. The time is counted in polls, because a clock
+// would make a machine that wakes from sleep look like a killed process.
 const takeInstallLock = async () => {
   let seen
   let unchangedMs = 0
@@ -149,7 +149,7 @@ const environmentForNpm = () => {
   return { ...process.env, PATH: folders.filter((folder) => !folder.startsWith(modules)).join(delimiter) }
 }
 
-// Packages for other platforms never arrive: they are not counted.
+// Optional packages, such as those for other platforms, are not counted.
 const packagesFor = (wanted) => {
   const { packages = {} } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   return Object.entries(packages).flatMap(([path, { dev, devOptional, optional }]) =>
@@ -168,11 +168,11 @@ const showProgress = (wanted, startedMs) => {
   return setInterval(tell, progressMs)
 }
 
-// What comes on top is added: a server that runs on what is there keeps it.
+// `install` adds packages and keeps those that a running server uses.
 const npmArguments = (wanted, has) => {
   const quiet = ['--no-audit', '--no-fund']
   if (wanted === 'serving') return ['ci', '--omit=dev', '--ignore-scripts', ...quiet]
-  // Whatever NODE_ENV says.
+  // --include=dev also works if NODE_ENV is production.
   return has === 'serving'
     ? ['install', '--no-save', '--include=dev', ...quiet]
     : ['ci', '--include=dev', ...quiet]
@@ -190,13 +190,15 @@ const assertRuntime = () => {
     )
 }
 
-// The runtime comes with 67 MB of headers and manuals. Source maps of packages, 25 MB, are only of use to developers.
+// The runtime comes with 67 MB of headers and manuals. Source maps and manuals of packages, 30 MB, are only of use to developers.
+const onlyForDevelopers = /(\.map|[/\\](readme|changelog|history)\.md)$/i
+
 const trim = (wanted) => {
   for (const name of ['include', 'share', 'CHANGELOG.md', 'README.md'])
     rmSync(join(modules, runtimePackage, name), { recursive: true, force: true })
   if (wanted === 'serving')
     for (const name of readdirSync(modules, { recursive: true }))
-      if (name.endsWith('.map')) rmSync(join(modules, name))
+      if (onlyForDevelopers.test(name)) rmSync(join(modules, name))
 }
 
 // npm would empty the folder behind the link, which another checkout uses.

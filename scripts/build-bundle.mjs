@@ -172,6 +172,8 @@ const build = async (outDir, withPackages, making = outDir) => {
     dir: making,
     format: 'esm',
     sourcemap: withPackages,
+    // The sources are on the same disk.
+    sourcemapExcludeSources: true,
     comments: false,
     entryFileNames: '[name].js',
     chunkFileNames: '[name]-[hash].js',
