@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +9,7 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
 import { citusPrograms, startCitusServer } from './citus.ts'
 import { createDatabase, engines, startPostgres } from './postgres.ts'
+import { sharedPlaces } from './shared-places.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,8 +17,8 @@ declare module 'vitest' {
     postgresUrl: string | undefined
     /** The name of a database there that holds an empty store of the newest structure; undefined: Citus makes none by copying. */
     postgresTemplate: string | undefined
-    /** Where the processes of a run note their SQL statements. */
-    statementFolder: string
+    /** Where the processes of a run write what the whole run needs. */
+    runFolder: string
   }
 }
 
@@ -35,6 +37,12 @@ const useMemoryForFiles = async () => {
     process.env.TMPDIR = memoryFolder
 }
 
+/** One seed for the whole run. Workers inherit the variable. */
+const drawSeed = () => {
+  process.env.CROSSPOINT_TEST_SEED ??= String(randomInt(1_000_000))
+  console.log(`Random draws of this run: CROSSPOINT_TEST_SEED=${process.env.CROSSPOINT_TEST_SEED}`)
+}
+
 const startServer = () => {
   if (!process.env.CROSSPOINT_TEST_CITUS) return startPostgres()
   if (!citusPrograms) throw new Error('CROSSPOINT_TEST_CITUS: no PostgreSQL with Citus is installed')
@@ -51,18 +59,20 @@ const makeTemplate = async (serverUrl: string) => {
 }
 
 export default async function setup(project: TestProject) {
+  drawSeed()
   await useMemoryForFiles()
   await unpackBrowser()
   const server = engines.includes('postgres') ? await startServer() : undefined
   const isCitus = process.env.CROSSPOINT_TEST_CITUS !== undefined
   const template = server && !isCitus ? await makeTemplate(server.url) : undefined
   project.provide('postgresUrl', server?.url)
-  const statementFolder = await mkdtemp(join(tmpdir(), 'crosspoint-statements-'))
-  project.provide('statementFolder', statementFolder)
+  const runFolder = await mkdtemp(join(tmpdir(), 'crosspoint-run-'))
+  project.provide('runFolder', runFolder)
   project.provide('postgresTemplate', template && new URL(template.url).pathname.slice(1))
   return async () => {
+    for (const place of sharedPlaces(runFolder)) await place.remove(server?.url)
     await template?.drop()
     await server?.stop()
-    await rm(statementFolder, { recursive: true })
+    await rm(runFolder, { recursive: true })
   }
 }
