@@ -1,9 +1,10 @@
 // What `--finish` holds against each other, seen by breaking it.
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { describeAnyEngine } from '../support/databases.ts'
+import { describeAnyEngine, type Engine } from '../support/databases.ts'
 import { dataSet, documentNamed } from '../support/kazoo/data-set.ts'
-import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
+import { openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts, databaseOf, gregorian, idOf, sample, stamped } from '../support/kazoo/sample.ts'
+import { inFullRun } from '../support/run-length.ts'
 
 const { C, D, M, R } = accounts
 const none = 'f'.repeat(32)
@@ -100,6 +101,8 @@ const withMore = () => {
 /** What is broken, how it is mended, and what is told meanwhile. */
 interface Break {
   what: string
+  /** Those of one group change none of the same rows, and the lines of each do not depend on the others. */
+  group: 1 | 2 | 3
   breaks: readonly string[]
   mends: readonly string[]
   lines: readonly string[]
@@ -118,12 +121,14 @@ const accountPlace = (kind: string, id: string) => `account ${C}, ${kind} ${id}`
 const breaks: readonly Break[] = [
   {
     what: 'a document is said to have come to something else',
+    group: 1,
     breaks: [`UPDATE kazoo_documents SET outcome = 'skipped' WHERE name = 'webhooks'`],
     mends: [`UPDATE kazoo_documents SET outcome = 'imported' WHERE name = 'webhooks'`],
     lines: [`documents: webhooks ${idNamed('webhook')}: expected imported, found skipped`],
   },
   {
     what: 'nothing is known of a document',
+    group: 2,
     breaks: [`UPDATE kazoo_documents SET document_id = 'other', type = 'other' WHERE name = 'webhooks'`],
     mends: [
       `UPDATE kazoo_documents SET document_id = '${idNamed('webhook')}', type = 'webhook' WHERE name = 'webhooks'`,
@@ -136,6 +141,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'a record is another one',
+    group: 1,
     breaks: [`UPDATE records SET id = '${none}' WHERE ${ofRecord('device', phone)}`],
     mends: [`UPDATE records SET id = '${phone}' WHERE ${ofRecord('device', none)}`],
     lines: [
@@ -145,6 +151,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'somebody cannot sign in any more',
+    group: 2,
     breaks: [
       `UPDATE records SET hidden = REPLACE(hidden, '"signInKeys":[', '"signInKeys":[],"before":[') WHERE ${ofRecord('user', ann)}`,
     ],
@@ -155,12 +162,14 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'what was kept is gone',
+    group: 2,
     breaks: [`UPDATE kazoo_kept SET id = 'other' WHERE id = '${menu}'`],
     mends: [`UPDATE kazoo_kept SET id = '${menu}' WHERE id = 'other'`],
     lines: [`documents: ${accountPlace('kazoo_kept', `${databaseOf(C)}|${menu}`)}: it is not there`],
   },
   {
     what: 'what records name is not there',
+    group: 3,
     breaks: [
       inDoc('device', phone, ann, none),
       inDoc('callflow', flow, ann, none),
@@ -182,6 +191,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'an account stands elsewhere',
+    group: 1,
     breaks: [
       `UPDATE account_tree SET ancestor_id = '${C}' WHERE account_id = '${C}' AND ancestor_id = '${R}'`,
     ],
@@ -195,6 +205,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'there is a second root',
+    group: 2,
     breaks: [`UPDATE account_tree SET account_id = 'other' WHERE account_id = '${D}'`],
     mends: [`UPDATE account_tree SET account_id = '${D}' WHERE account_id = 'other'`],
     lines: [
@@ -204,6 +215,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'an account is not found by its realm',
+    group: 2,
     breaks: [
       `UPDATE claims SET value = 'else.where' WHERE name = 'realm' AND holder_account_id = '${C}'`,
       `UPDATE records SET doc = REPLACE(doc, 'cee.sip.example', 'else.where') WHERE ${ofRecord('account', C)}`,
@@ -219,6 +231,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'a number is in another state',
+    group: 1,
     breaks: [`UPDATE numbers SET state = 'aging', used_by = '' WHERE number = '+14155550125'`],
     mends: [`UPDATE numbers SET state = 'in_service', used_by = 'callflow' WHERE number = '+14155550125'`],
     lines: [
@@ -230,6 +243,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'a price of calls is another one',
+    group: 1,
     breaks: [
       `UPDATE records SET doc = REPLACE(doc, '"rate_cost":0.012', '"rate_cost":0.013') WHERE kind = 'rate'`,
     ],
@@ -240,6 +254,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'a file is gone, and others are shorter, or no more what they were',
+    group: 1,
     breaks: [
       `UPDATE records SET id = 'none' WHERE kind = 'whitelabel_file' AND account_id = '${D}' AND id = 'logo'`,
       `UPDATE records SET hidden = REPLACE(hidden, '"base64":"iVBO', '"base64":"') WHERE kind = 'whitelabel_file'
@@ -262,6 +277,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'of the files of a task one has lost a row, and the other a letter',
+    group: 1,
     breaks: [
       `UPDATE long_parts SET name = 'lost' WHERE run_id = '${doneTask.id}' AND name = 'in.csv'`,
       `UPDATE records SET hidden = REPLACE(hidden, '"head":"\\"number', '"head":"\\"numbr') WHERE ${ofRecord('task', doneTask.id)}`,
@@ -277,6 +293,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'an entry of a ledger stands in another month',
+    group: 3,
     breaks: [
       `UPDATE ledger_entries SET month = 202501 WHERE account_id = '${C}' AND id = '${idNamed('ledger_debit')}'`,
     ],
@@ -289,6 +306,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'a call is dearer',
+    group: 1,
     breaks: [calls('cost = cost + 3', `id = '202502-6f0c@10.1.2.3'`)],
     mends: [calls('cost = cost - 3', `id = '202502-6f0c@10.1.2.3'`)],
     lines: [
@@ -297,6 +315,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'a call belongs to another interaction',
+    group: 1,
     breaks: [calls('interaction_time = interaction_time + 2', `id = '202502-pair-b@10.1.2.3'`)],
     mends: [calls('interaction_time = interaction_time - 2', `id = '202502-pair-b@10.1.2.3'`)],
     lines: [
@@ -305,6 +324,7 @@ const breaks: readonly Break[] = [
   },
   {
     what: 'a call is longer, and another one is gone',
+    group: 2,
     breaks: [
       calls('duration_seconds = duration_seconds + 5', `id = '202502-pair-a@10.1.2.3'`),
       calls(`id = '202502-other'`, `id = '202502-pair-b@10.1.2.3'`),
@@ -320,28 +340,22 @@ const breaks: readonly Break[] = [
   },
 ]
 
-describeAnyEngine('what an import is held against when it is finished', (engine) => {
-  let stage: ImportStage
-  let report: Awaited<ReturnType<ImportStage['import']>>
-
-  beforeAll(async () => {
-    stage = await openImportStage(engine, withMore())
-    report = await stage.import()
-    // It names no interaction and began before one that names none either, whose it is from now on.
-    const late = gregorian(2025, 2, 5, 10, 59)
-    stage.kazoo.put(databaseOf(C, '202502'), {
-      ...stamped('cdr', C, late + 120, databaseOf(C, '202502')),
-      _id: '202502-late@10.1.2.3',
-      call_id: 'late@10.1.2.3',
-      call_direction: 'inbound',
-      other_leg_call_id: 'oldest@10.1.2.3',
-      timestamp: late + 120,
-      duration_seconds: 120,
-      billing_seconds: 120,
-    })
-    await stage.import()
+const openCheckedStage = async (engine: Engine) => {
+  const stage = await openImportStage(engine, withMore())
+  const report = await stage.import()
+  // It names no interaction and began before one that names none either, whose it is from now on.
+  const late = gregorian(2025, 2, 5, 10, 59)
+  stage.kazoo.put(databaseOf(C, '202502'), {
+    ...stamped('cdr', C, late + 120, databaseOf(C, '202502')),
+    _id: '202502-late@10.1.2.3',
+    call_id: 'late@10.1.2.3',
+    call_direction: 'inbound',
+    other_leg_call_id: 'oldest@10.1.2.3',
+    timestamp: late + 120,
+    duration_seconds: 120,
+    billing_seconds: 120,
   })
-  afterAll(() => stage.close())
+  await stage.import()
 
   const differences = async () => {
     const { status, errors } = await stage.refused('--finish')
@@ -350,39 +364,50 @@ describeAnyEngine('what an import is held against when it is finished', (engine)
     return { lines: lines.slice(0, -1), last: lines.at(-1) }
   }
 
-  it('is told of files that are none when they come, and of none as a difference', async () => {
-    expect(toldOf(report, 'file_unreadable')).toMatchObject({
+  return {
+    ...stage,
+    report,
+    differences,
+    /** Shows that all of these are reported when all are broken, and mends them. */
+    async expectTold(some: readonly Break[]) {
+      await stage.change(...some.flatMap((one) => one.breaks))
+      try {
+        const wanted = some.flatMap((one) => one.lines)
+        expect((await differences()).lines).toEqual(expect.arrayContaining(wanted))
+      } finally {
+        await stage.change(...some.toReversed().flatMap((one) => one.mends))
+      }
+    },
+  }
+}
+
+type CheckedStage = Awaited<ReturnType<typeof openCheckedStage>>
+
+describeAnyEngine('what an import is held against when it is finished', (engine) => {
+  let stage: CheckedStage
+
+  beforeAll(async () => {
+    stage = await openCheckedStage(engine)
+  })
+  afterAll(() => stage.close())
+
+  it('is told where it is not so, and only there, and the store stays closed until that is accepted', async () => {
+    // Files that are none are told when they come, and are no difference.
+    expect(toldOf(stage.report, 'file_unreadable')).toMatchObject({
       first: expect.arrayContaining(
         flawedTasks.map(({ id }) => expect.objectContaining({ database: 'tasks', id })),
       ),
     })
-    await stage.change(`UPDATE records SET tally = tally + 1 WHERE kind = 'account' AND id = '${C}'`)
-    try {
-      expect((await differences()).lines).toEqual([
-        `counts: account ${C}: it counts 1 accounts below it, and has 0`,
-      ])
-    } finally {
-      await stage.change(`UPDATE records SET tally = tally - 1 WHERE kind = 'account' AND id = '${C}'`)
-    }
-  })
+    for (const some of Object.values(Object.groupBy(breaks, ({ group }) => group)))
+      await stage.expectTold(some)
 
-  it.each(breaks)('is told when $what', async ({ breaks: statements, mends, lines }) => {
-    await stage.change(...statements)
-    try {
-      expect((await differences()).lines).toEqual(expect.arrayContaining([...lines]))
-    } finally {
-      await stage.change(...mends)
-    }
-  })
-
-  it('is told where it is not so, and only there, and the store stays closed', async () => {
     await stage.change(
       `UPDATE numbers SET account_id = '' WHERE number = '+14155550125'`,
       `UPDATE ledger_entries SET amount = amount - 7 WHERE account_id = '${C}' AND month = 202502
         AND id = '202502-ledgers_monthly_rollover'`,
       `UPDATE records SET tally = tally + 1 WHERE kind = 'account' AND id = '${C}'`,
     )
-    const found = await differences()
+    const found = await stage.differences()
     expect(found).toEqual({
       lines: [
         `numbers: number +14155550125: owner: expected ${C}, found nobody`,
@@ -398,11 +423,20 @@ describeAnyEngine('what an import is held against when it is finished', (engine)
     })
     const admin = await stage.admin()
     expect((await admin.put(`/v2/accounts/${C}/devices`, { name: 'Here' })).status).toBe(503)
-  })
-
-  it('does not keep who accepts it from finishing', async () => {
     await stage.import('--finish', '--accept-differences')
-    const admin = await stage.admin()
     expect((await admin.put(`/v2/accounts/${C}/devices`, { name: 'Here' })).status).toBe(201)
   })
 })
+
+inFullRun(() =>
+  describeAnyEngine('what an import is held against, broken piece by piece', (engine) => {
+    let stage: CheckedStage
+
+    beforeAll(async () => {
+      stage = await openCheckedStage(engine)
+    })
+    afterAll(() => stage.close())
+
+    it.each(breaks)('is told when $what', (one) => stage.expectTold([one]))
+  }),
+)

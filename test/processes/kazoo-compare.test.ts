@@ -55,7 +55,7 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
   const person = openCommandLine()
 
   beforeAll(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: true })
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
     session = await openSession(server)
     await freeRequests(session)
@@ -72,12 +72,13 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
       name: 'Phone',
       sip: { username: 'phone', password: 'a-secret-1' },
     })
-  }, 120_000)
+  })
 
   afterAll(async () => {
     session.close()
     await other.close()
     await server.end()
+    person.remove()
     await place.remove()
   })
 
@@ -99,11 +100,12 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
     )
 
   it('says so when both say the same, of all accounts', async () => {
+    other.change = (_path, body) => body
     const { status, output } = await compare('--sample', 'all')
     expect(status).toBe(0)
     expect(output).toContain('2 of 2 accounts')
     expect(output).toMatch(/, 0 different\.$/m)
-  }, 60_000)
+  })
 
   it('tells fields, missing rows, another order, another balance and another refusal', async () => {
     other.change = (path, body) => {
@@ -131,7 +133,7 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
     expect(of('users').map(({ what }: Json) => what)).toEqual(expect.arrayContaining(['missing', 'order']))
     expect(of('devices')).toEqual([{ id: expect.stringMatching(/^[0-9a-f]{32}$/), what: 'extra' }])
     expect(output).not.toContain('a-secret-1')
-  }, 60_000)
+  })
 
   it('refuses systems that are not the same', async () => {
     other.change = (path, body) =>
@@ -141,5 +143,5 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
     const { status, errors } = await compare()
     expect(status).toBe(1)
     expect(errors).toContain('these are not the same systems')
-  }, 60_000)
+  })
 })

@@ -9,7 +9,6 @@ import { accounts, databaseOf, gregorian, idOf, stamped } from '../support/kazoo
 const { M, G } = accounts
 const wanted = ['accounts', 'system_config', databaseOf(M), databaseOf(G)]
 const small = new Map([...dataSet()].filter(([name]) => wanted.includes(name)))
-const waitsMs = 60_000
 
 const at = (month: string) => gregorian(Number(month.slice(0, 4)), Number(month.slice(4)), 1, 12)
 
@@ -45,7 +44,8 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
     return (await admin.get(`/v2/accounts/${G}/ledgers/total`)).data
   }
 
-  it('knows what months end with, whatever is booked in them before the next one comes', async () => {
+  it('knows what months end with, goes on when the source cannot be read, and counts exactly when it is finished', async () => {
+    // Whatever is booked in a month before the next one comes is in what it ends with.
     put('202501', rollover('202501', 500_000), entry('202501', 'first', -20_000))
     expect(toldOf(await stage.import(), 'rollover_differs')).toBeUndefined()
 
@@ -57,9 +57,8 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
     expect(toldOf(report, 'rollover_differs')).toBeUndefined()
     expect(report.imported.ledger).toBe(4)
     expect(await balance()).toEqual({ amount: 44.5 })
-  })
 
-  it('tells of a month again when the one before it has changed, and forgets what is not so any more', async () => {
+    // A month is told of again when the one before it has changed, and not when that is put right.
     put('202501', entry('202501', 'third', -5000))
     expect(toldOf(await stage.import(), 'rollover_differs')).toMatchObject({
       count: 1,
@@ -68,18 +67,15 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
     put('202502', rollover('202502', 440_000))
     await stage.import()
     expect(await balance()).toEqual({ amount: 44 })
-  })
 
-  it('begins no month at nothing because the one before it was not read to its end', async () => {
+    // No month begins at nothing because the one before it was not read to its end.
     put('202503', entry('202503', 'in march', 10_000))
     await stage.import()
     expect(await balance()).toEqual({ amount: 45 })
-  })
 
-  it('tries again when the source cannot be read, and reports when it is ended', async () => {
     const { kazoo, commands } = stage
     const command = commands.start('import', 'kazoo', kazoo.url, '--follow', '--json')
-    const says = (text: RegExp) => eventually(command.errors, (errors) => text.test(errors), waitsMs)
+    const says = (text: RegExp) => eventually(command.errors, (errors) => text.test(errors))
     await says(/ changes taken over/)
 
     // Of those who may not read nothing is borne: it is told at once.
@@ -96,11 +92,9 @@ describeAnyEngine('an import that follows a Kazoo', (engine) => {
       followed: { amount: 47 },
       months: 3,
     })
-  })
 
-  it('counts exactly when it is finished, and opens the store', async () => {
-    const report = await stage.import('--finish')
-    expect(report.imported.ledger).toBe(7)
+    const finished = await stage.import('--finish')
+    expect(finished.imported.ledger).toBe(7)
     const admin = await stage.admin()
     const device = await admin.put(`/v2/accounts/${G}/devices`, { name: 'Here' })
     expect(device.status).toBe(201)

@@ -1,98 +1,68 @@
-// A Kazoo in miniature, served by a CouchDB of the tests, is taken over beside a running server.
-import { afterAll, beforeAll, expect, it } from 'vitest'
+// A Kazoo in miniature, served by a CouchDB of the tests, is imported beside a running server.
+import { setTimeout as pause } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { accountKind } from '../../src/auth/identity.ts'
+import { createChance, seed } from '../fuzz/chance.ts'
 import { Client, createTransport } from '../support/client.ts'
 import { describeAnyEngine } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { dataSet, secretsOfSamples } from '../support/kazoo/data-set.ts'
-import { type House, openHouse } from '../support/kazoo/house.ts'
+import { openHouse } from '../support/kazoo/house.ts'
 import { importedContentOf } from '../support/kazoo/imported-content.ts'
 import { accounts, databaseOf, digestsOf, passwords, stamped } from '../support/kazoo/sample.ts'
 import { type Kazoo, startKazoo } from '../support/kazoo/stand-in.ts'
 import { countOf } from '../support/run-length.ts'
-import { openSession, type Session } from '../support/session.ts'
+import type { ServerProcess } from '../support/server-process.ts'
 import { differenceOf } from '../support/snapshot.ts'
 import { credentialsOf } from '../support/world.ts'
 
 const kills = countOf(2, 20)
+const unchanged = { gone: [], new: [] }
+const pathOf = (accountId: string) => `/v2/accounts/${accountId}`
 
 describeAnyEngine('crosspoint import kazoo', (engine) => {
   let kazoo: Kazoo
-  let house: House
-  let session: Session
 
   beforeAll(async () => {
     kazoo = await startKazoo(dataSet())
-    house = await openHouse(engine)
-    session = await openSession(house.server)
-  }, 120_000)
-
-  afterAll(async () => {
-    session.close()
-    await house.close()
-    await kazoo.close()
   })
+  afterAll(() => kazoo.close())
 
-  const signIn = async ({ username, password }: { username: string; password: string }, realm: string) => {
-    const transport = createTransport(house.server.port)
-    try {
-      const credentials = credentialsOf(username, password)
-      return await new Client(transport.send).put('/v2/user_auth', { credentials, realm })
-    } finally {
-      transport.close()
-    }
+  const newHouse = async () => {
+    const house = await openHouse(engine)
+    onTestFinished(() => house.close())
+    return house
   }
 
-  const asAdmin = async () => {
-    const { body } = await signIn({ username: 'admin', password: 'secret' }, 'master.sip.example')
-    return session.as(String(body.auth_token))
+  const callerOf = ({ port }: ServerProcess) => {
+    const transport = createTransport(port)
+    onTestFinished(() => transport.close())
+    const anyone = new Client(transport.send)
+    const signIn = ({ username, password }: { username: string; password: string }, realm: string) =>
+      anyone.put('/v2/user_auth', { credentials: credentialsOf(username, password), realm })
+    const asAdmin = async () => {
+      const { body } = await signIn({ username: 'admin', password: 'secret' }, 'master.sip.example')
+      return anyone.with({ 'x-auth-token': String(body.auth_token) })
+    }
+    return { signIn, asAdmin }
   }
 
-  const pathOf = (accountId: string) => `/v2/accounts/${accountId}`
+  it('takes everything over beside a server, follows what changes, and opens the store when it is finished', async () => {
+    const other = await startKazoo(dataSet())
+    onTestFinished(() => other.close())
+    const house = await newHouse()
+    const server = await house.startServer()
+    const { signIn, asAdmin } = callerOf(server)
 
-  it('tells before what would be done, and writes nothing', async () => {
-    const before = await house.snapshot()
-    const { status, output, errors } = await house.importing(kazoo.url, '--survey', '--json')
-    expect(status).toBe(2)
-    expect(errors).not.toContain('crosspoint:')
-    expect(differenceOf(before, await house.snapshot())).toEqual({ gone: [], new: [] })
-    const report = JSON.parse(output)
-    expect(report).toMatchObject({
-      accounts: 9,
-      databases: { account: 10, month: 5 },
-      will_import: { user: 8 },
-    })
-    expect(report.conflicts).toContainEqual(
-      expect.objectContaining({ severity: 'needs_hand', code: 'realm_taken', count: 1 }),
-    )
-  }, 120_000)
-
-  it('changes nothing where some of it lies elsewhere', async () => {
-    const scattered = await startKazoo(dataSet({ withForeignStorage: true }))
-    try {
-      const before = await house.snapshot()
-      for (const args of [[], ['--follow']]) {
-        const { status, errors } = await house.importing(scattered.url, ...args)
-        expect(status).toBe(1)
-        expect(errors).toContain('some of it lies elsewhere')
-      }
-      expect(differenceOf(before, await house.snapshot())).toEqual({ gone: [], new: [] })
-    } finally {
-      await scattered.close()
-    }
-  }, 120_000)
-
-  it('takes everything over, once', async () => {
-    const first = await house.importing(kazoo.url, '--json')
+    const first = await house.person.run('import', 'kazoo', other.url, '--json')
     expect(first.status).toBe(2)
     expect(first.errors).not.toContain('crosspoint:')
     expect(JSON.parse(first.output)).toMatchObject({ accounts: 9, imported: { user: 8, device: 4, cdr: 8 } })
-    const before = await house.snapshot()
-    expect((await house.importing(kazoo.url)).status).toBe(2)
-    expect(differenceOf(before, await house.snapshot())).toEqual({ gone: [], new: [] })
-  }, 120_000)
+    const imported = await house.snapshot()
+    expect((await house.importing(other.url)).status).toBe(2)
+    expect(differenceOf(imported, await house.snapshot())).toEqual(unchanged)
 
-  it('lets people read meanwhile with the passwords that they have, and nobody write', async () => {
+    // People read with the passwords that they have, and nobody writes.
     const answer = await signIn(passwords.user_md5_only, 'cee.sip.example')
     expect(answer.status).toBe(201)
     expect(answer.data.account_id).toBe(accounts.C)
@@ -105,13 +75,11 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
       status: 503,
       message: 'import_under_way',
     })
-    expect(differenceOf(before, await house.snapshot())).toEqual({ gone: [], new: [] })
-  })
+    expect(differenceOf(before, await house.snapshot())).toEqual(unchanged)
 
-  it('follows what changes there until it is told to end', async () => {
-    const following = house.person.start('import', 'kazoo', kazoo.url, '--follow')
+    const following = house.person.start('import', 'kazoo', other.url, '--follow')
     const id = '5'.repeat(32)
-    const user = {
+    other.put(databaseOf(accounts.C), {
       _id: id,
       ...stamped('user', accounts.C, 63_910_000_000),
       username: 'later',
@@ -119,8 +87,7 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
       last_name: 'Later',
       enabled: true,
       ...digestsOf('later', 'a password of later'),
-    }
-    kazoo.put(databaseOf(accounts.C), user)
+    })
     const found = await eventually(
       async () => {
         // Another process has written it.
@@ -128,81 +95,96 @@ describeAnyEngine('crosspoint import kazoo', (engine) => {
         return house.store.records.find(accounts.C, 'user', id)
       },
       (record) => record !== undefined,
-      60_000,
     )
     expect(found?.created).toBe(63_910_000_000)
     following.process.kill('SIGINT')
     expect((await following.ended).status).toBe(2)
-    expect(
-      (await signIn({ username: 'later', password: 'a password of later' }, 'cee.sip.example')).status,
-    ).toBe(201)
-  }, 120_000)
+    const later = { username: 'later', password: 'a password of later' }
+    expect((await signIn(later, 'cee.sip.example')).status).toBe(201)
 
-  it('ends in the same store wherever it is killed', async () => {
-    const other = await openHouse(engine)
-    try {
-      for (let kill = 1; kill <= kills; kill += 1) {
-        const running = other.person.start('import', 'kazoo', kazoo.url)
-        const pause = new Promise((resolve) => setTimeout(resolve, 400 + (kill * 1600) / kills))
-        await Promise.race([pause, running.ended])
-        running.process.kill('SIGKILL')
-        await running.ended
-      }
-      expect((await other.importing(kazoo.url)).status).toBe(2)
-      expect(await importedContentOf(other.store)).toEqual(await importedContentOf(house.store))
-    } finally {
-      await other.close()
-    }
-  }, 300_000)
-
-  it('is undone as if nothing had been', async () => {
-    const other = await openHouse(engine)
-    try {
-      const before = await other.snapshot()
-      expect((await other.importing(kazoo.url)).status).toBe(2)
-      const { status, errors } = await other.importing('--undo')
-      expect({ status, errors }).toEqual({
-        status: 0,
-        errors: 'the store is what it was before the import\n',
-      })
-      expect(differenceOf(before, await other.snapshot())).toEqual({ gone: [], new: [] })
-      expect((await other.importing('--undo')).status).toBe(1)
-    } finally {
-      await other.close()
-    }
-  }, 180_000)
-
-  it('opens the store when it is finished, and is not begun again', async () => {
-    expect((await house.importing(kazoo.url, '--finish')).status).toBe(2)
-    const admin = await asAdmin()
-    expect(
-      (
-        await admin.put(
-          `${pathOf(accounts.C)}/devices`,
-          { name: 'A new phone' },
-          { query: { accept_charges: true } },
-        )
-      ).status,
-    ).toBe(201)
-    const before = await house.snapshot()
-    for (const args of [[kazoo.url], [kazoo.url, '--finish'], ['--undo']]) {
+    expect((await house.person.run('import', 'kazoo', other.url, '--finish')).status).toBe(2)
+    const query = { accept_charges: true }
+    const phone = await admin.put(`${pathOf(accounts.C)}/devices`, { name: 'A new phone' }, { query })
+    expect(phone.status).toBe(201)
+    // The server resumes its own rounds once the import is finished, and they write.
+    expect(await server.end()).toBe(0)
+    const finished = await house.snapshot()
+    for (const args of [[other.url], [other.url, '--finish'], ['--undo']]) {
       const { status, errors } = await house.importing(...args)
       expect(status).toBe(1)
       expect(errors).toContain('is finished')
     }
-    expect(differenceOf(before, await house.snapshot())).toEqual({ gone: [], new: [] })
-  }, 120_000)
+    expect(differenceOf(finished, await house.snapshot())).toEqual(unchanged)
+    const master = await house.store.records.find(accounts.M, accountKind, accounts.M)
+    expect(master?.doc.name).toBe('Master')
 
-  it('shows no secret of the source anywhere', async () => {
-    const printed = [house.server.errors(), house.server.output()]
     const audit = await house.store.all('SELECT * FROM audit_log')
     const findings = await house.store.all('SELECT * FROM kazoo_findings')
-    const said = [...printed, JSON.stringify(audit), JSON.stringify(findings)].join('\n')
+    const said = [server.errors(), server.output(), JSON.stringify([audit, findings])].join('\n')
     for (const secret of secretsOfSamples()) expect(said).not.toContain(secret)
   })
 
-  it('goes into a store that holds nothing but a first start', async () => {
-    const admin = await house.store.records.find(accounts.M, accountKind, accounts.M)
-    expect(admin?.doc.name).toBe('Master')
+  it('writes nothing before, or where some of it lies elsewhere, and is undone as if nothing had been', async () => {
+    const house = await newHouse()
+    const before = await house.snapshot()
+    const expectNothingWritten = async () =>
+      expect(differenceOf(before, await house.snapshot())).toEqual(unchanged)
+
+    const survey = await house.importing(kazoo.url, '--survey', '--json')
+    expect(survey.status).toBe(2)
+    expect(survey.errors).not.toContain('crosspoint:')
+    await expectNothingWritten()
+    const report = JSON.parse(survey.output)
+    expect(report).toMatchObject({
+      accounts: 9,
+      databases: { account: 10, month: 5 },
+      will_import: { user: 8 },
+    })
+    expect(report.conflicts).toContainEqual(
+      expect.objectContaining({ severity: 'needs_hand', code: 'realm_taken', count: 1 }),
+    )
+
+    const scattered = await startKazoo(dataSet({ withForeignStorage: true }))
+    onTestFinished(() => scattered.close())
+    for (const args of [[], ['--follow']]) {
+      const { status, errors } = await house.importing(scattered.url, ...args)
+      expect(status).toBe(1)
+      expect(errors).toContain('some of it lies elsewhere')
+    }
+    await expectNothingWritten()
+
+    expect((await house.importing(kazoo.url)).status).toBe(2)
+    const { status, errors } = await house.importing('--undo')
+    expect({ status, errors }).toEqual({
+      status: 0,
+      errors: 'the store is what it was before the import\n',
+    })
+    await expectNothingWritten()
+    expect((await house.importing('--undo')).status).toBe(1)
+  })
+
+  it('ends in the same store wherever it is killed', async () => {
+    const { below } = createChance(seed)
+    const whole = await newHouse()
+    const begun = kazoo.requests.length
+    expect((await whole.importing(kazoo.url)).status).toBe(2)
+    const requests = kazoo.requests.length - begun
+    const house = await newHouse()
+    for (let kill = 1; kill <= kills; kill += 1) {
+      const first = kazoo.requests.length
+      const wanted = 1 + below(requests)
+      const running = house.person.start('import', 'kazoo', kazoo.url)
+      // What was imported before is not read again, so a later run may end before that.
+      const asked = eventually(
+        () => kazoo.requests.length - first >= wanted || running.process.exitCode !== null,
+        Boolean,
+      )
+      await asked
+      await pause(below(30))
+      running.process.kill('SIGKILL')
+      await running.ended
+    }
+    expect((await house.importing(kazoo.url)).status).toBe(2)
+    expect(await importedContentOf(house.store)).toEqual(await importedContentOf(whole.store))
   })
 })

@@ -1,5 +1,5 @@
 // An import of some accounts only, and what it leaves out as it was said when it began.
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it } from 'vitest'
 import { describeAnyEngine } from '../support/databases.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
 import { accounts } from '../support/kazoo/sample.ts'
@@ -9,18 +9,16 @@ const { C, M, R } = accounts
 describeAnyEngine('an import of some accounts', (engine) => {
   let stage: ImportStage
 
-  beforeAll(async () => {
+  beforeEach(async () => {
     stage = await openImportStage(engine)
   })
-  afterAll(() => stage.close())
+  afterEach(() => stage.close())
 
-  it('tells beforehand of these only', async () => {
+  it('tells beforehand of these only, and has to name accounts that there are', async () => {
     const survey = await stage.import('--survey', '--accounts', R)
     expect(survey.accounts).toBe(3)
     expect(survey.will_import).toMatchObject({ account: 3, number: 4 })
-  })
 
-  it('has to name accounts that there are', async () => {
     const unknown = await stage.refused('--accounts', 'f'.repeat(32))
     expect(unknown).toMatchObject({
       status: 1,
@@ -30,20 +28,19 @@ describeAnyEngine('an import of some accounts', (engine) => {
     expect(unreadable.status).not.toBe(0)
     expect(unreadable.errors).toContain('Accounts are named by their ids')
     // Nothing was begun.
-    const admin = await stage.refused('--finish')
-    expect(admin.errors).toContain('there is no import to finish')
+    const nothing = await stage.refused('--finish')
+    expect(nothing.errors).toContain('there is no import to finish')
   })
 
-  it('takes those below them and those above them, and the numbers that are theirs', async () => {
+  it('takes those below and above them with their numbers, goes on with what was said first, and is finished', async () => {
     const report = await stage.import('--accounts', R, '--since-month', '202502')
     expect(report.accounts).toBe(3)
     expect(report.imported).toMatchObject({ account: 3, number: 4 })
     // Whatever is of others is not told one by one.
     expect(toldOf(report, 'number_owner_gone')).toBeUndefined()
     expect(toldOf(report, 'device_orphaned')).toBeUndefined()
-  })
 
-  it('goes on with what was said first, and refuses anything else', async () => {
+    // Anything else than what was said first is refused.
     const other = async (...args: string[]) => {
       const { status, errors } = await stage.refused(...args)
       expect(status).toBe(1)
@@ -57,15 +54,13 @@ describeAnyEngine('an import of some accounts', (engine) => {
     expect(await other('--finish', '--allow-missing')).toContain(`${begun} --allow-missing`)
     const same = await stage.import('--accounts', R)
     expect(same.accounts).toBe(3)
-  })
 
-  it('is checked and finished as any other', async () => {
-    const report = await stage.import('--finish')
-    expect(report.accounts).toBe(3)
+    const finished = await stage.import('--finish')
+    expect(finished.accounts).toBe(3)
     const admin = await stage.admin()
     const { data: below } = await admin.get(`/v2/accounts/${M}/descendants`)
     expect(below.map(({ id }: { id: string }) => id).sort()).toEqual([C, R].sort())
-    const compared = await stage.commands.run('compare', 'kazoo', stage.kazoo.url, '--sample', 'all')
+    const compared = await stage.run('compare', 'kazoo', stage.kazoo.url, '--sample', 'all')
     expect(compared.output).toMatch(/3 of 3 accounts, [\d,]+ answers, 0 different\./)
   })
 })

@@ -1,9 +1,14 @@
 // What of a Kazoo's own settings holds here after an import.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeAnyEngine } from '../support/databases.ts'
+import { dataSet } from '../support/kazoo/data-set.ts'
 import { type ImportStage, openImportStage, toldOf } from '../support/kazoo/import-stage.ts'
+import { accounts, databaseOf } from '../support/kazoo/sample.ts'
 
 const stamp = { pvt_type: 'config', pvt_created: 63_800_000_000, pvt_modified: 63_800_000_000 }
+
+const wanted = ['accounts', 'system_config', databaseOf(accounts.M)]
+const system = new Map([...dataSet()].filter(([name]) => wanted.includes(name)))
 
 const words = {
   _id: 'notification.password_recovery',
@@ -14,6 +19,7 @@ const words = {
 
 describeAnyEngine('settings of a Kazoo', (engine) => {
   let stage: ImportStage
+  let report: Awaited<ReturnType<ImportStage['import']>>
 
   beforeAll(async () => {
     stage = await openImportStage(engine)
@@ -30,11 +36,11 @@ describeAnyEngine('settings of a Kazoo', (engine) => {
       ...stamp,
     })
     kazoo.put('system_config', { _id: 'smtp_client', default: { relay: 'mail.example' }, ...stamp })
+    report = await stage.import()
   })
   afterAll(() => stage.close())
 
   it('hold here as far as something follows them, and what is secret waits for a person', async () => {
-    const report = await stage.import()
     const admin = await stage.admin()
     expect(toldOf(report, 'set_again')).toEqual({
       severity: 'needs_hand',
@@ -47,7 +53,6 @@ describeAnyEngine('settings of a Kazoo', (engine) => {
   })
 
   it('are told of where they cannot hold', async () => {
-    const report = await stage.import()
     const told = {
       severity: 'repaired',
       code: 'set_aside',
@@ -64,7 +69,6 @@ describeAnyEngine('settings of a Kazoo', (engine) => {
 
   it('leave notices of the system alone unless that is asked for', async () => {
     const notice = '/v2/notifications/password_recovery'
-    const report = await stage.import()
     expect(report.left_out.notification).toBe(1)
     const admin = await stage.admin()
     const usual = (await admin.get(notice)).data.subject
@@ -77,7 +81,7 @@ describeAnyEngine('settings of a Kazoo', (engine) => {
   })
 
   it('bring notices of the system where that is asked for', async () => {
-    const other = await openImportStage(engine)
+    const other = await openImportStage(engine, system)
     try {
       other.kazoo.put('system_config', words)
       await other.import('--system-notices')

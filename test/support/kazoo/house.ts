@@ -1,25 +1,23 @@
-// A store that has been started once, with its server beside it, and somebody who has the program.
+// A store after a first start, the program, and a server when a test asks for one.
 import { join } from 'node:path'
 import { createKeyring, readServerKey } from '../../../src/auth/keyring.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { openPostgres } from '../../../src/storage/postgres.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { createStore } from '../../../src/storage/store.ts'
+import { runHere } from '../command-here.ts'
 import { openCommandLine } from '../command-line.ts'
-import { type Engine, makePlace } from '../databases.ts'
-import { startServerProcess } from '../server-process.ts'
+import type { Engine } from '../databases.ts'
+import { type ServerProcess, startServerProcess } from '../server-process.ts'
 import { snapshotOf } from '../snapshot.ts'
+import { environmentOf, makeStartedPlace } from './first-start.ts'
 
 export type House = Awaited<ReturnType<typeof openHouse>>
 
 export const openHouse = async (engine: Engine) => {
-  const place = await makePlace(engine)
-  const environment = {
-    CROSSPOINT_DATA_DIR: place.dataDir,
-    ...(place.databaseUrl === undefined ? {} : { CROSSPOINT_DATABASE_URL: place.databaseUrl }),
-  }
-  const startServer = () => startServerProcess(environment, place.dataDir)
-  let server = await startServer()
+  const place = await makeStartedPlace(engine)
+  const environment = environmentOf(place)
+  let server: ServerProcess | undefined
   const person = openCommandLine(environment)
   const openDatabase = () =>
     place.databaseUrl ? openPostgres(place.databaseUrl) : openSqlite(join(place.dataDir, 'crosspoint.db'))
@@ -34,20 +32,18 @@ export const openHouse = async (engine: Engine) => {
     person,
     store,
     db,
-    get server() {
-      return server
-    },
-    async restartServer() {
-      await server.end()
-      server = await startServer()
+    /** Starts a server, which ends with the house. */
+    async startServer() {
+      server = await startServerProcess(environment, place.dataDir)
       return server
     },
     snapshot: () => snapshotOf(store, engine),
-    importing: (...args: string[]) => person.run('import', 'kazoo', ...args),
-    exporting: (...args: string[]) => person.run('export', 'kazoo', ...args),
+    /** Run in the process of the tests; `person` runs commands in processes of their own. */
+    importing: (...args: string[]) => runHere(environment, ['import', 'kazoo', ...args]),
+    exporting: (...args: string[]) => runHere(environment, ['export', 'kazoo', ...args]),
     async close() {
       await db.close()
-      await server.end()
+      await server?.end()
       person.remove()
       await place.remove()
     },

@@ -1,55 +1,74 @@
-// A server with nothing but a first start, a Kazoo, and the command that takes over from it.
+// A store after a first start, a Kazoo, and the commands that import from it. A server starts when a test first sends a request.
 import { join } from 'node:path'
 import { openPostgres } from '../../../src/storage/postgres.ts'
 import { openSqlite } from '../../../src/storage/sqlite.ts'
 import { Client, createTransport } from '../client.ts'
-import { type CommandLine, openCommandLine } from '../command-line.ts'
-import { type Engine, makePlace } from '../databases.ts'
-import { type ServerProcess, startServerProcess } from '../server-process.ts'
+import { runHere } from '../command-here.ts'
+import { openCommandLine } from '../command-line.ts'
+import type { Engine } from '../databases.ts'
+import { startServerProcess } from '../server-process.ts'
 import { credentialsOf } from '../world.ts'
 import { dataSet } from './data-set.ts'
+import { environmentOf, makeStartedPlace } from './first-start.ts'
 import { accounts, databaseOf } from './sample.ts'
 import { type KazooManners, startKazoo } from './stand-in.ts'
 
 export type ImportStage = Awaited<ReturnType<typeof openImportStage>>
-
-const runOf = (commands: CommandLine, url: string) => async (args: readonly string[]) => {
-  const { status, output, errors } = await commands.run('import', 'kazoo', url, ...args, '--json')
-  if (status !== 0 && status !== 2) throw new Error(`import kazoo ended with ${status}: ${errors}`)
-  return JSON.parse(output)
-}
 
 export const openImportStage = async (
   engine: Engine,
   databases: Parameters<typeof startKazoo>[0] = dataSet(),
   manners: KazooManners = {},
 ) => {
-  const place = await makePlace(engine, { isUpgraded: true })
-  const environment = place.databaseUrl ? { CROSSPOINT_DATABASE_URL: place.databaseUrl } : {}
-  const server: ServerProcess = await startServerProcess(environment, place.dataDir)
+  const place = await makeStartedPlace(engine)
+  const environment = environmentOf(place)
   const kazoo = await startKazoo(databases, manners)
-  const commands = openCommandLine({ ...environment, CROSSPOINT_DATA_DIR: place.dataDir })
-  const transport = createTransport(server.port)
+  const commands = openCommandLine(environment)
+  const startServer = async () => {
+    const server = await startServerProcess(environment, place.dataDir)
+    const transport = createTransport(server.port)
+    return {
+      client: (headers: Record<string, string> = {}) => new Client(transport.send, headers),
+      async end() {
+        transport.close()
+        await server.end()
+      },
+    }
+  }
+  let server: ReturnType<typeof startServer> | undefined
+  const clientWith = async (headers?: Record<string, string>) => {
+    server ??= startServer()
+    return (await server).client(headers)
+  }
   const signIn = async () => {
     const { realm } = JSON.parse(kazoo.text(databaseOf(accounts.M), accounts.M) ?? '{}')
     const credentials = credentialsOf('admin', 'secret')
-    const anyone = new Client(transport.send)
+    const anyone = await clientWith()
     const answer = await anyone.put('/v2/user_auth', { credentials, account_realm: realm })
     if (!answer.body.auth_token) throw new Error(`sign-in failed: ${answer.text}`)
-    return new Client(transport.send, { 'x-auth-token': answer.body.auth_token })
+    return clientWith({ 'x-auth-token': answer.body.auth_token })
   }
   let admin: Promise<Client> | undefined
   return {
     place,
-    server,
     kazoo,
     commands,
+    /** Runs a command in the process of the tests; `commands` runs it in its own. */
+    run: (...args: string[]) => runHere(environment, args),
     /** Runs the command to its end; answers with its report. */
-    import: (...args: string[]) => runOf(commands, kazoo.url)(args),
+    async import(...args: string[]) {
+      const { status, output, errors } = await runHere(environment, [
+        ...['import', 'kazoo', kazoo.url],
+        ...args,
+        '--json',
+      ])
+      if (status !== 0 && status !== 2) throw new Error(`import kazoo ended with ${status}: ${errors}`)
+      return JSON.parse(output)
+    },
     /** The same of something that is refused. */
-    refused: async (...args: string[]) => commands.run('import', 'kazoo', kazoo.url, ...args),
-    /** Somebody without a token. */
-    anyone: () => new Client(transport.send),
+    refused: (...args: string[]) => runHere(environment, ['import', 'kazoo', kazoo.url, ...args]),
+    /** A client without a token. */
+    anyone: () => clientWith(),
     /** The admin of the first start, who is one of the master account that has come. */
     admin(): Promise<Client> {
       admin ??= signIn()
@@ -66,9 +85,8 @@ export const openImportStage = async (
       }
     },
     async close() {
-      transport.close()
+      await (await server)?.end()
       await kazoo.close()
-      await server.end()
       commands.remove()
       await place.remove()
     },
