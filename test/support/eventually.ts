@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const patienceMs = 15_000
+// Ends what would never come. A busy machine must not reach it.
+const patienceMs = 120_000
 const pauseMs = 25
 
-/** Waits for what follows in the background, within a bound. */
+/** Waits until `isDone` accepts what `look` returns, for at most `withinMs` (default 120,000 ms). */
 export const eventually = async <T>(
   look: () => Promise<T> | T,
   isDone: (seen: T) => boolean,
