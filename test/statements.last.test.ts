@@ -34,7 +34,7 @@ const contains = (statement: string, parts: readonly string[]) => {
 }
 
 const notRunOn = (engine: Engine) => {
-  const statements = statementsOf(inject('statementFolder'), engine)
+  const statements = statementsOf(inject('runFolder'), engine)
   return literals
     .filter(({ parts }) => !statements.some((statement) => contains(statement, parts)))
     .map(({ at }) => at)

@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, inject } from 'vitest'
@@ -58,15 +58,20 @@ const emptyFile = () => {
 export interface PlaceOptions extends DatabaseOptions {
   /** Holds an empty store of the newest structure, which is copied: an upgrade takes longer than most tests. */
   isUpgraded?: boolean
+  /** Holds a copy of this place, which no server uses. */
+  copyOf?: Place | undefined
 }
+
+const databaseOf = ({ databaseUrl }: Place) => databaseUrl && new URL(databaseUrl).pathname.slice(1)
 
 export const makePlace = async (
   engine: Engine,
-  { isUpgraded = false, ...options }: PlaceOptions = {},
+  { isUpgraded = false, copyOf, ...options }: PlaceOptions = {},
 ): Promise<Place> => {
   const dataDir = await newDirectory()
+  if (copyOf) await cp(copyOf.dataDir, dataDir, { recursive: true })
   const serverUrl = engine === 'postgres' ? inject('postgresUrl') : undefined
-  const template = isUpgraded ? inject('postgresTemplate') : undefined
+  const template = copyOf ? databaseOf(copyOf) : isUpgraded ? inject('postgresTemplate') : undefined
   const database = serverUrl ? await createDatabase(serverUrl, { template, ...options }) : undefined
   if (engine === 'postgres' && !database) throw new Error('this run has no PostgreSQL')
   if (isUpgraded && !database) await writeFile(fileIn(dataDir), await emptyFile(), { mode: 0o600 })

@@ -233,7 +233,7 @@ export const endOtherConnections =
 const forbidden = '42501'
 
 // FORCE is refused to a plain user while autovacuum is there, which a plain DROP sends away.
-const dropDatabase = async (serverUrl: string, name: string) => {
+export const dropDatabase = async (serverUrl: string, name: string) => {
   try {
     await onDatabase(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
   } catch (error) {

@@ -11,7 +11,7 @@ const fileOf = (folder: string, engine: Engine) => join(folder, `${engine}-${pro
 const note = (engine: Engine, sql: string) => {
   if (seen[engine].has(sql)) return
   seen[engine].add(sql)
-  appendFileSync(fileOf(inject('statementFolder'), engine), `${JSON.stringify(sql)}\n`)
+  appendFileSync(fileOf(inject('runFolder'), engine), `${JSON.stringify(sql)}\n`)
 }
 
 /** The same database; the run notes each statement that goes to it. */

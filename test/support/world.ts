@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterEach, expect } from 'vitest'
+import { afterEach, expect, inject } from 'vitest'
 import type { Area } from '../../src/areas/area.ts'
 import { areas } from '../../src/areas/index.ts'
 import { type KeyLayer, keyLayers } from '../../src/auth/credentials.ts'
@@ -13,9 +13,10 @@ import type { Database } from '../../src/storage/db.ts'
 import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
-import { type Engine, makePlace, sharedBySuite } from './databases.ts'
+import { type Engine, makePlace, type Place, sharedBySuite } from './databases.ts'
 import { createTestLog } from './log.ts'
 import './matchers.ts'
+import { sharePlace } from './shared-places.ts'
 import { differenceOf, snapshotOf } from './snapshot.ts'
 import { noting } from './statement-record.ts'
 
@@ -48,6 +49,16 @@ export class Person extends Client {
     this.password = facts.password
     this.token = facts.token
     this.path = `${facts.account.path}/users/${facts.id}`
+  }
+}
+
+/** A caller with the API key of an account. */
+export class KeyHolder extends Client {
+  readonly token: string
+
+  constructor(send: Send, token: string) {
+    super(send, { 'x-auth-token': token })
+    this.token = token
   }
 }
 
@@ -112,18 +123,16 @@ const createConfigure = ({ store }: RunningServer) => {
   }
 }
 
-const tally = () => {
-  let made = 0
+const tally = (made = 0) => {
+  let last = made
   return () => {
-    made += 1
-    return made
+    last += 1
+    return last
   }
 }
 
 /** Makes accounts, people and phones of which a test needs its own. */
-const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) => {
-  const next = tally()
-
+const createMakers = ({ areas }: RunningServer, send: Send, operator: Client, next: () => number) => {
   const signedIn = async (account: TestAccount, userId: string) => {
     const record = await areas.accounts.get(account.id)
     const user = await areas.users.get(account.id, userId)
@@ -175,9 +184,9 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client) =>
     },
 
     /** A caller with the account's API key. */
-    async keyHolder(account: TestAccount): Promise<Client> {
+    async keyHolder(account: TestAccount): Promise<KeyHolder> {
       const key = areas.accounts.apiKeyOf(await areas.accounts.get(account.id))
-      return clientWithToken(send, (await areas.signIn.byApiKey(key, '127.0.0.1')).token)
+      return new KeyHolder(send, (await areas.signIn.byApiKey(key, '127.0.0.1')).token)
     },
   }
 }
@@ -228,6 +237,8 @@ const populate = async (make: Makers, operator: Person) => {
   return { reseller, acme, rival, ross, ada, uli, rex, acmeKey }
 }
 
+type People = Awaited<ReturnType<typeof populate>> & { operator: Person }
+
 export type World = Awaited<ReturnType<typeof buildWorld>>
 
 /** Settings of the process that lead to servers which the test has started: its DNS, its SMTP. */
@@ -251,16 +262,14 @@ interface Changed {
   layers?: readonly KeyLayer[]
 }
 
-/** A running server with people in it. The caller closes it; suites use `useWorld`. */
-export const buildWorld = async (
-  engine: Engine,
-  outside: Outside = async () => ({}),
-  { more = [], over = (db) => db, settings = {}, layers = quickLayers }: Changed = {},
-) => {
-  const place = await makePlace(engine, { isUpgraded: true })
+type Parts = Required<Omit<Changed, 'settings'>>
+
+const usualParts: Parts = { more: [], over: (db) => db, layers: quickLayers }
+
+const openServer = async (place: Place, outside: Partial<Config>, { more, over, layers }: Parts) => {
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
-  const config = { ...configOf(place.dataDir, place.databaseUrl), ...(await outside()) }
+  const config = { ...configOf(place.dataDir, place.databaseUrl), ...outside }
   const parts = { list: [...areas, ...more] as const, db: over(noting(openDatabase(config))), layers }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
@@ -270,12 +279,86 @@ export const buildWorld = async (
     check(raw, answer)
     return answer
   }
-  const configure = createConfigure(server)
+  return { clock, entries, errors, config, server, transport, send, configure: createConfigure(server) }
+}
+
+type OpenServer = Awaited<ReturnType<typeof openServer>>
+
+/** Makes the people of a server that has none yet. */
+const settlePeople = async (
+  { server, send, configure }: OpenServer,
+  settings: Readonly<Record<string, Json>>,
+) => {
   await configure('crossbar', { token_costs: 0 })
   for (const [name, values] of Object.entries(settings)) await configure(name, values)
   const operator = await signInOperator(server, send)
-  const make = createMakers(server, send, operator)
-  const people = await populate(make, operator)
+  const next = tally()
+  const make = createMakers(server, send, operator, next)
+  const people: People = { operator, ...(await populate(make, operator)) }
+  return { people, make, made: next() }
+}
+
+const makePeopledPlace = async (engine: Engine) => {
+  const place = await makePlace(engine, { isUpgraded: true })
+  sharePlace(inject('runFolder'), place)
+  const opened = await openServer(place, {}, usualParts)
+  const { people, made } = await settlePeople(opened, {})
+  opened.transport.close()
+  await opened.server.stop()
+  return { place, people, made }
+}
+
+const peopledPlaces = new Map<Engine, ReturnType<typeof makePeopledPlace>>()
+
+/** The store of a stopped server with the people of a world, to be copied: making them takes longer than most tests. */
+const peopledPlace = (engine: Engine) => {
+  const known = peopledPlaces.get(engine) ?? makePeopledPlace(engine)
+  peopledPlaces.set(engine, known)
+  return known
+}
+
+/** The same people as callers of another server. */
+const peopleAt = (send: Send, { operator, ross, ada, uli, rex, acmeKey, ...accounts }: People): People => {
+  const at = (person: Person) => new Person(send, person)
+  return {
+    ...accounts,
+    operator: at(operator),
+    ross: at(ross),
+    ada: at(ada),
+    uli: at(uli),
+    rex: at(rex),
+    acmeKey: new KeyHolder(send, acmeKey.token),
+  }
+}
+
+const openCopy = async (engine: Engine, outside: Partial<Config>) => {
+  const { place: original, people: known, made } = await peopledPlace(engine)
+  const place = await makePlace(engine, { copyOf: original })
+  const opened = await openServer(place, outside, usualParts)
+  const people = peopleAt(opened.send, known)
+  const make = createMakers(opened.server, opened.send, people.operator, tally(made))
+  return { place, opened, people, make }
+}
+
+const openNew = async (engine: Engine, outside: Partial<Config>, { settings = {}, ...parts }: Changed) => {
+  const place = await makePlace(engine, { isUpgraded: true })
+  const opened = await openServer(place, outside, { ...usualParts, ...parts })
+  return { place, opened, ...(await settlePeople(opened, settings)) }
+}
+
+// Citus copies no databases.
+const canCopy = (engine: Engine) => engine === 'sqlite' || inject('postgresTemplate') !== undefined
+
+/** A running server with people in it. The caller closes it; suites use `useWorld`. */
+export const buildWorld = async (engine: Engine, outside: Outside = async () => ({}), changed?: Changed) => {
+  const given = await outside()
+  // A test that starts a mail server may expect the mail of the first minutes there.
+  const isCopied = changed === undefined && given.smtpUrl === undefined && canCopy(engine)
+  const { place, opened, people, make } = isCopied
+    ? await openCopy(engine, given)
+    : await openNew(engine, given, changed ?? {})
+  const { clock, entries, errors, config, server, transport, send, configure } = opened
+  const { operator } = people
   const nextCredit = tally()
   // What was counted before is settled first: its audit entries and charges are not those of what comes now.
   const snapshot = async () => {
@@ -292,7 +375,6 @@ export const buildWorld = async (
     config,
     clock,
     server,
-    operator,
     master: operator.account,
     /** A caller without credentials. */
     anonymous: new Client(send),
