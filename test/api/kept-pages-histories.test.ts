@@ -14,6 +14,7 @@ import {
 import { figureOf } from '../support/figures.ts'
 import { legOf, nowOf } from '../support/legs.ts'
 import { createTestLog } from '../support/log.ts'
+import { countOf } from '../support/run-length.ts'
 import { describeAnyEngine, type Person, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
@@ -396,7 +397,7 @@ describeAnyEngine('pages that are kept', (engine) => {
           else for (const one of stage.reads) await readEverywhere(stage, one)
         }
       }),
-      { numRuns: Number(process.env.CROSSPOINT_KEPT_PAGE_RUNS ?? 8), endOnFailure: true },
+      { numRuns: countOf(4, 16), endOnFailure: true },
     )
     const lookups = async (port: number, result: string) => {
       const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
