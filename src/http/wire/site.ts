@@ -240,17 +240,14 @@ const pagesForPeople = /^\/docs(?:$|\/(?:[^.]*|.*\.html)$)/
  * next request gets the new ones. Until the first build ends, their pages report its progress. Without site and build there are none.
  */
 export const createSite = (folder: string): Site => {
-  let version = versionOf(folder)
-  let site = loadSite(folder)
+  let loaded: { version: string | undefined; site: ReturnType<typeof loadSite> } | undefined
 
   const latestSite = () => {
-    const found = versionOf(folder)
+    const version = versionOf(folder)
     // A folder that is missing for a moment is being replaced.
-    if (found !== undefined && found !== version) {
-      version = found
-      site = loadSite(folder)
-    }
-    return site
+    const isLatest = loaded && (version === undefined || version === loaded.version)
+    if (!loaded || !isLatest) loaded = { version, site: loadSite(folder) }
+    return loaded.site
   }
 
   return {
