@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createAudit } from '../../src/areas/audit/operations.ts'
 import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
+import { countOf } from '../support/run-length.ts'
 import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 interface Entry {
@@ -352,7 +353,7 @@ describeAnyEngine('the audit', (engine) => {
           expect(found).toEqual(descending === 'true' ? expected : expected.toReversed())
         }
       }),
-      { numRuns: 15 },
+      { numRuns: countOf(5, 15) },
     )
   })
 

@@ -7,6 +7,7 @@ import { convertCall } from '../../src/areas/kazoo/conversions/call-records/rule
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { anyCalls, databaseOf, documentOf, importCalls } from '../support/kazoo-calls.ts'
+import { countOf } from '../support/run-length.ts'
 import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 // 2026-01-01T00:00:00Z: calls lie close to the edge of a month.
@@ -342,7 +343,7 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
         const ids = legs.map(({ id }) => id)
         expect(await seen(ours, ids)).toEqual(await seen(theirs, ids))
       }),
-      { numRuns: engine === 'sqlite' ? 20 : 10 },
+      { numRuns: countOf(6, engine === 'sqlite' ? 20 : 10) },
     )
   }, 120_000)
 })

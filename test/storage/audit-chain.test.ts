@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createVerification } from '../../src/areas/audit/verification/operations.ts'
 import type { Row, Value } from '../../src/storage/db.ts'
+import { countOf } from '../support/run-length.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 describeEngines('the chain of the audit', (engine) => {
@@ -161,7 +162,7 @@ describeEngines('the chain of the audit', (engine) => {
         )
         expect(faults).toMatchObject([{ accountId: account.id, entryId: altered.id }])
       }),
-      { numRuns: 40 },
+      { numRuns: countOf(10, 40) },
     )
   })
 

@@ -34,6 +34,7 @@ import { archiveAround, insertLegs } from '../support/call-archive.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { createTestLog } from '../support/log.ts'
 import { startObjectServer } from '../support/object-server.ts'
+import { countOf } from '../support/run-length.ts'
 
 describe.each(['directory', 'bucket'] as const)('Call records of which some lie in files of a %s', (kind) =>
   describeEngines('and others in the store', (engine) => {
@@ -143,7 +144,7 @@ describe.each(['directory', 'bucket'] as const)('Call records of which some lie 
             expect(await store.cdrs.months()).toEqual([])
           },
         ),
-        { numRuns: engine === 'sqlite' ? 8 : 4, endOnFailure: true },
+        { numRuns: countOf(2, engine === 'sqlite' ? 8 : 4), endOnFailure: true },
       ))
   }),
 )

@@ -14,6 +14,7 @@ import { atHand } from '../../src/storage/monthly.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { anyRows, edge, idsOf, inOrder, pagesOf, question, textOf, view, whole } from '../support/any-legs.ts'
 import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { countOf } from '../support/run-length.ts'
 
 describeEngines('Reading call detail records', (engine) => {
   const place = sharedBySuite(
@@ -23,7 +24,7 @@ describeEngines('Reading call detail records', (engine) => {
     },
     ({ opened }) => opened.close(),
   )
-  const runs = { numRuns: engine === 'sqlite' ? 60 : 25 }
+  const runs = { numRuns: countOf(15, engine === 'sqlite' ? 60 : 25) }
 
   let accountId: string
   beforeEach(() => {

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../src/storage/db.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
+import { countOf } from '../support/run-length.ts'
 
 // A server and a command on one file of the embedded store, each as a process of its own would have it.
 describe('commits of other processes on the embedded store', () => {
@@ -117,7 +118,7 @@ describe('commits of other processes on the embedded store', () => {
           }
         }
       }),
-      { numRuns: 15 },
+      { numRuns: countOf(5, 15) },
     )
   })
 })

@@ -13,6 +13,7 @@ import {
 import { Failure } from '../../src/lib/failure.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { createNumberSource } from '../support/numbers.ts'
+import { countOf } from '../support/run-length.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const author = { requestId: 'history' }
@@ -199,7 +200,7 @@ describeEngines('any history of a few numbers', (engine) => {
         await checkAll(texts)
         expect(await store.all('SELECT number FROM numbers LIMIT 1')).toEqual([])
       }),
-      { numRuns: engine === 'sqlite' ? 150 : 60 },
+      { numRuns: countOf(20, engine === 'sqlite' ? 150 : 60) },
     )
     // A walk that is refused everywhere would show nothing. There are some 25 moves to see.
     expect(seen.size).toBeGreaterThan(12)

@@ -8,6 +8,7 @@ import {
   placedText,
   readPosted,
 } from '../../src/storage/posted-writes.ts'
+import { countOf } from '../support/run-length.ts'
 
 const value: fc.Arbitrary<Value> = fc.oneof(
   fc.constant(null),
@@ -106,7 +107,7 @@ describe('writes on their way to another thread', () => {
           expect(posted(writes, posting).map((write) => [...write.statements()])).toEqual(writes)
         }
       }),
-      { numRuns: 30 },
+      { numRuns: countOf(10, 30) },
     )
   })
 

@@ -5,6 +5,7 @@ import { createRowRoom, type LaidRow } from '../../src/storage/laid-rows.ts'
 import { arrayOf, arrayTypes, columnArrays, type ElementType } from '../../src/storage/postgres-arrays.ts'
 import { openTestDatabase, type TestDatabase } from '../support/databases.ts'
 import { engines } from '../support/postgres.ts'
+import { countOf } from '../support/run-length.ts'
 
 const columns = ['number', 'name', 'count', 'note']
 const types: readonly ElementType[] = ['integer', 'text', 'integer', 'text']
@@ -71,7 +72,7 @@ describe.runIf(engines.includes('postgres'))('Arrays in the binary form of Postg
         expect(each.every(Buffer.isBuffer)).toBe(true)
         expect(await arrive(each)).toEqual(expected)
       }),
-      { numRuns: 60 },
+      { numRuns: countOf(20, 60) },
     ))
 
   it('hold numbers as text where a column is of text', async () => {

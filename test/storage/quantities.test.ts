@@ -8,6 +8,7 @@ import { systemScope } from '../../src/storage/change-set.ts'
 import type { Database } from '../../src/storage/db.ts'
 import { createFaults } from '../support/faulty-database.ts'
 import { createTestLog } from '../support/log.ts'
+import { countOf } from '../support/run-length.ts'
 import { describeEngines, quickLayers, type TestAccount, useWorld } from '../support/world.ts'
 
 describeEngines('quantities', (engine) => {
@@ -122,7 +123,7 @@ describeEngines('quantities', (engine) => {
         await fold()
         await expectRecount()
       }),
-      { numRuns: 8 },
+      { numRuns: countOf(3, 8) },
     )
   })
 })

@@ -4,6 +4,7 @@ import { isStorable, sortKeyOf } from '../../src/storage/records.ts'
 import { createTestClock } from '../support/clock.ts'
 import { describeEngines, type Engine, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { type Notes, openNotes } from '../support/notes.ts'
+import { countOf } from '../support/run-length.ts'
 
 const useNotes = (engine: Engine) =>
   sharedBySuite(
@@ -139,7 +140,7 @@ describeEngines('records', (engine) => {
         expect(await readInPages(world, accountId, limit, true)).toEqual(sorted.toReversed())
       },
     )
-    await fc.assert(whole, { numRuns: 40 })
+    await fc.assert(whole, { numRuns: countOf(10, 40) })
   })
 
   it('show in pages only the rows of their owner, and the same rows without documents', async () => {

@@ -10,6 +10,7 @@ import {
 import { createStore, type Store } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/clock.ts'
 import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+import { countOf } from '../support/run-length.ts'
 
 const processes = 3
 
@@ -234,6 +235,6 @@ describeEngines('processes that share buckets', (engine) => {
         expect(await stored()).toEqual(model.rows)
       }
     })
-    await fc.assert(play, { numRuns: engine === 'postgres' ? 150 : 40 })
+    await fc.assert(play, { numRuns: countOf(15, engine === 'postgres' ? 150 : 40) })
   })
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { AccountRecord } from '../../src/auth/identity.ts'
 import { describeAnyEngine, sharedBySuite } from '../support/databases.ts'
+import { countOf } from '../support/run-length.ts'
 import { createNotes, openTaskStore, operate } from '../support/task-engine.ts'
 
 type State = 'none' | 'pending' | 'executing' | 'stopped' | 'success' | 'partial' | 'failure'
@@ -109,7 +110,7 @@ describeAnyEngine('random histories of a task', (engine) => {
       }
     }
 
-    await fc.assert(fc.asyncProperty(history, play), { numRuns: 40 })
+    await fc.assert(fc.asyncProperty(history, play), { numRuns: countOf(15, 40) })
   })
 
   it('lets only one of two win who start, stop or remove at once', { timeout: 60_000 }, async () => {
