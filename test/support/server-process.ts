@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { program } from './program.ts'
+import { nodeOptions, program } from './program.ts'
 
 export interface ServerProcess {
   port: number
@@ -19,26 +18,30 @@ export interface ServerProcess {
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-/**
- * A real server in a process of its own, on a free port. `undefined` takes a variable away. No file it writes becomes
- * larger than so many blocks of the shell's `ulimit -f`.
- */
-export const startServerProcess = async (
-  environment: Record<string, string | undefined> = {},
-  dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-')),
-  { largestFileBlocks }: { largestFileBlocks?: number } = {},
-): Promise<ServerProcess> => {
-  const env: Record<string, string | undefined> = {
+type Environment = Record<string, string | undefined>
+
+const newDirectory = () => mkdtempSync(join(tmpdir(), 'crosspoint-'))
+
+interface StartOptions {
+  /** No file that the server writes becomes larger than this number of blocks of the shell's `ulimit -f`. */
+  largestFileBlocks?: number
+}
+
+const start = async (environment: Environment, dataDir: string, largestFileBlocks: number | undefined) => {
+  const env: Environment = {
     ...process.env,
     CROSSPOINT_PORT: '0',
     CROSSPOINT_DATA_DIR: dataDir,
     CROSSPOINT_ADMIN_PASSWORD: 'secret',
     CROSSPOINT_DRAIN_SECONDS: '0',
     ...environment,
+    NODE_OPTIONS: nodeOptions(environment.NODE_OPTIONS),
   }
   const limit = largestFileBlocks === undefined ? '' : `ulimit -f ${largestFileBlocks};`
   const command = ['-c', `${limit} exec "$0" "$@"`, process.execPath, program, 'serve']
   const child = spawn('/bin/sh', command, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  // After it, all that the process has printed is here.
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve))
   let output = ''
   let errors = ''
   child.stderr.on('data', (chunk) => {
@@ -50,7 +53,7 @@ export const startServerProcess = async (
       const ready = /ready at http:\/\/[^\s]+:(\d+)/.exec(output)
       if (ready) resolve(Number(ready[1]))
     })
-    child.once('exit', (code) =>
+    void closed.then((code) =>
       reject(new Error(`the server ended with ${code} before it was ready:\n${errors}`)),
     )
   })
@@ -62,13 +65,49 @@ export const startServerProcess = async (
     output: () => output,
     errors: () => errors,
     faults: () => errors.split('\n').filter((line) => line !== '' && !line.includes('"level":"info"')),
-    async end(signal = 'SIGTERM') {
-      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-      child.kill(signal)
-      const [code] = await once(child, 'exit')
-      return code as number | null
+    end(signal = 'SIGTERM') {
+      if (child.exitCode === null && child.signalCode === null) child.kill(signal)
+      return closed
     },
+  } satisfies ServerProcess
+}
+
+const firstStart = async () => {
+  const dataDir = newDirectory()
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }))
+  const server = await start({ CROSSPOINT_DATABASE_URL: undefined }, dataDir, undefined)
+  const code = await server.end()
+  if (code !== 0) throw new Error(`the first start ended with ${code}:\n${server.errors()}`)
+  return dataDir
+}
+
+let started: ReturnType<typeof firstStart> | undefined
+
+// Their effect is on a first start.
+const settingsOfFirstStart = /^CROSSPOINT_(ADMIN|MASTER)_|^CROSSPOINT_TEST_KEYS$/
+
+const isUsualFirstStart = (environment: Environment, dataDir: string) => {
+  const { CROSSPOINT_DATABASE_URL: databaseUrl } = { ...process.env, ...environment }
+  const hasOwnSettings = Object.keys(environment).some((name) => settingsOfFirstStart.test(name))
+  const isEmpty = !existsSync(dataDir) || readdirSync(dataDir).length === 0
+  return databaseUrl === undefined && !hasOwnSettings && isEmpty
+}
+
+/**
+ * Starts a real server in its own process, on a free port. `undefined` removes a variable. An empty directory gets the SQLite store of
+ * a first start, which happens once in each process of the tests: it takes twice the processor time of later starts. A server
+ * with settings of the administrator or the master account has its own first start.
+ */
+export const startServerProcess = async (
+  environment: Environment = {},
+  dataDir = newDirectory(),
+  { largestFileBlocks }: StartOptions = {},
+): Promise<ServerProcess> => {
+  if (isUsualFirstStart(environment, dataDir)) {
+    started ??= firstStart()
+    cpSync(await started, dataDir, { recursive: true })
   }
+  return start(environment, dataDir, largestFileBlocks)
 }
 
 export const removeDataDir = (server: ServerProcess) =>
