@@ -1,5 +1,4 @@
 // Letting admins in again, on the machine and beside a running server.
-import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,25 +6,18 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { basicHeader, Client, createTransport, type Transport } from '../support/client.ts'
+import { runHere } from '../support/command-here.ts'
+import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { credentialsOf } from '../support/world.ts'
-
-const crosspointIn = (place: Pick<Place, 'dataDir' | 'databaseUrl'>, args: readonly string[]) =>
-  new Promise<{ status: number; output: string; errors: string }>((resolve) => {
-    const env: NodeJS.ProcessEnv = { ...process.env, CROSSPOINT_DATA_DIR: place.dataDir }
-    if (place.databaseUrl) env.CROSSPOINT_DATABASE_URL = place.databaseUrl
-    execFile(process.execPath, [program, 'account', ...args], { env }, (error, output, errors) =>
-      resolve({ status: error ? Number(error.code) : 0, output, errors }),
-    )
-  })
 
 describeAnyEngine('crosspoint account admin', (engine) => {
   let place: Place
   let server: ServerProcess
   let session: Session
+  let commands: CommandLine
   let transport: Transport
   let made = 0
 
@@ -35,16 +27,23 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     session = await openSession(server)
     transport = createTransport(server.port)
     await freeRequests(session)
-  }, 60_000)
+    commands = openCommandLine({
+      CROSSPOINT_DATA_DIR: place.dataDir,
+      ...(place.databaseUrl === undefined ? {} : { CROSSPOINT_DATABASE_URL: place.databaseUrl }),
+    })
+  })
 
   afterAll(async () => {
+    commands.remove()
     session.close()
     transport.close()
     await server.end()
     await place.remove()
   })
 
-  const crosspoint = (...args: string[]) => crosspointIn(place, args)
+  const crosspoint = (...args: string[]) => commands.here('account', ...args)
+  /** Runs a command that makes a password in its own process, where keys are those of the server's process. */
+  const crosspointWithKeys = (...args: string[]) => commands.run('account', ...args)
 
   const logIn = (username: string, password: string) =>
     new Client(transport.send).put('/v2/user_auth', {
@@ -81,7 +80,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     const { username, password, own, path } = await admin()
     const basic = session.as('').with(basicHeader(session.masterId, credentialsOf(username, password)))
     expect(await own.get(path)).toSucceed()
-    const { status, output, errors } = await crosspoint('admin', '--reset', username, '--json')
+    const { status, output, errors } = await crosspointWithKeys('admin', '--reset', username, '--json')
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
     const result = JSON.parse(output)
     expect(result).toEqual({ username, password: expect.stringMatching(/^[\w-]{20}$/) })
@@ -93,7 +92,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
 
   it('says the new password once, in words, whatever the case of the name', async () => {
     const { username } = await admin()
-    const { output } = await crosspoint('admin', '--reset', username.toUpperCase())
+    const { output } = await crosspointWithKeys('admin', '--reset', username.toUpperCase())
     const [, name, password = ''] = /^user (\S+), password (\S+)\n/.exec(output) ?? []
     expect(name).toBe(username)
     expect(await logIn(username, password)).toSucceed()
@@ -110,7 +109,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     expect(await own.put('/v2/multi_factor/qrcode', login)).toSucceed()
     expect(await factorsOf(path)).toBe(1)
     await session.admin.patch(path, { enabled: false })
-    const { output } = await crosspoint('admin', '--reset', username, '--json')
+    const { output } = await crosspointWithKeys('admin', '--reset', username, '--json')
     expect(await factorsOf(path)).toBe(0)
     expect(await logIn(username, JSON.parse(output).password)).toSucceed()
   })
@@ -135,7 +134,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
   })
 
   it('makes a further admin', async () => {
-    const { status, output } = await crosspoint('admin', '--create', 'Fresh', '--json')
+    const { status, output } = await crosspointWithKeys('admin', '--create', 'Fresh', '--json')
     expect(status).toBe(0)
     const { username, password } = JSON.parse(output)
     expect(username).toBe('fresh')
@@ -178,7 +177,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
 
   it('leaves an entry in the audit log, and no password anywhere', async () => {
     const { username } = await admin()
-    const { password } = JSON.parse((await crosspoint('admin', '--reset', username, '--json')).output)
+    const { password } = JSON.parse((await crosspointWithKeys('admin', '--reset', username, '--json')).output)
     const db = openStore()
     const entries = await db.all<{ author: string }>(
       "SELECT author FROM audit_log WHERE kind = 'user' AND action = 'edited' ORDER BY at DESC, id DESC LIMIT 1",
@@ -195,7 +194,9 @@ describeAnyEngine('crosspoint account admin', (engine) => {
 
 it('asks for a first start where there is no master account yet', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-'))
-  const answer = await crosspointIn({ dataDir, databaseUrl: undefined }, ['admin', '--reset', 'admin'])
+  const answer = await runHere({ CROSSPOINT_DATA_DIR: dataDir, CROSSPOINT_DATABASE_URL: undefined }, [
+    ...['account', 'admin', '--reset', 'admin'],
+  ])
   expect(answer).toEqual({
     status: 1,
     output: '',

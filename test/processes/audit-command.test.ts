@@ -1,10 +1,9 @@
 // Holding the audit against its chains, on the machine and beside a running server.
-import { execFile } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
+import { runHere } from '../support/command-here.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { openSession, type Session } from '../support/session.ts'
 
@@ -17,7 +16,7 @@ describeAnyEngine('crosspoint audit verify', (engine) => {
     place = await makePlace(engine)
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
     session = await openSession(server)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     session.close()
@@ -25,14 +24,11 @@ describeAnyEngine('crosspoint audit verify', (engine) => {
     await place.remove()
   })
 
-  const crosspoint = (...args: string[]) =>
-    new Promise<{ status: number; output: string }>((resolve) => {
-      const env: NodeJS.ProcessEnv = { ...process.env, CROSSPOINT_DATA_DIR: place.dataDir }
-      if (place.databaseUrl) env.CROSSPOINT_DATABASE_URL = place.databaseUrl
-      execFile(process.execPath, [program, 'audit', ...args], { env }, (error, output) =>
-        resolve({ status: error ? Number(error.code) : 0, output }),
-      )
-    })
+  const crosspoint = async (...args: string[]) => {
+    const environment = { CROSSPOINT_DATA_DIR: place.dataDir, CROSSPOINT_DATABASE_URL: place.databaseUrl }
+    const { status, output } = await runHere(environment, ['audit', ...args])
+    return { status, output }
+  }
 
   const alter = async (accountId: string, id: string, from: string, to: string) => {
     const db = place.databaseUrl

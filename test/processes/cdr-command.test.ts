@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -8,8 +7,8 @@ import type { Json } from '../../src/lib/json.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
+import { runHere } from '../support/command-here.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
-import { program } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { storedCdrs } from '../support/stored-cdrs.ts'
@@ -28,7 +27,7 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
     session = await openSession(server)
     await freeRequests(session)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     session.close()
@@ -36,14 +35,10 @@ describeAnyEngine('crosspoint cdrs', (engine) => {
     await place.remove()
   })
 
-  const crosspoint = (...args: string[]) =>
-    new Promise<{ status: number; output: string; errors: string }>((resolve) => {
-      const env: NodeJS.ProcessEnv = { ...process.env, CROSSPOINT_DATA_DIR: place.dataDir }
-      if (place.databaseUrl) env.CROSSPOINT_DATABASE_URL = place.databaseUrl
-      execFile(process.execPath, [program, 'cdrs', ...args], { env }, (error, output, errors) =>
-        resolve({ status: error ? Number(error.code) : 0, output, errors }),
-      )
-    })
+  const crosspoint = (...args: string[]) => {
+    const environment = { CROSSPOINT_DATA_DIR: place.dataDir, CROSSPOINT_DATABASE_URL: place.databaseUrl }
+    return runHere(environment, ['cdrs', ...args])
+  }
 
   const legOf = (callId: string, timestamp: number, more: Json = {}) => ({
     call_id: callId,

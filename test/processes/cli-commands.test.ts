@@ -1,4 +1,5 @@
-// What the command line does at a server, through the real program.
+// What the command line does at a server. Most commands run in the process of the tests; those that need a terminal, a shell or a
+// signal run in their own.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -10,9 +11,6 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const pageSize = 50
-
-// Each command is a process, and machines may be busy.
-const manyCommands = { timeout: 90_000 }
 
 describeAnyEngine('crosspoint at a server', (engine) => {
   let place: Place
@@ -28,7 +26,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     await freeRequests(session)
     person = openCommandLine()
     const who = ['--account', 'master', '--username', 'admin', '--password-stdin']
-    await person.runWith('secret\n', 'login', server.url, ...who)
+    await person.hereWith('secret\n', 'login', server.url, ...who)
   })
 
   afterAll(async () => {
@@ -39,7 +37,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
   })
 
   const master = () => `/v2/accounts/${session.masterId}`
-  const crosspoint = (...args: string[]) => person.run(...args)
+  const crosspoint = (...args: string[]) => person.here(...args)
   const json = async (...args: string[]) => JSON.parse((await crosspoint(...args, '--json')).output)
 
   /** An account below, with a name that no other has. */
@@ -54,7 +52,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
 
   const linesOf = (output: string) => output.trimEnd().split('\n')
 
-  it('lists over the ends of pages, as a table and as one document of JSON', manyCommands, async () => {
+  it('lists over the ends of pages, as a table and as one document of JSON', async () => {
     const parent = await account()
     for (let index = 0; index < pageSize + 3; index += 1) await account(`Shop ${index}`, parent.id)
     const rows = await json('accounts', 'list', '--account', parent.name)
@@ -148,21 +146,17 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(JSON.parse(output).after.name).toBe('a\u001b[2Jb\u009bc\u202ed')
   })
 
-  it.skipIf(!hasTerminal)(
-    'shows a file harmlessly at a terminal, and as it is elsewhere',
-    manyCommands,
-    async () => {
-      const parent = await account()
-      await session.admin.put(`${parent.path}/devices`, { name: 'a\u001b[2Jb' })
-      const asked = ['api', 'GET', `/accounts/${parent.id}/devices`, '--accept', 'text/csv']
-      expect((await crosspoint(...asked)).output).toContain('a\u001b[2Jb')
-      const { output } = await person.atTerminal(asked)
-      expect(output).toContain('a\ufffd[2Jb')
-      expect(output).not.toContain('\u001b[2J')
-    },
-  )
+  it.skipIf(!hasTerminal)('shows a file harmlessly at a terminal, and as it is elsewhere', async () => {
+    const parent = await account()
+    await session.admin.put(`${parent.path}/devices`, { name: 'a\u001b[2Jb' })
+    const asked = ['api', 'GET', `/accounts/${parent.id}/devices`, '--accept', 'text/csv']
+    expect((await crosspoint(...asked)).output).toContain('a\u001b[2Jb')
+    const { output } = await person.atTerminal(asked)
+    expect(output).toContain('a\ufffd[2Jb')
+    expect(output).not.toContain('\u001b[2J')
+  })
 
-  it('says who has signed in without what a terminal would obey', manyCommands, async () => {
+  it('says who has signed in without what a terminal would obey', async () => {
     const { id, path } = await account('Evil\u001b[2J')
     const user = {
       first_name: 'A',
@@ -173,7 +167,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     }
     expect((await session.admin.put(`${path}/users`, user)).status).toBe(201)
     const who = ['--profile', 'evil', '--account', id, '--username', 'eve', '--password-stdin']
-    const { status, errors } = await person.runWith('evil-secret\n', 'login', server.url, ...who)
+    const { status, errors } = await person.hereWith('evil-secret\n', 'login', server.url, ...who)
     expect(status).toBe(0)
     expect(errors).toContain('as eve of Evil\ufffd[2J')
     expect(errors).not.toContain('\u001b')
@@ -193,7 +187,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     await session.admin.put(`${path}/users`, { ...user, priv_level: 'admin' })
     const profile = `p${id}`
     const who = ['--profile', profile, '--account', name, '--username', 'buyer', '--password-stdin']
-    expect((await person.runWith('wants-numbers', 'login', server.url, ...who)).status).toBe(0)
+    expect((await person.hereWith('wants-numbers', 'login', server.url, ...who)).status).toBe(0)
     return { path, profile: ['--profile', profile] }
   }
 
@@ -207,7 +201,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     return numbers
   }
 
-  it('shows what numbers cost, and buys them only when that is agreed to', manyCommands, async () => {
+  it('shows what numbers cost, and buys them only when that is agreed to', async () => {
     const { path, profile } = await customer()
     const [first = '', second = '', third = ''] = await stock('415', 3)
     const found = await json('numbers', 'search', '415', '--quantity', '2', ...profile)
@@ -283,7 +277,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(output).toMatch(/^\{[^{]{9}.*\[\n$/s)
   })
 
-  it('makes a task from a file, and watches it to its end', manyCommands, async () => {
+  it('makes a task from a file, and watches it to its end', async () => {
     const file = join(place.dataDir, 'numbers.csv')
     writeFileSync(file, 'e164\n+16175550100\n+16175550101\n')
     const judged = await crosspoint(
@@ -388,7 +382,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(await following.ended).toMatchObject({ status: 130, errors: '' })
   })
 
-  it('sends any request', manyCommands, async () => {
+  it('sends any request', async () => {
     const { id, path } = await account('Any')
     const fields = ['-f', 'name=Desk', '-f', 'sip.username=desk', '-F', 'enabled=false']
     const { output } = await crosspoint('api', 'PUT', `/accounts/${id}/devices`, ...fields)
@@ -397,7 +391,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     const one = `${path}/devices/${device.id}`
     const renamed = await crosspoint('api', 'patch', one, '-d', '{"data": {"name": "Porch"}}')
     expect(JSON.parse(renamed.output)).toMatchObject({ name: 'Porch', enabled: false })
-    const replaced = await person.runWith('{"name": "Hall"}', 'api', 'POST', one, '-d', '@-')
+    const replaced = await person.hereWith('{"name": "Hall"}', 'api', 'POST', one, '-d', '@-')
     expect(JSON.parse(replaced.output).name).toBe('Hall')
     const whole = JSON.parse((await crosspoint('api', 'GET', one, '--envelope')).output)
     expect(whole).toMatchObject({ status: 'success', data: { name: 'Hall' } })

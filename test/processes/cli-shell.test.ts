@@ -56,7 +56,7 @@ const offered = async (...words: string[]) => {
 describe('help', () => {
   it('lists all commands, on standard output', async () => {
     for (const args of [[], ['--help'], ['help']]) {
-      const { status, output, errors } = await person.run(...args)
+      const { status, output, errors } = await person.here(...args)
       expect({ status, errors }).toEqual({ status: 0, errors: '' })
       for (const name of [...commands, 'demo', 'openapi', 'serve', 'tasks'])
         expect(output).toMatch(new RegExp(`^ {2}${name} `, 'm'))
@@ -65,11 +65,11 @@ describe('help', () => {
 
   it('says how each command is called', async () => {
     for (const [group, names] of Object.entries(groups)) {
-      const { status, output } = await person.run(group)
+      const { status, output } = await person.here(group)
       expect(status).toBe(0)
       for (const name of names) expect(output).toContain(`crosspoint ${group} ${name}`)
     }
-    const { output } = await person.run('help', 'numbers', 'buy')
+    const { output } = await person.here('help', 'numbers', 'buy')
     expect(output).toMatch(/^Usage: crosspoint numbers buy NUMBER\.\.\.\n/)
     expect(output).toContain('--yes')
   })
@@ -90,7 +90,7 @@ describe('completion', () => {
   })
 
   it.each(['bash', 'zsh', 'fish'])('is printed for %s', async (shell) => {
-    const { status, output, errors } = await person.run('completion', shell)
+    const { status, output, errors } = await person.here('completion', shell)
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
     expect(output).toContain(`${shell} completion for crosspoint`)
   })
@@ -107,7 +107,7 @@ describe('completion', () => {
 
   it('takes PowerShell for no shell that it knows', async () => {
     expect(await offered('completion', '')).toEqual(['bash', 'zsh', 'fish'])
-    expect(await person.run('completion', 'powershell')).toMatchObject({ status: 2, output: '' })
+    expect(await person.here('completion', 'powershell')).toMatchObject({ status: 2, output: '' })
   })
 
   /** What bash offers for the words of a line, of which the last one is being typed. */
@@ -201,7 +201,7 @@ describe('what is called wrongly', () => {
     [['api', 'GET', '/x', '-F', 'a={'], 'The value has to be JSON.'],
     [['openapi', 'more'], 'too many arguments'],
   ])('ends %j with 2, and says: %s', async (args, said) => {
-    const { status, output, errors } = await person.run(...args)
+    const { status, output, errors } = await person.here(...args)
     expect({ status, output }).toEqual({ status: 2, output: '' })
     expect(errors).toMatch(/^crosspoint: /)
     expect(errors).toContain(said)
@@ -226,14 +226,14 @@ describe('without a server', () => {
     ]
     for (const args of asked) {
       const errors = 'crosspoint: nobody is signed in as profile default: crosspoint login\n'
-      expect(await person.run(...args)).toEqual({ status: 3, output: '', errors })
+      expect(await person.here(...args)).toEqual({ status: 3, output: '', errors })
     }
-    expect(await person.run('logout')).toMatchObject({ status: 0, output: '' })
+    expect(await person.here('logout')).toMatchObject({ status: 0, output: '' })
   })
 
   it('says that the server is away', async () => {
     const url = await closedPort()
-    const login = await person.runWith('key', 'login', url, '--api-key')
+    const login = await person.hereWith('key', 'login', url, '--api-key')
     expect(login).toEqual({
       status: 4,
       output: '',
@@ -245,7 +245,7 @@ describe('without a server', () => {
     const file = person.profileFile()
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(file, '{"server": ')
-    expect((await person.run('accounts', 'list')).errors).toBe(
+    expect((await person.here('accounts', 'list')).errors).toBe(
       `crosspoint: ${file} is no profile: remove it, and sign in anew\n`,
     )
   })
@@ -265,10 +265,16 @@ const loadedBy = async (...args: string[]) => {
 
 const sources = new URL('../../src/crosspoint.mjs', import.meta.url).pathname
 
+let servedOnce: ReturnType<typeof loadedBy> | undefined
+const loadedByServer = () => {
+  servedOnce ??= loadedBy(sources, 'serve', '--help')
+  return servedOnce
+}
+
 it('loads for the server what Node itself would find', async () => {
   const folder = new URL('../../src/', import.meta.url)
   const filesIn = (text: string) => text.split('\n').filter((line) => line.startsWith('file:'))
-  const served = filesIn(await loadedBy(sources, 'serve', '--help'))
+  const served = filesIn(await loadedByServer())
   const isOfTheStart = (line: string) =>
     /\/src\/(crosspoint|compile-cache|own-imports)\.mjs /.test(line) ||
     line.includes('/src/commands/main.ts ')
@@ -283,7 +289,7 @@ it('loads for the server what Node itself would find', async () => {
 it('keeps what reads command lines, and what few starts need, out of the server', async () => {
   const library = '/node_modules/commander/'
   expect(await loadedBy(sources, 'accounts', '--help')).toContain(library)
-  const served = await loadedBy(sources, 'serve', '--help')
+  const served = await loadedByServer()
   expect(served).toContain('/src/compose.ts')
   for (const folder of ['typebox/build/value', 'hyparquet', 'hyparquet-writer'])
     expect(served).not.toContain(`/node_modules/${folder}/`)

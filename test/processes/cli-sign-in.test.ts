@@ -12,9 +12,6 @@ import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const requestId = /^ {2}request id [0-9a-f]{32}$/m
 
-// Each command is a process, and machines may be busy.
-const manyCommands = { timeout: 90_000 }
-
 describeAnyEngine('crosspoint login', (engine) => {
   let place: Place
   let server: ServerProcess
@@ -34,7 +31,7 @@ describeAnyEngine('crosspoint login', (engine) => {
       username: 'ada',
       password: 'analytical-engine',
     })
-  }, 60_000)
+  })
 
   afterAll(async () => {
     session.close()
@@ -52,7 +49,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     profile = 'default',
     who = ['--account', 'master', '--username', 'admin'],
     secret = 'secret',
-  ) => person.runWith(`${secret}\n`, 'login', server.url, '--profile', profile, ...who, '--password-stdin')
+  ) => person.hereWith(`${secret}\n`, 'login', server.url, '--profile', profile, ...who, '--password-stdin')
 
   const tokenOf = (profile = 'default'): string =>
     JSON.parse(readFileSync(person.profileFile(profile), 'utf8')).session.token
@@ -60,7 +57,7 @@ describeAnyEngine('crosspoint login', (engine) => {
   const endSession = (profile?: string) => session.as(tokenOf(profile)).delete('/v2/token_auth')
 
   const accountShown = async (...args: string[]) =>
-    JSON.parse((await person.run('accounts', 'show', '--json', ...args)).output).name
+    JSON.parse((await person.here('accounts', 'show', '--json', ...args)).output).name
 
   it('keeps the session, without the password, where only its owner can read it', async () => {
     expect(await signIn()).toEqual({
@@ -80,8 +77,8 @@ describeAnyEngine('crosspoint login', (engine) => {
     await signIn('ada', ['--realm', 'acme.test', '--username', 'ada'], 'analytical-engine')
     expect(await accountShown()).toBe('master')
     expect(await accountShown('--profile', 'ada')).toBe('Acme')
-    expect((await person.run('logout', '--profile', 'ada')).status).toBe(0)
-    expect(await person.run('accounts', 'list', '--profile', 'ada')).toEqual({
+    expect((await person.here('logout', '--profile', 'ada')).status).toBe(0)
+    expect(await person.here('accounts', 'list', '--profile', 'ada')).toEqual({
       status: 3,
       output: '',
       errors: 'crosspoint: nobody is signed in as profile ada: crosspoint login --profile ada\n',
@@ -94,26 +91,26 @@ describeAnyEngine('crosspoint login', (engine) => {
     expect({ status, output }).toEqual({ status: 1, output: '' })
     expect(errors).toContain('crosspoint: 401 invalid credentials\n')
     expect(errors).toMatch(requestId)
-    expect((await person.run('accounts', 'list')).status).toBe(3)
+    expect((await person.here('accounts', 'list')).status).toBe(3)
   })
 
   it('says what is missing where there is nobody to ask', async () => {
-    expect(await person.run('login', server.url)).toEqual({
+    expect(await person.here('login', server.url)).toEqual({
       status: 1,
       output: '',
       errors: 'crosspoint: --account is missing, and there is no terminal to ask at\n',
     })
-    const { errors } = await person.run('login', server.url, '--api-key')
+    const { errors } = await person.here('login', server.url, '--api-key')
     expect(errors).toBe('crosspoint: the API key is missing on standard input\n')
-    expect((await person.run('login', 'http://[')).errors).toContain('is no address of a server')
-    expect((await person.run('login', '--profile', '../x')).errors).toContain('is no name of a profile')
+    expect((await person.here('login', 'http://[')).errors).toContain('is no address of a server')
+    expect((await person.here('login', '--profile', '../x')).errors).toContain('is no name of a profile')
   })
 
   it('says that a session has ended, each time until somebody signs in', async () => {
     await signIn()
     await endSession()
     for (const _time of [1, 2]) {
-      const { status, output, errors } = await person.run('accounts', 'list')
+      const { status, output, errors } = await person.here('accounts', 'list')
       expect({ status, output }).toEqual({ status: 3, output: '' })
       expect(errors).toContain('crosspoint: the session has ended')
       expect(errors).toContain('crosspoint login')
@@ -127,7 +124,7 @@ describeAnyEngine('crosspoint login', (engine) => {
       name: 'Robot',
       scopes: ['*'],
     })
-    const { status, errors } = await person.runWith(`${data.key}\n`, 'login', server.url, '--api-key')
+    const { status, errors } = await person.hereWith(`${data.key}\n`, 'login', server.url, '--api-key')
     expect({ status, errors }).toEqual({
       status: 0,
       errors: `Signed in at ${server.url} as an API key of master (profile default)\n`,
@@ -144,7 +141,7 @@ describeAnyEngine('crosspoint login', (engine) => {
   it('ends the session at the server too', async () => {
     await signIn()
     const token = tokenOf()
-    const { status, errors } = await person.run('logout')
+    const { status, errors } = await person.here('logout')
     expect({ status, errors }).toEqual({
       status: 0,
       errors: `Signed out of ${server.url} (profile default)\n`,
@@ -154,7 +151,7 @@ describeAnyEngine('crosspoint login', (engine) => {
 
   it('forgets the session also where the server is away', async () => {
     const way = await createCuttable(server.url)
-    await person.runWith(
+    await person.hereWith(
       'secret\n',
       'login',
       way.url,
@@ -165,15 +162,15 @@ describeAnyEngine('crosspoint login', (engine) => {
       '--password-stdin',
     )
     way.cut()
-    const { status, errors } = await person.run('logout')
+    const { status, errors } = await person.here('logout')
     expect({ status, errors }).toEqual({ status: 0, errors: expect.stringContaining('could not be told') })
-    expect((await person.run('accounts', 'list')).status).toBe(3)
+    expect((await person.here('accounts', 'list')).status).toBe(3)
     await way.close()
   })
 
   it('waits for a server that is away for a moment, and says so', async () => {
     const way = await createCuttable(server.url)
-    await person.runWith(
+    await person.hereWith(
       'secret\n',
       'login',
       way.url,
@@ -195,7 +192,7 @@ describeAnyEngine('crosspoint login', (engine) => {
     await way.close()
   })
 
-  it('goes on with the second factor', manyCommands, async () => {
+  it('goes on with the second factor', async () => {
     const { data } = await session.admin.put(`/v2/accounts/${session.masterId}`, { name: 'Careful' })
     const own = `/v2/accounts/${data.id}`
     const names = { first_name: 'Grace', last_name: 'Hopper', priv_level: 'admin' }

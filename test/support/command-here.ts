@@ -1,34 +1,66 @@
 // Runs commands in the process of the tests. A process of its own takes half a second of processor time to start.
+import { Readable } from 'node:stream'
 import { runProgram } from '../../src/commands/program.ts'
 import type { Ended } from './command-line.ts'
 
 type Write = typeof process.stdout.write
+type Listener = (...args: unknown[]) => void
 
 /** Takes what is written to a stream; answers with what puts the stream back and returns the text. */
 const captured = (stream: NodeJS.WriteStream) => {
   const write = stream.write
-  let text = ''
+  const pieces: Uint8Array[] = []
   stream.write = ((piece: string | Uint8Array) => {
-    text += piece
+    pieces.push(Buffer.from(piece as string))
     return true
   }) as Write
   return () => {
     stream.write = write
-    return text
+    return Buffer.concat(pieces).toString()
   }
 }
 
+/** Answers with what removes the listeners that were added since. */
+const withoutNewListeners = (emitter: NodeJS.EventEmitter, names: readonly string[]) => {
+  const before = names.map((name) => new Set(emitter.rawListeners(name)))
+  return () => {
+    for (const [index, name] of names.entries())
+      for (const listener of emitter.rawListeners(name))
+        if (!before[index]?.has(listener)) emitter.removeListener(name, listener as Listener)
+  }
+}
+
+/** Puts a text on standard input; answers with what puts back what was there. */
+const fed = (input: string) => {
+  const before = Object.getOwnPropertyDescriptor(process, 'stdin') as PropertyDescriptor
+  Object.defineProperty(process, 'stdin', { configurable: true, value: Readable.from([Buffer.from(input)]) })
+  return () => Object.defineProperty(process, 'stdin', before)
+}
+
+const assign = (values: Readonly<Record<string, string | undefined>>) => {
+  for (const [name, value] of Object.entries(values))
+    if (value === undefined) delete process.env[name]
+    else process.env[name] = value
+}
+
 /**
- * Runs a command line with these environment variables, as `crosspoint` does. Commands run one after the other, because the
- * output and the environment belong to the process.
+ * Runs a command line with these environment variables, as `crosspoint` does; `undefined` removes one. Commands run one after the
+ * other, because input, output and environment belong to the process.
  */
 export const runHere = async (
-  environment: Readonly<Record<string, string>>,
+  environment: Readonly<Record<string, string | undefined>>,
   args: readonly string[],
+  input = '',
 ): Promise<Ended> => {
-  const before = Object.keys(environment).map((name) => [name, process.env[name]] as const)
-  Object.assign(process.env, environment)
+  const before = Object.fromEntries(Object.keys(environment).map((name) => [name, process.env[name]]))
+  assign(environment)
   const mask = process.umask()
+  const undo = [
+    fed(input),
+    withoutNewListeners(process, ['SIGINT', 'SIGTERM', 'SIGHUP']),
+    withoutNewListeners(process.stdout, ['error']),
+    withoutNewListeners(process.stderr, ['error']),
+  ]
   const [output, errors] = [captured(process.stdout), captured(process.stderr)]
   const ended: Ended = { status: null, output: '', errors: '' }
   try {
@@ -36,10 +68,9 @@ export const runHere = async (
   } finally {
     ended.output = output()
     ended.errors = errors()
+    for (const put of undo) put()
     process.umask(mask)
-    for (const [name, value] of before)
-      if (value === undefined) delete process.env[name]
-      else process.env[name] = value
+    assign(before)
   }
   return ended
 }

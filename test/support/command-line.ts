@@ -5,8 +5,9 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { runHere } from './command-here.ts'
 import { eventually } from './eventually.ts'
-import { program } from './program.ts'
+import { nodeOptions, program } from './program.ts'
 
 export interface Ended {
   status: number | null
@@ -30,15 +31,14 @@ export const quoted = (word: string) => `'${word.replaceAll("'", "'\\''")}'`
 const terminalProgram = '/usr/bin/script'
 export const hasTerminal = existsSync(terminalProgram)
 
-// Each command is a process, and a machine that runs other tests beside may take long to start it.
-const startsWithinMs = 60_000
+// The test decides about colors: a terminal of a build machine has none.
+const colors = { FORCE_COLOR: undefined, NO_COLOR: undefined, CI: undefined }
 
-/** The command line of somebody who has never signed in. */
+/** The command line of a person who has never signed in. */
 export const openCommandLine = (environment: Record<string, string> = {}) => {
   const folder = mkdtempSync(join(tmpdir(), 'crosspoint-person-'))
-  // What decides about colours is the test's to say: a terminal of a build machine has none.
-  const { FORCE_COLOR: _forced, NO_COLOR: _none, CI: _ci, TERM: _term, ...inherited } = process.env
-  const env = { ...inherited, TERM: 'xterm-256color', XDG_CONFIG_HOME: folder, TZ: 'UTC', ...environment }
+  const own = { ...colors, TERM: 'xterm-256color', XDG_CONFIG_HOME: folder, TZ: 'UTC', ...environment }
+  const env = { ...process.env, ...own, NODE_OPTIONS: nodeOptions(environment.NODE_OPTIONS) }
 
   const programs = join(folder, 'programs')
 
@@ -69,7 +69,13 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
       return command.ended
     },
 
-    /** The same with something on its standard input. */
+    /** Runs a command in the process of the tests, one at a time: sign-in keys have their real cost there. */
+    here: (...args: string[]): Promise<Ended> => runHere(own, args),
+
+    /** The same with a text on standard input. */
+    hereWith: (input: string, ...args: string[]): Promise<Ended> => runHere(own, args, input),
+
+    /** The same as `run` with a text on standard input. */
     runWith(input: string, ...args: string[]): Promise<Ended> {
       const command = start(...args)
       command.process.stdin?.end(input)
@@ -97,7 +103,6 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
         const until = await eventually(
           () => command.output().indexOf(question, told),
           (at) => at >= 0,
-          startsWithinMs,
         )
         told = until + question.length
         command.process.stdin?.write(typeof answer === 'string' ? answer : answer(command.output()))
@@ -117,9 +122,9 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
     /** A shell at a terminal, with nothing of the history and the keys of whoever runs the tests. */
     inShell(shell: string) {
       const path = [programs, process.env.PATH].join(delimiter)
-      const own = { PATH: path, HISTFILE: '/dev/null', INPUTRC: '/dev/null' }
+      const ofShell = { PATH: path, HISTFILE: '/dev/null', INPUTRC: '/dev/null' }
       const command = follow(
-        spawn(terminalProgram, ['-qec', shell, '/dev/null'], { env: { ...env, ...own } }),
+        spawn(terminalProgram, ['-qec', shell, '/dev/null'], { env: { ...env, ...ofShell } }),
       )
       return {
         type: (keys: string) => command.process.stdin?.write(keys),
@@ -127,7 +132,6 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
           eventually(
             () => command.output(),
             (output) => output.includes(text),
-            startsWithinMs,
           ),
         output: command.output,
         ended: command.ended,
