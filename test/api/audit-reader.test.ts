@@ -281,7 +281,7 @@ describeAnyEngine('the audit', (engine) => {
     )
   })
 
-  it('gives just what is asked for, of whatever happened', { timeout: 60_000 }, async () => {
+  it('gives just what is asked for, of whatever happened', async () => {
     const author = fc.constantFrom<Author>(
       { requestId: 'r', authAccountId: 'a', authUserId: 'ann' },
       { requestId: 'r', authAccountId: 'a', authUserId: 'ben' },
@@ -357,7 +357,7 @@ describeAnyEngine('the audit', (engine) => {
     )
   })
 
-  it('is read in smaller pages where records are large, each entry once', { timeout: 30_000 }, async () => {
+  it('is read in smaller pages where records are large, each entry once', async () => {
     const account = await world.account(world.reseller)
     const device = await world.device(account, {})
     const note = '.'.repeat(900_000)

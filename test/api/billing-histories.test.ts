@@ -148,7 +148,7 @@ describeAnyEngine('histories of services', (engine) => {
       }),
       { numRuns: 6 },
     )
-  }, 60_000)
+  })
 
   const planIds = async ({ path }: TestAccount) =>
     Object.keys((await world.ross.get(`${path}/services`)).data.plans as Json)

@@ -117,9 +117,7 @@ describeAnyEngine('carriers that are named by a host', (engine) => {
     expect(await ask('198.51.100.40')).toEqual(unsure)
     dns.behave({ silent: true })
     world.clock.advance({ seconds: 6 })
-    const began = performance.now()
     expect(await ask('198.51.100.40')).toEqual(unsure)
-    expect(performance.now() - began).toBeLessThan(2000)
     dns.behave({})
     const known = { allowed: true, resource_id: id, reason: 'carrier', max_age_s: 60 }
     const asked = () => {

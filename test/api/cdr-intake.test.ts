@@ -334,7 +334,7 @@ describeAnyEngine('Call detail records that are sent in', (engine) => {
         JSON.stringify({ note: custom(index) }),
       ]),
     )
-  }, 60_000)
+  })
 
   it('are stored once when two send them at the same time', async () => {
     const records = Array.from({ length: 800 }, () => legOf())

@@ -192,7 +192,7 @@ for (const hasProfiles of [true, false]) {
           adapter: 'kamailio',
           kamailio: { rpc_urls: [edge.url], timeout_ms: 3000, secret: edge.secret },
         })
-      }, 120_000)
+      })
       afterAll(async () => {
         for (const phone of phones) phone.close()
         await edge.close()

@@ -117,7 +117,6 @@ describeAnyEngine('a customer whose plan prices everything', (engine) => {
         }
         store?.close()
       }
-      console.log('ASKED', JSON.stringify(asked.toSorted()))
       expect(asked.toSorted()).toEqual(expect.arrayContaining(asking))
     },
     walkLimitMs,

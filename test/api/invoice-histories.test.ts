@@ -178,5 +178,5 @@ describeAnyEngine('histories of invoices', (engine) => {
     )
     for (const [, numbers] of Map.groupBy(rows, ({ series }) => series))
       expect(numbers.map(({ value }) => value)).toEqual(numbers.map((_, index) => index + 1))
-  }, 120_000)
+  })
 })

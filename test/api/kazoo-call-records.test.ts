@@ -345,5 +345,5 @@ describeAnyEngine('Call records of Kazoo', (engine) => {
       }),
       { numRuns: countOf(6, engine === 'sqlite' ? 20 : 10) },
     )
-  }, 120_000)
+  })
 })

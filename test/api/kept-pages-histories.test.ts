@@ -406,5 +406,5 @@ describeAnyEngine('pages that are kept', (engine) => {
     expect(await lookups(world.server.port, 'hit')).toBeGreaterThan(10)
     expect(await lookups(there.server.port, 'hit')).toBeGreaterThan(10)
     expect(await lookups(anew.server.port, 'hit')).toBe(0)
-  }, 240_000)
+  })
 })

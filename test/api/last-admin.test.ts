@@ -123,7 +123,7 @@ describeAnyEngine('the last admin of the master account', (engine) => {
         for (const { path } of [ann, ben]) await operator.delete(path)
       }
     })
-  }, 60_000)
+  })
 
   it('goes with no change of the account itself', async () => {
     const { operator, master } = world

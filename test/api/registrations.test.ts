@@ -152,7 +152,7 @@ describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
           secret: (edges[0] as Kamailio).secret,
         },
       })
-    }, 120_000)
+    })
     afterAll(async () => {
       for (const phone of phones) phone.close()
       await Promise.all(edges.map((edge) => edge.close()))

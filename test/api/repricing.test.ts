@@ -80,7 +80,7 @@ describeAnyEngine('an edited plan', (engine) => {
     await tellAll()
     for (const account of accounts) expect(await audit(account)).toHaveLength(1)
     expect(await waiting()).toEqual([])
-  }, 60_000)
+  })
 
   it('does not keep an account that is gone, or has the plan no more, from others', async () => {
     const plan = await makePlan(1)

@@ -76,7 +76,7 @@ describeAnyEngine('tasks on call detail records', (engine) => {
       return kept.map((at) => cells[at]).join(',')
     })
     expect(result.lines.map(withoutQuotes).sort()).toEqual(narrowed.sort())
-  }, 30_000)
+  })
 
   it('show resellers what calls cost them, and others not', async () => {
     const now = nowOf(world)

@@ -367,7 +367,7 @@ describeAnyEngine('tasks', (engine) => {
         await world.configure('crossbar', { max_upload_size: 8_000_000 })
         rmSync(dir, { recursive: true })
       }
-    }, 30_000)
+    })
 
     it('is refused beyond the size that streams may have, and leaves nothing', async () => {
       await world.configure('crossbar', { max_streamed_size: 500_000 })

@@ -82,7 +82,7 @@ describeAnyEngine('throttling', (engine) => {
     for (let network = 1; network <= 9; network += 1) each.push(await inNetwork(network))
     expect(each).toEqual([100, 100, 100, 100, 100, 100, 100, 100, 0])
     expect(await world.ada.with({ 'x-forwarded-for': '2001:db8:8::1' }).get(users())).toSucceed()
-  }, 60_000)
+  })
 
   it('asks more for a password, which has to be derived', async () => {
     const client = caller()

@@ -247,19 +247,15 @@ describeAnyEngine('whitelabel domains', (engine) => {
     }
     dead.behave({ silent: true })
     dns.behave({ delayMs: 900 })
-    const start = performance.now()
     const { data } = await admin.post(path)
-    const slowMs = performance.now() - start
     const checks = Object.values<{ matches: boolean; error?: string }>(data.A)
     expect(checks.filter(({ matches }) => matches)).toHaveLength(28)
     expect(data.A[`two words.${domain}`].error).toBe('this is no name that DNS could hold')
     expect(data.LOC[domain].error).toBe('records of type LOC are not looked up')
-    expect(slowMs).toBeLessThan(5500)
     dns.behave({ silent: true })
     const silent = await admin.post(path)
     const errors = Object.values<{ error?: string }>(silent.data.A).map(({ error }) => error)
     expect(errors.filter((error) => error === 'no name server answered in time')).toHaveLength(28)
-    expect(performance.now() - start - slowMs).toBeLessThan(5500)
     expect(await world.operator.post(system, template)).toSucceed()
   })
 

@@ -191,10 +191,9 @@ describe('name servers in trouble', () => {
     const dead = await startDnsServer()
     await dead.close()
     two.set(address)
-    const start = performance.now()
-    const resolver = createResolver(() => [dead, two], { nextServerMs: 2000, lookUpMs: 4000 })
+    // Longer than a test may take.
+    const resolver = createResolver(() => [dead, two], { nextServerMs: 400_000, lookUpMs: 800_000 })
     expect(await resolver.lookUp(question, manner())).toEqual(['203.0.113.7'])
-    expect(performance.now() - start).toBeLessThan(1900)
   })
 
   it('are asked again when a datagram was lost', async () => {
@@ -214,12 +213,10 @@ describe('name servers in trouble', () => {
   it('give no answer: silence is told after the time that there is', async () => {
     one.behave({ silent: true })
     const resolver = createResolver(() => [one], { nextServerMs: 20, lookUpMs: 200 })
-    const start = performance.now()
     expect(await faultOf(resolver.lookUp(question, manner()))).toBe('silent: no name server answered in time')
     expect(await faultOf(resolver.lookUp(question, manner(true)))).toBe(
       'silent: no name server answered in time',
     )
-    expect(performance.now() - start).toBeLessThan(1900)
   })
 
   it('give no answer: what they said instead is told, also beside a silent one', async () => {

@@ -173,10 +173,10 @@ describe('matchesArguments', () => {
     )
   })
 
-  it('is quick with a pattern made to be slow', () => {
-    const started = performance.now()
-    matchesArguments('#/a/'.repeat(500).concat('b'), new Array<string>(500).fill('a'))
-    expect(performance.now() - started).toBeLessThan(500)
+  // A backtracking match would not end within the limit of a test.
+  it('ends with a pattern that is made to be slow', () => {
+    const names = new Array<string>(500).fill('a')
+    expect(matchesArguments('#/a/'.repeat(500).concat('b'), names)).toBe(false)
   })
 })
 

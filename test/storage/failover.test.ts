@@ -17,7 +17,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
 
   beforeAll(async () => {
     cluster = await startCluster()
-  }, 120_000)
+  })
 
   afterEach(() => cluster.mend())
 
@@ -153,7 +153,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
     await db.close()
   })
 
-  it('ends at once when it is closed while the standby is gone', { timeout: 120_000 }, async () => {
+  it('ends at once when it is closed while the standby is gone', async () => {
     const { db, notes } = open(cluster.url, 1000)
     await notes.add('c', { title: 'before' })
     await cluster.killStandby()

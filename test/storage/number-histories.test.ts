@@ -204,5 +204,5 @@ describeEngines('any history of a few numbers', (engine) => {
     )
     // A walk that is refused everywhere would show nothing. There are some 25 moves to see.
     expect(seen.size).toBeGreaterThan(12)
-  }, 120_000)
+  })
 })

@@ -277,7 +277,7 @@ describeAnyEngine('a running task', (engine) => {
     await by.start(id)
     expect(await by.ended(id)).toMatchObject({ status: 'success', total_count: 3000 })
     expect(seen).toEqual(rows.map((_, index) => `name ${index}`))
-  }, 30_000)
+  })
 
   it('serves accounts fairly: one with many tasks does not keep others waiting', async () => {
     await world.configure({ max_running: 1 })

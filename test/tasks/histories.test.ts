@@ -57,7 +57,7 @@ describeAnyEngine('random histories of a task', (engine) => {
     ({ close }) => close(),
   )
 
-  it('obey the state table', { timeout: 120_000 }, async () => {
+  it('obey the state table', async () => {
     const account: AccountRecord = await world.account()
     const processes = [0, 1].map(() => world.process((store) => [createNotes(store).action]))
     for (const one of processes) one.start()
@@ -113,7 +113,7 @@ describeAnyEngine('random histories of a task', (engine) => {
     await fc.assert(fc.asyncProperty(history, play), { numRuns: countOf(15, 40) })
   })
 
-  it('lets only one of two win who start, stop or remove at once', { timeout: 60_000 }, async () => {
+  it('lets only one of two win who start, stop or remove at once', async () => {
     await world.configure({ max_running: 0 })
     const account = await world.account()
     const people = [0, 1].map(() =>

@@ -100,7 +100,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     await hasten()
     const made = await hook(world.acme)
     hooks.receiver.answers(
-      onlyAt(made.at, (_call, response) => void setTimeout(() => response.writeHead(200).end(), 700)),
+      onlyAt(made.at, (_call, response) => void response.once('close', () => response.writeHead(200).end())),
     )
     await rename(world.uli, 'Valentin')
     expect((await attempts(made, 1))[0]).toMatchObject({ result: 'failure', client_error: 'timeout' })
@@ -228,8 +228,7 @@ describeAnyEngine('telling a webhook', (engine) => {
     expect(ids).toEqual(ids.toSorted())
   })
 
-  it('does not wait for another hook’s receiver that is slow', async () => {
-    await hasten()
+  it('does not wait for another hook’s receiver that does not answer', async () => {
     const slow = await Promise.all(Array.from({ length: 12 }, () => hook(world.acme)))
     const quick = await hook(world.acme)
     const isSlow = new Set(slow.map(({ at }) => at))
@@ -237,9 +236,7 @@ describeAnyEngine('telling a webhook', (engine) => {
       if (!isSlow.has(call.path)) answerWith(200)(call, response)
     })
     const people = await Promise.all(Array.from({ length: 20 }, () => world.user(world.acme)))
-    const begun = performance.now()
     await hooks.receiver.told(quick.at, people.length)
-    expect(performance.now() - begun).toBeLessThan(3000)
     for (const { path } of slow) await world.operator.delete(path)
   })
 
