@@ -20,6 +20,7 @@ responses. Names each test that fails or whose result differs.
 
   --runs=N  number of runs (default: 2)
   --seed=N  repeat the order and the delays of an earlier run (default: a new seed)
+  --busy=N  number of processes that keep a core busy (default: the number of cores)
 `,
   check: `usage: npm run check
 

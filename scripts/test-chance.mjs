@@ -15,11 +15,12 @@ const delays = pathToFileURL(join(root, 'test', 'support', 'delays.mjs')).href
 const options = {
   runs: { type: 'string', default: '2' },
   seed: { type: 'string', default: String(randomInt(1_000_000)) },
+  busy: { type: 'string', default: String(availableParallelism()) },
 }
 
 /** Processes that do nothing but use a core each. */
-const keepCoresBusy = () => {
-  const busy = Array.from({ length: availableParallelism() }, () =>
+const keepCoresBusy = (cores) => {
+  const busy = Array.from({ length: cores }, () =>
     spawn(process.execPath, ['-e', 'for(;;){}'], { stdio: 'ignore' }),
   )
   return () => {
@@ -65,22 +66,31 @@ const resultsOf = ({ testResults }) =>
     return [[file, status], ...tests]
   })
 
-const { values, positionals } = parseArgs({ options, allowPositionals: true })
-const runs = Number(values.runs)
-const seed = Number(values.seed)
-if (!Number.isInteger(runs) || runs < 1 || !Number.isInteger(seed)) {
-  process.stderr.write('usage: npm run test:chance -- [--runs N] [--seed N] [FILES]\n')
-  process.exit(2)
+const usage = 'usage: npm run test:chance -- [--runs=N] [--seed=N] [--busy=N] [FILES]\n'
+
+const readArguments = () => {
+  try {
+    const { values, positionals } = parseArgs({ options, allowPositionals: true })
+    const [runs, seed, busy] = [values.runs, values.seed, values.busy].map(Number)
+    if ([runs, seed, busy].every((value) => Number.isInteger(value) && value >= 0) && runs > 0)
+      return { runs, seed, busy, files: positionals }
+  } catch (error) {
+    process.stderr.write(`${error.message}\n`)
+  }
+  process.stderr.write(usage)
+  return process.exit(2)
 }
 
+const { runs, seed, busy, files } = readArguments()
+
 const folder = await mkdtemp(join(tmpdir(), 'crosspoint-chance-'))
-const endBusy = keepCoresBusy()
+const endBusy = keepCoresBusy(busy)
 process.on('exit', endBusy)
 const seen = new Map()
 try {
   for (let run = 0; run < runs; run += 1) {
     process.stdout.write(`\nRun ${run + 1} of ${runs}, seed ${seed + run}\n`)
-    const report = await runOnce(seed + run, positionals, join(folder, `${run}.json`))
+    const report = await runOnce(seed + run, files, join(folder, `${run}.json`))
     for (const [name, status] of resultsOf(report)) seen.set(name, [...(seen.get(name) ?? []), status])
   }
 } finally {
@@ -92,6 +102,6 @@ for (const [name, results] of unsteady) process.stdout.write(`${results.join(', 
 process.stdout.write(
   unsteady.length === 0
     ? `The results of ${seen.size} files and tests are the same in ${runs} runs.\n`
-    : `${unsteady.length} files or tests failed or have other results in some runs. Repeat with --seed ${seed}.\n`,
+    : `${unsteady.length} files or tests failed or have other results in some runs. Repeat with --seed=${seed}.\n`,
 )
 process.exitCode = unsteady.length === 0 ? 0 : 1
