@@ -1,7 +1,7 @@
 // Calls through Debian's Kamailio with the configuration that is shipped: phones, packets and records are real, and a stand-in
 // says whom a call rings.
 import { createHash, randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { headerOf, headersOf, outcomeOf, uriIn } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
@@ -11,6 +11,8 @@ import { realm, useSipTown } from '../support/sip-town.ts'
 
 describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
   const town = useSipTown({ SERVER_REST_S: 1 })
+
+  afterEach(() => expect(town.edge.complaints()).toEqual([]))
 
   /** Two phones, a number that rings the second, and a call between them that has been answered. */
   const answeredCall = async (more: Record<string, unknown> = {}) => {
@@ -159,13 +161,16 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
       delay_s,
       timeout_s,
     })
-    const targets = [target(bob.username, 0, 2), target(eve.username, 0, 2), target(max.username, 2, 20)]
+    const targets = [target(bob.username, 0, 4), target(eve.username, 0, 4), target(max.username, 4, 20)]
     town.server.rings(number, [], realm, { targets })
+    const began = performance.now()
     const calling = ada.call(number)
     const [first, second] = await Promise.all([bob.phone.comesIn('INVITE'), eve.phone.comesIn('INVITE')])
     bob.phone.answer(first, { status: 180, phrase: 'Ringing' }, 'bobs')
     eve.phone.answer(second, { status: 180, phrase: 'Ringing' }, 'eves')
-    expect(max.phone.received.filter(({ method }) => method === 'INVITE')).toEqual([])
+    // On a busy machine his time may have come. The edge counts whole seconds.
+    const rung = max.phone.received.filter(({ method }) => method === 'INVITE')
+    if (performance.now() - began < 3000) expect(rung).toEqual([])
     await Promise.all([bob.phone.comesIn('CANCEL'), eve.phone.comesIn('CANCEL')])
     bob.phone.answer(first, { status: 487, phrase: 'Request Terminated' }, 'bobs')
     eve.phone.answer(second, { status: 487, phrase: 'Request Terminated' }, 'eves')
@@ -317,9 +322,5 @@ describe.skipIf(lacksKamailio)(`a call through an edge${lacksKamailio}`, () => {
       ['inbound', 'NORMAL_CLEARING'],
       ['outbound', 'NORMAL_CLEARING'],
     ])
-  })
-
-  it('leaves no complaint in the log of the edge', () => {
-    expect(town.edge.complaints()).toEqual([])
   })
 })

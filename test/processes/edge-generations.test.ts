@@ -7,11 +7,12 @@ import { type EdgeServer, startEdgeServer } from '../support/edge-server.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { startKamailio } from '../support/kamailio.ts'
+import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { type TestAccount, useWorld } from '../support/world.ts'
 
-const patienceMs = 60_000
+const devices = countOf(50, 200)
 
 const generations = (edge: EdgeServer) => edge.told('htable.seti').map(([, realm]) => String(realm))
 
@@ -19,7 +20,6 @@ const told = (edge: EdgeServer, realm: string) =>
   eventually(
     () => generations(edge),
     (realms) => realms.includes(realm),
-    patienceMs,
   )
 
 const configured = (edges: readonly { url: string }[], more: Json = {}) => ({
@@ -60,7 +60,6 @@ describeAnyEngine('edges', (engine) => {
     await eventually(
       () => generations(one),
       (realms) => realms.includes(realm) || realms.includes('*'),
-      patienceMs,
     )
     return realm
   }
@@ -88,29 +87,45 @@ describeAnyEngine('edges', (engine) => {
 
   it('are told of what their answers depend on, and of nothing else', async () => {
     const [one] = (await edges(1)) as [EdgeServer]
-    const account = await world.account(world.reseller)
-    const user = await world.user(account)
-    const device = await world.device(account, { owner_id: user.id, sip: { username: 'desk' } })
-    const operator = world.operator
-    const realm = new Set([account.realm])
-    const patch = (path: string, data: Json) => saidOf(one, () => operator.patch(path, data))
-    expect(await patch(device.path, { name: 'Renamed' })).toEqual(new Set())
-    expect(await patch(device.path, { enabled: false })).toEqual(realm)
-    expect(await patch(device.path, { sip: { password: 'another-secret' } })).toEqual(realm)
-    expect(await patch(user.path, { first_name: 'Renamed' })).toEqual(new Set())
-    expect(await patch(user.path, { enabled: false })).toEqual(realm)
+    const { operator } = world
+    // Each change has its own account, so the realm says what was told of it.
+    const place = async () => {
+      const account = await world.account(world.reseller)
+      const user = await world.user(account)
+      const device = await world.device(account, { owner_id: user.id, sip: { username: 'desk' } })
+      return { account, user, device }
+    }
+    type Made = Awaited<ReturnType<typeof place>>
     const lists = { order: 'allow,deny', cidrs: ['192.0.2.0/24'] }
-    expect(await saidOf(one, () => operator.post(`${account.path}/access_lists`, lists))).toEqual(realm)
-    expect(await patch(account.path, { name: 'Renamed' })).toEqual(new Set())
-    expect(await patch(account.path, { enabled: false })).toEqual(realm)
-    expect(await patch(account.path, { realm: 'moved.test' })).toEqual(new Set([account.realm, 'moved.test']))
+    const silent: ((made: Made) => Promise<unknown>)[] = [
+      ({ device }) => operator.patch(device.path, { name: 'Renamed' }),
+      ({ user }) => operator.patch(user.path, { first_name: 'Renamed' }),
+      ({ account }) => operator.patch(account.path, { name: 'Renamed' }),
+    ]
+    const loud: ((made: Made) => Promise<unknown>)[] = [
+      ({ device }) => operator.patch(device.path, { enabled: false }),
+      ({ device }) => operator.patch(device.path, { sip: { password: 'another-secret' } }),
+      ({ user }) => operator.patch(user.path, { enabled: false }),
+      ({ account }) => operator.post(`${account.path}/access_lists`, lists),
+      ({ account }) => operator.patch(account.path, { enabled: false }),
+      ({ account }) => operator.patch(account.path, { realm: 'moved.test' }),
+      ({ device }) => operator.delete(device.path),
+    ]
+    const made = await Promise.all([...silent, ...loud].map(place))
+    const realms = made.slice(silent.length).map(({ account }) => account.realm)
+    const told = await saidOf(one, () =>
+      Promise.all([...silent, ...loud].map((change, at) => change(made[at] as Made))),
+    )
+    expect(told).toEqual(new Set([...realms, 'moved.test']))
+
+    const { account } = await place()
+    const patch = (path: string, data: Json) => saidOf(one, () => operator.patch(path, data))
     expect(await patch(world.reseller.path, { enabled: false })).toContain('*')
     expect(await patch(world.reseller.path, { enabled: true })).toContain('*')
     const rates = { rate_limits: { device: { per_minute: { invites: 99 } } } }
     expect(await saidOf(one, () => world.configure('frontier', rates))).toContain('*')
     const carrier = { name: 'Ours', rules: ['.*'], gateways: [{ server: 'carrier.test' }] }
     expect(await saidOf(one, () => operator.put(`${account.path}/resources`, carrier))).toContain('*')
-    expect(await saidOf(one, () => operator.delete(device.path))).toEqual(new Set(['moved.test']))
   })
 
   it('are told of the realm of a device that has one of its own, as it is and as it was', async () => {
@@ -134,7 +149,7 @@ describeAnyEngine('edges', (engine) => {
     await told(one, account.realm)
     one.calls.length = 0
     const began = performance.now()
-    for (let at = 0; at < 200; at += 1) await world.device(account, { sip: { username: `many${at}` } })
+    for (let at = 0; at < devices; at += 1) await world.device(account, { sip: { username: `many${at}` } })
     const end = await world.account(world.reseller)
     await told(one, end.realm)
     const words = generations(one).filter((realm) => realm === account.realm)
@@ -151,17 +166,16 @@ describeAnyEngine('edges', (engine) => {
     await eventually(
       () => world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached'),
       ({ length }) => length > 0,
-      patienceMs,
     )
     const titles = async () =>
       ((await world.operator.get(`${world.master.path}/alerts`)).data as Json[]).map(({ title }) => title)
     expect(await titles()).not.toContain('A SIP edge cannot be reached')
     world.clock.advance({ seconds: 61 })
-    await eventually(titles, (all) => all.includes('A SIP edge cannot be reached'), patienceMs)
+    await eventually(titles, (all) => all.includes('A SIP edge cannot be reached'))
     away.calls.length = 0
     away.speak()
     expect(await told(away, '*')).not.toContain(first.realm)
-    await eventually(titles, (all) => !all.includes('A SIP edge cannot be reached'), patienceMs)
+    await eventually(titles, (all) => !all.includes('A SIP edge cannot be reached'))
     const notes = world.logEntries.filter(({ message }) => message === 'a SIP edge cannot be reached')
     expect(notes.map(({ fields }) => fields?.host)).toEqual([away.host])
     expect(generations(here)).not.toContain('*')
@@ -174,33 +188,30 @@ describe.skipIf(lacking)(`a real edge${lacking}`, () => {
   describeAnyEngine('keeps what it is told', (engine) => {
     const world = useWorld(engine)
 
-    it('within a second of the change', async () => {
+    it('of each change', async () => {
       const edge = await startKamailio()
       try {
         await world.configure('switch', configured([edge], { secret: edge.secret }))
         await eventually(
           () => edge.generation('*'),
           (number) => number !== undefined,
-          patienceMs,
         )
         const account = await world.account(world.reseller)
         const first = await eventually(
           () => edge.generation(account.realm),
           (number) => number !== undefined,
-          patienceMs,
         )
         await world.device(account, { sip: { username: 'desk' } })
         const second = await eventually(
           () => edge.generation(account.realm),
           (number) => number !== first,
-          patienceMs,
         )
         expect(second).toBeGreaterThan(Number(first))
       } finally {
         await world.configure('switch', { adapter: 'none' })
         await edge.close()
       }
-    }, 120_000)
+    })
   })
 })
 
@@ -222,7 +233,7 @@ describeAnyEngine('edges of processes that are killed', (engine) => {
     await freeRequests(sessions[0] as Session)
     // One file has one process.
     if (engine === 'postgres') await begin(1)
-  }, 120_000)
+  })
 
   afterAll(async () => {
     for (const session of sessions) session.close()
@@ -250,7 +261,6 @@ describeAnyEngine('edges of processes that are killed', (engine) => {
         await eventually(
           () => generations(edge),
           (realms) => realms.includes('*') || realms.includes(`killed${at}.test`),
-          patienceMs,
         )
       }
       const words = edge.told('htable.seti').map(([, realm, number]) => `${realm} ${number}`)
@@ -258,5 +268,5 @@ describeAnyEngine('edges of processes that are killed', (engine) => {
     } finally {
       await edge.close()
     }
-  }, 180_000)
+  })
 })

@@ -1,7 +1,7 @@
 // What the server says of a target has effect at Debian's Kamailio with the configuration that is shipped: every packet is real,
 // and a stand-in says whom a call rings.
 import { randomUUID } from 'node:crypto'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { headerOf, headersOf, outcomeOf } from '../support/edge-messages.ts'
 import type { Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
@@ -11,6 +11,8 @@ import { realm, useSipTown } from '../support/sip-town.ts'
 
 describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
   const town = useSipTown()
+
+  afterEach(() => expect(town.edge.complaints()).toEqual([]))
 
   const device = (username: string, more: Record<string, unknown> = {}) => ({
     type: 'device',
@@ -276,9 +278,5 @@ describe.skipIf(lacksKamailio)(`a target at an edge${lacksKamailio}`, () => {
     route(silent)
     const { invite: later } = await carried(ada.phone, number, spare.phone, 2)
     expect(later.uri).toBe(invite.uri)
-  })
-
-  it('leaves no complaint in the log of the edge', () => {
-    expect(town.edge.complaints()).toEqual([])
   })
 })

@@ -8,11 +8,13 @@ import { connect } from 'node:tls'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { edgeFiles } from '../../src/commands/edge-files.ts'
-import { type CommandLine, openCommandLine } from '../support/command-line.ts'
+import { runHere } from '../support/command-here.ts'
+import { openCommandLine } from '../support/command-line.ts'
 import { digestOf, headerOf, readMessage, type SipMessage, writeMessage } from '../support/edge-messages.ts'
 import { eventually } from '../support/eventually.ts'
 import { findProgram } from '../support/installed.ts'
-import { freePort, lacksKamailio, type SipEdge, startSipEdge } from '../support/sip-edge.ts'
+import { freePort } from '../support/kamailio.ts'
+import { lacksKamailio, type SipEdge, startSipEdge } from '../support/sip-edge.ts'
 import { passwordOf, type SipServer, startSipServer } from '../support/sip-server.ts'
 import { shipped } from '../support/tls.ts'
 
@@ -46,7 +48,7 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
         WEBSOCKET_PORT: webPort,
       },
     })
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await edge.end()
@@ -106,27 +108,25 @@ describe.skipIf(lacksKamailio)(`an edge${lacksKamailio}`, () => {
 })
 
 describe('crosspoint edge kamailio', () => {
-  let person: CommandLine
   let folder: string
 
   beforeAll(() => {
-    person = openCommandLine()
     folder = mkdtempSync(join(tmpdir(), 'crosspoint-edge-command-'))
   })
 
-  afterAll(() => {
-    person.remove()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-  const write = (directory: string, ...more: string[]) =>
-    person.run(
-      ...['edge', 'kamailio', '--write', join(folder, directory), '--key', 'a-key', '--address', '192.0.2.5'],
-      ...more,
-    )
+  const words = (directory: string) => [
+    ...['edge', 'kamailio', '--write', join(folder, directory)],
+    ...['--key', 'a-key', '--address', '192.0.2.5'],
+  ]
+  const write = (directory: string, ...more: string[]) => runHere({}, [...words(directory), ...more])
 
   it('writes all files of an edge, the secrets for their owner alone', async () => {
-    const { status, output } = await write('first', '--server', 'https://api.example.com/', '--json')
+    const person = openCommandLine()
+    const args = [...words('first'), '--server', 'https://api.example.com/', '--json']
+    const { status, output } = await person.run(...args)
+    person.remove()
     expect(status).toBe(0)
     const place = join(folder, 'first')
     expect(JSON.parse(output)).toEqual({
@@ -162,7 +162,7 @@ describe('crosspoint edge kamailio', () => {
       1,
       'crosspoint: RPC_SECRET has characters that Kamailio would not read as they are\n',
     ])
-    const keyless = await person.run('edge', 'kamailio', '--write', join(folder, 'third'))
+    const keyless = await runHere({}, ['edge', 'kamailio', '--write', join(folder, 'third')])
     expect([keyless.status, keyless.errors]).toEqual([
       1,
       'crosspoint: an API key of the master account is wanted: --key-file FILE or --key KEY\n',

@@ -6,7 +6,6 @@ import type { Json } from '../../src/lib/json.ts'
 import { headerOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
-import { isQuiet } from '../support/quiet.ts'
 import { removeDataDir } from '../support/server-process.ts'
 import { lacksKamailio, type SipEdge } from '../support/sip-edge.ts'
 import {
@@ -28,10 +27,9 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
 
   beforeAll(async () => {
     place = await openSipPlace()
-    // A server that is slow for a moment is not told twice.
-    edge = await edgeOf(place, { SERVER_TIMEOUT_S: 30 })
+    edge = await edgeOf(place)
     await tellEdge(place, edge)
-  }, 120_000)
+  })
 
   afterAll(async () => {
     for (const phone of phones) phone.close()
@@ -68,7 +66,6 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     const rows = await eventually(
       async () => (await admin.get(`${account.path}/cdrs?paginate=false`)).data as Json[],
       ({ length }) => length === 2,
-      isQuiet ? 2000 : undefined,
     )
     const legs = await Promise.all(
       rows.map(async ({ id }) => (await admin.get(`${account.path}/cdrs/${id}`)).data as Json),
@@ -100,7 +97,7 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
   it.each([
     ['extension', '100'],
     ['number', '+14155550142'],
-  ])('carries a call by %s, and lists the records of both legs within two seconds', async (_, dialled) => {
+  ])('carries a call by %s, and lists the records of both legs', async (_, dialled) => {
     const { account, ada, bob, callflowId } = await office(dialled)
     const callId = `${randomUUID()}@phone`
     const calling = ada.phone.call(dialled, { callId })
@@ -339,7 +336,6 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
     await eventually(
       () => edge.log(),
       (log) => log.includes('reports could not be kept'),
-      60_000,
     )
     release()
     await gone
@@ -352,7 +348,8 @@ describe.skipIf(lacksKamailio)(`a server with an edge${lacksKamailio}`, () => {
   })
 
   it('ends a call that has lasted too long, and tells its records once each', async () => {
-    const brief = await edgeOf(place, { CALL_MAX_S: 2, SERVER_TIMEOUT_S: 30 })
+    // Longer than a busy machine takes to carry the ACK: an edge ends no call that lacks it.
+    const brief = await edgeOf(place, { CALL_MAX_S: 5 })
     try {
       const account = await makeAccount(place)
       const { admin } = place.session

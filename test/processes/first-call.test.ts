@@ -17,8 +17,9 @@ import { delimiter, dirname, join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { findProgram, lacks } from '../support/installed.ts'
+import { freePort } from '../support/kamailio.ts'
 import { commandsOf, reasonNotToRun, root } from '../support/pages.ts'
-import { freePort, lacksKamailio } from '../support/sip-edge.ts'
+import { lacksKamailio } from '../support/sip-edge.ts'
 
 const lacking = lacksKamailio || lacks('baresip')
 

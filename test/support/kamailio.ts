@@ -145,8 +145,11 @@ const isFree = async (port: number) => {
   }
 }
 
-/** A port that neither of the two transports uses. */
-const freePort = async () => {
+/**
+ * A port that neither of the two transports uses. It stays free until it is used: the system takes ports of other sockets from a
+ * range above.
+ */
+export const freePort = async () => {
   for (;;) {
     const port = randomInt(firstPort, lastPort)
     if (await isFree(port)) return port

@@ -2,29 +2,22 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type EdgeValues, writeEdgeFiles } from '../../src/commands/edge-files.ts'
 import { eventually } from './eventually.ts'
 import { findProgram, lacks } from './installed.ts'
+import { freePort } from './kamailio.ts'
 
 const program = findProgram('kamailio')
 
 export const lacksKamailio = lacks('kamailio')
 
-export const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
 const rpcSecret = 'secret-of-the-tests'
+
+// Kamailio writes into the same file.
+const lockMs = 60_000
 
 export interface EdgeFacts {
   server: string
@@ -58,6 +51,8 @@ export const startSipEdge = async ({
         SERVER_URL: server,
         SERVER_KEY: key,
         SERVER_REST_S: 1,
+        // A server that a busy machine makes slow is not asked and told twice.
+        SERVER_TIMEOUT_S: 30,
         RPC_PORT: rpcPort,
         RPC_SECRET: rpcSecret,
         TOPOLOGY_KEY: 'key-of-the-tests',
@@ -107,7 +102,6 @@ export const startSipEdge = async ({
             )
           : Promise.reject(new Error(`Kamailio has ended:\n${log}`)),
       (isThere) => isThere,
-      30_000,
     )
   }
 
@@ -137,7 +131,7 @@ export const startSipEdge = async ({
     pid: () => child.pid,
     /** Reads what it keeps. */
     kept(query: string) {
-      const file = new DatabaseSync(join(state, 'calls.db'), { readOnly: true })
+      const file = new DatabaseSync(join(state, 'calls.db'), { readOnly: true, timeout: lockMs })
       try {
         return file.prepare(query).all()
       } finally {
@@ -146,8 +140,8 @@ export const startSipEdge = async ({
     },
     /** Nobody else writes into it until what comes back is called. */
     hold() {
-      const file = new DatabaseSync(join(state, 'calls.db'))
-      file.exec('PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE')
+      const file = new DatabaseSync(join(state, 'calls.db'), { timeout: lockMs })
+      file.exec('BEGIN IMMEDIATE')
       return () => file.close()
     },
     /** What is said of a realm is stale from now on. */
