@@ -10,10 +10,11 @@ import { describeAnyEngine, makePlace, type Place } from '../support/databases.t
 import { eventually } from '../support/eventually.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource } from '../support/numbers.ts'
+import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const patienceMs = 60_000
+const rounds = countOf(2, 5)
 
 describeAnyEngine('a server that is killed while numbers change hands', (engine) => {
   let place: Place
@@ -42,7 +43,7 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     await admin.put(`${settings}.other`, { default: { phonebook_url: inventory.url } })
     const made = await admin.put(`/v2/accounts/${masterId}`, { name: 'Buyer', realm: 'buyer.test' })
     account = `/v2/accounts/${made.data.id}`
-  }, 60_000)
+  })
 
   afterAll(async () => {
     session.close()
@@ -88,7 +89,6 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     await eventually(
       () => withStore((db) => db.scan(open)),
       (left) => left.length === 0,
-      patienceMs,
     )
   }
 
@@ -101,10 +101,8 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     return owned.some(([one]) => one === number)
   }
 
-  it('anywhere between a purchase and its answer: the number is ordered once, or not at all', {
-    timeout: 300_000,
-  }, async () => {
-    for (let round = 0; round < 5; round += 1) {
+  it('anywhere between a purchase and its answer: the number is ordered once, or not at all', async () => {
+    for (let round = 0; round < rounds; round += 1) {
       const number = await found()
       ask(activate(number))
       await pause(below(40))
@@ -113,9 +111,7 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     }
   })
 
-  it('after the commit and before the order: the number is ordered by the next one', {
-    timeout: 120_000,
-  }, async () => {
+  it('after the commit and before the order: the number is ordered by the next one', async () => {
     const number = await found()
     inventory.requests.splice(0)
     inventory.behave('ponders')
@@ -130,9 +126,7 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     expect(new Set(inventory.requests.map(({ key }) => key)).size).toBe(1)
   })
 
-  it('after the order and before its outcome: the number is asked for again with the same key', {
-    timeout: 120_000,
-  }, async () => {
+  it('after the order and before its outcome: the number is asked for again with the same key', async () => {
     const number = await found()
     inventory.requests.splice(0)
     inventory.behave('holds')
@@ -147,7 +141,7 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     expect(keys).toEqual([keys[0], keys[0]])
   })
 
-  it('while a number is given back: it is given back once', { timeout: 120_000 }, async () => {
+  it('while a number is given back: it is given back once', async () => {
     const number = await found()
     expect((await activate(number)).status).toBe(201)
     inventory.requests.splice(0)
@@ -162,7 +156,7 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     expect(new Set(inventory.requests.map(({ key }) => key)).size).toBe(1)
   })
 
-  it('while a task orders: its rows are done once, and say so', { timeout: 120_000 }, async () => {
+  it('while a task orders: its rows are done once, and say so', async () => {
     const numbers = [await found(), await found()]
     for (const number of numbers) {
       inventory.answer('GET /numbers/US/search', { [number]: {} })
@@ -190,7 +184,6 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     const ended = await eventually(
       async () => (await session.admin.get(task)).body.metadata,
       ({ status }) => status !== 'executing',
-      patienceMs,
     )
     expect(ended).toMatchObject({ status: 'success', success_count: 2, failure_count: 0 })
     for (const number of numbers) expect(await expectEven(number)).toBe(true)

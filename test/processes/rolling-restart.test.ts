@@ -14,7 +14,7 @@ import { authorities } from '../support/tls.ts'
 import { useWebSockets } from '../support/web-sockets.ts'
 
 const restarts = countOf(2, 40)
-const millisecondsEach = 60_000
+const millisecondsEach = 120_000
 const drainSeconds = '5'
 const clients = 8
 

@@ -72,5 +72,5 @@ describeAnyEngine('a letter whose server has died', (engine) => {
     })
     expect(smtp.mails.map(({ to }) => to)).toContainEqual(['traced@mail.test'])
     expect(await second.end()).toBe(0)
-  }, 60_000)
+  })
 })

@@ -3,6 +3,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { upgrades } from '../../src/storage/upgrades.ts'
+import { runHere } from '../support/command-here.ts'
+import { environmentOf } from '../support/kazoo/first-start.ts'
 import { describeSavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { openSession } from '../support/session.ts'
@@ -15,11 +17,12 @@ describeSavable('a store of an earlier version', (engine) => {
 
   beforeAll(async () => {
     places = await openSavedPlaces(engine)
-  }, 60_000)
+  })
 
   afterAll(() => places.end())
 
-  const start = (place: SavedPlace) => startServerProcess(place.environment, place.dataDir)
+  const start = (place: SavedPlace) =>
+    startServerProcess({ ...place.environment, CROSSPOINT_TEST_KEYS: 'real' }, place.dataDir)
 
   const upgradeOf = async (place: SavedPlace) => {
     const db = place.open()
@@ -48,7 +51,7 @@ describeSavable('a store of an earlier version', (engine) => {
     expect(server.faults()).toEqual([])
     expect(await server.end()).toBe(0)
     expect(await upgradeOf(place)).toBe(newest)
-    const verified = JSON.parse((await place.commands.run('verify', '--json')).output)
+    const verified = JSON.parse((await runHere(environmentOf(place), ['verify', '--json'])).output)
     expect(verified).toMatchObject({ sound: true, faults: [] })
     const { records } = Object.fromEntries(
       verified.checks.map((check: { name: string; looked_at: number }) => [check.name, check.looked_at]),

@@ -31,7 +31,7 @@ const expectWithin = (measured: number, expected: number) => {
 }
 
 describeAnyEngine('a store that is filled with accounts and call records', (engine) => {
-  it('takes the bytes, the statistics and the memory of the model', { timeout: 240_000 }, async () => {
+  it('takes the bytes, the statistics and the memory of the model', async () => {
     // The model is of one PostgreSQL, whose database is all there is.
     const place = await makePlace(engine, { onOneServer: true })
     try {
