@@ -15,7 +15,7 @@ import {
   variablesOf,
 } from './support/route-samples.ts'
 import { createRewind } from './support/store-rewind.ts'
-import { walkOf } from './support/walk.ts'
+import { inParallel, walkLimitMs, walkOf } from './support/walk.ts'
 import { describeAnyEngine, type TestAccount, useWorld, type World } from './support/world.ts'
 
 // An account never sees or changes a record of an account that is not itself or below it. Every tenant's records
@@ -276,24 +276,35 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
     }
   })
 
-  it("refuses every route below somebody else's account, with records of either in the path", () =>
-    world.unchanged(async () => {
-      for (const [route, attack, idsIn] of walkOf(routes().filter(isIn), attacks, foreignPaths))
-        expectRefusal(await call(attack.by, route, idsIn(attack)), attack, [401, 403])
-    }))
+  it(
+    "refuses every route below somebody else's account, with records of either in the path",
+    () =>
+      world.unchanged(async () => {
+        await inParallel(
+          walkOf(routes().filter(isIn), attacks, foreignPaths),
+          async ([route, attack, idsIn]) =>
+            expectRefusal(await call(attack.by, route, idsIn(attack)), attack, [401, 403]),
+        )
+      }),
+    walkLimitMs,
+  )
 
-  it("does not find somebody else's records below the own account", () =>
-    world.unchanged(async () => {
-      const places = routes()
-        .filter(isIn)
-        .flatMap((route) => variablesOf(route.path).map((variable) => ({ route, variable })))
-        .filter(({ variable }) => recordVariables.includes(variable))
-      for (const [{ route, variable }, attack] of walkOf(places, attacks)) {
-        const ids = { ...attack.home.ids, [variable]: attack.victim.ids[variable] as string }
-        const statuses = [401, 403, 404, ...(isRead(route) ? [] : [400])]
-        expectRefusal(await call(attack.by, route, ids), attack, statuses)
-      }
-    }))
+  it(
+    "does not find somebody else's records below the own account",
+    () =>
+      world.unchanged(async () => {
+        const places = routes()
+          .filter(isIn)
+          .flatMap((route) => variablesOf(route.path).map((variable) => ({ route, variable })))
+          .filter(({ variable }) => recordVariables.includes(variable))
+        await inParallel(walkOf(places, attacks), async ([{ route, variable }, attack]) => {
+          const ids = { ...attack.home.ids, [variable]: attack.victim.ids[variable] as string }
+          const statuses = [401, 403, 404, ...(isRead(route) ? [] : [400])]
+          expectRefusal(await call(attack.by, route, ids), attack, statuses)
+        })
+      }),
+    walkLimitMs,
+  )
 
   it('does not find them where no account is in the path either', () =>
     world.unchanged(async () => {
@@ -344,11 +355,21 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
       }
     }))
 
-  it("shows nothing of somebody else's in lists, whatever the query asks", () =>
-    world.unchanged(async () => {
-      for (const [route, attack, queryFor] of walkOf(routes().filter(isRead), attacks, listQueries))
-        expectSilence(await call(attack.by, route, attack.home.ids, queryFor(attack.victim)), attack)
-    }))
+  it(
+    "shows nothing of somebody else's in lists, whatever the query asks",
+    async () => {
+      const walk = walkOf(attacks, routes().filter(isRead), listQueries)
+      for (const [attack, ofAttack] of Map.groupBy(walk, ([by]) => by)) {
+        const { by, home, victim } = attack
+        const before = await rowsOf(world, victim)
+        await inParallel(ofAttack, async ([, route, queryFor]) =>
+          expectSilence(await call(by, route, home.ids, queryFor(victim)), attack),
+        )
+        expect(await rowsOf(world, victim)).toEqual(before)
+      }
+    },
+    walkLimitMs,
+  )
 
   it('finds nothing outside by search', () =>
     world.unchanged(async () => {
@@ -394,18 +415,23 @@ describeAnyEngine('an account and the accounts that are not below it', (engine) 
       store.rewind()
     }
 
-    it('is not selected, not changed and not shown', async () => {
-      const writing = routes().filter(
-        (route) => !isRead(route) && (isIn(route) || route.spec.allow.needsToken !== false),
-      )
-      const walk = walkOf(attacks, writing, lures)
-      for (const [attack, ofAttack] of Map.groupBy(walk, ([by]) => by)) {
-        const before = await rowsOf(world, attack.victim)
-        for (const [, route, lureTo] of ofAttack) await lureWith(attack, route, lureTo(attack.victim), before)
-        // What was refused changed nothing either.
-        expect(await rowsOf(world, attack.victim), attack.title).toEqual(before)
-      }
-    })
+    it(
+      'is not selected, not changed and not shown',
+      async () => {
+        const writing = routes().filter(
+          (route) => !isRead(route) && (isIn(route) || route.spec.allow.needsToken !== false),
+        )
+        const walk = walkOf(attacks, writing, lures)
+        for (const [attack, ofAttack] of Map.groupBy(walk, ([by]) => by)) {
+          const before = await rowsOf(world, attack.victim)
+          for (const [, route, lureTo] of ofAttack)
+            await lureWith(attack, route, lureTo(attack.victim), before)
+          // What was refused changed nothing either.
+          expect(await rowsOf(world, attack.victim), attack.title).toEqual(before)
+        }
+      },
+      walkLimitMs,
+    )
 
     it('makes nobody more than they are', async () => {
       for (const { by, home } of attacks) {

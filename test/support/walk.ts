@@ -1,7 +1,13 @@
 // Combinations that a walk goes through, such as routes x callers x tricks: all of them in `npm run test:all`, a sample
 // in `npm test`. The run prints its seed, and CROSSPOINT_TEST_SEED repeats the sample.
 import { type Chance, createChance, seed } from '../fuzz/chance.ts'
-import { isFullRun } from './run-length.ts'
+import { countOf, isFullRun } from './run-length.ts'
+
+/** Milliseconds for a test that walks: whole products take minutes where other work shares the processor. */
+export const walkLimitMs = countOf(300_000, 1_800_000)
+
+// The server and its database work at the same time.
+const atOnce = 8
 
 type Lists = readonly (readonly unknown[])[]
 
@@ -37,4 +43,18 @@ export const sampleOf = <const L extends Lists>(chance: Chance, ...lists: L): Co
 export const walkOf = <const L extends Lists>(...lists: L): Combination<L>[] => {
   if (lists.some(({ length }) => length === 0)) throw new Error('a list of this walk is empty')
   return isFullRun ? (combinationsOf(lists) as Combination<L>[]) : sampleOf(createChance(seed), ...lists)
+}
+
+/** Does the work for all items, some at the same time. The first failure ends it. */
+export const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<unknown>) => {
+  const rest = items.values()
+  const worker = async () => {
+    try {
+      for (const item of rest) await work(item)
+    } catch (error) {
+      Array.from(rest)
+      throw error
+    }
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
 }
