@@ -25,6 +25,10 @@ export const isPlan = (route: string | undefined) => route?.includes('/service_p
 /** Takes away what was assigned. */
 export const unassignment = `DELETE ${onAccount}/services/{plan_id}`
 
+/** Finds other records on its stage than most routes do. */
+export const hasOwnStage = (route: string) =>
+  isStop(route) || isPlan(route) || [demotion, branding, installation, unassignment].includes(route)
+
 const pays = {
   source: { service: 'sample', id: 'given' },
   usage: { type: 'a', quantity: 1, unit: 'b' },
