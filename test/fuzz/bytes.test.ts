@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
+import { countOf } from '../support/run-length.ts'
 import { useWorld } from '../support/world.ts'
 import { type Chance, createChance, seed } from './chance.ts'
 
-const attempts = 1500
+const attempts = countOf(500, 1500)
 const atOnce = 24
 
 const startLines = [
@@ -80,9 +81,13 @@ const exchange = async (port: number, bytes: Buffer) => {
   socket.on('error', () => socket.destroy())
   await once(socket, 'connect')
   socket.end(bytes)
-  const closed = once(socket, 'close')
-  await Promise.race([closed, sleep(3000, undefined, { ref: false })])
-  socket.destroy()
+  await once(socket, 'close')
+  if (Date.now() - begun > 1500)
+    console.log(
+      Date.now() - begun,
+      JSON.stringify(bytes.toString('latin1').slice(0, 200)),
+      answer.slice(0, 100),
+    )
   return answer
 }
 
@@ -96,7 +101,7 @@ const bodyOf = (answer: string) => {
 describe('random bytes', () => {
   const world = useWorld('sqlite')
 
-  it('get a 4xx in the envelope or a closed connection', { timeout: 120_000 }, async () => {
+  it('get a 4xx in the envelope or a closed connection', async () => {
     const chance = createChance(seed)
     const rest = Array.from({ length: attempts }, () => makeBytes(chance)).values()
     const statuses = new Map<string, number>()
@@ -120,7 +125,7 @@ describe('random bytes', () => {
     expect((await world.operator.get(world.master.path)).status).toBe(200)
   })
 
-  it('of a giant body are refused without being read', { timeout: 60_000 }, async () => {
+  it('of a giant body are refused without being read', async () => {
     const path = `${world.acme.path}/users`
     const headers = `host: x\r\nx-auth-token: ${world.ada.token}\r\ncontent-type: application/json\r\n`
     const announced = await exchange(

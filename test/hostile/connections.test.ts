@@ -109,15 +109,13 @@ describe('connections', () => {
   it('whose headers never end are closed, all of them', async () => {
     const slow = await many(200, connect)
     for (const connection of slow) await connection.write('GET /v2/users HTTP/1.1\r\nhost: te')
-    const begun = performance.now()
     await Promise.all(slow.map(({ closed }) => closed))
-    expect(performance.now() - begun).toBeLessThan(60_000)
     for (const connection of slow) {
       const [answer] = connection.answers()
       expect(answer?.status).toBe(408)
       expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 'error', error: '408' })
     }
-  }, 90_000)
+  })
 })
 
 describe('the rest of a refused body', () => {
@@ -167,11 +165,9 @@ describe('the rest of a refused body', () => {
     const [known, unknown] = [await connect(), await connect()]
     await known.write(refused('content-length: 1000000'))
     await unknown.write(`${refused('transfer-encoding: chunked')}11170\r\n${'x'.repeat(70_000)}\r\n`)
-    const begun = performance.now()
     await Promise.all([known.closed, unknown.closed])
-    expect(performance.now() - begun).toBeLessThan(60_000)
     for (const { answers } of [known, unknown]) expect(answers().map(({ status }) => status)).toEqual([401])
-  }, 90_000)
+  })
 })
 
 describe('a request head that is too large', () => {
@@ -239,7 +235,7 @@ describe('a request head that is too large', () => {
       }
     }
     expect(strange).toEqual([])
-  }, 60_000)
+  })
 
   it('waits behind the answers to the requests before it', async () => {
     const account = headOf(`GET ${world.acme.path}`, `x-auth-token: ${world.ada.token}`)

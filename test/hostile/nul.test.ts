@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import type { Answer } from '../support/client.ts'
 import { nameOf, requestFor, variablesOf } from '../support/route-samples.ts'
 import { runTask } from '../support/task-runs.ts'
+import { walkLimitMs, walkOf } from '../support/walk.ts'
 import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 // 500s that the API asks for.
@@ -40,35 +41,40 @@ describeAnyEngine('NUL', (engine) => {
 
   const callers = () => [world.anonymous, world.ada, world.operator]
 
-  it('in a path is found by no route', async () => {
-    const strange: string[] = []
-    const before = await world.snapshot()
-    for (const route of world.server.routes) {
-      for (const name of variablesOf(route.path)) {
+  it(
+    'in a path is found by no route',
+    async () => {
+      const strange: string[] = []
+      const before = await world.snapshot()
+      const places = world.server.routes.flatMap((route) =>
+        variablesOf(route.path).map((name) => ({ route, name })),
+      )
+      for (const [{ route, name }, caller] of walkOf(places, callers())) {
         const { data, options } = requestFor(route)
-        for (const caller of callers()) {
-          const path = filled(route.path, name)
-          const answer = await caller.request(route.method, path, data, options)
-          if (!isAnswer(answer)) strange.push(`${nameOf(route)} ${name}: ${answer.status} ${answer.text}`)
-        }
+        const answer = await caller.request(route.method, filled(route.path, name), data, options)
+        if (!isAnswer(answer)) strange.push(`${nameOf(route)} ${name}: ${answer.status} ${answer.text}`)
       }
-    }
-    expect(strange).toEqual([])
-    expect(await world.snapshot()).toEqual(before)
-  }, 60_000)
+      expect(strange).toEqual([])
+      expect(await world.snapshot()).toEqual(before)
+    },
+    walkLimitMs,
+  )
 
-  it('in a query is found by no route', async () => {
-    const strange: string[] = []
-    const names = ['realm', 'filter_name', 'q', 'v', 'domain', 'prefix', 'city', 'username', 'created_from']
-    const query = { t: 'account', ...Object.fromEntries(names.map((name) => [name, `a${sent}`])) }
-    for (const route of world.server.routes.filter(({ method }) => method === 'GET')) {
-      for (const caller of callers()) {
+  it(
+    'in a query is found by no route',
+    async () => {
+      const strange: string[] = []
+      const names = ['realm', 'filter_name', 'q', 'v', 'domain', 'prefix', 'city', 'username', 'created_from']
+      const query = { t: 'account', ...Object.fromEntries(names.map((name) => [name, `a${sent}`])) }
+      const reading = world.server.routes.filter(({ method }) => method === 'GET')
+      for (const [route, caller] of walkOf(reading, callers())) {
         const answer = await caller.get(filled(route.path, ''), { query })
         if (!isAnswer(answer)) strange.push(`${nameOf(route)}: ${answer.status} ${answer.text}`)
       }
-    }
-    expect(strange).toEqual([])
-  }, 60_000)
+      expect(strange).toEqual([])
+    },
+    walkLimitMs,
+  )
 
   it('in a start key leads nowhere', async () => {
     for (const start_key of [`["a${sent}b"]`, `"a${sent}b"`, `a${sent}b`]) {
@@ -78,22 +84,24 @@ describeAnyEngine('NUL', (engine) => {
     }
   })
 
-  it('in a JSON text is refused by every route that takes one', async () => {
-    const strange: string[] = []
-    for (const route of world.server.routes) {
-      const { data, options } = requestFor(route)
-      const hostile = spoiled(data)
-      if (JSON.stringify(hostile) === JSON.stringify(data)) continue
-      const envelope = options.envelope ? { envelope: spoiled(options.envelope) as object } : {}
-      const request = { ...options, ...(envelope as typeof options) }
-      for (const caller of callers()) {
+  it(
+    'in a JSON text is refused by every route that takes one',
+    async () => {
+      const strange: string[] = []
+      for (const [route, caller] of walkOf(world.server.routes, callers())) {
+        const { data, options } = requestFor(route)
+        const hostile = spoiled(data)
+        if (JSON.stringify(hostile) === JSON.stringify(data)) continue
+        const envelope = options.envelope ? { envelope: spoiled(options.envelope) as object } : {}
+        const request = { ...options, ...(envelope as typeof options) }
         const answer = await caller.request(route.method, filled(route.path, ''), hostile, request)
         if (!isRefusal(answer) && !isRejection(answer))
           strange.push(`${nameOf(route)}: ${answer.status} ${answer.text.slice(0, 300)}`)
       }
-    }
-    expect(strange).toEqual([])
-  }, 60_000)
+      expect(strange).toEqual([])
+    },
+    walkLimitMs,
+  )
 
   it('in the cells of a task is the failure of its row', async () => {
     const { task } = await runTask({
