@@ -32,7 +32,6 @@ const kills = countOf(2, 40)
 const round = 'cdr-archive'
 const legsPerBody = 25
 const bodiesPerTurn = 6
-const patienceMs = 60_000
 
 const today = new Date(systemClock.now())
 /** The tenth days of months that are old enough to be archived, in Gregorian seconds. */
@@ -140,7 +139,7 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
   let archive: Archive
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     archive = await makeArchive()
   })
 
@@ -171,7 +170,7 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
   const askAgain = (store: Store) =>
     store.writeUnrecorded([{ sql: 'DELETE FROM rounds WHERE name = $1', params: [round] }])
 
-  const untilDone = (store: Store) => eventually(() => isDone(store), Boolean, patienceMs)
+  const untilDone = (store: Store) => eventually(() => isDone(store), Boolean)
 
   const legsOf = ({ masterId }: Session, name: string, day: number) =>
     Array.from(
@@ -241,7 +240,8 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
     await kill(server)
 
     let interrupted = 0
-    for (let turn = 0; turn < kills; turn += 1) {
+    // A kill may come after the end of the round. At least one comes before.
+    for (let turn = 0; turn < kills || interrupted === 0; turn += 1) {
       await restart()
       const sending = sendMore(session, `turn-${turn}`, chance, ledger)
       const [ended] = await Promise.all([
@@ -252,7 +252,6 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
         if (result.status === 'rejected' && !isCut(result.reason)) throw result.reason
       if (!(await isDone(store))) interrupted += 1
     }
-    expect(interrupted).toBeGreaterThan(0)
 
     await restart()
     await untilDone(store)

@@ -9,12 +9,13 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
 
 // On each of the two stores: fifty together.
-const kills = 25
+const kills = countOf(3, 25)
 const clients = 4
 const legsPerBody = 40
 
@@ -31,7 +32,7 @@ describeAnyEngine('A server that is killed while call detail records come in', (
   let place: Place
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
   })
 
   afterEach(() => place.remove())

@@ -20,7 +20,7 @@ describeAnyEngine('crosspoint at a server', (engine) => {
   let made = 0
 
   beforeAll(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
     session = await openSession(server)
     await freeRequests(session)

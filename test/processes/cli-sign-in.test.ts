@@ -19,7 +19,7 @@ describeAnyEngine('crosspoint login', (engine) => {
   let person: CommandLine
 
   beforeAll(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
     session = await openSession(server)
     await freeRequests(session)

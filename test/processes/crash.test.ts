@@ -5,10 +5,11 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const rounds = 5
+const rounds = countOf(2, 5)
 const clients = 12
 
 /** Queries that find what half of a change set would leave behind; each must come back empty. */
@@ -34,7 +35,7 @@ describeAnyEngine('a killed server', (engine) => {
   let place: Place
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
   })
 
   afterEach(() => place.remove())

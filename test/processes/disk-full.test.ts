@@ -49,4 +49,4 @@ it('keeps what it acknowledged, and nothing else, when the disk takes no more in
   expect(db.prepare('PRAGMA integrity_check').all()).toEqual([{ integrity_check: 'ok' }])
   db.close()
   removeDataDir(limited)
-}, 120_000)
+})

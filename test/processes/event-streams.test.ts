@@ -24,10 +24,10 @@ afterEach(() => place.remove())
 
 describeAnyEngine('a server that is told to end', (engine) => {
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
   })
 
-  it('ends its streams, which go on at the next one where they were', { timeout: 60_000 }, async () => {
+  it('ends its streams, which go on at the next one where they were', async () => {
     const server = await start()
     const session = await openSession(server)
     await freeRequests(session)
@@ -52,10 +52,10 @@ describeAnyEngine('a server that is told to end', (engine) => {
 
 describe.runIf(engines.includes('postgres'))('two servers of one PostgreSQL', () => {
   beforeEach(async () => {
-    place = await makePlace('postgres')
+    place = await makePlace('postgres', { isUpgraded: true })
   })
 
-  it('tell their streams what the other one commits, in one order', { timeout: 60_000 }, async () => {
+  it('tell their streams what the other one commits, in one order', async () => {
     const servers = [await start(), await start()] as const
     const session = await openSession(servers[0])
     await freeRequests(session)

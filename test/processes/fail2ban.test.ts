@@ -49,7 +49,7 @@ beforeAll(async () => {
   session = await openSession(server)
   transport = createTransport(server.port)
   await freeRequests(session)
-}, 60_000)
+})
 
 afterAll(async () => {
   session.close()

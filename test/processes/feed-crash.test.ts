@@ -3,6 +3,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createChance, seed } from '../fuzz/chance.ts'
 import { makePlace, type Place } from '../support/databases.ts'
 import { type EventStream, openEventStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
@@ -12,11 +13,12 @@ import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const changes = countOf(1000, 100_000)
-const accountCount = 60
-const hookCount = 50
+const changes = countOf(300, 100_000)
+const accountCount = countOf(16, 60)
+const hookCount = countOf(10, 50)
+const followersOfEach = countOf(2, 5)
 const writers = 8
-const kills = 5 + Math.floor(changes / 4000)
+const kills = countOf(2, 5) + Math.floor(changes / 4000)
 const retryMs = 50
 // As long as it takes on a small machine that is busy with other things.
 const timeout = 300_000 + changes * 30
@@ -48,7 +50,9 @@ const killOne = async (turn: number) => {
   await startOne()
 }
 
-const anyServer = () => servers[Math.floor(Math.random() * servers.length)] as ServerProcess
+const { pick, below } = createChance(seed)
+
+const anyServer = () => pick(servers)
 
 /** Calls until there is an answer that says that it was done. */
 const insist = async (token: string, method: string, path: string, data: object) => {
@@ -127,7 +131,7 @@ const firstHeard = (calls: readonly HookCall[]) => [...new Set(calls.map(eventId
 
 describe.runIf(engines.includes('postgres'))('servers that are killed while they are listened to', () => {
   beforeEach(async () => {
-    place = await makePlace('postgres')
+    place = await makePlace('postgres', { isUpgraded: true })
     receiver = await startHookReceiver()
     servers = []
   })
@@ -182,9 +186,9 @@ describe.runIf(engines.includes('postgres'))('servers that are killed while they
     const { token, masterId } = session
     const feedOf = (accountId: string) => `/v2/accounts/${accountId}/events?type=user.*`
     const paths = [
-      ...customers.slice(0, 10).map(({ accountId }) => feedOf(accountId)),
-      ...Array.from({ length: 5 }, () => `${feedOf(resellerId)}&include_subaccounts=true`),
-      ...Array.from({ length: 5 }, () => `${feedOf(masterId)}&include_subaccounts=true`),
+      ...customers.slice(0, 2 * followersOfEach).map(({ accountId }) => feedOf(accountId)),
+      ...Array.from({ length: followersOfEach }, () => `${feedOf(resellerId)}&include_subaccounts=true`),
+      ...Array.from({ length: followersOfEach }, () => `${feedOf(masterId)}&include_subaccounts=true`),
     ]
     const followers = paths.map((path) => keepFollowing(path, token))
 
@@ -208,7 +212,7 @@ describe.runIf(engines.includes('postgres'))('servers that are killed while they
           (count) => count >= ((killed + 1) * changes) / (kills + 1),
           timeout,
         )
-        await killOne(Math.floor(Math.random() * 2))
+        await killOne(below(2))
       }
     }
     await Promise.all([kill(), ...Array.from({ length: writers }, (_, writer) => write(writer))])

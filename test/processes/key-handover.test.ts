@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makePlace, type Place } from '../support/databases.ts'
 import { engines } from '../support/postgres.ts'
+import { countOf } from '../support/run-length.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { credentialsOf } from '../support/world.ts'
 
@@ -49,7 +50,7 @@ describe('the server key of a data directory', () => {
   it('is one and whole for all that come to it at the same time', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'crosspoint-test-'))
     const keyring = new URL('../../src/auth/keyring.ts', import.meta.url).href
-    const workerData = { rounds: 200, keyring, dataDir, gate: new SharedArrayBuffer(4) }
+    const workerData = { rounds: countOf(40, 200), keyring, dataDir, gate: new SharedArrayBuffer(4) }
     const workers = Array.from(
       { length: keepers },
       () => new Worker(keeperSource, { eval: true, workerData }),
@@ -77,7 +78,7 @@ describe.runIf(engines.includes('postgres'))('the server key of a store on sever
   }
 
   beforeEach(async () => {
-    place = await makePlace('postgres')
+    place = await makePlace('postgres', { isUpgraded: true })
     servers = []
   })
 

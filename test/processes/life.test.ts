@@ -4,15 +4,19 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createCuttable } from '../support/cuttable.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
 import { program } from '../support/program.ts'
+import { headOf, openRaw } from '../support/raw-connection.ts'
+import { isFullRun } from '../support/run-length.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
+
+// With it, a server makes its own first start, and does not begin with a copy of one.
+const password = { CROSSPOINT_ADMIN_PASSWORD: 'secret' }
 
 /** Runs the program to its end. */
 const runProgram = async (args: string[], environment: Record<string, string>) => {
@@ -21,7 +25,7 @@ const runProgram = async (args: string[], environment: Record<string, string>) =
   const [output, errors, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
-    once(child, 'exit'),
+    once(child, 'close'),
   ])
   return { code: code as number, output, errors }
 }
@@ -35,58 +39,61 @@ describeAnyEngine('a server process', (engine) => {
 
   afterEach(() => place.remove())
 
-  const start = () => startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
+  const start = (environment: Record<string, string> = {}) =>
+    startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl, ...environment }, place.dataDir)
 
-  it.each(['SIGTERM', 'SIGINT', 'SIGHUP'] as const)(
+  it.each(['SIGTERM', ...(isFullRun ? (['SIGINT', 'SIGHUP'] as const) : [])] as const)(
     'finishes what is in flight at %s, however often it comes, and exits with 0',
     async (signal) => {
       const server = await start()
       const session = await openSession(server)
       await freeRequests(session)
-      // Each password costs two slow derivations: these are under way when the signal comes.
-      const creating = Array.from({ length: 8 }, (_, index) =>
-        session.admin.put(`/v2/accounts/${session.masterId}/users`, {
-          first_name: 'A',
-          last_name: 'B',
-          username: `user${index}`,
-          password: 'a secret',
-        }),
+      const users = `/v2/accounts/${session.masterId}/users`
+      const body = JSON.stringify({ data: { first_name: 'A', last_name: 'B' } })
+      const head = headOf(
+        `PUT ${users}`,
+        `x-auth-token: ${session.token}`,
+        'content-type: application/json',
+        `content-length: ${body.length}`,
+        'expect: 100-continue',
       )
-      // Answered behind them: the server has read them all.
-      await session.admin.get(`/v2/accounts/${session.masterId}`)
-      server.process.kill(signal)
-      await sleep(20)
-      server.process.kill(signal)
-      const ended = server.end(signal)
-      expect((await Promise.all(creating)).map(({ status }) => status)).toEqual(Array(8).fill(201))
       session.close()
+      const creating = await Promise.all(Array.from({ length: 8 }, () => openRaw(server.port)))
+      for (const connection of creating) await connection.write(head)
+      // The server has read all of their heads when the signal comes.
+      for (const connection of creating)
+        await eventually(connection.text, (text) => text.startsWith('HTTP/1.1 100 '))
+      const ended = server.end(signal)
+      await eventually(
+        () =>
+          fetch(`${server.url}/healthz`).then(
+            () => false,
+            () => true,
+          ),
+        (isClosed) => isClosed,
+      )
+      server.process.kill(signal)
+      for (const connection of creating) await connection.write(body)
+      const answers = await Promise.all(creating.map((connection) => connection.answered()))
+      expect(answers.map(([answer]) => answer?.status)).toEqual(Array(8).fill(201))
       expect(await ended).toBe(0)
       expect(server.faults()).toEqual([])
-      await expect(fetch(server.url)).rejects.toThrow()
     },
   )
 
-  it('ends although clients keep idle connections open', async () => {
+  it('ends although clients keep idle connections open, and starts again on its store', async () => {
     const server = await start()
     const session = await openSession(server)
     await session.admin.get('/v2/token_auth')
-    const begun = performance.now()
     expect(await server.end()).toBe(0)
-    expect(performance.now() - begun).toBeLessThan(5000)
     session.close()
-  })
-
-  it('answers soon on a store that is there already', async () => {
-    await (await start()).end()
-    const begun = performance.now()
-    const server = await start()
-    expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
-    console.log(`from start to first answer on ${engine}: ${Math.round(performance.now() - begun)} ms`)
-    expect(await server.end()).toBe(0)
+    const again = await start()
+    expect((await fetch(`${again.url}/readyz`)).status).toBe(200)
+    expect(await again.end()).toBe(0)
   })
 
   it('shares a new store with others that start at the same time', async () => {
-    const servers = await Promise.all([start(), start(), start()])
+    const servers = await Promise.all([start(password), start(password), start(password)])
     const [first, ...others] = servers
     if (!first) throw new Error('no server has started')
     const session = await openSession(first)
@@ -180,7 +187,7 @@ describe('a start', () => {
 
 describe.runIf(engines.includes('postgres'))('a server whose PostgreSQL goes away', () => {
   it('says 503 while it is away, lives on, and serves again without a restart', async () => {
-    const place = await makePlace('postgres')
+    const place = await makePlace('postgres', { isUpgraded: true })
     const way = await createCuttable(place.databaseUrl as string)
     const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: way.url }, place.dataDir)
     const session = await openSession(server)

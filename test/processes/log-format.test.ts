@@ -10,7 +10,7 @@ import { Client } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { findProgram, lacks } from '../support/installed.ts'
 import { startThreads } from '../support/pair.ts'
-import { program } from '../support/program.ts'
+import { nodeOptions, program } from '../support/program.ts'
 
 const requestLine = /^\d\d:\d\d:\d\d info {2}[A-Z]+ \S+ \d{3} [\d.]+ ms$/
 
@@ -40,6 +40,7 @@ const startAtTerminal = (environment: Record<string, string>) => {
     CROSSPOINT_PORT: '0',
     CROSSPOINT_DATA_DIR: dataDir,
     CROSSPOINT_ADMIN_PASSWORD: 'secret',
+    NODE_OPTIONS: nodeOptions(),
     ...environment,
   }
   const command = `exec '${process.execPath}' '${program}' serve`
@@ -65,7 +66,7 @@ const startAtTerminal = (environment: Record<string, string>) => {
 }
 
 const urlIn = async (text: () => string) => {
-  const ready = await eventually(text, (seen) => /ready at \S+/.test(seen), 60_000)
+  const ready = await eventually(text, (seen) => /ready at \S+/.test(seen))
   return /ready at (\S+)/.exec(ready)?.[1]
 }
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
   session = await openSession(server, undefined, password)
   transport = createTransport(server.port)
   await freeRequests(session)
-}, 60_000)
+})
 
 afterAll(async () => {
   transport.close()
@@ -113,7 +113,7 @@ describe('the log of a busy server', () => {
     const found = [...secrets].filter((text) => server.errors().includes(text))
     expect(secrets.size).toBeGreaterThan(15)
     expect(found).toEqual([])
-  }, 60_000)
+  })
 
   it('has no lines of requests where they are switched off', async () => {
     const quiet = await startServerProcess({
@@ -126,5 +126,5 @@ describe('the log of a busy server', () => {
     expect(await quiet.end()).toBe(0)
     expect(quiet.errors()).not.toContain('"message":"request"')
     removeDataDir(quiet)
-  }, 60_000)
+  })
 })

@@ -3,7 +3,6 @@
 // carrier refuses, breaks or answers nobody, and the server is killed over it.
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Database } from '../../src/storage/db.ts'
@@ -15,10 +14,11 @@ import { describeAnyEngine, makePlace, type Place } from '../support/databases.t
 import { eventually } from '../support/eventually.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource } from '../support/numbers.ts'
+import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const rounds = 6
+const rounds = countOf(3, 6)
 const atOnce = 5
 const perWorker = 5
 
@@ -57,6 +57,7 @@ describeAnyEngine('histories of money', (engine) => {
   const bought = new Map<string, string>()
   const givenUp = new Set<string>()
   let asked = 0
+  let done = 0
   let restarted = Promise.resolve()
 
   const begin = async (known?: Session) => {
@@ -85,7 +86,7 @@ describeAnyEngine('histories of money', (engine) => {
   }
 
   beforeAll(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     inventory = await startInventory()
     inventory.sellEverything()
     await begin()
@@ -105,7 +106,7 @@ describeAnyEngine('histories of money', (engine) => {
     const login = await admin.put('/v2/api_auth', { api_key: key.api_key })
     customerToken = login.body.auth_token as string
     await credit(50)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     session.close()
@@ -190,6 +191,7 @@ describeAnyEngine('histories of money', (engine) => {
         for (let step = 0; step < perWorker; step += 1) {
           await restarted
           await pick(steps)().catch(() => undefined)
+          done += 1
         }
       }),
     )
@@ -218,7 +220,6 @@ describeAnyEngine('histories of money', (engine) => {
     await eventually(
       () => withStore((db) => db.scan("SELECT id FROM work WHERE state = 'waiting' AND kind LIKE 'number%'")),
       (left) => left.length === 0,
-      60_000,
     )
   }
 
@@ -226,9 +227,13 @@ describeAnyEngine('histories of money', (engine) => {
     timeout: 300_000,
   }, async () => {
     for (let round = 0; round < rounds; round += 1) {
+      const until = done + below(atOnce * perWorker)
       const running = trouble()
       if (oneIn(2)) {
-        await pause(below(400))
+        await eventually(
+          () => done,
+          (count) => count >= until,
+        )
         await kill()
       }
       await running

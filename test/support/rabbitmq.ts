@@ -3,28 +3,18 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection } from 'rabbitmq-client'
 import { eventually } from './eventually.ts'
+import { freePort } from './kamailio.ts'
 
 // The scripts on the path want to be root or their own user; this one runs as whoever starts it.
 const programs = ['/usr/lib/rabbitmq/bin/rabbitmq-server', '/usr/local/sbin/rabbitmq-server']
 
 /** Where RabbitMQ is installed; undefined: it is not. */
 export const rabbitmqProgram = programs.find((path) => existsSync(path))
-
-const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
 
 const isListening = (port: number) =>
   new Promise<boolean>((resolve) => {
@@ -35,9 +25,6 @@ const isListening = (port: number) =>
     })
     socket.once('error', () => resolve(false))
   })
-
-const startMs = 60_000
-const endMs = 60_000
 
 /** Connections to a port of this machine that are established, as the kernel lists those who have connected. */
 const connectionsAt = async (port: number) => {
@@ -98,7 +85,6 @@ export const startRabbitmq = async () => {
       await eventually(
         () => isListening(port),
         (isThere) => isThere,
-        startMs,
       )
     } catch {
       throw new Error(`RabbitMQ does not listen:\n${said}`)
@@ -116,7 +102,6 @@ export const startRabbitmq = async () => {
     await eventually(
       () => isListening(port),
       (isThere) => !isThere,
-      endMs,
     )
   }
 

@@ -23,7 +23,6 @@ const clients = 6
 const legsPerBody = 10
 const wishesBefore = 30
 const wishesAfter = 30
-const patienceMs = 60_000
 
 interface Wish {
   kind: 'device' | 'legs' | 'topup'
@@ -114,7 +113,6 @@ export const openFailoverStorm = async (name: string, databaseUrl: string) => {
         const reached = eventually(
           () => granted.length,
           (count) => count >= enough,
-          patienceMs,
         )
         return Promise.race([reached, working])
       },

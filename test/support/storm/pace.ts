@@ -6,7 +6,6 @@ import { type Granted, type Insist, withKey } from './insist.ts'
 const mostUnderWay = 800
 const tickMs = 5
 const longestPauseMs = 800
-const patienceMs = 120_000
 
 interface Created extends Omit<Granted, 'answer'> {
   name: string
@@ -76,7 +75,6 @@ export const createPace = (insist: Insist, accountPaths: readonly string[], perS
       const reached = eventually(
         () => granted.length - before,
         (count) => count >= perSecond * seconds,
-        patienceMs,
       )
       const count = await Promise.race([reached, broken.promise])
       return count / ((performance.now() - began) / 1000)

@@ -7,7 +7,6 @@ import { type Insist, withKey } from './insist.ts'
 const chains = 2
 const rowsOfTask = 2000
 const pollMs = 50
-const patienceMs = 60_000
 /** Every tenth row fails: its number lacks the plus. */
 const isBad = (number: string) => !number.startsWith('+')
 
@@ -138,7 +137,6 @@ export const createTasks = (insist: Insist) => {
       eventually(
         async () => (await Promise.all(current.map(isAtWork))).some(Boolean),
         (is) => is,
-        patienceMs,
       ),
 
     /** Of those that were under way at a moment: how many, and how long after it the last of them went on. */
