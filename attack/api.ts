@@ -1,5 +1,5 @@
 // Honest requests: what the stage is built with.
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { adminPassword } from './server.ts'
 import { Caller, Cut, type WireAnswer } from './wire.ts'
 
@@ -16,8 +16,9 @@ export type Api = ReturnType<typeof createApi>
 
 const attempts = 50
 
-/** A backend was killed a moment ago; a bucket is empty. */
-const passing = new Set([429, 503])
+/** A backend was killed a moment ago, a bucket is empty, or the same request is still under way. */
+const isPassing = ({ status, body }: WireAnswer) =>
+  status === 429 || status === 503 || (status === 409 && body.includes('is under way'))
 
 export const createApi = (port: number, token = '') => {
   // A caller has one request under way.
@@ -29,9 +30,11 @@ export const createApi = (port: number, token = '') => {
     body: Buffer | undefined,
     contentType: string,
     by: string,
+    idempotencyKey?: string,
   ) => {
     const caller = idle.pop() ?? new Caller(port)
     const headers = {
+      ...(idempotencyKey ? { 'idempotency-key': idempotencyKey } : {}),
       ...(body ? { 'content-type': contentType } : {}),
       ...(by ? { 'x-auth-token': by } : {}),
     }
@@ -49,7 +52,7 @@ export const createApi = (port: number, token = '') => {
         if (error instanceof Cut && attempt < attempts) return undefined
         throw error
       })
-      if (answer && (!passing.has(answer.status) || attempt === attempts)) return answer
+      if (answer && (!isPassing(answer) || attempt === attempts)) return answer
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
@@ -75,7 +78,9 @@ export const createApi = (port: number, token = '') => {
     /** Succeeds or throws. */
     async call(method: string, path: string, data?: unknown, by = token, envelope: object = {}) {
       const body = data === undefined ? undefined : Buffer.from(JSON.stringify({ data, ...envelope }))
-      return read(method, path, await insist(() => askRaw(method, path, body, 'application/json', by)))
+      // A record whose answer was lost is not made twice.
+      const key = method === 'PUT' && by !== '' ? randomUUID() : undefined
+      return read(method, path, await insist(() => askRaw(method, path, body, 'application/json', by, key)))
     },
     async upload(path: string, contentType: string, body: Buffer, method = 'POST') {
       return read(method, path, await insist(() => askRaw(method, path, body, contentType, token)))

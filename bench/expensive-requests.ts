@@ -79,7 +79,7 @@ const wishesOf = (accountId: string): Wish[] => {
   ]
 }
 
-interface Figures extends ProbeResult {
+export interface Figures extends ProbeResult {
   answers: number
   /** By status; 0: the connection broke. */
   statuses: Record<number, number>
