@@ -20,6 +20,8 @@ const readme = readFileSync(join(root, 'client/README.md'), 'utf8')
 const place = mkdtempSync(join(tmpdir(), 'crosspoint-client-'))
 let server: ServerProcess
 let session: Session
+/** What the compiler says of the programs that use the client. */
+let complaints: string
 
 /** Packs a folder into the place. */
 const pack = async (folder: string) => {
@@ -60,6 +62,9 @@ beforeAll(async () => {
     join(place, 'tsconfig.json'),
     JSON.stringify({ compilerOptions, files: ['readme.ts', 'story.ts'] }),
   )
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  complaints = (await run(process.execPath, [compiler, '-p', place], { cwd: place }).catch((error) => error))
+    .stdout
   server = await startServerProcess()
   session = await openSession(server)
   await freeRequests(session)
@@ -91,13 +96,9 @@ it('asks for the packages that the server has, in the same versions', () => {
     expect([name, version]).toEqual([name, dependencies[name]])
 })
 
-it('compiles in the strictest program, and tells a wrong call at compile time', async () => {
-  const compiler = join(root, 'node_modules/typescript/bin/tsc')
-  const { stdout } = await run(process.execPath, [compiler, '-p', place], { cwd: place }).catch(
-    (error) => error,
-  )
-  expect(stdout).toBe('')
-}, 60_000)
+it('compiles in the strictest program, and tells a wrong call at compile time', () => {
+  expect(complaints).toBe('')
+})
 
 it('does what its README says, in ten lines', async () => {
   const lines = readmeProgram()
