@@ -74,7 +74,7 @@ it('a story whose records never come ends by itself and says which', async () =>
   expect(recordsIn(errors)).toEqual(recordsIn(output))
 })
 
-it('a reseller gets a brand that works outside of the database', { timeout: 60_000 }, async () => {
+it('a reseller gets a brand that works outside of the database', async () => {
   const story = begin('brand.test')
   let output = ''
   let errors = ''

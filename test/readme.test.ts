@@ -95,7 +95,7 @@ it('tells the story of numbers in bulk', async () => {
     expect.stringMatching(/^Bob searches \d{7} and finds \+N and \+N\.$/),
     'Bob has bought +N. The bakery has 3 numbers.',
   ])
-}, 60_000)
+})
 
 it('tells the story of a reseller who sells seats', async () => {
   const { stdout } = await run(process.execPath, ['examples/reseller-billing.mjs'], {
@@ -113,4 +113,4 @@ it('tells the story of a reseller who sells seats', async () => {
     '  services: -$5.00',
     'The audit says: 4 phones added, 0 removed, 4 in all.',
   ])
-}, 60_000)
+})

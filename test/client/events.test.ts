@@ -233,5 +233,5 @@ describeAnyEngine('events that are followed', (engine) => {
     const rows: Json[] = []
     for await (const row of client.eachOf<Json>(path)) rows.push(row)
     expect(rows.map(({ name }) => name).sort()).toEqual(['After', 'Before', 'During'])
-  }, 120_000)
+  })
 })

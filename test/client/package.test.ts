@@ -68,7 +68,7 @@ beforeAll(async () => {
   server = await startServerProcess()
   session = await openSession(server)
   await freeRequests(session)
-}, 180_000)
+})
 
 afterAll(async () => {
   session?.close()

@@ -282,7 +282,8 @@ describeAnyEngine('the typed client', (engine) => {
     const token = other.session()?.token ?? ''
     const fresh = await clientAs({ token }, serverOf(world))
     await fresh.request({ path: account.path })
-    expect(Date.now() - (fresh.session()?.openedAt ?? 0)).toBeLessThan(60_000)
+    // Fifty minutes, which go by below, are more than a busy machine needs until here.
+    expect(Date.now() - (fresh.session()?.openedAt ?? 0)).toBeLessThan(25 * 60_000)
     world.clock.advance({ minutes: 50 })
     const client = await clientAs({ token }, serverOf(world))
     const read = async () => {

@@ -352,6 +352,6 @@ describeAnyEngine('a call to somebody else', (engine) => {
         },
       })
       await listener.close()
-    }, 180_000)
+    })
   })
 })

@@ -62,7 +62,7 @@ describeAnyEngine('readiness', (engine) => {
     await release()
     expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
     await world.close()
-  }, 60_000)
+  })
 
   it('leaves no trace in the store, however often it is asked', async () => {
     const world = await buildWorld(engine)
@@ -82,40 +82,32 @@ describeAnyEngine('readiness', (engine) => {
     await world.close()
   })
 
-  it.runIf(engine === 'postgres')(
-    'is lost while PostgreSQL takes no writes',
-    async () => {
-      const world = await buildWorld(engine)
-      await alter(world, 'SET default_transaction_read_only = on')
-      // What the refused write says first, and what is known once another connection was looked for.
-      expect((await turns(world, 503)).text).toMatch(
-        /^the store cannot be written: (it is read-only, or a standby|no server of the database takes writes)$/,
-      )
-      // What it reads, it serves; what it cannot write is nobody's fault here.
-      expect((await world.ada.get(world.acme.path)).status).toBe(200)
-      const refused = await world.ada.patch(world.acme.path, { timezone: 'Europe/Berlin' })
-      expect(refused).toFailWith(503, 'datastore_unreachable')
-      await alter(world, 'RESET default_transaction_read_only')
-      expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
-      world.takeErrors()
-      await world.close()
-    },
-    60_000,
-  )
+  it.runIf(engine === 'postgres')('is lost while PostgreSQL takes no writes', async () => {
+    const world = await buildWorld(engine)
+    await alter(world, 'SET default_transaction_read_only = on')
+    // What the refused write says first, and what is known once another connection was looked for.
+    expect((await turns(world, 503)).text).toMatch(
+      /^the store cannot be written: (it is read-only, or a standby|no server of the database takes writes)$/,
+    )
+    // What it reads, it serves; what it cannot write is nobody's fault here.
+    expect((await world.ada.get(world.acme.path)).status).toBe(200)
+    const refused = await world.ada.patch(world.acme.path, { timezone: 'Europe/Berlin' })
+    expect(refused).toFailWith(503, 'datastore_unreachable')
+    await alter(world, 'RESET default_transaction_read_only')
+    expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
+    world.takeErrors()
+    await world.close()
+  })
 
-  it.runIf(engine === 'postgres')(
-    'is lost while PostgreSQL lets nobody in',
-    async () => {
-      const world = await buildWorld(engine)
-      await alter(world, 'WITH ALLOW_CONNECTIONS false')
-      expect((await turns(world, 503)).text).toMatch(/^the store /)
-      await alter(world, 'WITH ALLOW_CONNECTIONS true')
-      expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
-      world.takeErrors()
-      await world.close()
-    },
-    60_000,
-  )
+  it.runIf(engine === 'postgres')('is lost while PostgreSQL lets nobody in', async () => {
+    const world = await buildWorld(engine)
+    await alter(world, 'WITH ALLOW_CONNECTIONS false')
+    expect((await turns(world, 503)).text).toMatch(/^the store /)
+    await alter(world, 'WITH ALLOW_CONNECTIONS true')
+    expect(await turns(world, 200)).toEqual({ status: 200, text: 'ready' })
+    world.takeErrors()
+    await world.close()
+  })
 })
 
 interface Counted {

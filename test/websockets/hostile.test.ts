@@ -122,7 +122,7 @@ describe('a client of the WebSocket protocol', () => {
     await connection.write(handshake().slice(0, -10))
     await connection.closed
     expect(connection.answers().map(({ status }) => status)).toEqual([408])
-  }, 60_000)
+  })
 
   it('may send its first message with the upgrade', async () => {
     const connection = await open()
@@ -236,7 +236,7 @@ describe('a client of the WebSocket protocol', () => {
       reason: 'events were dropped: the client reads too slowly',
     })
     expect(slow.events().length).toBeLessThan(edits)
-  }, 60_000)
+  })
 
   it('is served over TLS too', async () => {
     const { acme, ada } = world

@@ -44,11 +44,9 @@ describe('a server that is told to end', () => {
     expect((await talk.ask('ping', undefined)).status).toBe('success')
     const deaf = await connectTo(server)
     deaf.socket.pause()
-    const begun = performance.now()
     const ended = server.end('SIGINT')
     expect(await talk.closed()).toEqual({ code: 1001, reason: 'the server is about to end' })
     expect(await ended).toBe(0)
-    expect(performance.now() - begun).toBeLessThan(15_000)
     expect(server.faults()).toEqual([])
   })
 })
@@ -97,7 +95,7 @@ describe.runIf(engines.includes('postgres'))('two processes on one PostgreSQL', 
     const left = (await session.admin.get(list)).data
     expect(left).toMatchObject([{ bindings: [] }])
     expect(left).toHaveLength(1)
-  }, 60_000)
+  })
 
   it('end a subscription here when its token is ended there', async () => {
     const { there, session } = await two()
@@ -111,5 +109,5 @@ describe.runIf(engines.includes('postgres'))('two processes on one PostgreSQL', 
       (last) => last?.data.errors?.[0] === 'failed to authenticate token',
       5000,
     )
-  }, 60_000)
+  })
 })
