@@ -4,7 +4,7 @@ import { outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacksKamailio } from '../support/sip-edge.ts'
-import { deviceOf } from '../support/sip-server.ts'
+import { deviceOf, passwordOf } from '../support/sip-server.ts'
 import { realm, useSipTown } from '../support/sip-town.ts'
 
 describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
@@ -118,6 +118,14 @@ describe.skipIf(lacksKamailio)(`what an edge was told${lacksKamailio}`, () => {
 
     town.server.comeBack()
     town.server.mayBeKept(60)
+    // The edge asks again after a rest.
+    const username = 'stranger'
+    const facts = { edgePort: town.edge.port, realm, username, password: passwordOf(username) }
+    const stranger = town.keep(await openPhone(facts))
+    await eventually(
+      () => stranger.register().then(outcomeOf),
+      (answer) => answer === '200 OK',
+    )
   })
 })
 

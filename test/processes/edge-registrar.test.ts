@@ -1,5 +1,5 @@
 // Registrations at Debian's Kamailio with the configuration that is shipped, beside a real server: every packet is real.
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { createCuttable } from '../support/cuttable.ts'
 import { headerOf, headersOf, outcomeOf } from '../support/edge-messages.ts'
 import { openPhone, type Phone } from '../support/edge-phone.ts'
@@ -32,6 +32,9 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
     await place.server.end()
     removeDataDir(place.server)
   })
+
+  // Kamailio complains about a request with a doubled key, which one of the tests sends.
+  afterEach(() => expect(edge.complaints().filter((line) => !line.includes('jansson'))).toEqual([]))
 
   const keep = <T extends { phone: Phone }>(made: T) => {
     phones.push(made.phone)
@@ -232,7 +235,6 @@ describe.skipIf(lacksKamailio)(`a registration at an edge${lacksKamailio}`, () =
       expect(one.log()).not.toContain(place.key)
       expect(one.log()).not.toContain('secret-of-the-tests')
     }
-    expect(edge.complaints()).toEqual([])
   })
 
   describe('while the server is away', () => {
