@@ -21,12 +21,18 @@ const signInAgain = async (page: Page, password: string) => {
 describeAnyEngine('bad days in the console', (engine) => {
   const { world, open, visit } = useConsole(engine)
 
+  const endSession = async (page: Page) =>
+    expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
+
+  // Another request of the page may have opened the dialog already. The keyboard does not reach what is below it.
+  const save = (page: Page) => page.getByRole('button', { name: 'Save' }).dispatchEvent('click')
+
   it('a session that ends in the middle of a form is opened again, and the form goes through', async () => {
     const device = await world.device(world.acme, { name: 'Before' })
     const { page } = await open(world.ada, `devices/${device.id}`)
     await typeInto(page, nameIn(page), 'Typed before the end')
-    expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
-    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await endSession(page)
+    await save(page)
     const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
     await dialog.getByText('The session of ada in Acme has ended').waitFor()
     expect(await nameIn(page).inputValue()).toBe('Typed before the end')
@@ -43,8 +49,8 @@ describeAnyEngine('bad days in the console', (engine) => {
     const { page } = await open(admin, `devices/${device.id}`)
     await typeInto(page, nameIn(page), 'Kept and saved')
     expect(await world.ross.patch(account.path, { name: 'Named after' })).toSucceed()
-    expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
-    await page.getByRole('button', { name: 'Save' }).dispatchEvent('click')
+    await endSession(page)
+    await save(page)
     const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
     await dialog.getByText('The session of ren in Named before has ended').waitFor()
     await signInAgain(page, 'ren-secret')
@@ -62,10 +68,9 @@ describeAnyEngine('bad days in the console', (engine) => {
     await page.getByRole('button', { name: 'User menu of aki' }).waitFor()
     await page.goto(new URL(`/a/${world.acme.id}/devices/${device.id}`, page.url()).href)
     await nameIn(page).fill('Not to be sent as anybody else')
-    expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
+    await endSession(page)
     await world.unchanged(async () => {
-      // Whatever else the page asks may have brought the dialog up already, and nothing below it is pressed then.
-      await page.getByRole('button', { name: 'Save' }).dispatchEvent('click')
+      await save(page)
       const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
       const user = dialog.getByRole('textbox', { name: 'User name' })
       await user.waitFor()
@@ -123,9 +128,7 @@ describeAnyEngine('a mistake of the server', (engine) => {
   })
 })
 
-it('a server that is away is said to be, and everything goes on once it is back', {
-  timeout: 180_000,
-}, async () => {
+it('a server that is away is said to be, and everything goes on once it is back', async () => {
   const first = await startServerProcess()
   const { page, context, faults } = await openVisit()
   let server = first
@@ -157,7 +160,7 @@ it('a server that is away is said to be, and everything goes on once it is back'
   }
 })
 
-it('the link of the very first start leads to a password of one’s own', { timeout: 180_000 }, async () => {
+it('the link of the very first start leads to a password of one’s own', async () => {
   const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
   const { page, context, faults } = await openVisit()
   try {

@@ -101,13 +101,7 @@ describeAnyEngine('calls in the console', (engine) => {
   })
 
   it('are saved as a file of just those that the list shows', async () => {
-    const { page, context } = await open(
-      world.ada,
-      `calls?range=today&caller=${encodeURIComponent(fromCarol)}`,
-    )
-    // As browsers without a choice of the place do it.
-    await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'))
-    await page.reload()
+    const { page } = await open(world.ada, `calls?range=today&caller=${encodeURIComponent(fromCarol)}`)
     await page.getByText('3 rows, all of them').waitFor()
     await pressOn(page, page.getByRole('button', { name: 'Export' }))
     const coming = page.waitForEvent('download')

@@ -5,7 +5,7 @@ import { useConsole } from '../support/console.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
 describeAnyEngine('phones in the console', (engine) => {
-  const { world, open, expectForEverybody } = useConsole(engine)
+  const { world, open, expectForEverybody, expectScreensForEverybody } = useConsole(engine)
 
   it('are listed, and found by the beginning of their name', async () => {
     await world.device(world.acme, { name: 'Reception' })
@@ -196,9 +196,8 @@ describeAnyEngine('phones in the console', (engine) => {
     await tester.getByText('The user agent does not match the pattern of the device.').waitFor()
   })
 
-  it.each(['devices', 'devices/new'])('are for everybody: %s', async (screen) => {
-    const { page } = await open(world.ada, screen)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await expectForEverybody(page)
+  it('are for everybody', async () => {
+    const { page } = await open(world.ada, 'overview')
+    await expectScreensForEverybody(page, ['devices', 'devices/new'])
   })
 })

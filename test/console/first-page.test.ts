@@ -34,9 +34,9 @@ describeOnce('the first page', (engine) => {
   const { world, visit, open } = useConsole(engine)
 
   it('loads less than 200 kB of script, for whoever signs in and for whoever has', async () => {
-    const stranger = await visit('/')
+    const stranger = await visit('/', { isNew: true })
     const signIn = await scriptsOf(stranger.page, stranger.page.getByRole('button', { name: 'Sign in' }))
-    const ada = await open(world.ada, 'overview')
+    const ada = await open(world.ada, 'overview', { isNew: true })
     const heading = ada.page.getByRole('heading', { level: 1, name: 'Overview' })
     const overview = await scriptsOf(ada.page, heading)
     console.log(`script, compressed: sign-in ${signIn.bytes} bytes, overview ${overview.bytes} bytes`)

@@ -2,6 +2,7 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
+import { goTo } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
@@ -51,7 +52,7 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
     expect(answers).toEqual(answers.map(() => true))
   }
 
-  it('does not run where it is the name of something', { timeout: 180_000 }, async () => {
+  it('does not run where it is the name of something', async () => {
     const account = await world.account(world.reseller, { name: evil })
     const user = await world.admin(account, { first_name: script, last_name: image, username: 'mallory' })
     const device = await world.device(account, { name: evil })
@@ -60,7 +61,7 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
       company_name: evil,
       application_title: image,
     })
-    const { page } = await open(world.ross, 'devices', { account })
+    const { page } = await open(world.ross, 'devices', { account, isNew: true })
     page.on('dialog', (dialog) => void dialog.dismiss().then(() => expect.unreachable('a dialog was opened')))
     await page.getByRole('link', { name: evil }).first().waitFor()
     await expectNothingRan(page)
@@ -75,15 +76,12 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
       'overview',
     ]
     for (const screen of screens) {
-      await page.goto(page.url().replace(/\/a\/.*/, `/a/${account.id}/${screen}`))
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      const loading = page.getByRole('status', { name: 'Loading' })
-      await expect.poll(() => loading.count(), { timeout: 60_000 }).toBe(0)
+      await goTo(page, screen)
       await expectNothingRan(page)
     }
   })
 
-  it('does not run where it is a welcome, or a mail', { timeout: 180_000 }, async () => {
+  it('does not run where it is a welcome, or a mail', async () => {
     const account = await world.account(world.reseller)
     await world.operator.put(`${account.path}/reseller`, {})
     await world.ross.put(`${account.path}/whitelabel`, { domain: '127.0.0.1', company_name: long })
@@ -95,11 +93,11 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
     await world.ross.put(`${account.path}/notifications`, { id: 'password_recovery', subject: evil })
     const notice = `${account.path}/notifications/password_recovery`
     expect(await world.ross.post(notice, undefined, asHtml)).toSucceed()
-    await page.goto(page.url().replace('welcome', 'mails/password_recovery'))
+    await goTo(page, 'brand/mails/password_recovery')
     await page.frameLocator('iframe').getByRole('heading', { name: 'Seen' }).waitFor()
     await expectNothingRan(page)
 
-    const door = await visit('/')
+    const door = await visit('/', { isNew: true })
     await door.page.getByText(long).first().waitFor()
     await door.page.frameLocator('iframe').getByRole('heading', { name: 'Seen' }).waitFor()
     await expectNothingRan(door.page)
@@ -134,7 +132,7 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
     })
   })
 
-  it('may be from right to left, or very long, on any width', { timeout: 180_000 }, async () => {
+  it('may be from right to left, or very long, on any width', async () => {
     const account = await world.account(world.reseller, { name: arabic })
     await world.device(account, { name: arabic })
     const wide = await world.device(account, { name: long })
@@ -144,7 +142,7 @@ describeAnyEngine('what somebody else wrote, in the console', (engine) => {
     const where = page.getByRole('navigation', { name: 'Where you are' }).getByText(arabic)
     expect(await where.evaluate((element) => getComputedStyle(element).direction)).toBe('rtl')
     await expectForEverybody(page)
-    await page.goto(page.url().replace('devices', `devices/${wide.id}`))
+    await goTo(page, `devices/${wide.id}`)
     await page.getByRole('heading', { level: 1, name: long }).waitFor()
     await expectForEverybody(page)
   })

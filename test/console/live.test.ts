@@ -1,6 +1,6 @@
 // What an open page shows of what happens while its line is slow, or broken.
 import type { Page } from 'playwright-core'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { openStreamWay } from '../support/stream-way.ts'
@@ -9,21 +9,15 @@ import { describeAnyEngine, type Person } from '../support/world.ts'
 describeAnyEngine('an open page of the console', (engine) => {
   const { world, open } = useConsole(engine)
   let way: Awaited<ReturnType<typeof openStreamWay>>
-  const pages: Page[] = []
 
   beforeEach(async () => {
     way = await openStreamWay(world.server.port)
-  })
-  // The page goes first: it says so when the way is gone.
-  afterEach(async () => {
-    for (const page of pages.splice(0)) await page.close()
-    await way.close()
+    // After the window has left the page, which reports an error when the way is closed.
+    onTestFinished(() => way.close())
   })
 
   const openByWay = async (person: Person, screen: string, account = person.account) => {
-    const { page } = await open(person, screen, { account })
-    pages.push(page)
-    await page.goto(`${way.url}/a/${account.id}/${screen}`)
+    const { page } = await open(person, screen, { account, origin: way.url })
     return page
   }
 

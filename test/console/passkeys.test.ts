@@ -2,7 +2,7 @@
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { expectForEverybody, pressOn, typeInto } from '../support/browser.ts'
+import { expectForEverybody, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { describeAnyEngine, type Person } from '../support/world.ts'
 
@@ -41,14 +41,13 @@ describeAnyEngine('passkeys in the console', (engine) => {
   /** The tab where somebody sees what they sign in with, at the one name that has passkeys without settings. */
   const openSignIn = async (person: Person, { page }: Awaited<ReturnType<typeof open>>) => {
     await page.goto(page.url().replace('127.0.0.1', 'localhost'))
-    await pressOn(page, page.getByRole('tab', { name: 'Form' }), 'ArrowRight')
-    await page.keyboard.press('ArrowRight')
-    await page.keyboard.press('ArrowRight')
+    await openTab(page, 'Sign-in')
     await page.getByRole('heading', { name: 'Passkeys' }).waitFor()
     return { page, device: await giveDevice(page), screen: person.path }
   }
 
-  const openOwn = async (person: Person) => openSignIn(person, await open(person, `users/${person.id}`))
+  const openOwn = async (person: Person) =>
+    openSignIn(person, await open(person, `users/${person.id}`, { isNew: true }))
 
   const register = async (page: Page, name: string) => {
     await pressOn(page, page.getByRole('button', { name: 'Register a passkey' }))
@@ -115,7 +114,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
 
   it('are registered by the user alone: an admin finds no button for it', async () => {
     const owen = await someone('owen')
-    const { page } = await openSignIn(owen, await open(world.ada, `users/${owen.id}`))
+    const { page } = await openSignIn(owen, await open(world.ada, `users/${owen.id}`, { isNew: true }))
     await page.getByText('No passkeys. A user registers one in a session of their own.').waitFor()
     expect(await page.getByRole('button', { name: 'Register a passkey' }).count()).toBe(0)
   })

@@ -87,9 +87,7 @@ describeAnyEngine('signing in to the console', (engine) => {
 
   const isInside = (page: Page) => page.getByRole('navigation', { name: 'Sections' }).waitFor()
 
-  it('says that a password is wrong, and lets in with the right one, by keyboard alone', {
-    timeout: 180_000,
-  }, async () => {
+  it('says that a password is wrong, and lets in with the right one, by keyboard alone', async () => {
     const { page } = await visit('/')
     const fields = fieldsOf(page)
     await expectForEverybody(page)
@@ -109,7 +107,7 @@ describeAnyEngine('signing in to the console', (engine) => {
   })
 
   it('ends the token at the server when somebody signs out, and the other tabs with it', async () => {
-    const { page, context } = await visit('/')
+    const { page, context } = await visit('/', { isNew: true })
     await signIn(page, { username: 'ada', password: 'ada-secret', account: 'Acme' })
     await isInside(page)
     const other = await context.newPage()
@@ -127,9 +125,7 @@ describeAnyEngine('signing in to the console', (engine) => {
     expect(await tokenIn(page)).toBeUndefined()
   })
 
-  it('sets up a second factor by QR code, and tells the recovery codes once, by keyboard alone', {
-    timeout: 180_000,
-  }, async () => {
+  it('sets up a second factor by QR code, and tells the recovery codes once, by keyboard alone', async () => {
     const account = await world.account()
     const user = await world.admin(account, { username: 'ann', password: 'ann-secret' })
     expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
@@ -166,13 +162,11 @@ describeAnyEngine('signing in to the console', (engine) => {
     expect(await second.page.getByRole('button', { name: 'I have kept them' }).count()).toBe(0)
   })
 
-  it('takes a passkey, alone or beside the password, and offers nobody who has one an authenticator app', {
-    timeout: 180_000,
-  }, async () => {
+  it('takes a passkey, alone or beside the password, and offers nobody who has one an authenticator app', async () => {
     const account = await world.account()
     const user = await world.admin(account, { username: 'pia', password: 'pia-secret' })
     expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
-    const visited = await visit('/')
+    const visited = await visit('/', { isNew: true })
     const { page } = visited
     // Browsers have no passkeys at addresses without a name.
     const home = `http://localhost:${world.server.port}/`
@@ -207,9 +201,7 @@ describeAnyEngine('signing in to the console', (engine) => {
     expect(await elsewhere.page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
   })
 
-  it('leads back in by mail after a password was forgotten, once, by keyboard alone', {
-    timeout: 180_000,
-  }, async () => {
+  it('leads back in by mail after a password was forgotten, once, by keyboard alone', async () => {
     const account = await world.account()
     const email = 'eve@mail.test'
     await world.admin(account, {

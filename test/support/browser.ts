@@ -11,7 +11,9 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core'
-import { afterEach, expect } from 'vitest'
+import { afterAll, afterEach, expect } from 'vitest'
+import { toastMs } from '../../console/src/lib/toast-times.ts'
+import { isFullRun } from './run-length.ts'
 
 const named = process.env.CROSSPOINT_TEST_BROWSER
 
@@ -42,68 +44,148 @@ export interface Look {
   height?: number
   dark?: boolean
   locale?: string
-  /** What the page takes for the time; the machine's without. */
+  /** The time that the page reads. Default: the time of the machine. */
   time?: Date
+  /** What the page finds in the storage of the browser, by key. Default: nothing. */
+  storage?: Readonly<Record<string, string>>
+  /** A new window, closed after the test: the test adds scripts, listeners, tabs or devices to it. */
+  isNew?: boolean
 }
 
-/** A window of its own, with nothing kept from others, and what went wrong in it. */
+/** A window with its own storage, and the errors that its page reported. */
 export interface Visit {
   page: Page
   context: BrowserContext
-  /** Scripts and styles that the policy kept from running, and errors that nobody caught. */
+  /** Scripts and styles that the content security policy blocked, and uncaught errors. */
   faults: string[]
 }
 
-// Chromium says this of every answer from 400 on, which the page itself deals with.
-const isOfAnAnswer = (text: string) => text.startsWith('Failed to load resource')
+// Chromium reports every response from 400 on, which the page itself handles.
+const isResponse = (text: string) => text.startsWith('Failed to load resource')
 
-// Nor of a frame without rights that the scripts of the test itself, such as its clock, are put into.
-const isOfAQuietFrame = (text: string) => text.startsWith("Blocked script execution in 'about:srcdoc'")
+// Scripts of the test, such as its clock, may not run in a frame without rights.
+const isSandboxedFrame = (text: string) => text.startsWith("Blocked script execution in 'about:srcdoc'")
 
-export const openVisit = async ({
-  width = 1440,
-  height = 900,
-  dark = false,
-  locale = 'en-US',
-  time,
-}: Look = {}): Promise<Visit> => {
+const openWindow = async (locale: string): Promise<Visit> => {
   const browser = await openBrowser()
   const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: dark ? 'dark' : 'light',
     locale,
     timezoneId: 'UTC',
     reducedMotion: 'reduce',
     permissions: ['clipboard-read', 'clipboard-write'],
   })
-  if (time) await context.clock.setSystemTime(time)
-  // As long as a busy machine may need.
-  context.setDefaultTimeout(60_000)
+  // Generous, because a busy machine must not fail a test.
+  context.setDefaultTimeout(120_000)
+  // The dialog for the place of a file belongs to the system. Without it the page starts a download.
+  await context.addInitScript(() => Reflect.deleteProperty(globalThis, 'showSaveFilePicker'))
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.stack ?? error.message))
   page.on('console', (message) => {
     const text = message.text()
-    if (message.type() === 'error' && !isOfAnAnswer(text) && !isOfAQuietFrame(text)) faults.push(text)
+    if (message.type() === 'error' && !isResponse(text) && !isSandboxedFrame(text)) faults.push(text)
   })
   return { page, context, faults }
 }
 
-/** Visits of a test: closed after it, and nothing may have gone wrong in any of them. */
-export const useVisits = () => {
-  const open: Visit[] = []
-  afterEach(async () => {
-    const ended = open.splice(0)
-    await Promise.all(ended.map(({ context }) => context.close()))
-    expect(ended.flatMap(({ faults }) => faults)).toEqual([])
-  })
-  return {
-    async open(look?: Look) {
-      const visit = await openVisit(look)
-      open.push(visit)
-      return visit
-    },
+interface FirstLoad {
+  /** Differs for each test. */
+  mark: string
+  storage: Readonly<Record<string, string>>
+  toastMs: readonly number[]
+}
+
+/** Runs in each page before its own scripts. */
+const prepare = ({ mark, storage, toastMs }: FirstLoad) => {
+  // Frames may have no storage, and an empty page has none.
+  if (window !== window.top || !location.protocol.startsWith('http')) return
+  if (localStorage.getItem('test') !== mark) {
+    localStorage.clear()
+    sessionStorage.clear()
+    localStorage.setItem('test', mark)
+    for (const [key, value] of Object.entries(storage)) localStorage.setItem(key, value)
   }
+  // A test on a busy machine needs longer than a toast is shown.
+  const { setTimeout } = globalThis
+  Reflect.set(globalThis, 'setTimeout', (act: TimerHandler, ms?: number, ...args: unknown[]) =>
+    setTimeout(act, ms !== undefined && toastMs.includes(ms) ? 3_600_000 : ms, ...args),
+  )
+}
+
+let marks = 0
+
+const furnish = async (
+  { page, context }: Visit,
+  { width = 1440, height = 900, dark = false, time, storage = {} }: Look,
+) => {
+  await page.setViewportSize({ width, height })
+  await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
+  if (time) await context.clock.setSystemTime(time)
+  marks += 1
+  return context.addInitScript(prepare, { mark: String(marks), storage, toastMs: Object.values(toastMs) })
+}
+
+/** A new window. The caller closes its context. */
+export const openVisit = async (look: Look = {}): Promise<Visit> => {
+  const visit = await openWindow(look.locale ?? 'en-US')
+  await furnish(visit, look)
+  return visit
+}
+
+/** Ends the scripts of a page. An address of the same server keeps the process, which has the scripts compiled. */
+const leave = async (page: Page) => {
+  const { origin } = new URL(page.url())
+  await page.goto(`${origin}/healthz`).catch(() => page.goto('about:blank'))
+}
+
+/** Windows of this process that no test uses, by locale. A new one takes three times as long to show a page. */
+const idle = new Map<string, Visit[]>()
+
+/** Another server may get the port of one that has ended, and with it what the cache holds. */
+const clearCaches = () =>
+  Promise.all(
+    [...idle.values()].flat().map(async ({ page, context }) => {
+      const devtools = await context.newCDPSession(page)
+      await devtools.send('Network.clearBrowserCache')
+      await devtools.detach()
+    }),
+  )
+
+/** Windows for the tests of a suite, each with an empty storage. At the end of a test no page has reported a fault. */
+export const useVisits = () => {
+  const endings: (() => Promise<Visit>)[] = []
+
+  const openIdle = async (look: Look) => {
+    const { locale = 'en-US' } = look
+    const visit = idle.get(locale)?.pop() ?? (await openWindow(locale))
+    const furniture = await furnish(visit, look)
+    endings.push(async () => {
+      const { page, context } = visit
+      await page.unrouteAll({ behavior: 'ignoreErrors' })
+      await leave(page)
+      await furniture.dispose()
+      await context.clearCookies()
+      idle.set(locale, [...(idle.get(locale) ?? []), visit])
+      return visit
+    })
+    return visit
+  }
+
+  const openNew = async (look: Look) => {
+    const visit = await openVisit(look)
+    endings.push(async () => {
+      await visit.context.close()
+      return visit
+    })
+    return visit
+  }
+
+  afterEach(async () => {
+    const ended = await Promise.all(endings.splice(0).map((end) => end()))
+    expect(ended.flatMap(({ faults }) => faults.splice(0))).toEqual([])
+  })
+  afterAll(clearCaches)
+  return { open: (look: Look = {}) => (look.isNew ? openNew(look) : openIdle(look)) }
 }
 
 interface Violation {
@@ -151,32 +233,56 @@ interface ScreenLook {
 
 const colourRules = ['color-contrast', 'link-in-text-block']
 
-// Light and dark differ in colours alone, so that every other rule is asked once for each width.
+// Light and dark differ in colours only, so all other rules run once for each width.
 const looks: readonly ScreenLook[] = [
   { width: 1440, dark: false },
+  { width: 360, dark: true },
   { width: 1440, dark: true, rules: colourRules },
   { width: 360, dark: false, rules: colourRules },
-  { width: 360, dark: true },
 ]
 
-/**
- * Light and dark, wide and narrow: axe finds nothing, and nothing has to be scrolled sideways. `once` looks wide and light
- * only, at what has been looked at in the other ways on another store.
- */
-export const expectForEverybody = async (page: Page, { once = false } = {}) => {
+interface Extent {
+  /** The page was checked in the other looks on another engine. */
+  isRepeated?: boolean
+  /** The page shows a whole screen, not a state within it. */
+  isScreen?: boolean
+}
+
+// `npm test` checks screens wide and light, and narrow and dark, and states within them in the first look.
+const looksAt = ({ isRepeated = false, isScreen = false }: Extent) => {
+  if (isRepeated) return looks.slice(0, 1)
+  return isFullRun ? looks : looks.slice(0, isScreen ? 2 : 1)
+}
+
+/** Waits until a screen has read what it shows. */
+export const untilRead = async (page: Page) => {
   await page.getByRole('heading', { level: 1 }).first().waitFor()
-  await page.getByRole('status', { name: 'Loading' }).waitFor({ state: 'detached' })
+  await expect.poll(() => page.getByRole('status', { name: 'Loading' }).count()).toBe(0)
+}
+
+/** Axe finds no violation, and the page does not scroll sideways: wide and narrow, light and dark. */
+export const expectForEverybody = async (page: Page, extent: Extent = {}) => {
+  await untilRead(page)
   const before = page.viewportSize() ?? { width: 1440, height: 900 }
-  for (const { width, dark, rules } of looks.slice(0, once ? 1 : undefined)) {
+  for (const { width, dark, rules } of looksAt(extent)) {
     await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light', reducedMotion: 'reduce' })
     await page.setViewportSize({ width, height: before.height })
     const where = `${page.url()} at ${width} px, ${dark ? 'dark' : 'light'}`
     expect({ where, violations: await violationsOn(page, rules) }).toEqual({ where, violations: [] })
-    // What follows the width by script comes a moment later.
-    await expect.poll(() => overflowOf(page), { message: `overflow of ${where}`, timeout: 10_000 }).toBe(0)
+    // Scripts that follow the width run a moment later.
+    await expect.poll(() => overflowOf(page), { message: `overflow of ${where}` }).toBe(0)
   }
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' })
   await page.setViewportSize(before)
+}
+
+/** Shows another screen of the same account, as a link of the page does: nothing is loaded again. */
+export const goTo = async (page: Page, screen: string) => {
+  await page.evaluate((path) => {
+    const [, account = ''] = location.pathname.match(/^(\/a\/[^/]+)/) ?? []
+    history.pushState(null, '', `${account}/${path}`)
+  }, screen)
+  await untilRead(page)
 }
 
 // More stops than any screen has.
@@ -192,25 +298,41 @@ const wayTo = (element: ElementHandle<Node>) =>
     return position & Node.DOCUMENT_POSITION_PRECEDING ? 'Shift+Tab' : 'Tab'
   })
 
-const turnsOfDialog = 8
+const turnsOfFocus = 8
 
 /**
- * Whether an element keeps the focus. A dialog takes it when it is drawn and once more behind its effects, each time in a
- * timer: nobody's hands are fast enough to come between, but a test would press on what the focus has just left.
+ * Whether an element keeps the focus. A dialog or menu takes it when it is drawn, and again after its effects, each time in a
+ * timer. A test that presses a key between them would press it on another element.
  */
 const keepsFocus = (element: ElementHandle<Node>) =>
   element.evaluate(async (node, turns) => {
-    const isInDialog = node instanceof Element && node.closest('[role="dialog"]') !== null
-    for (let turn = 0; isInDialog && turn < turns; turn += 1) await new Promise((done) => setTimeout(done))
+    const isTrapped = node instanceof Element && node.closest('[role="dialog"], [role="menu"]') !== null
+    for (let turn = 0; isTrapped && turn < turns; turn += 1) await new Promise((done) => setTimeout(done))
     return node.contains(document.activeElement)
-  }, turnsOfDialog)
+  }, turnsOfFocus)
 
-/** Goes to an element by the Tab key alone, as somebody without a mouse does. */
+const stopsOfTab = 'a[href], button, input, select, textarea, [tabindex]'
+
+/** Moves the focus to the last stop of the Tab key before an element, unless the focus is in the element. */
+const focusBefore = (element: ElementHandle<Node>) =>
+  element.evaluate((node, selector) => {
+    if (node.contains(document.activeElement)) return
+    const dialog = node instanceof Element ? node.closest('[role="dialog"]') : null
+    const isBefore = (stop: Element) =>
+      (stop.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0
+    const isStop = (stop: HTMLElement) =>
+      stop.tabIndex >= 0 && !stop.matches(':disabled') && stop.checkVisibility() && isBefore(stop)
+    const stops = [...(dialog ?? document).querySelectorAll<HTMLElement>(selector)]
+    stops.findLast(isStop)?.focus()
+  }, stopsOfTab)
+
+/** Goes to an element by the Tab key only. `npm test` begins next to it: each stop makes the browser draw the page. */
 export const tabTo = async (page: Page, locator: Locator) => {
   await locator.waitFor()
-  // Found anew only where the page has put another one in its place: to look for a role takes longer than a stop.
+  // Searched again only if the page has replaced it: a search by role takes longer than a stop.
   let element = await locator.elementHandle()
   if (element) await keepsFocus(element)
+  if (element && !isFullRun) await focusBefore(element)
   for (let stop = 0; stop < mostStops && element; stop += 1) {
     const way = await wayTo(element)
     if (way === 'here' && (await keepsFocus(element))) return
@@ -227,14 +349,28 @@ export const pressOn = async (page: Page, locator: Locator, key = 'Enter') => {
   await page.keyboard.press(key)
 }
 
-/** Types into a field by keyboard, over what stands there. */
+// A field of numbers places its caret in a timer after each input, which would undo a later selection.
+const untilCaretIsPlaced = (page: Page) => page.evaluate(() => new Promise((done) => setTimeout(done)))
+
+/**
+ * Types text by keyboard. `npm test` sends the first character as keys and the rest as one input: the page draws its form
+ * again for each.
+ */
+const type = async (page: Page, text: string) => {
+  const keys = isFullRun ? text.length : 1
+  await page.keyboard.type(text.slice(0, keys))
+  await untilCaretIsPlaced(page)
+  if (keys >= text.length) return
+  await page.keyboard.insertText(text.slice(keys))
+  await untilCaretIsPlaced(page)
+}
+
+/** Replaces the text of a field by keyboard. */
 export const typeInto = async (page: Page, locator: Locator, text: string) => {
   await tabTo(page, locator)
   await page.keyboard.press('ControlOrMeta+A')
   if (text === '') await page.keyboard.press('Delete')
-  else await page.keyboard.type(text)
-  // A field of numbers places its caret again in a timer after each letter, which would undo what is selected meanwhile.
-  await page.evaluate(() => new Promise((done) => setTimeout(done)))
+  else await type(page, text)
 }
 
 // Longer than any list that a test looks through.
@@ -262,7 +398,8 @@ export const choose = async (page: Page, field: Locator, name: string | RegExp, 
 export const arrowTo = async (page: Page, locator: Locator, key: string) => {
   await locator.waitFor()
   for (let stop = 0; stop < mostStops; stop += 1) {
-    if (await locator.evaluate((element) => element === document.activeElement)) return
+    const element = await locator.elementHandle()
+    if (element && (await keepsFocus(element))) return
     await page.keyboard.press(key)
   }
   throw new Error(`${key} does not lead to ${locator}`)

@@ -1,7 +1,7 @@
 // The console in a real browser, as people of a world see it.
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
-import { expectForEverybody, type Look, useVisits, type Visit } from './browser.ts'
+import { expectForEverybody, goTo, type Look, useVisits, type Visit } from './browser.ts'
 import type { Engine } from './databases.ts'
 import { engines } from './postgres.ts'
 import { type Outside, type Person, type TestAccount, useWorld, type World } from './world.ts'
@@ -21,14 +21,22 @@ const sessionOf = async (person: Person) => {
   }
 }
 
+interface Whereabouts {
+  account?: TestAccount
+  /** The address of a proxy. Default: the server. */
+  origin?: string
+}
+
 export interface Console {
   world: World
-  /** Opens an address of the server in a new window, as nobody. */
+  /** Opens an address of the server without a session. */
   visit(path: string, look?: Look): Promise<Visit>
-  /** Opens a screen of an account, the person's own unless another is given, in a new window: `devices/new`. */
-  open(person: Person, screen: string, options?: Look & { account?: TestAccount }): Promise<Visit>
-  /** Looks at a screen in every way on the first store of a run, and in one on the second: a store changes no style. */
+  /** Opens a screen of an account, the person's own unless another is given: `devices/new`. */
+  open(person: Person, screen: string, options?: Look & Whereabouts): Promise<Visit>
+  /** Checks a page in each look on the first engine of a run, and in one on the second: an engine changes no style. */
   expectForEverybody(page: Page): Promise<void>
+  /** Goes from screen to screen of the account without loading the page again, and checks each. */
+  expectScreensForEverybody(page: Page, screens: readonly string[]): Promise<void>
 }
 
 /** A server with people in it, and windows to look at its console. After each test nothing has gone wrong in any of them. */
@@ -40,29 +48,27 @@ export const useConsole = (
 ): Console => {
   const world = useWorld(engine, settle, outside, changed)
   const visits = useVisits()
+  const isRepeated = engine !== engines[0]
 
-  const visit = async (path: string, look: Look = {}) => {
+  const visit = async (path: string, look: Look = {}, origin = `http://127.0.0.1:${world.server.port}`) => {
     const visited = await visits.open({ time: new Date(world.clock.now()), ...look })
-    await visited.page.goto(`http://127.0.0.1:${world.server.port}${path}`)
+    await visited.page.goto(`${origin}${path}`)
     return visited
   }
 
   return {
     world,
-    visit,
-    expectForEverybody: (page) => expectForEverybody(page, { once: engine !== engines[0] }),
-    async open(person, screen, { account = person.account, ...look } = {}) {
-      const visited = await visits.open({ time: new Date(world.clock.now()), ...look })
-      const kept = JSON.stringify(await sessionOf(person))
-      // Frames in the page may not have a storage, and need none.
-      await visited.context.addInitScript(
-        ([key, text]) => {
-          if (window === window.top) localStorage.setItem(key, text)
-        },
-        [sessionKey, kept] as const,
-      )
-      await visited.page.goto(`http://127.0.0.1:${world.server.port}/a/${account.id}/${screen}`)
-      return visited
+    visit: (path, look) => visit(path, look),
+    expectForEverybody: (page) => expectForEverybody(page, { isRepeated }),
+    async expectScreensForEverybody(page, screens) {
+      for (const screen of screens) {
+        await goTo(page, screen)
+        await expectForEverybody(page, { isRepeated, isScreen: true })
+      }
+    },
+    async open(person, screen, { account = person.account, origin, ...look } = {}) {
+      const storage = { [sessionKey]: JSON.stringify(await sessionOf(person)) }
+      return visit(`/a/${account.id}/${screen}`, { storage, ...look }, origin)
     },
   }
 }

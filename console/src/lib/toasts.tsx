@@ -1,8 +1,7 @@
 import { Button, Group, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import i18next from 'i18next'
-
-const undoMilliseconds = 12_000
+import { toastMs } from './toast-times.ts'
 
 /** What happened. With a way back where there is one. */
 export const tellDone = (text: string, undo?: () => unknown) => {
@@ -25,7 +24,7 @@ export const tellDone = (text: string, undo?: () => unknown) => {
         )}
       </Group>
     ),
-    autoClose: undo ? undoMilliseconds : 4_000,
+    autoClose: undo ? toastMs.withUndo : toastMs.plain,
     closeButtonProps: { 'aria-label': i18next.t('close') },
   })
 }
