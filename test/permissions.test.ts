@@ -311,7 +311,7 @@ it(
       writeFileSync(file, matrix)
       commitExamples(shown)
     }
-  expect(matrix).toBe(readFileSync(file, 'utf8'))
+    expect(matrix).toBe(readFileSync(file, 'utf8'))
     // Before openapi.json, which shows them.
     expect(shown).toEqual(committedExamples())
   },
