@@ -81,12 +81,6 @@ const exchange = async (port: number, bytes: Buffer) => {
   await once(socket, 'connect')
   socket.end(bytes)
   await once(socket, 'close')
-  if (Date.now() - begun > 1500)
-    console.log(
-      Date.now() - begun,
-      JSON.stringify(bytes.toString('latin1').slice(0, 200)),
-      answer.slice(0, 100),
-    )
   return answer
 }
 
