@@ -265,6 +265,12 @@ describe('a client of the WebSocket protocol', () => {
     await deaf.closed
     expect((await alive.ask('ping', undefined)).status).toBe('success')
   })
+})
+
+// Tokens end with the hour that goes by.
+describe('a client that is idle', () => {
+  const world = useWorld('sqlite')
+  const { connect } = useWebSockets(() => world.server.port)
 
   it('is sent away when it wants nothing for an hour, unless it waits for events', async () => {
     const [idle, waiting] = [await connect(), await connect()]
