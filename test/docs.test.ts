@@ -104,9 +104,9 @@ describe('the pages', () => {
       'docs/guides/sip-edge.md: needs a Debian machine and root.',
       'docs/guides/switch.md: needs an edge at that address.',
       'docs/reference/performance.md: takes minutes to an hour.',
+      'docs/reference/tests.md: repeats tests.',
       'docs/reference/tests.md: needs a PostgreSQL of that name.',
       'docs/reference/tests.md: needs a PostgreSQL with Citus.',
-      'docs/reference/tests.md: takes more than an hour.',
       'docs/start/first-call.md: needs an empty Debian machine and root.',
       ...Array(5).fill('docs/start/first-call.md: test/processes/first-call.test.ts does.'),
     ])

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { type ServerProcess, startServerProcess } from './support/server-process.ts'
+import { removeDataDir, type ServerProcess, startServerProcess } from './support/server-process.ts'
 
 const run = promisify(execFile)
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
@@ -19,9 +19,12 @@ beforeAll(async () => {
   server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
 })
 
-afterAll(() => server.end())
+afterAll(async () => {
+  await server.end()
+  removeDataDir(server)
+})
 
-const passwordShown = () => /password (\S+)/.exec(server.output())?.[1] as string
+const passwordShown = (by = server) => /password (\S+)/.exec(by.output())?.[1] as string
 
 it('shows at the first start what the README says', () => {
   const shown =
@@ -40,10 +43,16 @@ it('shows at the first start what the README says', () => {
 })
 
 it('runs the sign-in and the first sub-account of the README as printed', async () => {
+  // As for its readers, the server is new: the stories change settings.
+  const empty = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
+  onTestFinished(async () => {
+    await empty.end()
+    removeDataDir(empty)
+  })
   const script = blocks.find(({ kind, text }) => kind === 'sh' && text.includes('user_auth'))?.text as string
   const here = script
-    .replace('the password that was shown', passwordShown())
-    .replaceAll('http://127.0.0.1:8000', server.url)
+    .replace('the password that was shown', passwordShown(empty))
+    .replaceAll('http://127.0.0.1:8000', empty.url)
   const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', here])
   const answer = JSON.parse(stdout) as { status: string; data: Record<string, unknown> }
   expect(answer.status).toBe('success')
