@@ -5,6 +5,7 @@ import { arrowTo, choose, chooseItem, pressOn, tabTo, typeInto } from '../suppor
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { makeNumber } from '../support/numbers.ts'
+import { inFullRun, isFullRun } from '../support/run-length.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
 const arabic = 'شركة الاتصالات العربية المتحدة للتجارة والخدمات'
@@ -142,7 +143,7 @@ describeAnyEngine('accounts in the console', (engine) => {
 
   it('that are not there, or of somebody else, are told of in the frame of one’s own', async () => {
     const nowhere = 'f'.repeat(32)
-    for (const id of [nowhere, world.rival.id]) {
+    for (const id of isFullRun ? [nowhere, world.rival.id] : [nowhere]) {
       const { page } = await open(world.ada, 'devices', { account: { ...world.acme, id } })
       await page.getByRole('heading', { level: 1, name: 'This account cannot be shown' }).waitFor()
       await page.getByRole('alert').waitFor()
@@ -155,19 +156,21 @@ describeAnyEngine('accounts in the console', (engine) => {
     }
   })
 
-  it('are left half made, and gone on with later', async () => {
-    const { page } = await open(world.operator, 'accounts/new?reseller=true')
-    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Half made')
-    await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    await page.getByText('Who signs in first').waitFor()
-    await page.reload()
-    await page.getByText('Half made').first().waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
-    await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
-    await pressOn(page, page.getByRole('link', { name: 'To the account' }))
-    await page.getByText('Reseller', { exact: true }).waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'Go on setting up' }))
-    await page.getByText('Who signs in first').waitFor()
+  inFullRun(() => {
+    it('are left half made, and gone on with later', async () => {
+      const { page } = await open(world.operator, 'accounts/new?reseller=true')
+      await typeInto(page, page.getByRole('textbox', { name: /^Name/ }), 'Half made')
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
+      await page.getByText('Who signs in first').waitFor()
+      await page.reload()
+      await page.getByText('Half made').first().waitFor()
+      await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
+      await pressOn(page, page.getByRole('link', { name: 'Skip', exact: true }))
+      await pressOn(page, page.getByRole('link', { name: 'To the account' }))
+      await page.getByText('Reseller', { exact: true }).waitFor()
+      await pressOn(page, page.getByRole('link', { name: 'Go on setting up' }))
+      await page.getByText('Who signs in first').waitFor()
+    })
   })
 
   it('show the field that a refusal is about', async () => {
@@ -190,19 +193,21 @@ describeAnyEngine('accounts in the console', (engine) => {
     expect((await world.ross.get(account.path)).data.enabled).toBe(true)
   })
 
-  it('become resellers, and no resellers', async () => {
-    const account = await world.account(world.reseller)
-    const { page } = await open(world.operator, `accounts/${account.id}`)
-    await act(page, 'Make a reseller')
-    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Make a reseller' }))
-    await page.getByText('Reseller', { exact: true }).waitFor()
-    expect((await world.operator.get(account.path)).data.is_reseller).toBe(true)
-    await act(page, 'No reseller any more')
-    await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'No reseller any more' }))
-    await eventually(
-      async () => (await world.operator.get(account.path)).data.is_reseller,
-      (isReseller) => isReseller === false,
-    )
+  inFullRun(() => {
+    it('become resellers, and no resellers', async () => {
+      const account = await world.account(world.reseller)
+      const { page } = await open(world.operator, `accounts/${account.id}`)
+      await act(page, 'Make a reseller')
+      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'Make a reseller' }))
+      await page.getByText('Reseller', { exact: true }).waitFor()
+      expect((await world.operator.get(account.path)).data.is_reseller).toBe(true)
+      await act(page, 'No reseller any more')
+      await pressOn(page, page.getByRole('dialog').getByRole('button', { name: 'No reseller any more' }))
+      await eventually(
+        async () => (await world.operator.get(account.path)).data.is_reseller,
+        (isReseller) => isReseller === false,
+      )
+    })
   })
 
   it('move under another account by keyboard, with all below them', async () => {
@@ -246,42 +251,44 @@ describeAnyEngine('accounts in the console', (engine) => {
     expect(data).toEqual([])
   })
 
-  it('look right with a long name, and with one in Arabic', async () => {
-    const account = await world.account(world.reseller, { name: arabic })
-    const below = await world.account(account, { name: long })
-    const { page } = await open(world.operator, 'accounts', { account })
-    await page.getByRole('treeitem', { name: /^Long/ }).waitFor()
-    await page.getByRole('link', { name: long }).click()
-    await page.getByRole('heading', { level: 1, name: long }).waitFor()
-    await expectForEverybody(page)
-    await pressOn(page, page.getByRole('link', { name: 'Act for it' }))
-    await page.waitForURL(`**/a/${below.id}/overview`)
-    await page.getByRole('region', { name: 'Calls today' }).waitFor()
-  })
+  inFullRun(() => {
+    it('look right with a long name, and with one in Arabic', async () => {
+      const account = await world.account(world.reseller, { name: arabic })
+      const below = await world.account(account, { name: long })
+      const { page } = await open(world.operator, 'accounts', { account })
+      await page.getByRole('treeitem', { name: /^Long/ }).waitFor()
+      await page.getByRole('link', { name: long }).click()
+      await page.getByRole('heading', { level: 1, name: long }).waitFor()
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('link', { name: 'Act for it' }))
+      await page.waitForURL(`**/a/${below.id}/overview`)
+      await page.getByRole('region', { name: 'Calls today' }).waitFor()
+    })
 
-  it('whose names are long or Arabic stand in a tree for everybody', async () => {
-    const account = await world.account(world.reseller, { name: `${arabic} 2` })
-    await world.account(account, { name: `Second ${'W'.repeat(121)}` })
-    const { page } = await open(world.operator, 'accounts', { account })
-    await page.getByRole('treeitem', { name: /WWW/ }).last().waitFor()
-    await expectForEverybody(page)
-  })
+    it('whose names are long or Arabic stand in a tree for everybody', async () => {
+      const account = await world.account(world.reseller, { name: `${arabic} 2` })
+      await world.account(account, { name: `Second ${'W'.repeat(121)}` })
+      const { page } = await open(world.operator, 'accounts', { account })
+      await page.getByRole('treeitem', { name: /WWW/ }).last().waitFor()
+      await expectForEverybody(page)
+    })
 
-  it('are moved by everybody', async () => {
-    const account = await world.account(world.reseller)
-    const { page } = await open(world.operator, `accounts/${account.id}`)
-    await act(page, 'Move')
-    await page.getByRole('dialog').getByText('Whoever is above').waitFor()
-    await expectForEverybody(page)
-  })
+    it('are moved by everybody', async () => {
+      const account = await world.account(world.reseller)
+      const { page } = await open(world.operator, `accounts/${account.id}`)
+      await act(page, 'Move')
+      await page.getByRole('dialog').getByText('Whoever is above').waitFor()
+      await expectForEverybody(page)
+    })
 
-  it('show everybody what a plan would cost', async () => {
-    await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'Shop', plan })
-    const account = await world.account(world.reseller)
-    await world.user(account)
-    const { page } = await open(world.ross, `accounts/new/${account.id}/plan`)
-    await choose(page, page.getByRole('combobox', { name: 'Plan' }), 'Shop')
-    await page.getByRole('table', { name: 'What it costs' }).waitFor()
-    await expectForEverybody(page)
+    it('show everybody what a plan would cost', async () => {
+      await world.operator.put(`${world.reseller.path}/service_plans`, { name: 'Shop', plan })
+      const account = await world.account(world.reseller)
+      await world.user(account)
+      const { page } = await open(world.ross, `accounts/new/${account.id}/plan`)
+      await choose(page, page.getByRole('combobox', { name: 'Plan' }), 'Shop')
+      await page.getByRole('table', { name: 'What it costs' }).waitFor()
+      await expectForEverybody(page)
+    })
   })
 })

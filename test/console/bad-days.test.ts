@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { openVisit, pressOn, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
@@ -19,7 +20,7 @@ const signInAgain = async (page: Page, password: string) => {
 }
 
 describeAnyEngine('bad days in the console', (engine) => {
-  const { world, open, visit } = useConsole(engine)
+  const { world, open } = useConsole(engine)
 
   const endSession = async (page: Page) =>
     expect(await world.clientWithToken(await tokenIn(page)).delete('/v2/token_auth')).toSucceed()
@@ -42,31 +43,27 @@ describeAnyEngine('bad days in the console', (engine) => {
     expect((await world.ross.get(device.path)).data.name).toBe('Typed before the end')
   })
 
-  it('a session is opened again although its account has another name by then', async () => {
-    const account = await world.account(world.acme, { name: 'Named before' })
-    const admin = await world.admin(account, { username: 'ren', password: 'ren-secret' })
-    const device = await world.device(account, { name: 'Kept' })
-    const { page } = await open(admin, `devices/${device.id}`)
-    await typeInto(page, nameIn(page), 'Kept and saved')
-    expect(await world.ross.patch(account.path, { name: 'Named after' })).toSucceed()
-    await endSession(page)
-    await save(page)
-    const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
-    await dialog.getByText('The session of ren in Named before has ended').waitFor()
-    await signInAgain(page, 'ren-secret')
-    await page.getByRole('heading', { level: 1, name: 'Kept and saved' }).waitFor()
+  inFullRun(() => {
+    it('a session is opened again although its account has another name by then', async () => {
+      const account = await world.account(world.acme, { name: 'Named before' })
+      const admin = await world.admin(account, { username: 'ren', password: 'ren-secret' })
+      const device = await world.device(account, { name: 'Kept' })
+      const { page } = await open(admin, `devices/${device.id}`)
+      await typeInto(page, nameIn(page), 'Kept and saved')
+      expect(await world.ross.patch(account.path, { name: 'Named after' })).toSucceed()
+      await endSession(page)
+      await save(page)
+      const dialog = page.getByRole('dialog', { name: 'Please sign in again' })
+      await dialog.getByText('The session of ren in Named before has ended').waitFor()
+      await signInAgain(page, 'ren-secret')
+      await page.getByRole('heading', { level: 1, name: 'Kept and saved' }).waitFor()
+    })
   })
 
   it('a session that has ended is gone on with by nobody else, and left instead by whoever wants to', async () => {
     const device = await world.device(world.acme, { name: 'Of ada alone' })
-    await world.admin(world.acme, { username: 'aki', password: 'aki-secret' })
-    const { page } = await visit('/')
-    await page.getByRole('textbox', { name: 'User name' }).fill('aki')
-    await page.getByRole('textbox', { name: 'Password', exact: true }).fill('aki-secret')
-    await page.getByRole('textbox', { name: 'Account' }).fill(world.acme.name)
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page.getByRole('button', { name: 'User menu of aki' }).waitFor()
-    await page.goto(new URL(`/a/${world.acme.id}/devices/${device.id}`, page.url()).href)
+    const aki = await world.admin(world.acme, { username: 'aki', password: 'aki-secret' })
+    const { page } = await open(aki, `devices/${device.id}`)
     await nameIn(page).fill('Not to be sent as anybody else')
     await endSession(page)
     await world.unchanged(async () => {
@@ -160,20 +157,22 @@ it('a server that is away is said to be, and everything goes on once it is back'
   }
 })
 
-it('the link of the very first start leads to a password of one’s own', async () => {
-  const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
-  const { page, context, faults } = await openVisit()
-  try {
-    const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
-    await page.goto(link)
-    await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'a-password-of-my-own')
-    await typeInto(page, page.getByRole('textbox', { name: 'The same once more' }), 'a-password-of-my-own')
-    await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
-    await page.getByRole('navigation', { name: 'Sections' }).waitFor()
-    expect(faults).toEqual([])
-  } finally {
-    await context.close()
-    await server.end()
-    removeDataDir(server)
-  }
+inFullRun(() => {
+  it('the link of the very first start leads to a password of one’s own', async () => {
+    const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
+    const { page, context, faults } = await openVisit()
+    try {
+      const link = /Sign in: (\S+)/.exec(server.output())?.[1] ?? ''
+      await page.goto(link)
+      await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'a-password-of-my-own')
+      await typeInto(page, page.getByRole('textbox', { name: 'The same once more' }), 'a-password-of-my-own')
+      await pressOn(page, page.getByRole('button', { name: 'Keep this password' }))
+      await page.getByRole('navigation', { name: 'Sections' }).waitFor()
+      expect(faults).toEqual([])
+    } finally {
+      await context.close()
+      await server.end()
+      removeDataDir(server)
+    }
+  })
 })

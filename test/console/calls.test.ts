@@ -1,7 +1,7 @@
 // Calls in the console.
 import { readFile } from 'node:fs/promises'
 import { expect, it } from 'vitest'
-import { choose, openTab, pressOn, typeInto } from '../support/browser.ts'
+import { choose, goTo, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { describeAnyEngine, type World } from '../support/world.ts'
@@ -61,14 +61,14 @@ describeAnyEngine('calls in the console', (engine) => {
   it('are found by their user and by why they ended, also on days of one choosing', async () => {
     const { page } = await open(world.ada, `calls?range=month&user=${world.uli.id}`)
     await page.getByText('1 row', { exact: true }).waitFor()
-    await page.goto(page.url().replace(/\?.*/, '?range=own&from=2025-12-10&to=2025-12-20'))
+    await goTo(page, 'calls?range=own&from=2025-12-10&to=2025-12-20')
     await page.getByRole('cell', { name: '2046' }).waitFor()
     await page.getByText('1 row', { exact: true }).waitFor()
-    await page.goto(page.url().replace(/\?.*/, '?range=month'))
+    await goTo(page, 'calls?range=month')
     await choose(page, page.getByRole('combobox', { name: 'Hangup cause' }), 'USER_BUSY')
     await page.getByText('1 row', { exact: true }).waitFor()
     // A range that is too long is refused in words.
-    await page.goto(page.url().replace(/\?.*/, '?range=own&from=2025-01-01&to=2025-12-20'))
+    await goTo(page, 'calls?range=own&from=2025-01-01&to=2025-12-20')
     await page.getByRole('alert').first().waitFor()
   })
 

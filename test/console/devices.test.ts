@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { openTab, pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
 describeAnyEngine('phones in the console', (engine) => {
@@ -71,63 +72,65 @@ describeAnyEngine('phones in the console', (engine) => {
     expect((await world.ada.get(made.path)).data.name).toBe('Mine')
   })
 
-  it('show both versions in the JSON, too, when somebody else was faster', async () => {
-    const made = await world.device(world.acme, { name: 'As text', mac_address: '00:11:22:33:44:77' })
-    const { page } = await open(world.ada, `devices/${made.id}`)
-    await page.getByRole('tab', { name: 'JSON' }).click()
-    const text = page.getByRole('textbox', { name: 'The record as JSON' })
-    const write = async (name: string) => {
-      const record = JSON.parse(await text.inputValue())
-      await text.fill(JSON.stringify({ ...record, name }, undefined, 2))
-    }
-    const dialog = page.getByRole('dialog', { name: 'Two versions' })
-    const save = async () => {
+  inFullRun(() => {
+    it('show both versions in the JSON, too, when somebody else was faster', async () => {
+      const made = await world.device(world.acme, { name: 'As text', mac_address: '00:11:22:33:44:77' })
+      const { page } = await open(world.ada, `devices/${made.id}`)
+      await page.getByRole('tab', { name: 'JSON' }).click()
+      const text = page.getByRole('textbox', { name: 'The record as JSON' })
+      const write = async (name: string) => {
+        const record = JSON.parse(await text.inputValue())
+        await text.fill(JSON.stringify({ ...record, name }, undefined, 2))
+      }
+      const dialog = page.getByRole('dialog', { name: 'Two versions' })
+      const save = async () => {
+        await pressOn(page, page.getByRole('button', { name: 'Save' }))
+        await dialog.getByText('Mine', { exact: true }).waitFor()
+        await dialog.getByText('Theirs', { exact: true }).last().waitFor()
+      }
+      const name = async () => (await world.ada.get(made.path)).data.name
+      // Whatever event comes first: what was typed is held against what it was typed over.
+      await write('Mine')
+      await world.ross.patch(made.path, { name: 'Theirs', mac_address: '00:11:22:33:44:88' })
+      await save()
+      expect(await name()).toBe('Theirs')
+      await pressOn(page, dialog.getByRole('button', { name: 'Take theirs' }))
+      await dialog.waitFor({ state: 'hidden' })
+      expect(JSON.parse(await text.inputValue())).toMatchObject({
+        name: 'Theirs',
+        mac_address: '001122334488',
+      })
+      await write('Mine')
+      await world.ross.patch(made.path, { mac_address: '00:11:22:33:44:99' })
       await pressOn(page, page.getByRole('button', { name: 'Save' }))
       await dialog.getByText('Mine', { exact: true }).waitFor()
-      await dialog.getByText('Theirs', { exact: true }).last().waitFor()
-    }
-    const name = async () => (await world.ada.get(made.path)).data.name
-    // Whatever event comes first: what was typed is held against what it was typed over.
-    await write('Mine')
-    await world.ross.patch(made.path, { name: 'Theirs', mac_address: '00:11:22:33:44:88' })
-    await save()
-    expect(await name()).toBe('Theirs')
-    await pressOn(page, dialog.getByRole('button', { name: 'Take theirs' }))
-    await dialog.waitFor({ state: 'hidden' })
-    expect(JSON.parse(await text.inputValue())).toMatchObject({
-      name: 'Theirs',
-      mac_address: '001122334488',
+      await pressOn(page, dialog.getByRole('button', { name: 'Save mine over it' }))
+      await dialog.waitFor({ state: 'hidden' })
+      expect((await world.ada.get(made.path)).data).toMatchObject({
+        name: 'Mine',
+        mac_address: '001122334499',
+      })
     })
-    await write('Mine')
-    await world.ross.patch(made.path, { mac_address: '00:11:22:33:44:99' })
-    await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await dialog.getByText('Mine', { exact: true }).waitFor()
-    await pressOn(page, dialog.getByRole('button', { name: 'Save mine over it' }))
-    await dialog.waitFor({ state: 'hidden' })
-    expect((await world.ada.get(made.path)).data).toMatchObject({
-      name: 'Mine',
-      mac_address: '001122334499',
-    })
-  })
 
-  it('tell who changed them, page by page', async () => {
-    const made = await world.device(world.acme, { name: 'Storied' })
-    const pageLength = 50
-    for (let count = 1; count <= pageLength; count += 1)
-      await world.ada.patch(made.path, { name: `Name ${count}` })
-    await world.ross.patch(made.path, { name: 'The last name' })
-    const { page } = await open(world.ada, `devices/${made.id}`)
-    await page.getByRole('tab', { name: 'History' }).click()
-    const history = page.getByRole('tabpanel', { name: 'History' })
-    await history.getByText('The last name', { exact: true }).waitFor()
-    await history.getByText('Ada Admin').first().waitFor()
-    // Users of other accounts are not read by a customer: their id is told.
-    await history.getByText(`User ${world.ross.id.slice(0, 8)}`).waitFor()
-    expect(await history.getByText('Created', { exact: true }).count()).toBe(0)
-    await pressOn(page, page.getByRole('button', { name: 'Show more' }))
-    await history.getByText('Created', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' })
-    await expectForEverybody(page)
+    it('tell who changed them, page by page', async () => {
+      const made = await world.device(world.acme, { name: 'Storied' })
+      const pageLength = 50
+      for (let count = 1; count <= pageLength; count += 1)
+        await world.ada.patch(made.path, { name: `Name ${count}` })
+      await world.ross.patch(made.path, { name: 'The last name' })
+      const { page } = await open(world.ada, `devices/${made.id}`)
+      await page.getByRole('tab', { name: 'History' }).click()
+      const history = page.getByRole('tabpanel', { name: 'History' })
+      await history.getByText('The last name', { exact: true }).waitFor()
+      await history.getByText('Ada Admin').first().waitFor()
+      // Users of other accounts are not read by a customer: their id is told.
+      await history.getByText(`User ${world.ross.id.slice(0, 8)}`).waitFor()
+      expect(await history.getByText('Created', { exact: true }).count()).toBe(0)
+      await pressOn(page, page.getByRole('button', { name: 'Show more' }))
+      await history.getByText('Created', { exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' })
+      await expectForEverybody(page)
+    })
   })
 
   it('are restarted after a question', async () => {

@@ -5,6 +5,7 @@ import { version } from '../../src/version.ts'
 import { pressOn, typeInto } from '../support/browser.ts'
 import { useBuiltDocs, useWebServer } from '../support/built-docs.ts'
 import { useConsole } from '../support/console.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeOnce, type Person } from '../support/world.ts'
 
 const operation = (page: Page, id: string) => {
@@ -24,9 +25,6 @@ const operation = (page: Page, id: string) => {
   }
 }
 
-// Axe goes over hundreds of operations four times.
-const ofLongPages = { timeout: 180_000 }
-
 describeOnce('the documentation at /docs', (engine) => {
   const { world, visit, expectForEverybody } = useConsole(engine)
 
@@ -37,7 +35,7 @@ describeOnce('the documentation at /docs', (engine) => {
     await page.reload()
   }
 
-  it('opens where guides and reference are found, by keyboard alone', ofLongPages, async () => {
+  it('opens where guides and reference are found, by keyboard alone', async () => {
     const { page } = await visit('/docs')
     await page.getByRole('heading', { level: 1, name: 'Documentation' }).waitFor()
     await pressOn(page, page.getByRole('link', { name: 'All operations of the API' }))
@@ -47,7 +45,7 @@ describeOnce('the documentation at /docs', (engine) => {
     await page.locator('#getAbout[open]').getByText('"used_memory": 150000000').first().waitFor()
   })
 
-  it('tries operations as whoever is signed in, by keyboard alone', ofLongPages, async () => {
+  it('tries operations as whoever is signed in, by keyboard alone', async () => {
     const { page } = await visit('/docs/api/about.html')
     await signedIn(page, world.ada)
     const about = operation(page, 'getAboutOfAccount')
@@ -67,16 +65,18 @@ describeOnce('the documentation at /docs', (engine) => {
     expect(await about.execute()).toContain('invalid_credentials')
   })
 
-  it('tries an operation with a token that is typed in, before any session, by keyboard alone', async () => {
-    const { page } = await visit('/docs/api/about.html')
-    await signedIn(page, world.ada)
-    await typeInto(page, page.getByLabel('Another token'), world.operator.token)
-    const about = operation(page, 'getAbout')
-    await about.open()
-    expect(await about.execute()).toContain(`"version": "${version}"`)
+  inFullRun(() => {
+    it('tries an operation with a token that is typed in, before any session, by keyboard alone', async () => {
+      const { page } = await visit('/docs/api/about.html')
+      await signedIn(page, world.ada)
+      await typeInto(page, page.getByLabel('Another token'), world.operator.token)
+      const about = operation(page, 'getAbout')
+      await about.open()
+      expect(await about.execute()).toContain(`"version": "${version}"`)
+    })
   })
 
-  it('shows a body to be edited by keyboard alone, and every field with its name', ofLongPages, async () => {
+  it('shows a body to be edited by keyboard alone, and every field with its name', async () => {
     const { page } = await visit('/docs/api/devices.html#createDevice')
     const device = operation(page, 'createDevice')
     await pressOn(page, device.whole.getByRole('button', { name: 'Try it out' }))
@@ -86,7 +86,7 @@ describeOnce('the documentation at /docs', (engine) => {
     await expectForEverybody(page)
   })
 
-  it('is searched by keyboard alone', ofLongPages, async () => {
+  it('is searched by keyboard alone', async () => {
     const { page } = await visit('/docs/')
     await page.keyboard.press('/')
     await page.getByRole('combobox', { name: 'Search the documentation' }).waitFor()
@@ -101,21 +101,17 @@ describeOnce('the documentation at /docs', (engine) => {
     await page.locator('#createDevice[open]').waitFor()
   })
 
-  it(
-    'has guides with anchors, code to copy by keyboard alone, and a dark side that is remembered',
-    ofLongPages,
-    async () => {
-      const { page } = await visit('/docs/guides/tasks.html#dry-runs')
-      await expectForEverybody(page)
-      await pressOn(page, page.getByRole('button', { name: 'Copy' }).first())
-      await page.getByRole('button', { name: 'Copied' }).waitFor()
-      expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
-      await pressOn(page, page.getByRole('button', { name: 'Dark' }))
-      await page.reload()
-      await page.getByRole('button', { name: 'Light' }).waitFor()
-      expect(await page.evaluate(() => document.documentElement.classList.contains('dark-mode'))).toBe(true)
-    },
-  )
+  it('has guides with anchors, code to copy by keyboard alone, and a dark side that is remembered', async () => {
+    const { page } = await visit('/docs/guides/tasks.html#dry-runs')
+    await expectForEverybody(page)
+    await pressOn(page, page.getByRole('button', { name: 'Copy' }).first())
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toContain('examples/session.sh')
+    await pressOn(page, page.getByRole('button', { name: 'Dark' }))
+    await page.reload()
+    await page.getByRole('button', { name: 'Light' }).waitFor()
+    expect(await page.evaluate(() => document.documentElement.classList.contains('dark-mode'))).toBe(true)
+  })
 
   it('has a menu on a phone', async () => {
     const { page } = await visit('/docs/guides/tasks.html', { width: 360 })
@@ -127,14 +123,12 @@ describeOnce('the documentation at /docs', (engine) => {
   })
 })
 
-describe('the documentation below a path of another web server', () => {
-  const { world, visit } = useConsole('sqlite')
-  const site = useWebServer(useBuiltDocs(), '/manuals/crosspoint/')
+inFullRun(() =>
+  describe('the documentation below a path of another web server', () => {
+    const { world, visit } = useConsole('sqlite')
+    const site = useWebServer(useBuiltDocs(), '/manuals/crosspoint/')
 
-  it(
-    'searches, and tries operations on the server that is named, by keyboard alone',
-    ofLongPages,
-    async () => {
+    it('searches, and tries operations on the server that is named, by keyboard alone', async () => {
       const { page } = await visit('/healthz')
       await page.goto(site.url('api/about.html'))
       await page.getByText('To try operations, name a server.').waitFor()
@@ -149,6 +143,6 @@ describe('the documentation below a path of another web server', () => {
       await page.getByRole('option', { name: 'Message bus' }).first().waitFor()
       await page.keyboard.press('Enter')
       await page.waitForURL(site.url('guides/message-bus.html*'))
-    },
-  )
-})
+    })
+  }),
+)

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { beforeEach, expect, it, onTestFinished } from 'vitest'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { openStreamWay } from '../support/stream-way.ts'
 import { describeAnyEngine, type Person } from '../support/world.ts'
 
@@ -102,68 +103,70 @@ describeAnyEngine('an open page of the console', (engine) => {
     expect(await record()).toMatchObject({ name: 'Theirs' })
   })
 
-  it('keeps an access list that somebody else wrote and was taken, before any event tells of it', async () => {
-    const allow = (network: string) =>
-      world.ross.post(`${world.acme.path}/access_lists`, { order: 'allow,deny', cidrs: [network] })
-    expect(await allow('192.0.2.0/24')).toSucceed()
-    const page = await openUntold('edge')
-    const networks = page.getByRole('textbox', { name: 'Networks' })
-    await networks.fill('192.0.2.0/26')
-    expect(await allow('203.0.113.0/24')).toSucceed()
-    await choose(page, 'Take theirs')
-    expect(await networks.inputValue()).toBe('203.0.113.0/24')
-  })
-
-  it('shows both versions of an access list that somebody else was the first to write', async () => {
-    const account = await world.account(world.reseller)
-    const path = `${account.path}/access_lists`
-    const page = await openUntold('edge', world.ross, account)
-    await page.getByText('There is no list: packets from every address pass.').waitFor()
-    await page.getByRole('textbox', { name: 'Networks' }).fill('192.0.2.0/26')
-    expect(await world.operator.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })).toSucceed()
-    await world.unchanged(async () => {
-      await page.getByRole('button', { name: 'Save', exact: true }).first().click()
-      await twoVersions(page).getByText('203.0.113.0/24').waitFor()
+  inFullRun(() => {
+    it('keeps an access list that somebody else wrote and was taken, before any event tells of it', async () => {
+      const allow = (network: string) =>
+        world.ross.post(`${world.acme.path}/access_lists`, { order: 'allow,deny', cidrs: [network] })
+      expect(await allow('192.0.2.0/24')).toSucceed()
+      const page = await openUntold('edge')
+      const networks = page.getByRole('textbox', { name: 'Networks' })
+      await networks.fill('192.0.2.0/26')
+      expect(await allow('203.0.113.0/24')).toSucceed()
+      await choose(page, 'Take theirs')
+      expect(await networks.inputValue()).toBe('203.0.113.0/24')
     })
-    await twoVersions(page).getByRole('button', { name: 'Save mine over it' }).click()
-    await twoVersions(page).waitFor({ state: 'detached' })
-    expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
-  })
 
-  it("shows that an access list is gone, also one that was somebody else's before it was written here", async () => {
-    const account = await world.account(world.reseller)
-    const page = await openUntold('edge', world.ross, account)
-    await page.getByText('There is no list: packets from every address pass.').waitFor()
-    const networks = page.getByRole('textbox', { name: 'Networks' })
-    await networks.fill('192.0.2.0/26')
-    const theirs = { order: 'allow,deny', cidrs: ['203.0.113.0/24'] }
-    expect(await world.operator.post(`${account.path}/access_lists`, theirs)).toSucceed()
-    await choose(page, 'Take theirs')
-    way.letStreamsGo()
-    await state(page, 'Live').waitFor()
-    expect(await networks.inputValue()).toBe('203.0.113.0/24')
-    expect(await world.operator.delete(`${account.path}/access_lists`)).toSucceed()
-    await page.getByText('There is no list: packets from every address pass.').waitFor()
-    expect(await networks.inputValue()).toBe('')
-  })
-
-  it('shows both versions of packet limits that somebody else was the first to write', async () => {
-    const account = await world.account(world.reseller)
-    const device = await world.device(account, { name: 'Limited' })
-    const path = `${device.path}/rate_limits`
-    const page = await openUntold('edge', world.ross, account)
-    await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
-    await page.getByRole('option', { name: 'Limited' }).click()
-    await page.getByRole('tab', { name: 'Packet limits' }).click()
-    const invites = page.getByRole('textbox', { name: 'Invites, Per minute' })
-    await invites.fill('7')
-    expect(await world.operator.post(path, { per_minute: { invites: 9 } })).toSucceed()
-    await world.unchanged(async () => {
-      await page.getByRole('button', { name: 'Save', exact: true }).last().click()
-      await twoVersions(page).getByRole('cell', { name: '9', exact: true }).waitFor()
+    it('shows both versions of an access list that somebody else was the first to write', async () => {
+      const account = await world.account(world.reseller)
+      const path = `${account.path}/access_lists`
+      const page = await openUntold('edge', world.ross, account)
+      await page.getByText('There is no list: packets from every address pass.').waitFor()
+      await page.getByRole('textbox', { name: 'Networks' }).fill('192.0.2.0/26')
+      expect(await world.operator.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })).toSucceed()
+      await world.unchanged(async () => {
+        await page.getByRole('button', { name: 'Save', exact: true }).first().click()
+        await twoVersions(page).getByText('203.0.113.0/24').waitFor()
+      })
+      await twoVersions(page).getByRole('button', { name: 'Save mine over it' }).click()
+      await twoVersions(page).waitFor({ state: 'detached' })
+      expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
     })
-    await twoVersions(page).getByRole('button', { name: 'Take theirs' }).click()
-    await twoVersions(page).waitFor({ state: 'detached' })
-    expect(await invites.inputValue()).toBe('9')
+
+    it("shows that an access list is gone, also one that was somebody else's before it was written here", async () => {
+      const account = await world.account(world.reseller)
+      const page = await openUntold('edge', world.ross, account)
+      await page.getByText('There is no list: packets from every address pass.').waitFor()
+      const networks = page.getByRole('textbox', { name: 'Networks' })
+      await networks.fill('192.0.2.0/26')
+      const theirs = { order: 'allow,deny', cidrs: ['203.0.113.0/24'] }
+      expect(await world.operator.post(`${account.path}/access_lists`, theirs)).toSucceed()
+      await choose(page, 'Take theirs')
+      way.letStreamsGo()
+      await state(page, 'Live').waitFor()
+      expect(await networks.inputValue()).toBe('203.0.113.0/24')
+      expect(await world.operator.delete(`${account.path}/access_lists`)).toSucceed()
+      await page.getByText('There is no list: packets from every address pass.').waitFor()
+      expect(await networks.inputValue()).toBe('')
+    })
+
+    it('shows both versions of packet limits that somebody else was the first to write', async () => {
+      const account = await world.account(world.reseller)
+      const device = await world.device(account, { name: 'Limited' })
+      const path = `${device.path}/rate_limits`
+      const page = await openUntold('edge', world.ross, account)
+      await page.getByRole('combobox', { name: 'Whose' }).fill('Limi')
+      await page.getByRole('option', { name: 'Limited' }).click()
+      await page.getByRole('tab', { name: 'Packet limits' }).click()
+      const invites = page.getByRole('textbox', { name: 'Invites, Per minute' })
+      await invites.fill('7')
+      expect(await world.operator.post(path, { per_minute: { invites: 9 } })).toSucceed()
+      await world.unchanged(async () => {
+        await page.getByRole('button', { name: 'Save', exact: true }).last().click()
+        await twoVersions(page).getByRole('cell', { name: '9', exact: true }).waitFor()
+      })
+      await twoVersions(page).getByRole('button', { name: 'Take theirs' }).click()
+      await twoVersions(page).waitFor({ state: 'detached' })
+      expect(await invites.inputValue()).toBe('9')
+    })
   })
 })

@@ -4,6 +4,7 @@ import { choose, openTab, pressOn, tabTo, typeInto, violationsOn } from '../supp
 import { useConsole } from '../support/console.ts'
 import { stockNumbers } from '../support/number-stock.ts'
 import { allowAdditions, makeNumber, pathOf } from '../support/numbers.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
 const stock = Array.from({ length: 6 }, (_, index) => ({ number: `+1415555010${index}` }))
@@ -52,33 +53,35 @@ describeAnyEngine('numbers in the console', (engine) => {
     })
   })
 
-  it('lose their emergency address only after a question', async () => {
-    await allowAdditions(world, world.acme)
-    const address = {
-      caller_name: 'Acme',
-      street_address: '1 Main Street',
-      locality: 'San Rafael',
-      region: 'CA',
-      postal_code: '94901',
-    }
-    const path = await makeNumber(world, world.acme, '+14155550320')
-    expect(await world.ada.patch(path, { e911: address })).toSucceed()
-    const { page } = await open(world.ada, 'numbers/+14155550320')
-    await pressOn(page, page.getByRole('tab', { name: 'Form' }), 'ArrowRight')
-    const remove = page.getByRole('button', { name: 'Remove the emergency address' })
-    const dialog = page.getByRole('dialog', { name: 'Remove the emergency address?' })
-    await world.unchanged(async () => {
+  inFullRun(() => {
+    it('lose their emergency address only after a question', async () => {
+      await allowAdditions(world, world.acme)
+      const address = {
+        caller_name: 'Acme',
+        street_address: '1 Main Street',
+        locality: 'San Rafael',
+        region: 'CA',
+        postal_code: '94901',
+      }
+      const path = await makeNumber(world, world.acme, '+14155550320')
+      expect(await world.ada.patch(path, { e911: address })).toSucceed()
+      const { page } = await open(world.ada, 'numbers/+14155550320')
+      await pressOn(page, page.getByRole('tab', { name: 'Form' }), 'ArrowRight')
+      const remove = page.getByRole('button', { name: 'Remove the emergency address' })
+      const dialog = page.getByRole('dialog', { name: 'Remove the emergency address?' })
+      await world.unchanged(async () => {
+        await pressOn(page, remove)
+        await dialog.getByText('emergency calls from +14155550320', { exact: false }).waitFor()
+        await expectForEverybody(page)
+        await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
+        await dialog.waitFor({ state: 'detached' })
+      })
       await pressOn(page, remove)
-      await dialog.getByText('emergency calls from +14155550320', { exact: false }).waitFor()
-      await expectForEverybody(page)
-      await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
+      await pressOn(page, dialog.getByRole('button', { name: 'Remove the emergency address' }))
       await dialog.waitFor({ state: 'detached' })
+      await remove.waitFor({ state: 'detached' })
+      expect((await world.ada.get(path)).data).not.toHaveProperty('e911')
     })
-    await pressOn(page, remove)
-    await pressOn(page, dialog.getByRole('button', { name: 'Remove the emergency address' }))
-    await dialog.waitFor({ state: 'detached' })
-    await remove.waitFor({ state: 'detached' })
-    expect((await world.ada.get(path)).data).not.toHaveProperty('e911')
   })
 
   it('that a filter hides are not dealt with: their ticks go with it', async () => {
@@ -128,18 +131,20 @@ describeAnyEngine('numbers in the console', (engine) => {
     expect(await state('+14155550401')).toBe('port_out')
   })
 
-  it('tell who may not add any why, and are released by who has them', async () => {
-    await makeNumber(world, world.rival, '+14155550500')
-    const { page } = await open(world.rex, 'numbers/new')
-    await page.getByText('Your account lacks the right wnm_allow_additions', { exact: false }).waitFor()
-    await expectForEverybody(page)
-    await pressOn(page, page.getByRole('link', { name: 'Numbers' }))
-    await pressOn(page, page.getByRole('link', { name: '+14155550500' }))
-    await pressOn(page, page.getByRole('button', { name: 'Release' }))
-    const dialog = page.getByRole('dialog', { name: 'Release this number?' })
-    await pressOn(page, dialog.getByRole('button', { name: 'Release' }))
-    await page.getByText('No numbers yet', { exact: false }).waitFor()
-    expect((await world.rex.get(pathOf(world.rival, '+14155550500'))).status).toBe(404)
+  inFullRun(() => {
+    it('tell who may not add any why, and are released by who has them', async () => {
+      await makeNumber(world, world.rival, '+14155550500')
+      const { page } = await open(world.rex, 'numbers/new')
+      await page.getByText('Your account lacks the right wnm_allow_additions', { exact: false }).waitFor()
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('link', { name: 'Numbers' }))
+      await pressOn(page, page.getByRole('link', { name: '+14155550500' }))
+      await pressOn(page, page.getByRole('button', { name: 'Release' }))
+      const dialog = page.getByRole('dialog', { name: 'Release this number?' })
+      await pressOn(page, dialog.getByRole('button', { name: 'Release' }))
+      await page.getByText('No numbers yet', { exact: false }).waitFor()
+      expect((await world.rex.get(pathOf(world.rival, '+14155550500'))).status).toBe(404)
+    })
   })
 
   it('are sold by a reseller to a customer who owes money', async () => {

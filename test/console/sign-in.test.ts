@@ -1,7 +1,7 @@
 // The ways into the console and out of it.
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { base32Decode, hotp, totpStep } from '../../src/areas/multi-factor/totp.ts'
 import { pressOn, tabTo, typeInto, type Visit } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
@@ -46,6 +46,7 @@ const signInByKeyboard = async (page: Page, { username, password, account }: Pro
 /** A device with passkeys, plugged into the browser: it is asked by the page itself. */
 const plugAuthenticatorIn = async ({ page, context }: Visit) => {
   const devtools = await context.newCDPSession(page)
+  onTestFinished(() => devtools.detach())
   await devtools.send('WebAuthn.enable')
   const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
     options: {
@@ -73,6 +74,12 @@ const registerPasskey = async (page: Page, user: Person) => {
     return made instanceof PublicKeyCredential ? made.toJSON() : undefined
   }, data.public_key)
   expect(await user.put(`${user.path}/passkeys`, { name: 'Plugged in', credential }, here)).toSucceed()
+}
+
+/** Opens the console again, in a browser that stores nothing. */
+const forgetSession = async (page: Page) => {
+  await page.evaluate(() => localStorage.clear())
+  await page.goto(new URL('/', page.url()).href)
 }
 
 const tokenIn = (page: Page) =>
@@ -107,7 +114,7 @@ describeAnyEngine('signing in to the console', (engine) => {
   })
 
   it('ends the token at the server when somebody signs out, and the other tabs with it', async () => {
-    const { page, context } = await visit('/', { isNew: true })
+    const { page, context } = await visit('/')
     await signIn(page, { username: 'ada', password: 'ada-secret', account: 'Acme' })
     await isInside(page)
     const other = await context.newPage()
@@ -120,6 +127,7 @@ describeAnyEngine('signing in to the console', (engine) => {
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await other.getByRole('heading', { name: 'Sign in' }).waitFor()
     expect(await world.clientWithToken(token).get(world.acme.path)).toFailWith(401, 'invalid_credentials')
+    await other.close()
     await page.goBack()
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     expect(await tokenIn(page)).toBeUndefined()
@@ -130,47 +138,45 @@ describeAnyEngine('signing in to the console', (engine) => {
     const user = await world.admin(account, { username: 'ann', password: 'ann-secret' })
     expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
     const proof = { username: 'ann', password: 'ann-secret', account: account.name }
-    const first = await visit('/')
-    await signInByKeyboard(first.page, proof)
-    await first.page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
-    await expectForEverybody(first.page)
-    const link = first.page.getByRole('link', { name: 'Open in the app on this device' })
-    await tabTo(first.page, link)
+    const { page } = await visit('/')
+    await signInByKeyboard(page, proof)
+    await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor()
+    await expectForEverybody(page)
+    const link = page.getByRole('link', { name: 'Open in the app on this device' })
+    await tabTo(page, link)
     const address = new URL((await link.getAttribute('href')) ?? '')
     const secret = base32Decode(address.searchParams.get('secret') ?? '') ?? new Uint8Array()
     const codeNow = () => hotp(secret, totpStep(world.clock.now() / 1000))
-    const code = first.page.getByRole('textbox', { name: 'Code' })
-    const submit = first.page.getByRole('button', { name: 'Sign in' })
-    await typeInto(first.page, code, String((Number(codeNow()) + 1) % 1_000_000).padStart(6, '0'))
-    await pressOn(first.page, submit)
-    await first.page.getByRole('alert').waitFor()
-    await typeInto(first.page, code, codeNow())
-    await pressOn(first.page, submit)
-    const kept = first.page.getByRole('button', { name: 'I have kept them' })
+    const code = page.getByRole('textbox', { name: 'Code' })
+    const submit = page.getByRole('button', { name: 'Sign in' })
+    await typeInto(page, code, String((Number(codeNow()) + 1) % 1_000_000).padStart(6, '0'))
+    await pressOn(page, submit)
+    await page.getByRole('alert').waitFor()
+    await typeInto(page, code, codeNow())
+    await pressOn(page, submit)
+    const kept = page.getByRole('button', { name: 'I have kept them' })
     await kept.waitFor()
-    const recoveryCodes = await first.page.getByRole('listitem').allInnerTexts()
+    const recoveryCodes = await page.getByRole('listitem').allInnerTexts()
     expect(recoveryCodes).toHaveLength(10)
-    await pressOn(first.page, kept)
-    await isInside(first.page)
+    await pressOn(page, kept)
+    await isInside(page)
 
-    const second = await visit('/')
-    await signInByKeyboard(second.page, proof)
-    await typeInto(second.page, second.page.getByRole('textbox', { name: 'Code' }), recoveryCodes[0] ?? '')
-    expect(await second.page.getByRole('img', { name: 'QR code for the authenticator app' }).count()).toBe(0)
-    await second.page.keyboard.press('Enter')
-    await isInside(second.page)
-    expect(await second.page.getByRole('button', { name: 'I have kept them' }).count()).toBe(0)
+    await forgetSession(page)
+    await signInByKeyboard(page, proof)
+    await typeInto(page, page.getByRole('textbox', { name: 'Code' }), recoveryCodes[0] ?? '')
+    expect(await page.getByRole('img', { name: 'QR code for the authenticator app' }).count()).toBe(0)
+    await page.keyboard.press('Enter')
+    await isInside(page)
+    expect(await page.getByRole('button', { name: 'I have kept them' }).count()).toBe(0)
   })
 
   it('takes a passkey, alone or beside the password, and offers nobody who has one an authenticator app', async () => {
     const account = await world.account()
     const user = await world.admin(account, { username: 'pia', password: 'pia-secret' })
     expect(await user.post(`${account.path}/security`, withFactor)).toSucceed()
-    const visited = await visit('/', { isNew: true })
-    const { page } = visited
     // Browsers have no passkeys at addresses without a name.
-    const home = `http://localhost:${world.server.port}/`
-    await page.goto(home)
+    const visited = await visit('/', { origin: `http://localhost:${world.server.port}` })
+    const { page } = visited
     const authenticator = await plugAuthenticatorIn(visited)
     await registerPasskey(page, user)
 
@@ -188,17 +194,16 @@ describeAnyEngine('signing in to the console', (engine) => {
     await isInside(page)
     expect(new URL(page.url()).pathname).toBe(`/a/${account.id}/overview`)
 
-    await page.evaluate(() => localStorage.clear())
-    await page.goto(home)
+    await forgetSession(page)
     await pressOn(page, page.getByRole('button', { name: 'Use a passkey' }))
     await isInside(page)
     await page.getByRole('button', { name: 'User menu of pia' }).waitFor()
 
     // At another address the passkey is good for nothing, and no app is offered in its place.
-    const elsewhere = await visit('/')
-    await signIn(elsewhere.page, { username: 'pia', password: 'pia-secret', account: account.name })
-    await elsewhere.page.getByText('a passkey that is good at another address than 127.0.0.1').waitFor()
-    expect(await elsewhere.page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
+    await page.goto(`http://127.0.0.1:${world.server.port}/`)
+    await signIn(page, { username: 'pia', password: 'pia-secret', account: account.name })
+    await page.getByText('a passkey that is good at another address than 127.0.0.1').waitFor()
+    expect(await page.getByRole('textbox', { name: 'Code' }).count()).toBe(0)
   })
 
   it('leads back in by mail after a password was forgotten, once, by keyboard alone', async () => {
@@ -237,16 +242,13 @@ describeAnyEngine('signing in to the console', (engine) => {
         account_realm: account.realm,
       }),
     ).toSucceed()
-    const again = await visit(new URL(link).pathname + new URL(link).search)
-    await typeInto(again.page, again.page.getByRole('textbox', { name: 'New password' }), 'eve-secret-3')
-    await typeInto(
-      again.page,
-      again.page.getByRole('textbox', { name: 'The same once more' }),
-      'eve-secret-3',
-    )
-    await again.page.keyboard.press('Enter')
-    await again.page.getByRole('alert').waitFor()
-    await pressOn(again.page, again.page.getByRole('link', { name: 'To the sign-in' }))
-    await again.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.evaluate(() => localStorage.clear())
+    await page.goto(link)
+    await typeInto(page, page.getByRole('textbox', { name: 'New password' }), 'eve-secret-3')
+    await typeInto(page, page.getByRole('textbox', { name: 'The same once more' }), 'eve-secret-3')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').waitFor()
+    await pressOn(page, page.getByRole('link', { name: 'To the sign-in' }))
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 })

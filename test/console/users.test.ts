@@ -5,6 +5,7 @@ import { choose, chooseFile, goTo, openTab, pressOn, tabTo, typeInto } from '../
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { credentialsOf, describeAnyEngine, type Person } from '../support/world.ts'
 
 const png = Buffer.from(
@@ -14,9 +15,8 @@ const png = Buffer.from(
 const pictureOf = (buffer: Buffer, mimeType = 'image/png') => ({ name: 'photo.png', mimeType, buffer })
 
 describeAnyEngine('people in the console', (engine) => {
-  const { world, open, visit, expectForEverybody, expectScreensForEverybody } = useConsole(
-    engine,
-    ({ configure }) => configure('crossbar', { recovery_ui_hosts: ['127.0.0.1'] }),
+  const { world, open, expectForEverybody, expectScreensForEverybody } = useConsole(engine, ({ configure }) =>
+    configure('crossbar', { recovery_ui_hosts: ['127.0.0.1'] }),
   )
 
   const signIn = (username: string, password: string) =>
@@ -61,28 +61,30 @@ describeAnyEngine('people in the console', (engine) => {
     expect(textOf(mail)).toMatch(/recovery=[0-9a-f]+/)
   })
 
-  it('are given a password instead, of which the tab API shows nothing', async () => {
-    const { page } = await open(world.ada, 'users/new')
-    await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Pia')
-    await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'Password')
-    await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'ULI')
-    await typeInto(page, page.getByRole('textbox', { name: /^Mail address/ }), 'pia@acme.test')
-    await tabTo(page, page.getByRole('radio', { name: 'Mail a link' }))
-    await page.keyboard.press('ArrowDown')
-    await typeInto(page, page.getByLabel('Password', { exact: true }), 'a "quoted" secret')
-    await world.unchanged(async () => {
+  inFullRun(() => {
+    it('are given a password instead, of which the tab API shows nothing', async () => {
+      const { page } = await open(world.ada, 'users/new')
+      await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Pia')
+      await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'Password')
+      await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'ULI')
+      await typeInto(page, page.getByRole('textbox', { name: /^Mail address/ }), 'pia@acme.test')
+      await tabTo(page, page.getByRole('radio', { name: 'Mail a link' }))
+      await page.keyboard.press('ArrowDown')
+      await typeInto(page, page.getByLabel('Password', { exact: true }), 'a "quoted" secret')
+      await world.unchanged(async () => {
+        await pressOn(page, page.getByRole('button', { name: 'Create' }))
+        await page.getByText(/must be unique/).waitFor()
+      })
+      await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'pia')
       await pressOn(page, page.getByRole('button', { name: 'Create' }))
-      await page.getByText(/must be unique/).waitFor()
+      await page.getByRole('heading', { level: 1, name: 'Pia Password' }).waitFor()
+      expect(await signIn('pia', 'a "quoted" secret')).toSucceed()
+      await world.deliverMail()
+      expect(await mailsTo(world.place.dataDir, 'pia@acme.test')).toEqual([])
+      await openTab(page, 'API')
+      await page.getByText('curl').first().waitFor()
+      expect(await page.content()).not.toContain('secret')
     })
-    await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'pia')
-    await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    await page.getByRole('heading', { level: 1, name: 'Pia Password' }).waitFor()
-    expect(await signIn('pia', 'a "quoted" secret')).toSucceed()
-    await world.deliverMail()
-    expect(await mailsTo(world.place.dataDir, 'pia@acme.test')).toEqual([])
-    await openTab(page, 'API')
-    await page.getByText('curl').first().waitFor()
-    expect(await page.content()).not.toContain('secret')
   })
 
   it('have their calls and their place set in one form, and are deleted with their phones', async () => {
@@ -196,51 +198,47 @@ describeAnyEngine('people in the console', (engine) => {
     expect((await session.get(lou.path)).status).toBe(401)
   })
 
-  it('who lost a phone lose its passkey and second factor, and their sign-ins are shown', async () => {
-    const eve = await lost('eve')
-    const here = { headers: { host: 'localhost' } }
-    const { data: options } = await eve.put(`${eve.path}/passkeys/options`, {}, here)
-    const credential = createAuthenticator().create(options)
-    expect(await eve.put(`${eve.path}/passkeys`, { name: 'Old phone', credential }, here)).toSucceed()
-    expect((await signIn('eve', 'wrong')).status).toBe(401)
-    expect(await signIn('eve', 'lou-secret')).toSucceed()
-    await eventually(
-      () => world.ada.get(`${world.acme.path}/security/attempts?filter_metadata.owner_id=${eve.id}`),
-      ({ data }) => data.length > 0,
-    )
-    const { page, agree } = await openSignIn(eve)
-    const attempts = page.getByRole('table', { name: 'Attempts to sign in' })
-    await attempts.getByText('Signed in', { exact: true }).waitFor()
-    expect(await attempts.getByText('Refused').count()).toBe(0)
-    await pressOn(page, page.getByRole('switch', { name: 'All of the account' }), 'Space')
-    await attempts.getByText('Refused').first().waitFor()
-    await page.getByRole('cell', { name: 'Old phone', exact: true }).waitFor()
-    await pressOn(page, page.getByRole('button', { name: 'Remove Old phone' }))
-    await agree('Remove this passkey?', 'Remove')
-    await page.getByText(/^No passkeys/).waitFor()
-    expect((await world.ada.get(`${eve.path}/passkeys`)).data).toEqual([])
+  inFullRun(() => {
+    it('who lost a phone lose its passkey and second factor, and their sign-ins are shown', async () => {
+      const eve = await lost('eve')
+      const here = { headers: { host: 'localhost' } }
+      const { data: options } = await eve.put(`${eve.path}/passkeys/options`, {}, here)
+      const credential = createAuthenticator().create(options)
+      expect(await eve.put(`${eve.path}/passkeys`, { name: 'Old phone', credential }, here)).toSucceed()
+      expect((await signIn('eve', 'wrong')).status).toBe(401)
+      expect(await signIn('eve', 'lou-secret')).toSucceed()
+      await eventually(
+        () => world.ada.get(`${world.acme.path}/security/attempts?filter_metadata.owner_id=${eve.id}`),
+        ({ data }) => data.length > 0,
+      )
+      const { page, agree } = await openSignIn(eve)
+      const attempts = page.getByRole('table', { name: 'Attempts to sign in' })
+      await attempts.getByText('Signed in', { exact: true }).waitFor()
+      expect(await attempts.getByText('Refused').count()).toBe(0)
+      await pressOn(page, page.getByRole('switch', { name: 'All of the account' }), 'Space')
+      await attempts.getByText('Refused').first().waitFor()
+      await page.getByRole('cell', { name: 'Old phone', exact: true }).waitFor()
+      await pressOn(page, page.getByRole('button', { name: 'Remove Old phone' }))
+      await agree('Remove this passkey?', 'Remove')
+      await page.getByText(/^No passkeys/).waitFor()
+      expect((await world.ada.get(`${eve.path}/passkeys`)).data).toEqual([])
 
-    const forget = async (told: string) => {
-      await pressOn(page, page.getByRole('button', { name: 'Forget the second factor' }))
-      await agree('Forget the second factor?', 'Forget the second factor')
-      await page.getByText(told).waitFor()
-    }
-    await forget('Lou Lost has no second factor.')
-    await world.operator.put('/v2/multi_factor', { name: 'App', provider_name: 'otp', enabled: true })
-    const code = await eve.get(`${eve.path}/qrcode`, { headers: { accept: 'image/png' } })
-    expect(code.status).toBe(200)
-    await forget('The second factor is forgotten')
-    expect((await world.ada.delete(`${eve.path}/qrcode`)).status).toBe(404)
+      const forget = async (told: string) => {
+        await pressOn(page, page.getByRole('button', { name: 'Forget the second factor' }))
+        await agree('Forget the second factor?', 'Forget the second factor')
+        await page.getByText(told).waitFor()
+      }
+      await forget('Lou Lost has no second factor.')
+      await world.operator.put('/v2/multi_factor', { name: 'App', provider_name: 'otp', enabled: true })
+      const code = await eve.get(`${eve.path}/qrcode`, { headers: { accept: 'image/png' } })
+      expect(code.status).toBe(200)
+      await forget('The second factor is forgotten')
+      expect((await world.ada.delete(`${eve.path}/qrcode`)).status).toBe(404)
+    })
   })
 
   it('are acted for by the operator, who comes back as who they were', async () => {
-    const { page } = await visit('/')
-    await typeInto(page, page.getByRole('textbox', { name: 'User name' }), 'operator')
-    await typeInto(page, page.getByLabel(/^Password/), 'operator-secret')
-    await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
-    await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
-    await page.getByRole('button', { name: 'User menu of operator' }).waitFor()
-    await page.goto(new URL(`/a/${world.acme.id}/users/${world.uli.id}`, page.url()).href)
+    const { page } = await open(world.operator, `users/${world.uli.id}`, { account: world.acme })
     await openTab(page, 'Sign-in')
     await pressOn(page, page.getByRole('button', { name: 'Act as this user' }))
     const question = page.getByRole('dialog', { name: 'Act as Uli User?' })

@@ -21,18 +21,17 @@ const sessionOf = async (person: Person) => {
   }
 }
 
-interface Whereabouts {
-  account?: TestAccount
-  /** The address of a proxy. Default: the server. */
+interface Visitor extends Look {
+  /** The address of a proxy, or another name of the server. Default: `http://127.0.0.1` and the port of the server. */
   origin?: string
 }
 
 export interface Console {
   world: World
   /** Opens an address of the server without a session. */
-  visit(path: string, look?: Look): Promise<Visit>
+  visit(path: string, options?: Visitor): Promise<Visit>
   /** Opens a screen of an account, the person's own unless another is given: `devices/new`. */
-  open(person: Person, screen: string, options?: Look & Whereabouts): Promise<Visit>
+  open(person: Person, screen: string, options?: Visitor & { account?: TestAccount }): Promise<Visit>
   /** Checks a page in each look on the first engine of a run, and in one on the second: an engine changes no style. */
   expectForEverybody(page: Page): Promise<void>
   /** Goes from screen to screen of the account without loading the page again, and checks each. */
@@ -50,15 +49,15 @@ export const useConsole = (
   const visits = useVisits()
   const isRepeated = engine !== engines[0]
 
-  const visit = async (path: string, look: Look = {}, origin = `http://127.0.0.1:${world.server.port}`) => {
+  const visit = async (path: string, { origin, ...look }: Visitor = {}) => {
     const visited = await visits.open({ time: new Date(world.clock.now()), ...look })
-    await visited.page.goto(`${origin}${path}`)
+    await visited.page.goto(`${origin ?? `http://127.0.0.1:${world.server.port}`}${path}`)
     return visited
   }
 
   return {
     world,
-    visit: (path, look) => visit(path, look),
+    visit,
     expectForEverybody: (page) => expectForEverybody(page, { isRepeated }),
     async expectScreensForEverybody(page, screens) {
       for (const screen of screens) {
@@ -66,9 +65,9 @@ export const useConsole = (
         await expectForEverybody(page, { isRepeated, isScreen: true })
       }
     },
-    async open(person, screen, { account = person.account, origin, ...look } = {}) {
+    async open(person, screen, { account = person.account, ...visitor } = {}) {
       const storage = { [sessionKey]: JSON.stringify(await sessionOf(person)) }
-      return visit(`/a/${account.id}/${screen}`, { storage, ...look }, origin)
+      return visit(`/a/${account.id}/${screen}`, { storage, ...visitor })
     },
   }
 }
