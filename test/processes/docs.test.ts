@@ -9,6 +9,7 @@ import { delimiter, dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Block, commandsOf, pagePaths, reasonNotToRun, refusalsToldIn, root } from '../support/pages.ts'
+import { nodeOptions } from '../support/program.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 const leaving: (() => unknown)[] = []
@@ -77,7 +78,8 @@ const asTyped = async (blocks: readonly Block[], server: ServerProcess) => {
 const runIn = async (clone: string, script: string, url: string) => {
   const path = [programs(), dirname(process.execPath), process.env.PATH].join(delimiter)
   // The port is the test's, so the address that pages take for granted has to be said.
-  const env = { PATH: path, HOME: clone, CROSSPOINT_URL: url }
+  // The server's sign-in keys cost little, so those of commands do too.
+  const env = { PATH: path, HOME: clone, CROSSPOINT_URL: url, NODE_OPTIONS: nodeOptions('') }
   const ends = "trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
   const shell = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', ends + script], {
     cwd: clone,
