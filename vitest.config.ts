@@ -6,10 +6,6 @@ import { slowestFilesReporter } from './test/support/slowest-files-reporter.ts'
 const inBrowser = 'test/console/**/*.test.ts'
 // `npm run test:all` alone runs these files.
 const long = isFullRun ? [] : ['**/*.long.test.ts']
-// Looks at what all other files did, on both engines.
-const last = 'test/**/*.last.test.ts'
-const { CROSSPOINT_TEST_ENGINES, ENGINE } = process.env
-const runsBothEngines = !ENGINE && !CROSSPOINT_TEST_ENGINES
 
 export default defineConfig({
   test: {
@@ -21,7 +17,7 @@ export default defineConfig({
         test: {
           name: 'server',
           include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
-          exclude: [inBrowser, last, ...long],
+          exclude: [inBrowser, ...long],
           sequence: { groupOrder: 0 },
         },
       },
@@ -32,14 +28,6 @@ export default defineConfig({
           include: [inBrowser],
           exclude: long,
           sequence: { groupOrder: 1 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'last',
-          include: runsBothEngines ? [last] : [],
-          sequence: { groupOrder: 2 },
         },
       },
     ],

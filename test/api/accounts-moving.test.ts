@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
-import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const noId = '0123456789abcdef0123456789abcdef'
 
@@ -15,7 +15,7 @@ const idsAt = async (client: Client, path: string): Promise<string[]> => {
 const fieldOf = async (world: World, { path }: TestAccount, field: string) =>
   (await world.operator.get(path)).data[field]
 
-describeAnyEngine('moving an account', (engine) => {
+describeEngines('moving an account', (engine) => {
   const world = useWorld(engine)
   const countOf = (account: TestAccount) => fieldOf(world, account, 'descendants_count')
 
@@ -89,7 +89,7 @@ describeAnyEngine('moving an account', (engine) => {
   })
 })
 
-describeAnyEngine('resellers', (engine) => {
+describeEngines('resellers', (engine) => {
   const world = useWorld(engine)
   const resellerOf = (account: TestAccount) => fieldOf(world, account, 'reseller_id')
 
@@ -134,7 +134,7 @@ describeAnyEngine('resellers', (engine) => {
   })
 })
 
-describeAnyEngine('deleting an account', (engine) => {
+describeEngines('deleting an account', (engine) => {
   const world = useWorld(engine)
 
   it('deletes an account and answers it as it was', async () => {

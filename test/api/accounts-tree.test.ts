@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
-import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const row = ({ id, name, realm }: TestAccount, more: Json = {}) => ({ id, name, realm, flags: [], ...more })
 const ascending = { query: { ascending: true } }
@@ -16,7 +16,7 @@ const idsAt = async (client: Client, path: string): Promise<string[]> => {
 const fieldOf = async (world: World, { path }: TestAccount, field: string) =>
   (await world.operator.get(path)).data[field]
 
-describeAnyEngine('the account tree', (engine) => {
+describeEngines('the account tree', (engine) => {
   const world = useWorld(engine)
 
   const countOf = (account: TestAccount) => fieldOf(world, account, 'descendants_count')
@@ -104,7 +104,7 @@ describeAnyEngine('the account tree', (engine) => {
   })
 })
 
-describeAnyEngine('the API key of an account', (engine) => {
+describeEngines('the API key of an account', (engine) => {
   const world = useWorld(engine)
   const path = () => `${world.acme.path}/api_key`
 

@@ -5,11 +5,11 @@ import type { ArrivingFile } from '../../src/areas/adoption.ts'
 import type { UserFacts } from '../../src/areas/users/adoption.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type Arriving, createTaker, once } from '../support/adopting.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
 const png = Buffer.from('iVBORw0KGgoAAAANSUhEUg==', 'base64')
 
-describeAnyEngine('adopted users', (engine) => {
+describeEngines('adopted users', (engine) => {
   const taker = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker.area] })
   let made = 0
@@ -206,7 +206,7 @@ describeAnyEngine('adopted users', (engine) => {
   })
 })
 
-describeAnyEngine('adopted devices', (engine) => {
+describeEngines('adopted devices', (engine) => {
   const taker = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker.area] })
 

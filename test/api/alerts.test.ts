@@ -4,11 +4,11 @@ import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { nowOf } from '../support/legs.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
 
-describeAnyEngine('alerts', (engine) => {
+describeEngines('alerts', (engine) => {
   const world = useWorld(engine)
 
   const alertsOf = ({ path }: TestAccount) => `${path}/alerts`

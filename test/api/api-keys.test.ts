@@ -5,9 +5,9 @@ import type { Json } from '../../src/lib/json.ts'
 import { Client, createTransport } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog } from '../support/log.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
-describeAnyEngine('named API keys', (engine) => {
+describeEngines('named API keys', (engine) => {
   const world = useWorld(engine)
   const gregorian = () => Math.floor(world.clock.now() / 1000) + 62_167_219_200
   const holding = (token: string) => world.anonymous.with({ 'x-auth-token': token })

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createAudit } from '../../src/areas/audit/operations.ts'
 import { type Author, ChangeSet } from '../../src/storage/change-set.ts'
 import { countOf } from '../support/run-length.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 interface Entry {
   id: string
@@ -17,7 +17,7 @@ interface Entry {
   previous_digest: string | null
 }
 
-describeAnyEngine('the audit', (engine) => {
+describeEngines('the audit', (engine) => {
   const world = useWorld(engine)
 
   const auditOf = async ({ path }: Pick<TestAccount, 'path'>, query: Record<string, string> = {}) => {

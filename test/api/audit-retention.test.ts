@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createVerification } from '../../src/areas/audit/verification/operations.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Value } from '../../src/storage/db.ts'
-import { buildWorld, describeAnyEngine, type TestAccount, type World } from '../support/world.ts'
+import { buildWorld, describeEngines, type TestAccount, type World } from '../support/world.ts'
 
-describeAnyEngine('the retention of the audit', (engine) => {
+describeEngines('the retention of the audit', (engine) => {
   let world: World
 
   // Each has its own: weeks pass in them.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 interface Entry {
   action: string
@@ -10,7 +10,7 @@ interface Entry {
   author: string
 }
 
-describeAnyEngine('the audit log', (engine) => {
+describeEngines('the audit log', (engine) => {
   const world = useWorld(engine)
 
   const entriesOf = async (accountId: string, kind: string, recordId: string) => {

@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts'
 import { figureOf } from '../support/figures.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
-import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const round = 'cdr-archive'
 const month = 31 * 86_400
@@ -23,7 +23,7 @@ const saysOf = ({ status, text }: Answer) => ({
   text: text.replace(/"(?:request_id|timestamp)":"[^"]*"/g, ''),
 })
 
-describeAnyEngine('Call records in files', (engine) => {
+describeEngines('Call records in files', (engine) => {
   const folders: string[] = []
   const folder = async () => {
     const made = await mkdtemp(join(tmpdir(), 'call-archive-'))

@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
 
-describeAnyEngine('calls', (engine) => {
+describeEngines('calls', (engine) => {
   const world = useWorld(engine)
 
   let decks = 0
@@ -278,7 +278,7 @@ describeAnyEngine('calls', (engine) => {
   })
 })
 
-describeAnyEngine('allotments', (engine) => {
+describeEngines('allotments', (engine) => {
   const world = useWorld(engine)
 
   const monthly = { amount: 6000, cycle: 'monthly' }

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { storedCdrs, storedRows } from '../support/stored-cdrs.ts'
-import { buildWorld, describeAnyEngine, useWorld } from '../support/world.ts'
+import { buildWorld, describeEngines, useWorld } from '../support/world.ts'
 
 // The tests' clock stands at 2026-01-05.
 const january = 63_934_444_800 + 86_400
 
-describeAnyEngine('The retention of call detail records', (engine) => {
+describeEngines('The retention of call detail records', (engine) => {
   const world = useWorld(engine)
   const round = 'cdr-retention'
 
@@ -66,7 +66,7 @@ describeAnyEngine('The retention of call detail records', (engine) => {
   })
 })
 
-describeAnyEngine('The months of call detail records that are to come', (engine) => {
+describeEngines('The months of call detail records that are to come', (engine) => {
   const world = useWorld(engine)
   const round = 'cdr-months'
   const february = january + 30 * 86_400
@@ -132,7 +132,7 @@ describeAnyEngine('The months of call detail records that are to come', (engine)
   })
 })
 
-describeAnyEngine('The call records of an account that is deleted', (engine) => {
+describeEngines('The call records of an account that is deleted', (engine) => {
   const round = 'departed_calls'
 
   it('go with it after the time that the operator sets, and those of others stay', async () => {

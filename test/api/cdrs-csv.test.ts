@@ -3,7 +3,7 @@ import { get as httpGet } from 'node:http'
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const header =
   'id,call_id,caller_id_number,caller_id_name,callee_id_number,callee_id_name,duration_seconds,billing_seconds,' +
@@ -19,7 +19,7 @@ const firstDifference = (a: string, b: string) => {
   return { at, left: left[at], right: right[at], lengths: [left.length, right.length] }
 }
 
-describeAnyEngine('Call detail records as CSV', (engine) => {
+describeEngines('Call detail records as CSV', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person

@@ -1,14 +1,14 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const hour = 3600
 const day = 24 * hour
 // 2025-11-01T00:00:00Z
 const november = 63_929_174_400
 
-describeAnyEngine('Call statistics', (engine) => {
+describeEngines('Call statistics', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { legOf, nowOf, pagesOf, sendLegs } from '../support/legs.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const hour = 3600
 const day = 24 * hour
@@ -10,7 +10,7 @@ const longest = 31 * day + hour
 const ids = (rows: Json[]) => rows.map(({ id }) => id)
 const distinct = (values: unknown[]) => new Set(values).size
 
-describeAnyEngine('Call detail records', (engine) => {
+describeEngines('Call detail records', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person

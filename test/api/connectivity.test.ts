@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createTrunks } from '../../src/areas/connectivity/operations.ts'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const md5 = (text: string) => createHash('md5').update(text).digest('hex')
 const unique = (message: string, cause: string) => ({ unique: { message, cause } })
@@ -12,7 +12,7 @@ const author = { requestId: 'test' }
 
 let made = 0
 
-describeAnyEngine('trunks', (engine) => {
+describeEngines('trunks', (engine) => {
   const world = useWorld(engine)
 
   const pathOfNumber = (account: TestAccount, number: string) =>

@@ -2,11 +2,11 @@
 import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { giveMany } from '../support/many-devices.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 type Row = Record<string, unknown> & { username?: string; address?: string }
 
-describeAnyEngine('the export of a realm', (engine) => {
+describeEngines('the export of a realm', (engine) => {
   const world = useWorld(engine)
   let addresses = 0
   const freshAddress = () => `198.51.100.${++addresses}`

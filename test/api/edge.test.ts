@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Answer, Client } from '../support/client.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const accountLimits = {
   per_minute: { registrations: 100, invites: 200, total_packets: 2000 },
@@ -24,7 +24,7 @@ const stranger = {
   max_age_s: 60,
 }
 
-describeAnyEngine('what an edge asks', (engine) => {
+describeEngines('what an edge asks', (engine) => {
   const world = useWorld(engine)
 
   const ask = (who: Client, query: Record<string, string>): Promise<Answer> => who.get('/v2/edge', { query })

@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { createKeyring, readServerKey } from '../../src/auth/keyring.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { basicHeader, type Client, type RequestOptions } from '../support/client.ts'
-import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
+import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
 
-describeAnyEngine('an Idempotency-Key belongs to whoever asks,', (engine) => {
+describeEngines('an Idempotency-Key belongs to whoever asks,', (engine) => {
   const world = useWorld(engine)
 
   let keys = 0

@@ -9,7 +9,7 @@ import { type Answer, Client, createTransport } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { createFaults, says } from '../support/faulty-database.ts'
 import { createTestLog } from '../support/log.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 let bookkeeper: BookkeeperServer
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 
 afterAll(() => bookkeeper.close())
 
-describeAnyEngine('an Idempotency-Key while the store fails', (engine) => {
+describeEngines('an Idempotency-Key while the store fails', (engine) => {
   const faults = createFaults()
   const world = useWorld(
     engine,

@@ -5,9 +5,9 @@ import type { Json } from '../../src/lib/json.ts'
 import { createTransport } from '../support/client.ts'
 import { createTestLog } from '../support/log.ts'
 import { finishTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
-describeAnyEngine('an Idempotency-Key', (engine) => {
+describeEngines('an Idempotency-Key', (engine) => {
   const world = useWorld(engine)
 
   let keys = 0

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const amount = fc.integer({ min: 1, max: 300_000 }).map((units) => units / 10_000)
 
@@ -47,7 +47,7 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never
 
-describeAnyEngine('histories of invoices', (engine) => {
+describeEngines('histories of invoices', (engine) => {
   const world = useWorld(engine)
   const round = (name: string) => world.server.rounds.runNow(name)
   const operator = async () => world.clientWithToken(await world.tokenOf(world.master, world.operator.id))

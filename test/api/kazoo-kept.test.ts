@@ -5,11 +5,11 @@ import { area } from '../../src/areas/area.ts'
 import { createKeeping, type Keeping, type KeptDocument } from '../../src/areas/kazoo/keeping/store.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { on } from '../../src/storage/signal.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const database = 'account/aa/bb/cc'
 
-describeAnyEngine('what is kept of a Kazoo', (engine) => {
+describeEngines('what is kept of a Kazoo', (engine) => {
   const own = {} as { keeping: Keeping }
   const keeper = area({
     name: 'keeper',

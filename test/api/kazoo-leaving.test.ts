@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { isObject, type Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
-describeAnyEngine('an export to Kazoo', (engine) => {
+describeEngines('an export to Kazoo', (engine) => {
   const world = useWorld(engine)
 
   /** Everything that leaves, by its database. */

@@ -15,12 +15,12 @@ import { dollarsOfUnits } from '../../src/lib/money.ts'
 import { createAdopter } from '../support/adopter.ts'
 import { documentOf } from '../support/kazoo-texts.ts'
 import { countOf } from '../support/run-length.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const gregorianOffset = 62_167_219_200
 const at = (text: string) => Date.parse(text) / 1000 + gregorianOffset
 
-describeAnyEngine('the ledger that came from Kazoo', (engine) => {
+describeEngines('the ledger that came from Kazoo', (engine) => {
   const adopter = createAdopter()
   const world = useWorld(engine, undefined, undefined, { more: [adopter.area] })
   const store = () => world.server.store

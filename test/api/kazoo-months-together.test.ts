@@ -8,7 +8,7 @@ import type { Json } from '../../src/lib/json.ts'
 import type { ChangeSet } from '../../src/storage/change-set.ts'
 import { databaseOf, documentOf, pagesOf } from '../support/kazoo-calls.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 // 2025-10-01T00:00:00Z
 const october = 63_926_496_000
@@ -28,7 +28,7 @@ const call = (callId: string, month: number): Json => ({
 
 type Commit = (set: ChangeSet) => Promise<void>
 
-describeAnyEngine('Months of an account', (engine) => {
+describeEngines('Months of an account', (engine) => {
   const world = useWorld(engine)
 
   /** Brings months in; answers with what became of the documents of each, in the order in which that was stored. */

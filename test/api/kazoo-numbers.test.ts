@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import type { Draft } from '../../src/areas/kazoo/documents/document.ts'
 import { createTaker } from '../support/adoptions.ts'
 import { createNumberSource, pathOf } from '../support/numbers.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const [created, modified] = [63_800_000_000, 63_800_000_100]
 
-describeAnyEngine('numbers of a Kazoo', (engine) => {
+describeEngines('numbers of a Kazoo', (engine) => {
   const { taker, takeIn, takeOut } = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker] })
   const number = createNumberSource('+1415556')

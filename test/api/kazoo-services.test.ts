@@ -16,12 +16,12 @@ import { ChangeSet } from '../../src/storage/change-set.ts'
 import { checkDocuments } from '../../src/storage/verification/documents.ts'
 import { createAdopter } from '../support/adopter.ts'
 import { documentOf, documentOfText } from '../support/kazoo-texts.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const at = (text: string) => Date.parse(text) / 1000 + 62_167_219_200
 const made = at('2025-12-10T12:00:00Z')
 
-describeAnyEngine('what was sold in Kazoo', (engine) => {
+describeEngines('what was sold in Kazoo', (engine) => {
   const adopter = createAdopter()
   const world = useWorld(engine, undefined, undefined, { more: [adopter.area] })
 

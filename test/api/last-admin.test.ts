@@ -3,13 +3,13 @@ import { expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import { type Client, clientWithToken, createTransport } from '../support/client.ts'
 import { createTestLog } from '../support/log.ts'
-import { describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, useWorld } from '../support/world.ts'
 
 const message = 'The last enabled admin of the master account stays what it is: make another one before'
 
 const names = { first_name: 'Account', last_name: 'Admin' }
 
-describeAnyEngine('the last admin of the master account', (engine) => {
+describeEngines('the last admin of the master account', (engine) => {
   const world = useWorld(engine)
 
   /** Asks another process of the same store as well. It is there for no longer: rounds are done by one of them. */

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { gregorianNow, gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
-describeAnyEngine('sums of ledgers', (engine) => {
+describeEngines('sums of ledgers', (engine) => {
   const world = useWorld(engine)
 
   /** Tokens do not outlive months. */

@@ -1,7 +1,7 @@
 // Filters and fields, and lists as CSV.
 import { expect, it } from 'vitest'
 import type { Answer } from '../support/client.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 type Row = { last_name: string }
 type Query = Record<string, string | number | boolean>
@@ -10,7 +10,7 @@ const namesOf = ({ data }: Answer): string => data.map(({ last_name }: Row) => l
 
 const created = 63_934_833_600
 
-describeAnyEngine('filters', (engine) => {
+describeEngines('filters', (engine) => {
   // Three users: what each has and lacks is what the filters ask about.
   const records = [
     { last_name: 'a', note: 'red', deep: { er: { key: 'value1' } }, tags: ['x', 'y'], level: 5, on: true },
@@ -179,7 +179,7 @@ describeAnyEngine('filters', (engine) => {
   })
 })
 
-describeAnyEngine('lists as CSV', (engine) => {
+describeEngines('lists as CSV', (engine) => {
   const world = useWorld(engine)
   const headers = { accept: 'text/csv' }
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Answer, Client } from '../support/client.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 type Query = Record<string, string | number | boolean>
 
@@ -23,7 +23,7 @@ const allPages = async (client: Client, path: string, query: Query, between?: ()
   }
 }
 
-describeAnyEngine('lists', (engine) => {
+describeEngines('lists', (engine) => {
   const world = useWorld(engine)
   const usersOf = (account: TestAccount) => `${account.path}/users`
 

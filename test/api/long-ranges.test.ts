@@ -4,14 +4,14 @@ import { gregorianNow } from '../../src/lib/gregorian.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import type { Client } from '../support/client.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const months = 4
 /** Three within two seconds, at the end of each month. */
 const perMonth = 3
 const amounts = Array.from({ length: months * perMonth }, (_, at) => at + 1)
 
-describeAnyEngine('ranges longer than a month', (engine) => {
+describeEngines('ranges longer than a month', (engine) => {
   let bookkeeper: BookkeeperServer
 
   beforeAll(async () => {

@@ -12,7 +12,7 @@ import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
 import {
   credentialsOf,
-  describeAnyEngine,
+  describeEngines,
   type Person,
   quickLayers,
   type TestAccount,
@@ -39,7 +39,7 @@ const performed = async (by: Person, account: TestAccount, id: string) => {
 const damage = ({ server }: World, sql: string, params: readonly Value[]) =>
   server.store.writeUnrecorded([{ sql, params }])
 
-describeAnyEngine('Sign-in keys derived anew', (engine) => {
+describeEngines('Sign-in keys derived anew', (engine) => {
   const world = useWorld(engine, ({ configure }) => configure('crossbar.auth', { token_auth_expiry_s: 0 }))
   const id = 'derive_sign_in_secrets'
   let account: TestAccount
@@ -151,7 +151,7 @@ describeAnyEngine('Sign-in keys derived anew', (engine) => {
   })
 })
 
-describeAnyEngine('Services counted anew', (engine) => {
+describeEngines('Services counted anew', (engine) => {
   const world = useWorld(engine)
 
   it('have what there is', async () => {
@@ -171,7 +171,7 @@ describeAnyEngine('Services counted anew', (engine) => {
   })
 })
 
-describeAnyEngine('Numbers put right', (engine) => {
+describeEngines('Numbers put right', (engine) => {
   const world = useWorld(engine)
   const next = createNumberSource()
   let account: TestAccount
@@ -265,7 +265,7 @@ const day = 24 * hour
 // 2025-11-01T00:00:00Z
 const november = 63_929_174_400
 
-describeAnyEngine('Months of call records built anew', (engine) => {
+describeEngines('Months of call records built anew', (engine) => {
   const world = useWorld(engine)
   const id = 'rebuild_cdr_months'
   let account: TestAccount

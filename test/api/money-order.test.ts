@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 let bookkeeper: BookkeeperServer
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
 
 afterAll(() => bookkeeper.close())
 
-describeAnyEngine('what is told of money', (engine) => {
+describeEngines('what is told of money', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
   })

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { declarationsOf } from '../../src/areas/assemble.ts'
 import { areas } from '../../src/areas/index.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const noticeIds = Object.keys(declarationsOf(areas).notices).sort()
 
@@ -13,7 +13,7 @@ const html = (body: string) => ({ headers: { 'content-type': 'text/html' }, body
 const plain = (body: string) => ({ headers: { 'content-type': 'text/plain' }, body })
 const accept = (type: string) => ({ headers: { accept: type } })
 
-describeAnyEngine('notifications', (engine) => {
+describeEngines('notifications', (engine) => {
   const world = useWorld(engine)
 
   /** A reseller, its customer, and an admin of each. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { stockNumbers } from '../support/number-stock.ts'
 import { program } from '../support/program.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const sample = new URL('../data/localities.csv', import.meta.url).pathname
 const header = 'prefix,country,region,city,rate_center,lata,latitude,longitude'
@@ -16,7 +16,7 @@ interface Ended {
   errors: string
 }
 
-describeAnyEngine('the localities of an operator', (engine) => {
+describeEngines('the localities of an operator', (engine) => {
   const world = useWorld(engine)
   let folder: string
 

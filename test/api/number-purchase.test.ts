@@ -8,12 +8,12 @@ import { clientWithToken, createTransport } from '../support/client.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createTestLog } from '../support/log.ts'
 import { program } from '../support/program.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const pathOf = (account: TestAccount, number: string) =>
   `${account.path}/phone_numbers/${encodeURIComponent(number)}`
 
-describeAnyEngine('a number that a search has found', (engine) => {
+describeEngines('a number that a search has found', (engine) => {
   const world = useWorld(engine)
   let inventory: Inventory
 
@@ -185,7 +185,7 @@ describeAnyEngine('a number that a search has found', (engine) => {
   })
 })
 
-describeAnyEngine('the pools of accounts', (engine) => {
+describeEngines('the pools of accounts', (engine) => {
   const world = useWorld(engine)
   let folder: string
 

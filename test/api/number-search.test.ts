@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { type StockedNumber, stockNumbers } from '../support/number-stock.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const available = (number: string) => ({ number, state: 'available' })
 const reserved = (number: string) => ({ number, state: 'reserved' })
@@ -12,7 +12,7 @@ const usable = [
   ...['it_vocal', 'level3', 'o1', 'peerless', 'thinq', 'verizon', 'windstream', 'ziron'],
 ]
 
-describeAnyEngine('searching for numbers', (engine) => {
+describeEngines('searching for numbers', (engine) => {
   const world = useWorld(engine)
 
   let area = 200
@@ -186,7 +186,7 @@ describeAnyEngine('searching for numbers', (engine) => {
   })
 })
 
-describeAnyEngine('the search that belongs to no account', (engine) => {
+describeEngines('the search that belongs to no account', (engine) => {
   const world = useWorld(engine, async ({ server }) =>
     stockNumbers(server.store, [
       { number: '+14152338397' },
@@ -252,7 +252,7 @@ describeAnyEngine('the search that belongs to no account', (engine) => {
   })
 })
 
-describeAnyEngine('what is told of carriers', (engine) => {
+describeEngines('what is told of carriers', (engine) => {
   const world = useWorld(engine)
   const info = (who: Client, { path }: TestAccount, query: Record<string, string> = {}) =>
     who.get(`${path}/phone_numbers/carriers_info`, { query })

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { type Authenticator, createAuthenticator } from '../support/authenticator.ts'
 import type { Client } from '../support/client.ts'
-import { credentialsOf, describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { credentialsOf, describeEngines, type Person, useWorld } from '../support/world.ts'
 
-describeAnyEngine('passkeys', (engine) => {
+describeEngines('passkeys', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('crossbar.auth', { token_auth_expiry_s: 0 })
   })

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperCall, type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import type { Client } from '../support/client.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 
@@ -17,7 +17,7 @@ afterAll(() => bookkeeper.close())
 
 afterEach(() => bookkeeper.reset())
 
-describeAnyEngine('by itself', (engine) => {
+describeEngines('by itself', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
   })

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 
@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => bookkeeper.close())
 
 afterEach(() => bookkeeper.reset())
-describeAnyEngine('payments', (engine) => {
+describeEngines('payments', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
   })

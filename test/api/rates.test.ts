@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeAnyEngine, type Person, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, useWorld } from '../support/world.ts'
 
 const all = '/v2/rates'
 
@@ -13,7 +13,7 @@ const filled = (data: Json) => ({
   ...data,
 })
 
-describeAnyEngine('rates', (engine) => {
+describeEngines('rates', (engine) => {
   const world = useWorld(engine)
   let decks = 0
   const newDeck = () => {

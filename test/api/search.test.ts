@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const namesOf = ({ data }: { data: { name: string }[] }) => data.map(({ name }) => name)
 
-describeAnyEngine('search', (engine) => {
+describeEngines('search', (engine) => {
   const world = useWorld(engine, async ({ account, reseller }) => {
     await account(reseller, { name: 'Zebra Ltd.', realm: 'zebra-1.test' })
     await account(reseller, { name: 'zeb-ra & Sons', realm: 'zebra-2.test' })

@@ -3,13 +3,13 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Answer } from '../support/client.ts'
 import type { Person, TestAccount } from '../support/world.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const perDevice = (rate: number, item: Json = {}) => ({
   devices: { sip_device: { rate, ...item } },
 })
 
-describeAnyEngine('services', (engine) => {
+describeEngines('services', (engine) => {
   const world = useWorld(engine)
   const settle = () => world.server.rounds.runNow('quantities')
 

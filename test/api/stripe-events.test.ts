@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { mailsTo } from '../support/outbox.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 
@@ -17,7 +17,7 @@ afterAll(() => stripe.close())
 
 afterEach(() => stripe.reset())
 
-describeAnyEngine('events of Stripe', (engine) => {
+describeEngines('events of Stripe', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.stripe', stripe.settings)
   })

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { createNumberTasks } from '../support/number-tasks.ts'
 import { rowsOf } from '../support/task-runs.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const columns = [
   'e164,account_name,account_id,previously_assigned_to,state,created,modified,used_by,ported_in,carrier_module,',
@@ -14,7 +14,7 @@ const columns = [
 const unauthorized = 'requestor is unauthorized to perform operation'
 const unknownAccount = 'invalid account to assign to'
 
-describeAnyEngine('tasks of the category number_management', (engine) => {
+describeEngines('tasks of the category number_management', (engine) => {
   const world = useWorld(engine)
   const { fresh, pathOf, create, numberOf, run } = createNumberTasks(world)
 

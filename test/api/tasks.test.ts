@@ -6,7 +6,7 @@ import type { Json } from '../../src/lib/json.ts'
 import type { Answer, Client } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { mailsTo, textOf } from '../support/outbox.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const csvType = { 'content-type': 'text/csv' }
 const importing = 'category=rates&action=import'
@@ -17,7 +17,7 @@ const badCsv = {
   csv: { format: { message: 'Empty CSV or some row(s) longer than others or header missing' } },
 }
 
-describeAnyEngine('tasks', (engine) => {
+describeEngines('tasks', (engine) => {
   const world = useWorld(engine)
 
   const putCsv = (

@@ -1,7 +1,7 @@
 // Whom accounts have told of events: the records, and what may be asked of them.
 import { expect, it } from 'vitest'
 import { useHooks } from '../support/webhooks.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { describeEngines } from '../support/world.ts'
 
 const sound = {
   name: 'Provisioning',
@@ -10,7 +10,7 @@ const sound = {
   custom_data: { type: 'all', action: 'all' },
 }
 
-describeAnyEngine('webhooks', (engine) => {
+describeEngines('webhooks', (engine) => {
   const { world, hook, hooksOf } = useHooks(engine)
 
   it('are listed by kind to everybody, with what their custom_data has to say', async () => {

@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { accountWithMany } from '../support/many-accounts.ts'
-import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const oddNames = ['Zoë "Z"', 'back\\slash', "it's", 'tab\tand\nline', '🎈 }{ ],[', ' ', 'é', 'ß']
 const directions = [true, false]
 
-describeAnyEngine('whole lists', (engine) => {
+describeEngines('whole lists', (engine) => {
   const world = useWorld(engine)
 
   const pagesOf = async (path: string, ascending: boolean) => {

@@ -12,13 +12,13 @@ import { newId } from '../../src/lib/ids.ts'
 import { createMetrics } from '../../src/lib/metrics.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeAnyEngine, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog } from '../support/log.ts'
 
 const accountId = 'a'.repeat(32)
 
-describeAnyEngine('long work', (engine) => {
+describeEngines('long work', (engine) => {
   const world = sharedBySuite(
     async () => {
       const { db, close } = await openTestDatabase(engine)

@@ -8,7 +8,7 @@ import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Errand } from '../../src/storage/errand.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { createTestClock } from '../support/clock.ts'
-import { describeAnyEngine, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { createTestLog } from '../support/log.ts'
 
 interface Letter {
@@ -22,7 +22,7 @@ const kindOf = (
   parts: Partial<ErrandKind<Letter, string>> & Pick<ErrandKind<Letter, string>, 'ask'>,
 ): ErrandKind<Letter, string> => ({ kind, atOnce: 1, conclude: () => ({ state: 'done' }), ...parts })
 
-describeAnyEngine('the work queue', (engine) => {
+describeEngines('the work queue', (engine) => {
   const clock = createTestClock()
   const world = sharedBySuite(
     async () => {

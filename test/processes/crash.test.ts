@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
@@ -31,7 +31,7 @@ const halves = {
     AND r.tally <> (SELECT count(*) FROM account_tree t WHERE t.ancestor_id = r.id)`,
 }
 
-describeAnyEngine('a killed server', (engine) => {
+describeEngines('a killed server', (engine) => {
   let place: Place
 
   beforeEach(async () => {

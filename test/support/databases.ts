@@ -9,7 +9,6 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
 import { createDatabase, type DatabaseOptions, type Engine, engines } from './postgres.ts'
 import { isFullRun } from './run-length.ts'
-import { noting } from './statement-record.ts'
 
 export type { Engine }
 
@@ -101,7 +100,7 @@ export const openTestDatabase = async (
   const opened: Database[] = []
   const open = () => {
     const { databaseUrl, dataDir } = place
-    const db = noting(databaseUrl ? openPostgres(databaseUrl) : openSqlite(fileIn(dataDir)))
+    const db = databaseUrl ? openPostgres(databaseUrl) : openSqlite(fileIn(dataDir))
     opened.push(db)
     return db
   }

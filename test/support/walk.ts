@@ -45,6 +45,10 @@ export const walkOf = <const L extends Lists>(...lists: L): Combination<L>[] => 
   return isFullRun ? (combinationsOf(lists) as Combination<L>[]) : sampleOf(createChance(seed), ...lists)
 }
 
+/** All items in `npm run test:all`; in `npm test` a number of them, drawn by the seed. */
+export const someOf = <T>(count: number, items: readonly T[]): readonly T[] =>
+  isFullRun ? items : (shuffled(createChance(seed), items) as T[]).slice(0, count)
+
 /** Does the work for all items, some at the same time. The first failure ends it. */
 export const inParallel = async <T>(items: readonly T[], work: (item: T) => Promise<unknown>) => {
   const rest = items.values()

@@ -18,7 +18,6 @@ import { createTestLog } from './log.ts'
 import './matchers.ts'
 import { sharePlace } from './shared-places.ts'
 import { differenceOf, snapshotOf } from './snapshot.ts'
-import { noting } from './statement-record.ts'
 
 export { describeAnyEngine, describeEngines, describeOnce } from './databases.ts'
 
@@ -270,7 +269,7 @@ const openServer = async (place: Place, outside: Partial<Config>, { more, over, 
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...outside }
-  const parts = { list: [...areas, ...more] as const, db: over(noting(openDatabase(config))), layers }
+  const parts = { list: [...areas, ...more] as const, db: over(openDatabase(config)), layers }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.routes)
@@ -346,14 +345,23 @@ const openNew = async (engine: Engine, outside: Partial<Config>, { settings = {}
   return { place, opened, ...(await settlePeople(opened, settings)) }
 }
 
+// They have an effect on the first start, which copies share. A test with a mail server may expect the first mail there.
+const settingsOfFirstStart: readonly (keyof Config)[] = [
+  'adminPassword',
+  'adminUsername',
+  'masterAccount',
+  'masterRealm',
+  'smtpUrl',
+]
+
 // Citus copies no databases.
 const canCopy = (engine: Engine) => engine === 'sqlite' || inject('postgresTemplate') !== undefined
 
 /** A running server with people in it. The caller closes it; suites use `useWorld`. */
 export const buildWorld = async (engine: Engine, outside: Outside = async () => ({}), changed?: Changed) => {
   const given = await outside()
-  // A test that starts a mail server may expect the mail of the first minutes there.
-  const isCopied = changed === undefined && given.smtpUrl === undefined && canCopy(engine)
+  const isCopied =
+    changed === undefined && !settingsOfFirstStart.some((name) => name in given) && canCopy(engine)
   const { place, opened, people, make } = isCopied
     ? await openCopy(engine, given)
     : await openNew(engine, given, changed ?? {})

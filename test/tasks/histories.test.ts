@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { AccountRecord } from '../../src/auth/identity.ts'
-import { describeAnyEngine, sharedBySuite } from '../support/databases.ts'
+import { describeEngines, sharedBySuite } from '../support/databases.ts'
 import { countOf } from '../support/run-length.ts'
 import { createNotes, openTaskStore, operate } from '../support/task-engine.ts'
 
@@ -51,7 +51,7 @@ const history = fc.record({
   steps: fc.array(step, { minLength: 1, maxLength: 8 }),
 })
 
-describeAnyEngine('random histories of a task', (engine) => {
+describeEngines('random histories of a task', (engine) => {
   const world = sharedBySuite(
     () => openTaskStore(engine),
     ({ close }) => close(),

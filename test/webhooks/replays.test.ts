@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { answerWith } from '../support/hook-receiver.ts'
 import { type MadeHook, useHooks } from '../support/webhooks.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { describeEngines } from '../support/world.ts'
 
-describeAnyEngine('telling a webhook again', (engine) => {
+describeEngines('telling a webhook again', (engine) => {
   const hooks = useHooks(engine)
   const { world, hook, rename, attempts } = hooks
 

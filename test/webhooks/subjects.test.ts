@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { useHooks } from '../support/webhooks.ts'
-import { describeAnyEngine } from '../support/world.ts'
+import { describeEngines } from '../support/world.ts'
 
-describeAnyEngine('a webhook', (engine) => {
+describeEngines('a webhook', (engine) => {
   const hooks = useHooks(engine)
   const { world, hook, rename } = hooks
 
