@@ -196,7 +196,7 @@ const made = (words: Words, fill: Fill, table: string, more: readonly string[] =
 }
 
 const fillSqlite = (file: string, fill: Fill) => {
-  const db = new DatabaseSync(file)
+  const db = new DatabaseSync(file, { timeout: 60_000 })
   const table = `cdrs_${fill.month}`
   db.exec(
     'PRAGMA synchronous = OFF; PRAGMA cache_size = -1000000; PRAGMA temp_store = MEMORY; PRAGMA threads = 2',
