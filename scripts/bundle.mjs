@@ -3,7 +3,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-const code = /\.(mjs|ts)$/
+// Code, and the texts and documents that a build copies next to it.
+const isFile = /\.\w+$/
 const others = ['package-lock.json', 'scripts/build-bundle.mjs']
 
 /** The folder of bundles: whoever runs on an older one may still load parts of it. */
@@ -15,7 +16,7 @@ export const bundlesIn = (root) => join(root, 'dist')
  */
 export const bundleOf = (root) => {
   const hash = createHash('sha256')
-  const sources = readdirSync(join(root, 'src'), { recursive: true }).filter((name) => code.test(name))
+  const sources = readdirSync(join(root, 'src'), { recursive: true }).filter((name) => isFile.test(name))
   for (const name of [...sources.map((source) => join('src', source)), ...others].sort()) {
     const { size, mtimeMs } = statSync(join(root, name))
     hash.update(`${name} ${size} ${mtimeMs}\n`)

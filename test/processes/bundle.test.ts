@@ -115,12 +115,14 @@ it('is another one when a source changes by size or time, and only then', () => 
   expect(bundleOf(place)).toBe(before)
   // Nothing is built there: the sources run.
   expect(programOf(place)).toBe(join(place, 'bin/crosspoint.mjs'))
-  const source = join(place, 'src/compose.ts')
-  const { atime, mtimeMs } = statSync(source)
-  utimesSync(source, atime, new Date(mtimeMs + 1000))
-  const later = bundleOf(place)
+  const bundles = ['src/compose.ts', 'src/http/openapi/examples/users.json'].map((name) => {
+    const source = join(place, name)
+    const { atime, mtimeMs } = statSync(source)
+    utimesSync(source, atime, new Date(mtimeMs + 1000))
+    return bundleOf(place)
+  })
   appendFileSync(join(place, 'package-lock.json'), '\n')
-  expect(new Set([before, later, bundleOf(place)]).size).toBe(3)
+  expect(new Set([before, ...bundles, bundleOf(place)]).size).toBe(4)
 })
 
 it('stays as long as a process runs that was started from it, however many newer ones there are', async () => {
