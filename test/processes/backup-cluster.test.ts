@@ -18,7 +18,7 @@ describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several
   beforeAll(async () => {
     cluster = await startCluster({ programs: tools })
     folder = mkdtempSync(join(tmpdir(), 'crosspoint-saved-'))
-  }, 120_000)
+  })
 
   afterAll(async () => {
     for (const commands of opened) commands.remove()
@@ -40,7 +40,7 @@ describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several
     return `postgres://${url.username}:${url.password}@${hosts.join(',')}/${database}`
   }
 
-  it('is saved, verified and restored by the address of all of them', { timeout: 120_000 }, async () => {
+  it('is saved, verified and restored by the address of all of them', async () => {
     const origin = join(folder, 'origin')
     const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: urlOf('crosspoint') }, origin)
     const session = await openSession(server)
@@ -48,18 +48,18 @@ describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several
     await server.end()
     const commands = commandsOn(urlOf('crosspoint'), origin)
     const file = join(folder, 'backup')
-    expect(await commands.run('backup', file)).toMatchObject({ status: 0, errors: '' })
-    expect(await commands.run('verify')).toMatchObject({ status: 0, errors: '' })
+    expect(await commands.here('backup', file)).toMatchObject({ status: 0, errors: '' })
+    expect(await commands.here('verify')).toMatchObject({ status: 0, errors: '' })
 
     await cluster.ask((client) => client.query('CREATE DATABASE restored TEMPLATE template0'))
     const there = commandsOn(urlOf('restored'), join(folder, 'restored'))
-    expect(await there.run('restore', file)).toMatchObject({ status: 0, errors: '' })
-    expect(await there.run('verify')).toMatchObject({ status: 0, errors: '' })
+    expect(await there.here('restore', file)).toMatchObject({ status: 0, errors: '' })
+    expect(await there.here('verify')).toMatchObject({ status: 0, errors: '' })
   })
 
-  it('says that no host takes writes when that is so', { timeout: 60_000 }, async () => {
+  it('says that no host takes writes when that is so', async () => {
     const commands = commandsOn('postgres://u@127.0.0.1:1,127.0.0.1:2/name', join(folder, 'origin'))
-    const { status, errors } = await commands.run('backup', join(folder, 'none'))
+    const { status, errors } = await commands.here('backup', join(folder, 'none'))
     expect(status).toBe(1)
     expect(errors).toMatch(
       /^crosspoint: no server takes writes \(127\.0\.0\.1:[12]: [^\n]*ECONNREFUSED[^\n]*\)\n$/,

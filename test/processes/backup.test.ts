@@ -53,16 +53,16 @@ describeSavable('a backup', (engine) => {
     writeFileSync(join(origin.dataDir, 'outbox', `${'a-long-name-'.repeat(12)}.eml`), 'Subject: hello\n')
     writeFileSync(join(origin.dataDir, 'server.pem'), 'a certificate\n')
     file = join(places.folder, 'backup')
-    const ended = await origin.commands.run('backup', file, '--json')
+    const ended = await origin.commands.here('backup', file, '--json')
     expect(ended).toMatchObject({ status: 0, errors: '' })
     made = JSON.parse(ended.output)
-  }, 180_000)
+  })
 
   afterAll(async () => {
     session.close()
     await server.end()
     await places.end()
-  }, 60_000)
+  })
 
   it('is one file for its owner alone, and says what is in it', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
@@ -82,14 +82,14 @@ describeSavable('a backup', (engine) => {
 
   it('is restored whole: store, keys, mail and certificates, and its server goes on as before', async () => {
     const place = await places.make()
-    const restored = await place.commands.run('restore', file, '--json')
+    const restored = await place.commands.here('restore', file, '--json')
     expect(restored).toMatchObject({ status: 0, errors: '' })
     expect(JSON.parse(restored.output)).toMatchObject({ counts: made.counts, as_of: made.as_of })
     for (const name of ['keys/server.key', 'server.pem', `outbox/${'a-long-name-'.repeat(12)}.eml`])
       expect(readFileSync(join(place.dataDir, name), 'utf8')).toBe(
         readFileSync(join(origin.dataDir, name), 'utf8'),
       )
-    const verified = await place.commands.run('verify', '--json')
+    const verified = await place.commands.here('verify', '--json')
     expect(JSON.parse(verified.output)).toMatchObject({ sound: true, faults: [] })
     expect(verified.status).toBe(0)
     const again = await start(place)
@@ -111,14 +111,14 @@ describeSavable('a backup', (engine) => {
       await origin.commands.shell(`crosspoint backup - --recipient ${recipient} > ${encrypted}`),
     ).toMatchObject({ status: 0, output: '' })
     expect(readFileSync(encrypted, 'latin1')).toMatch(/^age-encryption\.org\/v1\n/)
-    expect(await place.commands.run('restore', encrypted)).toEqual({
+    expect(await place.commands.here('restore', encrypted)).toEqual({
       status: 1,
       output: '',
       errors: 'crosspoint: the backup is encrypted: name the file with your identity, --identity FILE\n',
     })
     const another = join(places.folder, 'another-identity')
     writeFileSync(another, `${await generateIdentity()}\n`)
-    const unfit = await place.commands.run('restore', encrypted, '--identity', another)
+    const unfit = await place.commands.here('restore', encrypted, '--identity', another)
     expect(unfit.status).toBe(1)
     expect(unfit.errors).toContain('cannot be decrypted with this identity')
     expect(readdirSync(place.dataDir)).toEqual([])
@@ -126,7 +126,7 @@ describeSavable('a backup', (engine) => {
       `crosspoint restore - --identity ${identityFile} < ${encrypted}`,
     )
     expect(restored).toMatchObject({ status: 0, errors: '' })
-    expect((await place.commands.run('verify')).status).toBe(0)
+    expect((await place.commands.here('verify')).status).toBe(0)
   })
 
   it('is refused where something is already, and nothing of it is changed', async () => {
@@ -141,7 +141,7 @@ describeSavable('a backup', (engine) => {
       }
     }
     const before = await rows()
-    const { status, errors } = await origin.commands.run('restore', file)
+    const { status, errors } = await origin.commands.here('restore', file)
     expect(status).toBe(1)
     expect(errors).toMatch(/is not empty/)
     expect(await rows()).toEqual(before)
@@ -149,7 +149,7 @@ describeSavable('a backup', (engine) => {
     const place = await places.make()
     mkdirSync(join(place.dataDir, 'keys'))
     writeFileSync(join(place.dataDir, 'keys', 'server.key'), `${'0'.repeat(64)}\n`)
-    const other = await place.commands.run('restore', file)
+    const other = await place.commands.here('restore', file)
     expect(other.status).toBe(1)
     expect(other.errors).toContain('keys/server.key is another one than that of the backup')
     expect(readdirSync(place.dataDir)).toEqual(['keys'])
@@ -159,7 +159,7 @@ describeSavable('a backup', (engine) => {
     const place = await places.make()
     const bad = join(places.folder, 'bad')
     const refusal = async () => {
-      const { status, errors } = await place.commands.run('restore', bad)
+      const { status, errors } = await place.commands.here('restore', bad)
       expect(status).toBe(1)
       expect(readdirSync(place.dataDir)).toEqual([])
       return errors
@@ -204,7 +204,7 @@ describeSavable('a backup', (engine) => {
     await rebuilt(file, bad, (member) =>
       member.name === 'data/server.pem' ? { ...member, name: 'data/../escaped' } : member,
     )
-    const { status, errors } = await place.commands.run('restore', bad)
+    const { status, errors } = await place.commands.here('restore', bad)
     expect({ status, errors }).toEqual({
       status: 1,
       errors: 'crosspoint: the backup is damaged: it holds what no backup holds\n',
@@ -224,10 +224,10 @@ describeSavable('a backup', (engine) => {
       )
       command.process.kill('SIGKILL')
       await command.ended
-      const again = await place.commands.run('restore', file)
+      const again = await place.commands.here('restore', file)
       // What pg_restore has in hand it finishes without its parent: whoever comes second finds the whole.
       if (again.status !== 0) expect(again.errors).toMatch(/is not empty|already exists/)
-      expect(await place.commands.run('verify')).toMatchObject({ status: 0 })
+      expect(await place.commands.here('verify')).toMatchObject({ status: 0 })
       const db = place.open()
       const [row] = await db.all('SELECT count(*) AS count FROM storage_upgrades')
       await db.close()
@@ -251,13 +251,13 @@ describeSavable('a backup', (engine) => {
     expect(existsSync(`${interrupted}.partial`)).toBe(false)
     expect(readdirSync(origin.dataDir).filter((name) => name.startsWith('staging-'))).toEqual([])
     writeFileSync(`${interrupted}.partial`, '')
-    const { errors } = await origin.commands.run('backup', interrupted)
+    const { errors } = await origin.commands.here('backup', interrupted)
     expect(errors).toContain(`${interrupted}.partial is there`)
   })
 
   it('ends when its file cannot be written, also of a store that is larger than what waits in between', async () => {
     const place = await places.make()
-    expect(await place.commands.run('restore', file)).toMatchObject({ status: 0 })
+    expect(await place.commands.here('restore', file)).toMatchObject({ status: 0 })
     const db = place.open()
     const sql = 'INSERT INTO leases (name, token, holder, expires_at) VALUES ($1, $2, $3, 0)'
     const large = randomBytes(12_000_000).toString('hex')
@@ -266,7 +266,7 @@ describeSavable('a backup', (engine) => {
     const recipient = await identityToRecipient(await generateIdentity())
     for (const more of [[], ['--recipient', recipient]])
       expect(
-        await place.commands.run('backup', join(places.folder, 'missing', 'backup'), ...more),
+        await place.commands.here('backup', join(places.folder, 'missing', 'backup'), ...more),
       ).toMatchObject({ status: 1, errors: expect.stringMatching(/^crosspoint: ENOENT[^\n]*\n$/) })
     expect(readdirSync(place.dataDir).filter((name) => name.startsWith('staging-'))).toEqual([])
   })
@@ -289,14 +289,14 @@ describeSavable('a backup', (engine) => {
 
   it('is not made without a store, nor without the key', async () => {
     const place = await places.make()
-    expect(await place.commands.run('backup', join(places.folder, 'none'))).toMatchObject({
+    expect(await place.commands.here('backup', join(places.folder, 'none'))).toMatchObject({
       status: 1,
       errors: expect.stringContaining('keys/server.key is not in'),
     })
     mkdirSync(join(place.dataDir, 'keys'))
     writeFileSync(join(place.dataDir, 'keys', 'server.key'), `${'0'.repeat(64)}\n`)
     for (const args of [['backup', join(places.folder, 'none')], ['verify']])
-      expect(await place.commands.run(...args)).toMatchObject({
+      expect(await place.commands.here(...args)).toMatchObject({
         status: 1,
         errors: expect.stringContaining('there is no store'),
       })

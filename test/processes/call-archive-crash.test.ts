@@ -28,7 +28,7 @@ import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const kills = countOf(2, 40)
+const kills = countOf(1, 40)
 const round = 'cdr-archive'
 const legsPerBody = 25
 const bodiesPerTurn = 6

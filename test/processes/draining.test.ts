@@ -1,7 +1,7 @@
 // How a server leaves while its clients are busy.
 import { Agent, type IncomingMessage, request } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, it } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
 import { eventually } from '../support/eventually.ts'
 import { headOf, openRaw } from '../support/raw-connection.ts'
 import { removeDataDir, type ServerProcess, startServerProcess } from '../support/server-process.ts'
@@ -9,10 +9,10 @@ import { openSession } from '../support/session.ts'
 
 const servers: ServerProcess[] = []
 
-const start = async (drainSeconds: number | undefined) => {
+const start = async (drainSeconds: number) => {
   const server = await startServerProcess({
     CROSSPOINT_DATABASE_URL: undefined,
-    CROSSPOINT_DRAIN_SECONDS: drainSeconds === undefined ? undefined : String(drainSeconds),
+    CROSSPOINT_DRAIN_SECONDS: String(drainSeconds),
   })
   servers.push(server)
   return server
@@ -65,13 +65,15 @@ const turnsRed = (server: ServerProcess) =>
     (status) => status === 503,
   )
 
+// Longer than any test waits: a further signal ends it.
+const long = 600
+
 describe('a server that is told to end', () => {
-  it('says so to whoever asks before it takes no more, and cuts no busy client', async () => {
-    const server = await start(3)
+  it('says so to whoever asks, cuts no busy client, and waits no longer when it is told so', async () => {
+    const server = await start(long)
     expect(await readiness(server)).toBe(200)
     const clients = Array.from({ length: 20 }, () => busyClient(server.port))
     await get(new Agent(), server.port, '/healthz')
-    const begun = performance.now()
     const ended = server.end('SIGTERM')
     await turnsRed(server)
     // None of them meets an error: each gets its last answer with the word that it is the last.
@@ -79,29 +81,23 @@ describe('a server that is told to end', () => {
     // New clients are served as well as long as a load balancer may send them.
     const late = await get(new Agent(), server.port, '/healthz')
     expect(late).toEqual({ status: 200, connection: 'close' })
+    server.process.kill('SIGINT')
     expect(await ended).toBe(0)
-    expect(performance.now() - begun).toBeGreaterThan(2900)
     expect(await readiness(server)).toBe('gone')
     expect(server.faults()).toEqual([])
   })
 
-  it('waits for load balancers without being told to', async () => {
-    const server = await start(undefined)
-    const ended = server.end('SIGTERM')
-    await turnsRed(server)
-    await sleep(2000)
-    expect(await readiness(server)).toBe(503)
-    server.process.kill('SIGTERM')
-    expect(await ended).toBe(0)
+  it('waits eight seconds for load balancers by default', () => {
+    expect(readConfig({}).drainSeconds).toBe(8)
   })
 
   it('takes a signal that comes twice at once for one', async () => {
-    const server = await start(3)
+    const server = await start(long)
     const ended = server.end('SIGTERM')
     server.process.kill('SIGTERM')
     await turnsRed(server)
-    await sleep(1500)
     expect(await readiness(server)).toBe(503)
+    server.process.kill('SIGINT')
     expect(await ended).toBe(0)
   })
 
@@ -113,7 +109,7 @@ describe('a server that is told to end', () => {
   })
 
   it('keeps its event streams while it waits, and ends one that is asked for at the last moment', async () => {
-    const server = await start(1)
+    const server = await start(long)
     const session = await openSession(server)
     const question = headOf(
       `GET /v2/accounts/${session.masterId}/events?after=now`,
@@ -129,37 +125,37 @@ describe('a server that is told to end', () => {
     const ended = server.end('SIGTERM')
     await turnsRed(server)
     expect(open.isClosed()).toBe(false)
+    server.process.kill('SIGINT')
     await eventually(
       () => readiness(server),
       (status) => status === 'gone',
     )
     await open.closed
-    const begun = performance.now()
     await late.write(question.slice(-4))
     await late.closed
     expect(late.text()).toMatch(/^HTTP\/1\.1 200 .*\r\n0\r\n\r\n$/s)
     expect(await ended).toBe(0)
-    // Nobody had to be cut off.
-    expect(performance.now() - begun).toBeLessThan(5000)
   })
 
   it('hangs up on who has connected and says nothing, and answers who asks at the last moment', async () => {
     const server = await start(0)
     const [mute, late] = [await openRaw(server.port), await openRaw(server.port)]
     await get(new Agent(), server.port, '/healthz')
-    const begun = performance.now()
+    const question = headOf('GET /healthz')
+    await late.write(question.slice(0, -4))
     const ended = server.end('SIGTERM')
-    await late.write(headOf('GET /healthz'))
+    // It is not cut off with all others, in the end: the one that has begun to ask gets its answer.
+    await mute.closed
+    await late.write(question.slice(-4))
     const [answer] = await late.answered()
     expect(answer?.status).toBe(200)
-    await Promise.all([late.closed, mute.closed])
+    await late.closed
     expect(mute.text()).toBe('')
     expect(await ended).toBe(0)
-    expect(performance.now() - begun).toBeLessThan(15_000)
   })
 
   it.each(['SIGINT', 'SIGHUP'] as const)('by %s waits for nobody', async (signal) => {
-    const server = await start(600)
+    const server = await start(long)
     expect(await server.end(signal)).toBe(0)
   })
 
@@ -168,7 +164,7 @@ describe('a server that is told to end', () => {
     const session = await openSession(server)
     const headers = { 'x-auth-token': session.token }
     // More than lies between two sockets.
-    const rows = Array.from({ length: 300_000 }, (_, index) => `+1415${5_000_000 + index},${'x'.repeat(60)}`)
+    const rows = Array.from({ length: 30_000 }, (_, index) => `+1415${5_000_000 + index},${'x'.repeat(600)}`)
     const csv = `${['e164,opaque.note', ...rows].join('\n')}\n`
     const tasks = `${server.url}/v2/tasks`
     const made = await fetch(`${tasks}?category=number_management&action=import`, {
@@ -196,13 +192,5 @@ describe('a server that is told to end', () => {
     expect(taken === csv).toBe(true)
     expect(await ended).toBe(0)
     expect(server.faults()).toEqual([])
-  })
-
-  it('waits no longer when it is told so', async () => {
-    const server = await start(600)
-    const ended = server.end('SIGTERM')
-    await turnsRed(server)
-    server.process.kill('SIGINT')
-    expect(await ended).toBe(0)
   })
 })

@@ -213,14 +213,14 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
         const before = written.length
         await eventually(
           () => written.length,
-          (count) => count > before + 100,
+          (count) => count > before + countOf(40, 100),
         )
       }
       const writers = [0, 1, 2, 3].map(write)
       // The first kill meets a bus that is publishing.
       await eventually(
         () => listener.received.length,
-        (count) => count > 100,
+        (count) => count > countOf(40, 100),
       )
       for (let turn = 0; turn < countOf(1, 2); turn += 1) {
         await more()

@@ -18,7 +18,7 @@ import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const rounds = countOf(3, 6)
+const rounds = countOf(2, 6)
 const atOnce = 5
 const perWorker = 5
 
