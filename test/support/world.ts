@@ -14,6 +14,7 @@ import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
 import { type Engine, makePlace, type Place, sharedBySuite } from './databases.ts'
+import { lendStore } from './lent-stores.ts'
 import { createTestLog } from './log.ts'
 import './matchers.ts'
 import { sharePlace } from './shared-places.ts'
@@ -84,7 +85,7 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   port: 0,
   dataDir,
   databaseUrl,
-  databaseConnections: 10,
+  databaseConnections: 6,
   httpThreads: 1,
   callArchive: undefined,
   masterAccount: 'master',
@@ -265,11 +266,16 @@ type Parts = Required<Omit<Changed, 'settings'>>
 
 const usualParts: Parts = { more: [], over: (db) => db, layers: quickLayers }
 
-const openServer = async (place: Place, outside: Partial<Config>, { more, over, layers }: Parts) => {
+const openServer = async (
+  place: Place,
+  outside: Partial<Config>,
+  { more, over, layers }: Parts,
+  given?: Database,
+) => {
   const clock = createTestClock()
   const { log, entries, errors } = createTestLog()
   const config = { ...configOf(place.dataDir, place.databaseUrl), ...outside }
-  const parts = { list: [...areas, ...more] as const, db: over(openDatabase(config)), layers }
+  const parts = { list: [...areas, ...more] as const, db: over(given ?? openDatabase(config)), layers }
   const server = await startServer(config, { clock, log }, parts)
   const transport = createTransport(server.port)
   const check = createAnswerChecks(server.routes)
@@ -332,8 +338,11 @@ const peopleAt = (send: Send, { operator, ross, ada, uli, rex, acmeKey, ...accou
 
 const openCopy = async (engine: Engine, outside: Partial<Config>) => {
   const { place: original, people: known, made } = await peopledPlace(engine)
-  const place = await makePlace(engine, { copyOf: original })
-  const opened = await openServer(place, outside, usualParts)
+  const { place, db } =
+    engine === 'postgres'
+      ? await lendStore(original)
+      : { place: await makePlace(engine, { copyOf: original }), db: undefined }
+  const opened = await openServer(place, outside, usualParts, db)
   const people = peopleAt(opened.send, known)
   const make = createMakers(opened.server, opened.send, people.operator, tally(made))
   return { place, opened, people, make }
