@@ -1,9 +1,10 @@
 // Passkeys in the console, with an authenticator that the browser itself has.
 /// <reference lib="dom" />
 import type { Page } from 'playwright-core'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { expectForEverybody, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine, type Person } from '../support/world.ts'
 
 /** What the owner of the device does when it asks who they are. */
@@ -13,6 +14,7 @@ interface Device {
 
 const giveDevice = async (page: Page): Promise<Device> => {
   const session = await page.context().newCDPSession(page)
+  onTestFinished(() => session.detach())
   await session.send('WebAuthn.enable')
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
     options: {
@@ -39,15 +41,13 @@ describeAnyEngine('passkeys in the console', (engine) => {
   const passkeysOf = async ({ path }: Person) => (await world.ada.get(`${path}/passkeys`)).data
 
   /** The tab where somebody sees what they sign in with, at the one name that has passkeys without settings. */
-  const openSignIn = async (person: Person, { page }: Awaited<ReturnType<typeof open>>) => {
-    await page.goto(page.url().replace('127.0.0.1', 'localhost'))
+  const openSignIn = async (user: Person, viewer = user) => {
+    const origin = `http://localhost:${world.server.port}`
+    const { page } = await open(viewer, `users/${user.id}`, { origin, account: user.account })
     await openTab(page, 'Sign-in')
     await page.getByRole('heading', { name: 'Passkeys' }).waitFor()
-    return { page, device: await giveDevice(page), screen: person.path }
+    return { page, device: await giveDevice(page) }
   }
-
-  const openOwn = async (person: Person) =>
-    openSignIn(person, await open(person, `users/${person.id}`, { isNew: true }))
 
   const register = async (page: Page, name: string) => {
     await pressOn(page, page.getByRole('button', { name: 'Register a passkey' }))
@@ -59,7 +59,7 @@ describeAnyEngine('passkeys in the console', (engine) => {
 
   it('are registered, renamed and removed by keyboard alone', async () => {
     const pat = await someone('pat')
-    const { page } = await openOwn(pat)
+    const { page } = await openSignIn(pat)
     await page.getByText(/^No passkeys yet/).waitFor()
     await register(page, 'My laptop')
     await page.getByText('The passkey is registered').waitFor()
@@ -82,23 +82,25 @@ describeAnyEngine('passkeys in the console', (engine) => {
     expect(await passkeysOf(pat)).toEqual([])
   })
 
-  it('are not made when the device knows its owner not, or has one already; nothing is changed then', async () => {
-    const una = await someone('una')
-    const { page, device } = await openOwn(una)
-    await device.isRecognised(false)
-    await world.unchanged(async () => {
-      const dialog = await register(page, 'Not mine')
-      await dialog.getByText('No passkey was made: nobody agreed in time.').waitFor()
-      await expectForEverybody(page)
-      await page.keyboard.press('Escape')
-      await dialog.waitFor({ state: 'detached' })
-    })
-    await device.isRecognised(true)
-    await register(page, 'Mine')
-    await page.getByRole('cell', { name: 'Mine', exact: true }).waitFor()
-    await world.unchanged(async () => {
-      const dialog = await register(page, 'Mine again')
-      await dialog.getByText('This device has a passkey of yours already.').waitFor()
+  inFullRun(() => {
+    it('are not made when the device knows its owner not, or has one already; nothing is changed then', async () => {
+      const una = await someone('una')
+      const { page, device } = await openSignIn(una)
+      await device.isRecognised(false)
+      await world.unchanged(async () => {
+        const dialog = await register(page, 'Not mine')
+        await dialog.getByText('No passkey was made: nobody agreed in time.').waitFor()
+        await expectForEverybody(page)
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'detached' })
+      })
+      await device.isRecognised(true)
+      await register(page, 'Mine')
+      await page.getByRole('cell', { name: 'Mine', exact: true }).waitFor()
+      await world.unchanged(async () => {
+        const dialog = await register(page, 'Mine again')
+        await dialog.getByText('This device has a passkey of yours already.').waitFor()
+      })
     })
   })
 
@@ -112,10 +114,12 @@ describeAnyEngine('passkeys in the console', (engine) => {
     })
   })
 
-  it('are registered by the user alone: an admin finds no button for it', async () => {
-    const owen = await someone('owen')
-    const { page } = await openSignIn(owen, await open(world.ada, `users/${owen.id}`, { isNew: true }))
-    await page.getByText('No passkeys. A user registers one in a session of their own.').waitFor()
-    expect(await page.getByRole('button', { name: 'Register a passkey' }).count()).toBe(0)
+  inFullRun(() => {
+    it('are registered by the user alone: an admin finds no button for it', async () => {
+      const owen = await someone('owen')
+      const { page } = await openSignIn(owen, world.ada)
+      await page.getByText('No passkeys. A user registers one in a session of their own.').waitFor()
+      expect(await page.getByRole('button', { name: 'Register a passkey' }).count()).toBe(0)
+    })
   })
 })
