@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { choose, goTo, openTab, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine, type World } from '../support/world.ts'
 
 const day = 86_400
@@ -125,9 +126,11 @@ describeAnyEngine('calls in the console', (engine) => {
     expect(text.trim().split('\r\n')).toHaveLength(7)
   })
 
-  it('of an account without any say so', async () => {
-    const { page } = await open(world.rex, 'calls')
-    await page.getByText('No calls in these days', { exact: false }).waitFor()
+  inFullRun(() => {
+    it('of an account without any say so', async () => {
+      const { page } = await open(world.rex, 'calls')
+      await page.getByText('No calls in these days', { exact: false }).waitFor()
+    })
   })
 
   it('are for everybody', async () => {

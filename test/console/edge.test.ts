@@ -4,6 +4,7 @@ import { expect, it } from 'vitest'
 import { pressOn, tabTo, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { eventually } from '../support/eventually.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { describeAnyEngine } from '../support/world.ts'
 
 describeAnyEngine('the edge in the console', (engine) => {
@@ -66,27 +67,29 @@ describeAnyEngine('the edge in the console', (engine) => {
     expect((await world.ross.get(path)).data).toEqual({})
   })
 
-  it('shows both versions to whoever was slower, and writes over nothing unseen', async () => {
-    const account = await world.account(world.reseller)
-    const path = `${account.path}/access_lists`
-    await world.ross.post(path, { order: 'allow,deny', cidrs: ['192.0.2.0/24'] })
-    const { page } = await open(world.ross, 'edge', { account })
-    const networks = page.getByRole('textbox', { name: 'Networks' })
-    await networks.fill('192.0.2.0/25')
-    // A change elsewhere in the record is in nobody's way.
-    await world.ross.post(`${account.path}/rate_limits`, { account: { per_minute: { invites: 7 } } })
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved', { exact: true }).waitFor()
-    expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/25'])
-    await networks.fill('192.0.2.0/26')
-    await world.ross.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })
-    await page.getByRole('button', { name: 'Save' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Two versions' })
-    await dialog.getByText('203.0.113.0/24').waitFor()
-    expect((await world.ross.get(path)).data.cidrs).toEqual(['203.0.113.0/24'])
-    await dialog.getByRole('button', { name: 'Save mine over it' }).click()
-    await dialog.waitFor({ state: 'hidden' })
-    expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
+  inFullRun(() => {
+    it('shows both versions to whoever was slower, and writes over nothing unseen', async () => {
+      const account = await world.account(world.reseller)
+      const path = `${account.path}/access_lists`
+      await world.ross.post(path, { order: 'allow,deny', cidrs: ['192.0.2.0/24'] })
+      const { page } = await open(world.ross, 'edge', { account })
+      const networks = page.getByRole('textbox', { name: 'Networks' })
+      await networks.fill('192.0.2.0/25')
+      // A change elsewhere in the record is in nobody's way.
+      await world.ross.post(`${account.path}/rate_limits`, { account: { per_minute: { invites: 7 } } })
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('Saved', { exact: true }).waitFor()
+      expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/25'])
+      await networks.fill('192.0.2.0/26')
+      await world.ross.post(path, { order: 'allow,deny', cidrs: ['203.0.113.0/24'] })
+      await page.getByRole('button', { name: 'Save' }).click()
+      const dialog = page.getByRole('dialog', { name: 'Two versions' })
+      await dialog.getByText('203.0.113.0/24').waitFor()
+      expect((await world.ross.get(path)).data.cidrs).toEqual(['203.0.113.0/24'])
+      await dialog.getByRole('button', { name: 'Save mine over it' }).click()
+      await dialog.waitFor({ state: 'hidden' })
+      expect((await world.ross.get(path)).data.cidrs).toEqual(['192.0.2.0/26'])
+    })
   })
 
   it('shows what packet limits hold, those of the account and of a device', async () => {
@@ -129,11 +132,13 @@ describeAnyEngine('the edge in the console', (engine) => {
     expect((await world.ada.get(`${device.path}/rate_limits`)).data).toEqual({})
   })
 
-  it('explains that only accounts above may ask who would pass', async () => {
-    const { page } = await open(world.ada, 'edge')
-    await page.getByRole('tab', { name: 'Would it pass?' }).click()
-    await page.getByText('Only accounts above may ask').waitFor()
-    await page.getByRole('tab', { name: 'API' }).click()
-    await page.getByText(`${world.acme.path}/access_lists`).first().waitFor()
+  inFullRun(() => {
+    it('explains that only accounts above may ask who would pass', async () => {
+      const { page } = await open(world.ada, 'edge')
+      await page.getByRole('tab', { name: 'Would it pass?' }).click()
+      await page.getByText('Only accounts above may ask').waitFor()
+      await page.getByRole('tab', { name: 'API' }).click()
+      await page.getByText(`${world.acme.path}/access_lists`).first().waitFor()
+    })
   })
 })

@@ -268,12 +268,12 @@ describeAnyEngine('invoices in the console', (engine) => {
   })
 })
 
-describeAnyEngine('money of another currency in the console', (engine) => {
-  const { world, open } = useConsole(engine, ({ configure }) => configure('services', { currency: 'EUR' }))
+inFullRun(() =>
+  describeAnyEngine('money of another currency in the console', (engine) => {
+    const { world, open } = useConsole(engine, ({ configure }) => configure('services', { currency: 'EUR' }))
 
-  const balanceOn = (page: Page) => page.getByRole('region', { name: 'Balance' })
+    const balanceOn = (page: Page) => page.getByRole('region', { name: 'Balance' })
 
-  inFullRun(() => {
     it('is shown and typed in it by whoever sees amounts', async () => {
       const customer = await open(world.ada, 'money')
       await balanceOn(customer.page).getByText('€0.00').waitFor()
@@ -297,17 +297,17 @@ describeAnyEngine('money of another currency in the console', (engine) => {
       await goTo(member.page, 'overview')
       await member.page.getByText('€7.00').waitFor()
     })
-  })
 
-  it('follows the setting while a page of the operator is open', async () => {
-    const { page } = await open(world.operator, 'money')
-    await balanceOn(page).getByText('€0.00').waitFor()
-    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-    expect(
-      await world.operator.patch('/v2/system_configs/services', { default: { currency: 'CHF' } }),
-    ).toSucceed()
-    await balanceOn(page)
-      .getByText(/^CHF\s0\.00$/)
-      .waitFor()
-  })
-})
+    it('follows the setting while a page of the operator is open', async () => {
+      const { page } = await open(world.operator, 'money')
+      await balanceOn(page).getByText('€0.00').waitFor()
+      await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+      expect(
+        await world.operator.patch('/v2/system_configs/services', { default: { currency: 'CHF' } }),
+      ).toSucceed()
+      await balanceOn(page)
+        .getByText(/^CHF\s0\.00$/)
+        .waitFor()
+    })
+  }),
+)

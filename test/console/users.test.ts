@@ -182,6 +182,8 @@ describeAnyEngine('people in the console', (engine) => {
   it('who cannot sign in get another password or a link, by keyboard alone', async () => {
     const lou = await lost('lou')
     const { page, agree } = await openSignIn(lou)
+    await page.getByText(/^No passkeys/).waitFor()
+    await expectForEverybody(page)
     await typeInto(page, page.getByLabel('New password'), 'lou-has-a-new-one')
     await pressOn(page, page.getByRole('button', { name: 'Set password' }))
     await page.getByText(/^The password is set/).waitFor()
@@ -265,11 +267,5 @@ describeAnyEngine('people in the console', (engine) => {
   it('are for everybody', async () => {
     const { page } = await open(world.ada, 'overview')
     await expectScreensForEverybody(page, ['users', 'users/new', screenOf(world.uli).screen])
-  })
-
-  it('are for everybody: what helps to sign in', async () => {
-    const { page } = await openSignIn(world.uli)
-    await page.getByText(/^No passkeys/).waitFor()
-    await expectForEverybody(page)
   })
 })
