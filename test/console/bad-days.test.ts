@@ -94,6 +94,20 @@ describeAnyEngine('bad days in the console', (engine) => {
     await page.getByRole('heading', { level: 1, name: 'Patient and saved' }).waitFor()
     await page.getByText('Too many requests. The server asked to wait').waitFor({ state: 'detached' })
   })
+
+  it('a lost connection is reported, and a pending form is sent once it is back', async () => {
+    const { page, context } = await open(world.ada, 'devices/new')
+    await typeInto(page, nameIn(page), 'Made across a cut')
+    await context.setOffline(true)
+    await pressOn(page, page.getByRole('button', { name: 'Create' }))
+    const note = page.getByText('The server cannot be reached. Everything goes on')
+    await note.waitFor()
+    await context.setOffline(false)
+    await page.getByRole('heading', { level: 1, name: 'Made across a cut' }).waitFor()
+    await note.waitFor({ state: 'detached' })
+    const { data } = await world.ada.get(`${world.acme.path}/devices?filter_name=Made%20across%20a%20cut`)
+    expect(data).toHaveLength(1)
+  })
 })
 
 describeAnyEngine('a mistake of the server', (engine) => {
@@ -125,39 +139,39 @@ describeAnyEngine('a mistake of the server', (engine) => {
   })
 })
 
-it('a server that is away is said to be, and everything goes on once it is back', async () => {
-  const first = await startServerProcess()
-  const { page, context, faults } = await openVisit()
-  let server = first
-  try {
-    await page.goto(`${first.url}/`)
-    await typeInto(page, page.getByRole('textbox', { name: 'User name' }), 'admin')
-    await typeInto(page, page.getByRole('textbox', { name: 'Password', exact: true }), 'secret')
-    await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
-    await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
-    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
-    await pressOn(page, page.getByRole('link', { name: 'New phone' }).first())
-    await typeInto(page, nameIn(page), 'Made across a restart')
-    await first.end()
-    await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    await page.getByText('The server cannot be reached. Everything goes on').waitFor()
-    server = await startServerProcess({ CROSSPOINT_PORT: String(first.port) }, first.dataDir)
-    await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
-    await page.getByText('The server cannot be reached. Everything goes on').waitFor({ state: 'detached' })
-    await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'Devices' }))
-    const rows = page.getByRole('link', { name: 'Made across a restart' })
-    await rows.first().waitFor()
-    expect(await rows.count()).toBe(1)
-    expect(faults).toEqual([])
-  } finally {
-    await context.close()
-    await server.end()
-    removeDataDir(first)
-  }
-})
-
 inFullRun(() => {
+  it('a server that restarts is said to be away, and everything goes on once it is back', async () => {
+    const first = await startServerProcess()
+    const { page, context, faults } = await openVisit()
+    let server = first
+    try {
+      await page.goto(`${first.url}/`)
+      await typeInto(page, page.getByRole('textbox', { name: 'User name' }), 'admin')
+      await typeInto(page, page.getByRole('textbox', { name: 'Password', exact: true }), 'secret')
+      await typeInto(page, page.getByRole('textbox', { name: 'Account' }), 'master')
+      await pressOn(page, page.getByRole('button', { name: 'Sign in' }))
+      await pressOn(page, page.getByRole('link', { name: 'Devices' }))
+      await pressOn(page, page.getByRole('link', { name: 'New phone' }).first())
+      await typeInto(page, nameIn(page), 'Made across a restart')
+      await first.end()
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
+      await page.getByText('The server cannot be reached. Everything goes on').waitFor()
+      server = await startServerProcess({ CROSSPOINT_PORT: String(first.port) }, first.dataDir)
+      await page.getByRole('heading', { level: 1, name: 'Made across a restart' }).waitFor()
+      await page.getByText('The server cannot be reached. Everything goes on').waitFor({ state: 'detached' })
+      await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+      await pressOn(page, page.getByRole('link', { name: 'Devices' }))
+      const rows = page.getByRole('link', { name: 'Made across a restart' })
+      await rows.first().waitFor()
+      expect(await rows.count()).toBe(1)
+      expect(faults).toEqual([])
+    } finally {
+      await context.close()
+      await server.end()
+      removeDataDir(first)
+    }
+  })
+
   it('the link of the very first start leads to a password of one’s own', async () => {
     const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined })
     const { page, context, faults } = await openVisit()
