@@ -141,11 +141,14 @@ const testsOf = ({ kind, path }: Mutant, tests: readonly string[]) => {
   return all.length > 0 ? all : usualTests
 }
 
-const runTests = (folder: string, tests: readonly string[]) =>
+/** Whether the tests pass, on one engine. */
+const runTests = (folder: string, path: string, tests: readonly string[]) =>
   new Promise<boolean>((resolve, reject) => {
     const vitest = join(folder, 'node_modules', 'vitest', 'vitest.mjs')
+    const engine = path.includes('/postgres') ? 'postgres' : 'sqlite'
     const child = spawn(process.execPath, [vitest, 'run', '--bail=1', '--testTimeout=60000', ...tests], {
       cwd: folder,
+      env: { ...process.env, CROSSPOINT_TEST_ENGINES: engine },
       stdio: 'ignore',
     })
     child.on('error', reject)
@@ -188,7 +191,7 @@ for (const [index, mutant] of draw(Number(values.count), Number(values.seed)).en
     continue
   }
   writeFileSync(join(folder, path), changed)
-  const isUnnoticed = await runTests(folder, chosen)
+  const isUnnoticed = await runTests(folder, path, chosen)
   writeFileSync(join(folder, path), original)
   if (isUnnoticed) survivors += 1
   process.stdout.write(`${isUnnoticed ? 'SURVIVED' : 'detected'} ${place}\n`)
