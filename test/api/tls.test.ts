@@ -6,6 +6,7 @@ import { connect } from 'node:tls'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import { eventually } from '../support/eventually.ts'
+import { freePort } from '../support/free-port.ts'
 import { createTestLog } from '../support/log.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 import { authorities, getSecurely, shipped } from '../support/tls.ts'
@@ -119,14 +120,7 @@ describeAnyEngine('TLS', (engine) => {
   it('moves to another port and leaves the old one', async () => {
     await set(usable)
     const first = await served(world)
-    const free = await new Promise<number>((resolve) => {
-      import('node:net').then(({ createServer }) => {
-        const probe = createServer().listen(0, '127.0.0.1', () => {
-          const { port } = probe.address() as { port: number }
-          probe.close(() => resolve(port))
-        })
-      })
-    })
+    const free = await freePort()
     expect(await set({ ssl_port: free })).toSucceed()
     await eventually(
       () => world.server.tlsPort,

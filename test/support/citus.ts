@@ -13,9 +13,9 @@ import { distributeStorage } from '../../src/storage/distribution/distribute.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { connectTo, runnerOn } from '../../src/storage/postgres-dump.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
+import { freePort } from './free-port.ts'
 import {
   binariesIn,
-  freePort,
   giveToServer,
   initialize,
   launch,

@@ -1,15 +1,15 @@
 // A real Kamailio, where one is installed (Debian: kamailio), on loopback: a registrar that asks for no passwords, and a proxy
 // that knows of calls what their INVITE says in headers of its own.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomInt } from 'node:crypto'
-import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
+import { freePort } from './free-port.ts'
 import { findProgram } from './installed.ts'
+
+export { freePort }
 
 /** Dialog variables, and the headers of an INVITE that tests say them in. */
 export const callHeaders = {
@@ -125,36 +125,6 @@ event_route[xhttp:request] {
   jsonrpc_dispatch();
 }
 `
-
-// Connections that go out take their ports from above.
-const [firstPort, lastPort] = [10_000, 32_000]
-
-const isFree = async (port: number) => {
-  const [udp, tcp] = [createSocket('udp4'), createServer()]
-  try {
-    udp.bind(port, '127.0.0.1')
-    await once(udp, 'listening')
-    tcp.listen(port, '127.0.0.1')
-    await once(tcp, 'listening')
-    return true
-  } catch {
-    return false
-  } finally {
-    udp.close()
-    tcp.close()
-  }
-}
-
-/**
- * A port that neither of the two transports uses. It stays free until it is used: the system takes ports of other sockets from a
- * range above.
- */
-export const freePort = async () => {
-  for (;;) {
-    const port = randomInt(firstPort, lastPort)
-    if (await isFree(port)) return port
-  }
-}
 
 const startMs = 60_000
 

@@ -6,8 +6,9 @@ import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
+import { freePort } from './free-port.ts'
 import { findProgram } from './installed.ts'
-import { freePort, giveToServer, serverUser } from './postgres.ts'
+import { giveToServer, serverUser } from './postgres.ts'
 
 /** Undefined: it is not installed. */
 export const pgbouncer = findProgram('pgbouncer')

@@ -9,9 +9,9 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { eventually } from './eventually.ts'
+import { freePort } from './free-port.ts'
 import {
   binariesIn,
-  freePort,
   giveToServer,
   initialize,
   launch,

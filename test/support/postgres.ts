@@ -3,13 +3,14 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chown, cp, mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { distributeEmpty, dropFromWorkers, workersOf } from './citus.ts'
+import { freePort } from './free-port.ts'
 
 export interface PostgresServer {
   /** Address of the maintenance database, with a user who may create others. */
@@ -72,15 +73,6 @@ const settings = (port: number, durable: boolean, further: readonly string[]) =>
   const speed = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
   const network = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`]
   return [...network, 'max_connections=200', ...speed, ...further].flatMap((setting) => ['-c', setting])
-}
-
-export const freePort = async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Lets the user whom the server runs as write there. */

@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eventually } from './eventually.ts'
+import { freePort } from './free-port.ts'
 import { findProgram } from './installed.ts'
-import { freePort } from './postgres.ts'
 import { getSecurely, shipped } from './tls.ts'
 
 const configurations = new URL('../../ops/proxy/', import.meta.url)

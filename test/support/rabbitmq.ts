@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Connection } from 'rabbitmq-client'
 import { eventually } from './eventually.ts'
-import { freePort } from './kamailio.ts'
+import { freePort } from './free-port.ts'
 
 // The scripts on the path want to be root or their own user; this one runs as whoever starts it.
 const programs = ['/usr/lib/rabbitmq/bin/rabbitmq-server', '/usr/local/sbin/rabbitmq-server']

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type EdgeValues, writeEdgeFiles } from '../../src/commands/edge-files.ts'
 import { eventually } from './eventually.ts'
+import { freePort } from './free-port.ts'
 import { findProgram, lacks } from './installed.ts'
-import { freePort } from './kamailio.ts'
 
 const program = findProgram('kamailio')
 
