@@ -154,6 +154,12 @@ export const openTaskStore = async (engine: Engine) => {
     row: () => ({}),
   })
   const processes: Process[] = []
+  let made = 0
+
+  /** Ends all processes, so that none takes up what the next test begins. */
+  const stopProcesses = async () => {
+    await Promise.all(processes.splice(0).map((one) => one.stop()))
+  }
 
   const account = async () => {
     const id = newId(systemClock.now())
@@ -170,11 +176,15 @@ export const openTaskStore = async (engine: Engine) => {
     accounts,
 
     /** Another process on the same store. */
-    process(actionsOf: (store: Store) => readonly TaskAction[], node = `node-${processes.length}`): Process {
-      const made = createProcess(processes.length === 0 ? database.db : database.reopen(), node, actionsOf)
-      processes.push(made)
-      return made
+    process(actionsOf: (store: Store) => readonly TaskAction[], node = `node-${made}`): Process {
+      made += 1
+      const db = processes.length === 0 ? database.db : database.reopen()
+      const process = createProcess(db, node, actionsOf)
+      processes.push(process)
+      return process
     },
+
+    stopProcesses,
 
     async configure(values: Json) {
       const set = new ChangeSet(author)
@@ -186,7 +196,7 @@ export const openTaskStore = async (engine: Engine) => {
     },
 
     async close() {
-      await Promise.all(processes.map((one) => one.stop()))
+      await stopProcesses()
       await database.close()
     },
   }
