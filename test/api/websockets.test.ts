@@ -255,7 +255,6 @@ describeEngines('websockets', (engine) => {
       await eventually(
         () => talk.said.filter(({ status }) => status === 'error'),
         ({ length }) => length > 0,
-        5000,
       )
     ).at(-1)
 
@@ -265,7 +264,7 @@ describeEngines('websockets', (engine) => {
     data: { errors: [error], unsubscribed: [binding], subscriptions: [] },
   })
 
-  it('end a subscription within seconds when its token ends, and say so', async () => {
+  it('end a subscription when its token ends, and say so', async () => {
     const { acme } = world
     const user = await world.user(acme)
     const talk = await subscribed(user.token, acme.id, 'object.*.device')

@@ -329,7 +329,6 @@ describeAnyEngine('a call to somebody else', (engine) => {
       const message = await eventually(
         () => listener.received.find(({ body }) => (body.record as Json).id === data.id),
         Boolean,
-        60_000,
       )
       expect(message?.headers.traceparent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`))
       const span = await eventually(

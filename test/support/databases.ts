@@ -124,7 +124,7 @@ export const sharedBySuite = <T extends object>(
   let made: T | undefined
   beforeAll(async () => {
     made = await make()
-  }, 60_000)
+  })
   afterAll(async () => {
     if (made) await end(made)
   })

@@ -200,9 +200,7 @@ describeEngines('telling a webhook', (engine) => {
     expect(ids).toEqual(ids.toSorted())
   })
 
-  it('keeps the order of a record of which more waits than is looked at at once', {
-    timeout: 60_000,
-  }, async () => {
+  it('keeps the order of a record of which more waits than is looked at at once', async () => {
     const account = await world.account(world.reseller)
     const user = await world.user(account)
     const made = await hook(account)

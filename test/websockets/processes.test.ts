@@ -107,7 +107,6 @@ describe.runIf(engines.includes('postgres'))('two processes on one PostgreSQL', 
     await eventually(
       () => talk.said.at(-1),
       (last) => last?.data.errors?.[0] === 'failed to authenticate token',
-      5000,
     )
   })
 })
