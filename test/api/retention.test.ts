@@ -64,7 +64,8 @@ describeEngines('what is kept for a while', (engine) => {
 
   it('is the end of a token, until it would have ended by itself', async () => {
     const account = await world.account()
-    const { token } = await world.admin(account)
+    const { id } = await world.admin(account)
+    const token = await world.tokenOf(account, id)
     const ended = () => count("records WHERE kind = 'revoked_token' AND account_id = $1", [account.id])
     expect(await world.clientWithToken(token).delete('/v2/token_auth')).toSucceed()
     await run('ended tokens')

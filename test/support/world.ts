@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { afterEach, expect, inject } from 'vitest'
+import { afterEach, beforeEach, expect, inject } from 'vitest'
 import type { Area } from '../../src/areas/area.ts'
 import { areas } from '../../src/areas/index.ts'
 import { type KeyLayer, keyLayers } from '../../src/auth/credentials.ts'
@@ -10,6 +10,7 @@ import { settingsKind } from '../../src/settings/settings.ts'
 import { ChangeSet, systemScope } from '../../src/storage/change-set.ts'
 import { createCollection } from '../../src/storage/collection.ts'
 import type { Database } from '../../src/storage/db.ts'
+import type { StoredRecord } from '../../src/storage/records.ts'
 import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
@@ -110,16 +111,50 @@ const settingsDefinition = {
   row: () => ({}),
 }
 
+type SettingsDocument = StoredRecord<Json, Json>
+type SettingsDocuments = Map<string, SettingsDocument>
+
+const contentOf = (document: SettingsDocument | undefined) =>
+  document && document.docText + document.hiddenText
+
 /** What administrators set, written past the API: it holds for the next request. */
-const createConfigure = ({ store }: RunningServer) => {
+const createSettingsAccess = ({ store }: RunningServer) => {
   const documents = createCollection<Json, Json>(store, settingsDefinition)
-  return async (name: string, values: Json) => {
-    const set = new ChangeSet({ requestId: 'test' })
-    const before = await documents.find(systemScope, name)
-    const doc = { ...before?.doc, default: { ...(before?.doc.default as Json | undefined), ...values } }
-    if (before) documents.replace(set, before, documents.revise(before, { doc }))
-    else documents.insert(set, documents.draft(systemScope, { doc, hidden: {} }, name))
-    await store.commit(set)
+
+  /** All documents by name. */
+  const settings = async (): Promise<SettingsDocuments> => {
+    const all = await documents.page({ accountId: systemScope, limit: 1000, descending: false })
+    return new Map(all.map((document) => [document.id, document]))
+  }
+
+  return {
+    settings,
+
+    async configure(name: string, values: Json) {
+      const set = new ChangeSet({ requestId: 'test' })
+      const before = await documents.find(systemScope, name)
+      const doc = { ...before?.doc, default: { ...(before?.doc.default as Json | undefined), ...values } }
+      if (before) documents.replace(set, before, documents.revise(before, { doc }))
+      else documents.insert(set, documents.draft(systemScope, { doc, hidden: {} }, name))
+      await store.commit(set)
+    },
+
+    /** Puts back what has changed since, and removes what is new. */
+    async restoreSettings(earlier: SettingsDocuments) {
+      const now = await settings()
+      const changed = [...new Set([...earlier.keys(), ...now.keys()])].filter(
+        (name) => contentOf(earlier.get(name)) !== contentOf(now.get(name)),
+      )
+      if (changed.length === 0) return
+      const set = new ChangeSet({ requestId: 'test' })
+      for (const name of changed) {
+        const [before, current] = [earlier.get(name), now.get(name)]
+        if (current && before) documents.replace(set, current, documents.revise(current, before))
+        else if (current) documents.remove(set, current)
+        else if (before) documents.insert(set, documents.draft(systemScope, before, name))
+      }
+      await store.commit(set)
+    },
   }
 }
 
@@ -131,17 +166,27 @@ const tally = (made = 0) => {
   }
 }
 
+/**
+ * Tokens of people last a hundred years: tests that share a world move its clock by months, and run in any order. A test of the
+ * end of a token takes one from `tokenOf`.
+ */
+const lastingTerms = { lifetimeSeconds: 100 * 365 * 24 * 3600 }
+
 /** Makes accounts, people and phones of which a test needs its own. */
 const createMakers = ({ areas }: RunningServer, send: Send, operator: Client, next: () => number) => {
-  const signedIn = async (account: TestAccount, userId: string) => {
+  const openSession = async (
+    account: TestAccount,
+    userId: string,
+    terms: { lifetimeSeconds?: number } = {},
+  ) => {
     const record = await areas.accounts.get(account.id)
     const user = await areas.users.get(account.id, userId)
-    return (await areas.signIn.openSession(record, user)).token
+    return (await areas.signIn.openSession(record, user, terms)).token
   }
 
   return {
-    /** A token without the price of a sign-in. */
-    tokenOf: signedIn,
+    /** A token as a sign-in gives it, without the price of a sign-in. It ends after an hour, unless settings say otherwise. */
+    tokenOf: (account: TestAccount, userId: string) => openSession(account, userId),
 
     /** A sub-account, of the master account unless a parent is given. */
     async account(parent?: TestAccount, fields: Json = {}): Promise<TestAccount> {
@@ -161,7 +206,7 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client, ne
       const data = { first_name: 'Some', last_name: 'Body', username: `user${next()}`, ...fields }
       const made = must(await operator.put(`${account.path}/users`, data)).data
       const password = typeof fields.password === 'string' ? fields.password : undefined
-      const token = await signedIn(account, made.id)
+      const token = await openSession(account, made.id, lastingTerms)
       return new Person(send, { id: made.id, account, username: made.username, password, token })
     },
 
@@ -170,17 +215,17 @@ const createMakers = ({ areas }: RunningServer, send: Send, operator: Client, ne
       return this.user(account, { priv_level: 'admin', ...fields })
     },
 
-    /** The same person with a new token: months may have gone by. */
-    async again({ id, account, username, password }: Person): Promise<Person> {
-      return new Person(send, { id, account, username, password, token: await signedIn(account, id) })
-    },
-
     /** A phone; its record as the API answers it. */
     async device(account: TestAccount, fields: Json = {}): Promise<Json & { id: string; path: string }> {
       const made = must(
         await operator.put(`${account.path}/devices`, { name: `Phone ${next()}`, ...fields }),
       ).data
       return { ...made, path: `${account.path}/devices/${made.id}` }
+    },
+
+    /** The same person with a token as a sign-in gives it now: browsers renew it by its age. */
+    async again({ id, account, username, password }: Person): Promise<Person> {
+      return new Person(send, { id, account, username, password, token: await openSession(account, id) })
     },
 
     /** A caller with the account's API key. */
@@ -202,7 +247,7 @@ const signInOperator = async (server: RunningServer, send: Send) => {
     descending: false,
   })
   if (!user) throw new Error('the master account has no admin')
-  const { token } = await server.areas.signIn.openSession(record, user)
+  const { token } = await server.areas.signIn.openSession(record, user, lastingTerms)
   const { name, realm } = record.doc
   const master: TestAccount = { id: record.id, name, realm, path: `/v2/accounts/${record.id}` }
   const facts = { id: user.id, account: master, username: 'operator', password: 'operator-secret', token }
@@ -284,7 +329,7 @@ const openServer = async (
     check(raw, answer)
     return answer
   }
-  return { clock, entries, errors, config, server, transport, send, configure: createConfigure(server) }
+  return { clock, entries, errors, config, server, transport, send, ...createSettingsAccess(server) }
 }
 
 type OpenServer = Awaited<ReturnType<typeof openServer>>
@@ -374,16 +419,18 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
   const { place, opened, people, make } = isCopied
     ? await openCopy(engine, given)
     : await openNew(engine, given, changed ?? {})
-  const { clock, entries, errors, config, server, transport, send, configure } = opened
+  const { clock, entries, errors, config, server, transport, send } = opened
+  const { configure, settings, restoreSettings } = opened
   const { operator } = people
   const nextCredit = tally()
+  let keyMade = clock.now()
   // What was counted before is settled first: its audit entries and charges are not those of what comes now.
   const snapshot = async () => {
     const waiting = await server.store.all('SELECT id FROM quantity_moves LIMIT 1')
     if (waiting.length > 0) await server.rounds.runNow('quantities')
     return snapshotOf(server.store, engine)
   }
-  return {
+  const world = {
     ...people,
     ...make,
     engine,
@@ -402,6 +449,8 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
     unchecked: ({ token }: Person) => clientWithToken(transport.send, token),
     /** Sets keys in the `default` section of a settings document. */
     configure,
+    settings,
+    restoreSettings,
     /** Dollars that an account has from now on. */
     async credit(account: TestAccount, amount: number) {
       const source = { service: 'payments', id: `credit ${nextCredit()}` }
@@ -430,15 +479,22 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
       entries.splice(0)
       return taken
     },
+    /** Gives `acmeKey` another token if the clock has moved: one of an API key lasts an hour. */
+    async renewKey() {
+      if (clock.now() === keyMade) return
+      keyMade = clock.now()
+      world.acmeKey = await make.keyHolder(people.acme)
+    },
     async close() {
       transport.close()
       await server.stop()
       await place.remove()
     },
   }
+  return world
 }
 
-/** A world for one suite; after each test it has logged no error. */
+/** A world for one suite. After each test it has logged no error, and its settings are those from before the test. */
 export const useWorld = (
   engine: Engine,
   settle?: (world: World) => Promise<void>,
@@ -453,7 +509,13 @@ export const useWorld = (
     },
     (built) => built.close(),
   )
-  afterEach(() => {
+  let settings: SettingsDocuments
+  beforeEach(async () => {
+    settings = await world.settings()
+    await world.renewKey()
+  })
+  afterEach(async () => {
+    await world.restoreSettings(settings)
     expect(world.takeErrors()).toEqual([])
   })
   return world
