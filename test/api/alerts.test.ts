@@ -1,5 +1,5 @@
 // What people are told, by somebody or by the state of their account.
-import { expect, it } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { nowOf } from '../support/legs.ts'
@@ -21,11 +21,18 @@ describeEngines('alerts', (engine) => {
     return { title: `Alert ${made}`, message: 'Mind the gap', from: from(), to, ...fields }
   }
 
+  const raised: string[] = []
   const raise = async (to: Json[], fields: Json = {}) => {
     const answer = await world.operator.put(alertsOf(world.master), alertTo(to, fields))
     expect(answer.status).toBe(201)
+    raised.push(answer.data.id)
     return answer.data as Json & { id: string }
   }
+
+  // Those to all would show in the lists of other tests.
+  afterEach(async () => {
+    for (const id of raised.splice(0)) await world.operator.delete(`${alertsOf(world.master)}/${id}`)
+  })
 
   const rowsFor = async (who: Pick<Person, 'get'>, account: TestAccount) => {
     const answer = await who.get(alertsOf(account))

@@ -7,6 +7,7 @@ import { derive, digestDerivation } from '../../src/auth/credentials.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { Value } from '../../src/storage/db.ts'
+import type { Engine } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
@@ -265,55 +266,64 @@ const day = 24 * hour
 // 2025-11-01T00:00:00Z
 const november = 63_929_174_400
 
-describeEngines('Months of call records built anew', (engine) => {
+const billed = { account_billing: 'per_minute', rate: 60, rate_minimum: 1, rate_increment: 1 }
+
+/** A world with an account that has calls, another one for each test. */
+const useCalls = (engine: Engine) => {
   const world = useWorld(engine)
-  const id = 'rebuild_cdr_months'
-  let account: TestAccount
+  const place = {} as { account: TestAccount }
 
   beforeEach(async () => {
-    account = await world.account(world.reseller)
+    place.account = await world.account(world.reseller)
   })
 
-  const billed = { account_billing: 'per_minute', rate: 60, rate_minimum: 1, rate_increment: 1 }
-  const leg = (timestamp: number, more: Json = {}) => legOf(account, timestamp, more)
-  const send = (...legs: Json[]) => sendLegs(world, legs)
+  const leg = (timestamp: number, more: Json = {}) => legOf(place.account, timestamp, more)
+  return {
+    world,
+    place,
+    leg,
+    send: (...legs: Json[]) => sendLegs(world, legs),
+    rebuild: () => performed(world.ross, place.account, 'rebuild_cdr_months'),
+    tallies: async () =>
+      (
+        await world.server.store.all<Json>(
+          'SELECT * FROM cdr_tallies WHERE account_id = $1 ORDER BY dimension, seconds, group_value, start',
+          [place.account.id],
+        )
+      ).map((row) => JSON.stringify(row)),
+    three: () => [
+      leg(november, { duration_seconds: 50, billing_seconds: 40, custom_channel_vars: billed }),
+      leg(november + hour, { hangup_cause: 'NORMAL_CLEARING', custom_channel_vars: { owner_id: 'o' } }),
+      leg(november + 40 * day, { billing_seconds: 20, custom_channel_vars: billed }),
+    ],
+  }
+}
 
-  const tallies = async () =>
-    (
-      await world.server.store.all<Json>(
-        'SELECT * FROM cdr_tallies WHERE account_id = $1 ORDER BY dimension, seconds, group_value, start',
-        [account.id],
-      )
-    ).map((row) => JSON.stringify(row))
-
-  const three = () => [
-    leg(november, { duration_seconds: 50, billing_seconds: 40, custom_channel_vars: billed }),
-    leg(november + hour, { hangup_cause: 'NORMAL_CLEARING', custom_channel_vars: { owner_id: 'o' } }),
-    leg(november + 40 * day, { billing_seconds: 20, custom_channel_vars: billed }),
-  ]
+describeEngines('Months of call records built anew', (engine) => {
+  const { world, place, leg, send, rebuild, tallies, three } = useCalls(engine)
 
   it('have the statistics that their records come to', async () => {
     await send(...three())
     const before = await tallies()
-    expect(await performed(world.ross, account, id)).toBe(0)
+    expect(await rebuild()).toBe(0)
     expect(await tallies()).toEqual(before)
     await damage(world, 'UPDATE cdr_tallies SET calls = calls + 7, cost = 1 WHERE account_id = $1', [
-      account.id,
+      place.account.id,
     ])
     await damage(
       world,
       `INSERT INTO cdr_tallies (account_id, dimension, seconds, group_value, start, calls, answered,
         duration_seconds, billing_seconds, cost) VALUES ($1, 'hangup_cause', 900, 'NOTHING', $2, 1, 1, 1, 1, 1)`,
-      [account.id, november],
+      [place.account.id, november],
     )
-    expect(await performed(world.ross, account, id)).toBe(2)
+    expect(await rebuild()).toBe(2)
     expect(await tallies()).toEqual(before)
   })
 
   it('touch nobody else’s', async () => {
     await send(...three(), legOf(world.rival, november))
     await damage(world, 'UPDATE cdr_tallies SET calls = 9 WHERE account_id = $1', [world.rival.id])
-    await performed(world.ross, account, id)
+    await rebuild()
     const rows = await world.server.store.all('SELECT calls FROM cdr_tallies WHERE account_id = $1', [
       world.rival.id,
     ])
@@ -327,7 +337,7 @@ describeEngines('Months of call records built anew', (engine) => {
       world.server.store.all<{ cost: number }>(
         `SELECT created, cost, reseller_cost FROM ${world.server.store.cdrs.from([202510, 202511, 202512].filter((month) => known.includes(month)))}
           WHERE account_id = $1 ORDER BY created`,
-        [account.id],
+        [place.account.id],
       )
     const known = await world.server.store.cdrs.months()
     const before = await costs()
@@ -337,11 +347,11 @@ describeEngines('Months of call records built anew', (engine) => {
       await damage(
         world,
         `UPDATE ${world.server.store.cdrs.tableOf(month)} SET cost = cost + 5, reseller_cost = 3 WHERE account_id = $1`,
-        [account.id],
+        [place.account.id],
       )
-    await performed(world.ross, account, id)
+    await rebuild()
     expect(await costs()).toEqual(before.map((row) => (row.cost === 30 ? { ...row, cost: 35 } : row)))
-    expect(await performed(world.ross, account, id)).toBe(0)
+    expect(await rebuild()).toBe(0)
     expect(await tallies()).not.toEqual(statistics)
   })
 
@@ -349,25 +359,30 @@ describeEngines('Months of call records built anew', (engine) => {
     await send(...three())
     const legs = Array.from({ length: 60 }, (_, index) => leg(november + index * hour))
     const sending = Promise.all(legs.map((one) => send(one)))
-    for (let round = 0; round < 4; round += 1) await performed(world.ross, account, id)
+    for (let round = 0; round < 4; round += 1) await rebuild()
     await sending
     const counted = await tallies()
-    expect(await performed(world.ross, account, id)).toBe(0)
+    expect(await rebuild()).toBe(0)
     expect(await tallies()).toEqual(counted)
     const query = { created_from: november, created_to: nowOf(world), interval: 'month' }
-    const { data } = await world.ross.get(`${account.path}/cdrs/stats`, { query })
+    const { data } = await world.ross.get(`${place.account.path}/cdrs/stats`, { query })
     expect((data as unknown as { calls: number }[]).reduce((sum, { calls }) => sum + calls, 0)).toBe(63)
   })
+})
 
-  it('lose no statistics of a month that is dropped meanwhile', async () => {
+// Months are dropped in these: each has a world of its own.
+describeEngines('Months of call records built anew, of which one is dropped meanwhile,', (engine) => {
+  const { world, place, send, tallies, three } = useCalls(engine)
+
+  it('lose none of its statistics', async () => {
     await send(...three())
     const { store, areas } = world.server
     const before = await tallies()
     const { sets } = await createCdrRebuild(store)(
       { requestId: 'test' },
-      await areas.accounts.get(account.id),
+      await areas.accounts.get(place.account.id),
     )
-    const holder = { accountId: account.id, kind: 'test', id: 'x' }
+    const holder = { accountId: place.account.id, kind: 'test', id: 'x' }
     const dropping = new ChangeSet({ requestId: 'test' }).record({ ...holder, action: 'deleted' })
     store.cdrs.drop(dropping, 202510)
     await store.commit(dropping)
@@ -375,11 +390,15 @@ describeEngines('Months of call records built anew', (engine) => {
     await expect(store.commit(...sets)).rejects.toThrow()
     expect(await tallies()).toEqual(before)
   })
+})
 
-  it('that were dropped keep their statistics, and so do their neighbours', async () => {
+describeEngines('Months of call records built anew, of which one was dropped,', (engine) => {
+  const { world, place, send, rebuild, tallies, three } = useCalls(engine)
+
+  it('keep their statistics, and so do their neighbours', async () => {
     await send(...three())
     const operations = new ChangeSet({ requestId: 'test' }).record({
-      accountId: account.id,
+      accountId: place.account.id,
       kind: 'test',
       id: 'x',
       action: 'deleted',
@@ -387,7 +406,7 @@ describeEngines('Months of call records built anew', (engine) => {
     world.server.store.cdrs.drop(operations, 202511)
     await world.server.store.commit(operations)
     const before = await tallies()
-    expect(await performed(world.ross, account, id)).toBe(0)
+    expect(await rebuild()).toBe(0)
     expect(await tallies()).toEqual(before)
   })
 })

@@ -285,7 +285,7 @@ describeEngines('Migrations', (engine) => {
 
 describeEngines('A migration that takes long', (engine) => {
   const world = useWorld(engine)
-  const path = () => `${world.acme.path}/migrations/recount_services`
+  const pathOf = (account: TestAccount) => `${account.path}/migrations/recount_services`
 
   /** Keeps every process from doing the round, as another process that is at it would. */
   const occupied = async <T>(work: () => Promise<T>) => {
@@ -316,31 +316,32 @@ describeEngines('A migration that takes long', (engine) => {
   }
 
   it('is answered with 202 and shows its progress; the same again is the same run', async () => {
+    const account = await world.account(world.acme)
+    const path = pathOf(account)
     await occupied(async () => {
-      const first = await world.ada.post(path(), now)
+      const first = await world.ada.post(path, now)
       expect(first).toSucceed(202)
       expect(first.data.run).toMatchObject({ status: 'waiting', total: 1, performed: 0 })
       expect(first.data).not.toHaveProperty('performed_on')
-      const again = await world.ross.post(path(), now)
+      const again = await world.ross.post(path, now)
       expect(again).toSucceedWith(first.data, 202)
-      const wider = await world.unchanged(() => world.ada.post(path(), { ...now, include_descendants: true }))
+      const wider = await world.unchanged(() => world.ada.post(path, { ...now, include_descendants: true }))
       expect(wider).toFailWith(409, 'datastore_conflict')
-      expect((await world.ada.get(path())).data).toMatchObject({ performed: false, run: first.data.run })
+      expect((await world.ada.get(path)).data).toMatchObject({ performed: false, run: first.data.run })
     })
     await world.server.rounds.runNow('migrations')
     const { data } = await eventually(
-      () => world.ada.get(path()),
+      () => world.ada.get(path),
       (answer) => answer.data.run.status === 'finished',
     )
     expect(data).toMatchObject({ performed: true, run: { status: 'finished', performed: 1 } })
   })
 
   it('waits beside others: all are done, each once', async () => {
-    const other = `${world.rival.path}/migrations/recount_services`
     const ids = await occupied(async () => {
       const answers = await Promise.all([
-        world.ada.post(path(), now),
-        world.rex.post(other, now),
+        world.ada.post(pathOf(world.acme), now),
+        world.rex.post(pathOf(world.rival), now),
         world.ada.post(`${world.acme.path}/migrations/repair_used_by`, now),
       ])
       return answers.map(({ data }) => data.run.id)

@@ -223,6 +223,13 @@ describeAnyEngine('a reset of signature secrets', (engine) => {
       )
     }
   })
+})
+
+// It ends the tokens of everybody in its world.
+describeAnyEngine('a reset of the signature secret of the system', (engine) => {
+  const world = useWorld(engine)
+  const reset = (client: { put: typeof world.ada.put }, path: string) =>
+    client.put(`${path}/auth`, {}, { envelope: { action: 'reset_signature_secret' } })
 
   it('ends all tokens of the system, for the operator', async () => {
     for (const client of [world.ada, world.ross, world.acmeKey])
