@@ -149,9 +149,10 @@ const createSettingsAccess = ({ store }: RunningServer) => {
       const set = new ChangeSet({ requestId: 'test' })
       for (const name of changed) {
         const [before, current] = [earlier.get(name), now.get(name)]
-        if (current && before) documents.replace(set, current, documents.revise(current, before))
+        const content = before && { doc: before.doc, hidden: before.hidden }
+        if (current && content) documents.replace(set, current, documents.revise(current, content))
         else if (current) documents.remove(set, current)
-        else if (before) documents.insert(set, documents.draft(systemScope, before, name))
+        else if (content) documents.insert(set, documents.draft(systemScope, content, name))
       }
       await store.commit(set)
     },
