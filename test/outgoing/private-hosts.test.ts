@@ -107,10 +107,11 @@ describe('a call that the operator has not configured itself', () => {
     '[fd00::1]',
     '[ff02::1]',
   ])('does not go to %s', async (host) => {
+    const asked = dns.asked.length
     const outgoing = outgoingWith([])
     expect(await faultOf(outgoing.send(callTo(`http://${host}:${port}/`)))).toBe('private')
     expect(reached).toEqual([])
-    expect(dns.asked).toEqual([])
+    expect(dns.asked.slice(asked)).toEqual([])
   })
 
   it('is over at once with a host that wants to speak another protocol', async () => {

@@ -325,15 +325,18 @@ describeAnyEngine('Errors', (engine) => {
   })
 
   it('429: token bucket empty', async () => {
+    // The bucket of an account that no other test uses.
+    const account = await world.account(world.reseller)
+    const [admin, user] = [await world.admin(account), await world.user(account)]
     await world.configure('crossbar', { token_costs: 1 })
-    await passing(() => world.ada.get(world.uli.path))
-    const answer = await world.unchanged(() => world.ada.delete(world.uli.path))
+    await passing(() => admin.get(user.path))
+    const answer = await world.unchanged(() => admin.delete(user.path))
     await world.configure('crossbar', { token_costs: 0 })
     expect([answer.status, answer.body]).toEqual([
       429,
       {
         ...bodyOf({ status: 429, message: 'too_many_requests', data: { message: 'too many requests' } }),
-        auth_token: world.ada.token,
+        auth_token: admin.token,
         version,
       },
     ])
