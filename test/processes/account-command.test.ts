@@ -42,8 +42,6 @@ describeAnyEngine('crosspoint account admin', (engine) => {
   })
 
   const crosspoint = (...args: string[]) => commands.here('account', ...args)
-  /** Runs a command that makes a password in its own process, where keys are those of the server's process. */
-  const crosspointWithKeys = (...args: string[]) => commands.run('account', ...args)
 
   const logIn = (username: string, password: string) =>
     new Client(transport.send).put('/v2/user_auth', {
@@ -80,7 +78,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     const { username, password, own, path } = await admin()
     const basic = session.as('').with(basicHeader(session.masterId, credentialsOf(username, password)))
     expect(await own.get(path)).toSucceed()
-    const { status, output, errors } = await crosspointWithKeys('admin', '--reset', username, '--json')
+    const { status, output, errors } = await crosspoint('admin', '--reset', username, '--json')
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
     const result = JSON.parse(output)
     expect(result).toEqual({ username, password: expect.stringMatching(/^[\w-]{20}$/) })
@@ -92,7 +90,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
 
   it('says the new password once, in words, whatever the case of the name', async () => {
     const { username } = await admin()
-    const { output } = await crosspointWithKeys('admin', '--reset', username.toUpperCase())
+    const { output } = await crosspoint('admin', '--reset', username.toUpperCase())
     const [, name, password = ''] = /^user (\S+), password (\S+)\n/.exec(output) ?? []
     expect(name).toBe(username)
     expect(await logIn(username, password)).toSucceed()
@@ -109,7 +107,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
     expect(await own.put('/v2/multi_factor/qrcode', login)).toSucceed()
     expect(await factorsOf(path)).toBe(1)
     await session.admin.patch(path, { enabled: false })
-    const { output } = await crosspointWithKeys('admin', '--reset', username, '--json')
+    const { output } = await crosspoint('admin', '--reset', username, '--json')
     expect(await factorsOf(path)).toBe(0)
     expect(await logIn(username, JSON.parse(output).password)).toSucceed()
   })
@@ -134,7 +132,7 @@ describeAnyEngine('crosspoint account admin', (engine) => {
   })
 
   it('makes a further admin', async () => {
-    const { status, output } = await crosspointWithKeys('admin', '--create', 'Fresh', '--json')
+    const { status, output } = await crosspoint('admin', '--create', 'Fresh', '--json')
     expect(status).toBe(0)
     const { username, password } = JSON.parse(output)
     expect(username).toBe('fresh')
@@ -177,7 +175,9 @@ describeAnyEngine('crosspoint account admin', (engine) => {
 
   it('leaves an entry in the audit log, and no password anywhere', async () => {
     const { username } = await admin()
-    const { password } = JSON.parse((await crosspointWithKeys('admin', '--reset', username, '--json')).output)
+    const { password } = JSON.parse(
+      (await commands.run('account', 'admin', '--reset', username, '--json')).output,
+    )
     const db = openStore()
     const entries = await db.all<{ author: string }>(
       "SELECT author FROM audit_log WHERE kind = 'user' AND action = 'edited' ORDER BY at DESC, id DESC LIMIT 1",

@@ -8,10 +8,9 @@ import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
 import { Client, createTransport } from '../support/client.ts'
 import { runHere } from '../support/command-here.ts'
-import { openCommandLine } from '../support/command-line.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
-import { inFullRun } from '../support/run-length.ts'
+import { countOf, inFullRun } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { type SmtpServer, startSmtpServer } from '../support/smtp-server.ts'
@@ -22,16 +21,6 @@ const environmentOf = ({ dataDir, databaseUrl }: Place): Record<string, string> 
   CROSSPOINT_DATA_DIR: dataDir,
   ...(databaseUrl === undefined ? {} : { CROSSPOINT_DATABASE_URL: databaseUrl }),
 })
-
-/** Makes people, in a process where their keys are those of the server's process. */
-const fill = async (place: Place, ...args: string[]) => {
-  const commands = openCommandLine(environmentOf(place))
-  try {
-    return await commands.run('demo', ...args)
-  } finally {
-    commands.remove()
-  }
-}
 
 const crosspointIn = (place: Place, ...args: string[]) => runHere(environmentOf(place), args)
 
@@ -68,7 +57,7 @@ interface Told {
   sign_ins: { username: string; password?: string; account: string; role: string }[]
 }
 
-const calls = 700
+const calls = countOf(150, 700)
 const password = 'shown-to-everybody-1'
 
 describeAnyEngine('crosspoint demo', (engine) => {
@@ -86,7 +75,7 @@ describeAnyEngine('crosspoint demo', (engine) => {
     server = await startServerProcess(settings, place.dataDir)
     session = await openSession(server)
     await freeRequests(session)
-    const ran = await fill(place, '--json', '--calls', String(calls), '--password', password)
+    const ran = await crosspointIn(place, 'demo', '--json', '--calls', String(calls), '--password', password)
     expect(ran).toMatchObject({ status: 0 })
     told = JSON.parse(ran.output)
     accounts = (await session.admin.get(`/v2/accounts/${session.masterId}/descendants?paginate=false`)).data
@@ -205,7 +194,7 @@ describeAnyEngine('crosspoint demo', (engine) => {
 inFullRun(() => {
   it('makes the master account of a new store', async () => {
     const place = await makePlace('sqlite')
-    const ran = await fill(place, '--calls', '50')
+    const ran = await crosspointIn(place, 'demo', '--calls', '50')
     expect(ran.status, ran.errors).toBe(0)
     const [, own = ''] = /^admin +(\S+) +operator +master$/m.exec(ran.output) ?? []
     const server = await startServerProcess({ CROSSPOINT_ADMIN_PASSWORD: undefined }, place.dataDir)

@@ -1,7 +1,10 @@
 // Runs commands in the process of the tests. A process of its own takes half a second of processor time to start.
+import { syncBuiltinESMExports } from 'node:module'
 import { Readable } from 'node:stream'
+import threads from 'node:worker_threads'
 import { runProgram } from '../../src/commands/program.ts'
 import type { Ended } from './command-line.ts'
+import { quickKeys } from './program.ts'
 
 type Write = typeof process.stdout.write
 type Listener = (...args: unknown[]) => void
@@ -43,6 +46,22 @@ const assign = (values: Readonly<Record<string, string | undefined>>) => {
     else process.env[name] = value
 }
 
+/** Threads derive sign-in keys. Those that start until the returned function is called derive them as processes of the tests do. */
+const withQuickKeys = () => {
+  const { Worker } = threads
+  class WorkerWithQuickKeys extends Worker {
+    constructor(script: string | URL, options: threads.WorkerOptions = {}) {
+      super(script, { execArgv: [...process.execArgv, `--import=${quickKeys}`], ...options })
+    }
+  }
+  const use = (worker: typeof Worker) => {
+    threads.Worker = worker
+    syncBuiltinESMExports()
+  }
+  use(WorkerWithQuickKeys)
+  return () => use(Worker)
+}
+
 /**
  * Runs a command line with these environment variables, as `crosspoint` does; `undefined` removes one. Commands run one after the
  * other, because input, output and environment belong to the process.
@@ -56,6 +75,7 @@ export const runHere = async (
   assign(environment)
   const mask = process.umask()
   const undo = [
+    withQuickKeys(),
     fed(input),
     withoutNewListeners(process, ['SIGINT', 'SIGTERM', 'SIGHUP']),
     withoutNewListeners(process.stdout, ['error']),

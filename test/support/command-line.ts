@@ -69,7 +69,7 @@ export const openCommandLine = (environment: Record<string, string> = {}) => {
       return command.ended
     },
 
-    /** Runs a command in the process of the tests, one at a time: sign-in keys have their real cost there. */
+    /** Runs a command in the process of the tests, one at a time. */
     here: (...args: string[]): Promise<Ended> => runHere(own, args),
 
     /** The same with a text on standard input. */

@@ -1,5 +1,6 @@
-// Loaded into the processes that tests start: sign-in keys cost as little there as scrypt can. At their real cost, first starts and
-// sign-ins would take most of the processor time of these tests. With CROSSPOINT_TEST_KEYS=real they have it.
+// Loaded into the processes that tests start, and into the threads of commands that run in the process of the tests: sign-in keys
+// cost as little there as scrypt can. At their real cost, first starts and sign-ins would take most of the processor time of these
+// tests. With CROSSPOINT_TEST_KEYS=real they have it.
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 

@@ -83,6 +83,12 @@ const firstStart = async () => {
 
 let started: ReturnType<typeof firstStart> | undefined
 
+/** Copies the SQLite store of a first start, which happens once in each process of the tests. */
+export const copyFirstStart = async (dataDir: string) => {
+  started ??= firstStart()
+  cpSync(await started, dataDir, { recursive: true })
+}
+
 // Their effect is on a first start.
 const settingsOfFirstStart = /^CROSSPOINT_(ADMIN|MASTER)_|^CROSSPOINT_TEST_KEYS$/
 
@@ -94,19 +100,15 @@ const isUsualFirstStart = (environment: Environment, dataDir: string) => {
 }
 
 /**
- * Starts a real server in its own process, on a free port. `undefined` removes a variable. An empty directory gets the SQLite store of
- * a first start, which happens once in each process of the tests: it takes twice the processor time of later starts. A server
- * with settings of the administrator or the master account has its own first start.
+ * Starts a real server in its own process, on a free port. `undefined` removes a variable. An empty directory gets a
+ * copy of a first start on SQLite, which takes twice the processor time of later starts. A server with settings of the administrator or the master account has its own first start.
  */
 export const startServerProcess = async (
   environment: Environment = {},
   dataDir = newDirectory(),
   { largestFileBlocks }: StartOptions = {},
 ): Promise<ServerProcess> => {
-  if (isUsualFirstStart(environment, dataDir)) {
-    started ??= firstStart()
-    cpSync(await started, dataDir, { recursive: true })
-  }
+  if (isUsualFirstStart(environment, dataDir)) await copyFirstStart(dataDir)
   return start(environment, dataDir, largestFileBlocks)
 }
 
