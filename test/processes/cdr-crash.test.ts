@@ -15,7 +15,7 @@ import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
 
 // On each of the two stores: fifty together.
-const kills = countOf(3, 25)
+const kills = countOf(1, 25)
 const clients = 4
 const legsPerBody = 40
 

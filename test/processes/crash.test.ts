@@ -9,7 +9,7 @@ import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const rounds = countOf(2, 5)
+const rounds = countOf(1, 5)
 const clients = 12
 
 /** Queries that find what half of a change set would leave behind; each must come back empty. */

@@ -13,12 +13,12 @@ import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const changes = countOf(300, 100_000)
-const accountCount = countOf(16, 60)
-const hookCount = countOf(10, 50)
+const changes = countOf(120, 100_000)
+const accountCount = countOf(8, 60)
+const hookCount = countOf(4, 50)
 const followersOfEach = countOf(2, 5)
 const writers = 8
-const kills = countOf(2, 5) + Math.floor(changes / 4000)
+const kills = countOf(1, 5) + Math.floor(changes / 4000)
 const retryMs = 50
 // As long as it takes on a small machine that is busy with other things.
 const timeout = 300_000 + changes * 30

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -9,10 +10,10 @@ import { createCuttable } from '../support/cuttable.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
-import { program } from '../support/program.ts'
+import { nodeOptions, program } from '../support/program.ts'
 import { headOf, openRaw } from '../support/raw-connection.ts'
 import { countOf, isFullRun } from '../support/run-length.ts'
-import { removeDataDir, startServerProcess } from '../support/server-process.ts'
+import { startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession } from '../support/session.ts'
 
 // With it, a server makes its own first start, and does not begin with a copy of one.
@@ -20,7 +21,7 @@ const password = { CROSSPOINT_ADMIN_PASSWORD: 'secret' }
 
 /** Runs the program to its end. */
 const runProgram = async (args: string[], environment: Record<string, string>) => {
-  const env = { PATH: process.env.PATH, ...environment }
+  const env = { PATH: process.env.PATH, NODE_OPTIONS: nodeOptions(''), ...environment }
   const child = spawn(process.execPath, [program, ...args], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const [output, errors, [code]] = await Promise.all([
     text(child.stdout),
@@ -149,15 +150,15 @@ describe('a start', () => {
   })
 
   it('on a port that is taken fails with its reason and leaves nothing running', async () => {
-    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: undefined })
+    const other = createServer().listen(0)
+    await once(other, 'listening')
     const { code, errors } = await runProgram(['serve'], {
       CROSSPOINT_DATA_DIR: folder,
-      CROSSPOINT_PORT: String(server.port),
+      CROSSPOINT_PORT: String((other.address() as AddressInfo).port),
     })
     expect(code).toBe(1)
     expect(errors).toContain('EADDRINUSE')
-    await server.end()
-    removeDataDir(server)
+    other.close()
   })
 
   it('without a database fails with its reason', async () => {

@@ -4,9 +4,9 @@ import { countOf } from '../support/run-length.ts'
 import { freeRequests, openSessionThrough, type Session } from '../support/session.ts'
 import { credentialsOf } from '../support/world.ts'
 
-const rounds = countOf(30, 150)
-const some = countOf(12, 60)
-const few = countOf(6, 30)
+const rounds = countOf(8, 150)
+const some = countOf(6, 60)
+const few = countOf(4, 30)
 
 describe.each(pairs)('%s', (_kind, startPair) => {
   let pair: Pair

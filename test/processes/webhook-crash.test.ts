@@ -57,7 +57,7 @@ const start = async () => {
 const end = async (server: ServerProcess) => expect(await server.end()).toBe(0)
 
 const setUp = async (engine: 'sqlite' | 'postgres') => {
-  place = await makePlace(engine)
+  place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
   receiver = await startHookReceiver()
 }
 

@@ -15,7 +15,7 @@ export interface Pair {
 type Environment = Record<string, string | undefined>
 
 const processes = async (environment: Environment): Promise<Pair> => {
-  const place = await makePlace('postgres')
+  const place = await makePlace('postgres', { isUpgraded: true })
   const own = { CROSSPOINT_DATABASE_URL: place.databaseUrl, ...environment }
   const servers = [await startServerProcess(own), await startServerProcess(own)] as const
   const transports = [createTransport(servers[0].port), createTransport(servers[1].port)] as const
