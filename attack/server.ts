@@ -13,6 +13,8 @@ export interface Place {
   databaseUrl: string | undefined
   /** A name server that answers at once: else made-up names would be waited for. */
   dnsServer: string
+  /** `NODE_OPTIONS` of the server. */
+  nodeOptions?: string
 }
 
 export interface Target {
@@ -33,7 +35,8 @@ export const adminPassword = 'attack-secret'
 
 const program = programOf(fileURLToPath(new URL('..', import.meta.url)))
 
-export const startTarget = async ({ dataDir, databaseUrl, dnsServer }: Place): Promise<Target> => {
+export const startTarget = async (place: Place): Promise<Target> => {
+  const { dataDir, databaseUrl, dnsServer } = place
   const child = spawn(process.execPath, [...nodeOptions, program, 'serve'], {
     env: {
       ...environment,
@@ -42,6 +45,7 @@ export const startTarget = async ({ dataDir, databaseUrl, dnsServer }: Place): P
       CROSSPOINT_PORT: '0',
       CROSSPOINT_ADMIN_PASSWORD: adminPassword,
       CROSSPOINT_DNS_SERVERS: dnsServer,
+      NODE_OPTIONS: place.nodeOptions,
       ...(databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}),
     },
     // Over the channel it notices when this process is killed.

@@ -8,9 +8,10 @@ import { startTarget, type Target } from '../../attack/server.ts'
 import { seed } from '../fuzz/chance.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
+import { nodeOptions } from '../support/program.ts'
 import { countOf, isFullRun } from '../support/run-length.ts'
 
-const requests = countOf(1000, 2500)
+const requests = countOf(300, 2500)
 const drawn = [`drawn for this run: ${seed}`, seed] as const
 const seeds = isFullRun ? [['that is always the same', 1] as const, drawn] : [drawn]
 
@@ -22,7 +23,7 @@ describeAnyEngine('fuzzed requests of everybody to all routes', (engine) => {
   beforeEach(async () => {
     place = await makePlace(engine)
     names = await startDnsServer()
-    target = await startTarget({ ...place, dnsServer: names.text })
+    target = await startTarget({ ...place, dnsServer: names.text, nodeOptions: nodeOptions('') })
   })
 
   afterEach(async () => {
