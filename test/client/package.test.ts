@@ -23,12 +23,14 @@ let session: Session
 /** What the compiler says of the programs that use the client. */
 let complaints: string
 
-/** Packs a folder into the place. */
-const pack = async (folder: string) => {
-  const { stdout } = await run('npm', ['pack', folder, '--silent', '--pack-destination', place], {
-    cwd: place,
-  })
-  return `./${stdout.trim()}`
+/** Packs folders into the place. */
+const pack = async (folders: readonly string[]) => {
+  const args = ['pack', ...folders, '--silent', '--pack-destination', place]
+  const { stdout } = await run('npm', args, { cwd: place })
+  return stdout
+    .trim()
+    .split('\n')
+    .map((file) => `./${file}`)
 }
 
 const readmeProgram = () => /```ts\n(import [\s\S]*?)```/.exec(readme)?.[1] ?? ''
@@ -47,8 +49,7 @@ beforeAll(async () => {
   await buildClient()
   // What it depends on comes from here too: the test asks no registry.
   const needed = Object.keys(manifest.dependencies).map((name) => join(root, 'node_modules', name))
-  const files = []
-  for (const folder of [join(root, 'client'), ...needed]) files.push(await pack(folder))
+  const files = await pack([join(root, 'client'), ...needed])
   writeFileSync(
     join(place, 'package.json'),
     JSON.stringify({ name: 'consumer', type: 'module', private: true }),
