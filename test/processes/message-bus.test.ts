@@ -1,13 +1,13 @@
 // Every event goes to a real broker, also when it, or a server, dies in between.
 import { once } from 'node:events'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { createCuttable } from '../support/cuttable.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { type RabbitMq, type ReceivedMessage, rabbitmqProgram, startRabbitmq } from '../support/rabbitmq.ts'
-import { countOf } from '../support/run-length.ts'
+import { countOf, isFullRun } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 import { useWorld } from '../support/world.ts'
@@ -36,6 +36,8 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
     const exchangeOf = (name: string) => `${name}.${engine}`
     const use = (amqp: Json) => world.configure('events', { amqp })
 
+    afterEach(() => use({ url: null }))
+
     const arrived = (received: readonly ReceivedMessage[], id: string) =>
       eventually(
         () => received,
@@ -46,14 +48,17 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       const exchange = exchangeOf('whole')
       const listener = await rabbit.listen(exchange, exchange)
       await use({ url: rabbit.url, exchange })
-      await world.device(world.acme)
+      const first = await world.device(world.acme)
       const { id } = await world.device(world.rival)
       await arrived(listener.received, id)
-      const { sequence = 0 } =
-        (await world.server.feed.all(0, 1000)).find(({ recordId }) => recordId === id) ?? {}
-      const all = (await world.server.feed.all(0, 1000)).filter((event) => event.sequence <= sequence)
-      const messages = listener.received.slice(0, all.length)
-      expect(messages.map(({ body }) => Number(body.sequence))).toEqual(all.map((event) => event.sequence))
+      const last = listener.received.findIndex(({ body }) => body.record.id === id)
+      const messages = listener.received.slice(0, last + 1)
+      const sequences = messages.map(({ body }) => Number(body.sequence))
+      const feed = (await world.server.feed.all(0, 1000)).map((event) => event.sequence)
+      // Other tests may have listened to what was before.
+      const from = feed.indexOf(sequences[0] as number)
+      expect(sequences).toEqual(feed.slice(from, from + sequences.length))
+      expect(messages.map(({ body }) => body.record.id)).toContain(first.id)
       for (const { routingKey, messageId, durable, body } of messages) {
         expect(routingKey).toBe(`${body.account_id}.${body.type}`)
         expect(messageId).toBe(body.sequence)
@@ -186,8 +191,10 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
       const listener = await rabbit.listen(exchange, exchange)
       // A queue that was made moments before its broker dies is gone with it, and what is sent until it is made again
       // as well. An end in order writes it down.
-      await rabbit.stop()
-      await rabbit.start()
+      if (isFullRun) {
+        await rabbit.stop()
+        await rabbit.start()
+      }
       const admin = () => (sessions[0] as Session).admin
       const { masterId } = sessions[0] as Session
       await admin().patch('/v2/system_configs/events', { default: { amqp: { url: rabbit.url, exchange } } })
@@ -223,10 +230,13 @@ describe.skipIf(lacking)(`with RabbitMQ${lacking}`, () => {
         (count) => count > countOf(40, 100),
       )
       for (let turn = 0; turn < countOf(1, 2); turn += 1) {
-        await more()
-        await rabbit.kill()
-        await more()
-        await rabbit.start()
+        // A start of the broker takes longer than all else here. The test of a broker that cannot be reached cuts its connection.
+        if (isFullRun) {
+          await more()
+          await rabbit.kill()
+          await more()
+          await rabbit.start()
+        }
         for (const at of servers.keys()) {
           await more()
           await killServer(at)
