@@ -5,12 +5,27 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { upgrades } from '../../src/storage/upgrades.ts'
 import { runHere } from '../support/command-here.ts'
 import { environmentOf } from '../support/kazoo/first-start.ts'
-import { describeSavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
+import {
+  describeAnySavable,
+  describeSavable,
+  openSavedPlaces,
+  type SavedPlace,
+  type SavedPlaces,
+} from '../support/saved.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { openSession } from '../support/session.ts'
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures')
 const newest = upgrades.at(-1)?.number ?? 0
+
+const start = (place: SavedPlace, keys: Record<string, string> = {}) =>
+  startServerProcess({ ...place.environment, ...keys }, place.dataDir)
+
+const upgradeOf = async (place: SavedPlace) => {
+  const db = place.open()
+  const [row] = await db.all('SELECT max(number) AS number FROM storage_upgrades').finally(() => db.close())
+  return row?.number
+}
 
 describeSavable('a store of an earlier version', (engine) => {
   let places: SavedPlaces
@@ -21,15 +36,6 @@ describeSavable('a store of an earlier version', (engine) => {
 
   afterAll(() => places.end())
 
-  const start = (place: SavedPlace) =>
-    startServerProcess({ ...place.environment, CROSSPOINT_TEST_KEYS: 'real' }, place.dataDir)
-
-  const upgradeOf = async (place: SavedPlace) => {
-    const db = place.open()
-    const [row] = await db.all('SELECT max(number) AS number FROM storage_upgrades').finally(() => db.close())
-    return row?.number
-  }
-
   const kept = readdirSync(fixtures).filter((name) => name.endsWith(`.${engine}`))
 
   it('is kept for a rehearsal', () => {
@@ -38,10 +44,11 @@ describeSavable('a store of an earlier version', (engine) => {
 
   it.each(kept)('%s is taken over whole: people sign in, money and audit are sound', async (name) => {
     const place = await places.make()
-    const restored = await place.commands.run('restore', join(fixtures, name), '--json')
+    const restored = await place.commands.here('restore', join(fixtures, name), '--json')
     expect(restored).toMatchObject({ status: 0, errors: '' })
     const { counts } = JSON.parse(restored.output)
-    const server = await start(place)
+    // Keys of these stores have their real cost.
+    const server = await start(place, { CROSSPOINT_TEST_KEYS: 'real' })
     const { admin, masterId, close } = await openSession(server)
     const below = await admin.get(`/v2/accounts/${masterId}/descendants?page_size=200`)
     expect(below.data.length).toBeGreaterThan(10)
@@ -58,8 +65,18 @@ describeSavable('a store of an earlier version', (engine) => {
     )
     expect(records).toBeGreaterThanOrEqual(counts.records)
   })
+})
 
-  it('is refused by an older program when a newer one has upgraded it, and stays as it is', async () => {
+describeAnySavable('a store of a newer version', (engine) => {
+  let places: SavedPlaces
+
+  beforeAll(async () => {
+    places = await openSavedPlaces(engine)
+  })
+
+  afterAll(() => places.end())
+
+  it('is refused by an older program, and stays as it is', async () => {
     const place = await places.make()
     expect(await (await start(place)).end()).toBe(0)
     const db = place.open()

@@ -13,6 +13,7 @@ import { type CommandLine, openCommandLine } from './command-line.ts'
 import type { Place } from './databases.ts'
 import { lacks } from './installed.ts'
 import { createDatabase, type Engine, engines, type PostgresServer, startPostgres } from './postgres.ts'
+import { isFullRun } from './run-length.ts'
 
 // The oldest server that Crosspoint takes.
 const oldest = 15
@@ -37,12 +38,20 @@ export const lacksTools = lacks('pg_dump with a server of its version', tools)
 export const pathOfTools = [...(tools ? [tools] : []), process.env.PATH].join(delimiter)
 
 /** Repeats a suite for each engine that can be saved here; PostgreSQL needs its tools, which are no part of the npm package. */
-export const describeSavable = (title: string, suite: (engine: Engine) => void) => {
-  for (const engine of engines) {
+export const describeSavable = (
+  title: string,
+  suite: (engine: Engine) => void,
+  chosen: readonly Engine[] = engines,
+) => {
+  for (const engine of chosen) {
     const lacking = engine === 'postgres' ? lacksTools : ''
     describe.skipIf(lacking)(`${title} on ${engine}${lacking}`, () => suite(engine))
   }
 }
+
+/** The same on one engine in `npm test`, on each in `npm run test:all`. */
+export const describeAnySavable = (title: string, suite: (engine: Engine) => void) =>
+  describeSavable(title, suite, isFullRun ? engines : engines.slice(0, 1))
 
 export interface SavedPlace extends Place {
   commands: CommandLine
@@ -51,11 +60,18 @@ export interface SavedPlace extends Place {
   open(): ReturnType<typeof openSqlite>
 }
 
+let started: Promise<PostgresServer> | undefined
+
+/** One server for all suites of this process. It stops when the process ends. */
+const serverOfTools = () => {
+  started ??= startPostgres({ programs: tools as string })
+  return started
+}
+
 /** Places of a suite that can be saved, and a folder for backups. */
 export const openSavedPlaces = async (engine: Engine) => {
   const folder = mkdtempSync(join(tmpdir(), 'crosspoint-saved-'))
-  const server: PostgresServer | undefined =
-    engine === 'postgres' && tools ? await startPostgres({ programs: tools }) : undefined
+  const server = engine === 'postgres' ? await serverOfTools() : undefined
   const made: SavedPlace[] = []
 
   const make = async (): Promise<SavedPlace> => {
@@ -84,7 +100,6 @@ export const openSavedPlaces = async (engine: Engine) => {
     make,
     async end() {
       await Promise.all(made.map((place) => place.remove()))
-      await server?.stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }
