@@ -1,29 +1,27 @@
 // Backups by an address that names a primary and its standby.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type CommandLine, openCommandLine } from '../support/command-line.ts'
 import { engines } from '../support/postgres.ts'
-import { type PostgresCluster, startCluster } from '../support/postgres-cluster.ts'
+import { startCluster } from '../support/postgres-cluster.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { lacksTools, pathOfTools, tools } from '../support/saved.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { openSession } from '../support/session.ts'
 
 describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several hosts${lacksTools}`, () => {
-  let cluster: PostgresCluster
   let folder: string
   const opened: CommandLine[] = []
 
-  beforeAll(async () => {
-    cluster = await startCluster({ programs: tools })
+  beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'crosspoint-saved-'))
   })
 
-  afterAll(async () => {
+  afterAll(() => {
     for (const commands of opened) commands.remove()
     rmSync(folder, { recursive: true, force: true })
-    await cluster.close()
   })
 
   const commandsOn = (url: string, dataDir: string) => {
@@ -33,32 +31,38 @@ describe.skipIf(!engines.includes('postgres') || lacksTools)(`a store of several
     return commands
   }
 
-  /** Both hosts, the standby first. */
-  const urlOf = (database: string) => {
-    const url = new URL(cluster.urlOf('primary'))
-    const hosts = [cluster.urlOf('standby'), cluster.urlOf('primary')].map((one) => new URL(one).host)
-    return `postgres://${url.username}:${url.password}@${hosts.join(',')}/${database}`
-  }
+  inFullRun(() => {
+    it('is saved, verified and restored by the address of all of them', async () => {
+      const cluster = await startCluster({ programs: tools })
+      onTestFinished(() => cluster.close())
+      /** Both hosts, the standby first. */
+      const urlOf = (database: string) => {
+        const url = new URL(cluster.urlOf('primary'))
+        const hosts = [cluster.urlOf('standby'), cluster.urlOf('primary')].map((one) => new URL(one).host)
+        return `postgres://${url.username}:${url.password}@${hosts.join(',')}/${database}`
+      }
+      const origin = join(folder, 'origin')
+      const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: urlOf('crosspoint') }, origin)
+      const session = await openSession(server)
+      session.close()
+      await server.end()
+      const commands = commandsOn(urlOf('crosspoint'), origin)
+      const file = join(folder, 'backup')
+      expect(await commands.here('backup', file)).toMatchObject({ status: 0, errors: '' })
+      expect(await commands.here('verify')).toMatchObject({ status: 0, errors: '' })
 
-  it('is saved, verified and restored by the address of all of them', async () => {
-    const origin = join(folder, 'origin')
-    const server = await startServerProcess({ CROSSPOINT_DATABASE_URL: urlOf('crosspoint') }, origin)
-    const session = await openSession(server)
-    session.close()
-    await server.end()
-    const commands = commandsOn(urlOf('crosspoint'), origin)
-    const file = join(folder, 'backup')
-    expect(await commands.here('backup', file)).toMatchObject({ status: 0, errors: '' })
-    expect(await commands.here('verify')).toMatchObject({ status: 0, errors: '' })
-
-    await cluster.ask((client) => client.query('CREATE DATABASE restored TEMPLATE template0'))
-    const there = commandsOn(urlOf('restored'), join(folder, 'restored'))
-    expect(await there.here('restore', file)).toMatchObject({ status: 0, errors: '' })
-    expect(await there.here('verify')).toMatchObject({ status: 0, errors: '' })
+      await cluster.ask((client) => client.query('CREATE DATABASE restored TEMPLATE template0'))
+      const there = commandsOn(urlOf('restored'), join(folder, 'restored'))
+      expect(await there.here('restore', file)).toMatchObject({ status: 0, errors: '' })
+      expect(await there.here('verify')).toMatchObject({ status: 0, errors: '' })
+    })
   })
 
   it('says that no host takes writes when that is so', async () => {
-    const commands = commandsOn('postgres://u@127.0.0.1:1,127.0.0.1:2/name', join(folder, 'origin'))
+    const dataDir = join(folder, 'keyed')
+    mkdirSync(join(dataDir, 'keys'), { recursive: true })
+    writeFileSync(join(dataDir, 'keys', 'server.key'), `${'0'.repeat(64)}\n`)
+    const commands = commandsOn('postgres://u@127.0.0.1:1,127.0.0.1:2/name', dataDir)
     const { status, errors } = await commands.here('backup', join(folder, 'none'))
     expect(status).toBe(1)
     expect(errors).toMatch(

@@ -3,22 +3,26 @@ import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { nodeOptions, program as programHere } from '../support/program.ts'
 
 const root = join(import.meta.dirname, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'crosspoint-unbuilt-'))
 const consoleFolder = join(folder, 'console')
+// The bundle finds the console as the sources do, and starts with half the processor time.
+const program = relative(root, programHere)
+const code = program.startsWith('bin') ? ['bin', 'src'] : [dirname(program)]
 let url = ''
 let end = async () => {}
 
 beforeAll(async () => {
-  for (const name of ['bin', 'src', 'package.json', 'openapi.json', 'CHANGELOG.md'])
+  for (const name of [...code, 'package.json', 'openapi.json', 'CHANGELOG.md'])
     cpSync(join(root, name), join(folder, name), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   mkdirSync(consoleFolder)
-  const child = spawn(process.execPath, [join(folder, 'bin/crosspoint.mjs'), 'serve'], {
+  const child = spawn(process.execPath, [join(folder, program), 'serve'], {
     cwd: folder,
     env: {
       ...process.env,
@@ -28,6 +32,7 @@ beforeAll(async () => {
       CROSSPOINT_ADMIN_PASSWORD: 'secret',
       CROSSPOINT_DRAIN_SECONDS: '0',
       CROSSPOINT_HTTP_THREADS: '2',
+      NODE_OPTIONS: nodeOptions(),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -82,11 +87,11 @@ const pages = [
   '/docs/guides/console.html',
 ]
 
-it('has no page at the address of the console when there is no build', async () => {
+const expectNoPage = async () => {
   expect((await get('/')).status).toBe(404)
-})
+}
 
-it('reports the progress of the build on each page for people, and reloads it', async () => {
+const expectProgress = async () => {
   writeState({ pid: process.pid, startedMs: Date.now() - 7000 })
   for (const path of pages) {
     const { status, headers, text } = await get(path)
@@ -100,18 +105,19 @@ it('reports the progress of the build on each page for people, and reloads it', 
   }
   const head = await get('/', 'HEAD')
   expect([head.status, head.text]).toEqual([503, ''])
-})
+}
 
-it('leaves files of the site and the API as they are during the build', async () => {
+/** Files of the site and the API are as they are. */
+const expectOthers = async () => {
   for (const path of ['/assets/main-12345678.js', '/docs/assets/main.js', '/nothing'])
     expect([path, (await get(path)).status]).toEqual([path, 404])
   expect((await get('/', 'POST')).status).not.toBe(503)
   expect((await get('/readyz')).status).toBe(200)
   expect((await get('/openapi.json')).status).toBe(200)
   expect((await get('/v2/about')).status).toBe(401)
-})
+}
 
-it('reports a failed build, and one that was killed', async () => {
+const expectFailures = async () => {
   const { pid } = spawnSync(process.execPath, ['-e', '0'])
   for (const state of [{ pid: process.pid, failure: 'npm ci failed with status 1' }, { pid }]) {
     writeState({ startedMs: Date.now(), ...state })
@@ -120,21 +126,31 @@ it('reports a failed build, and one that was killed', async () => {
     expect(text).toContain('The console could not be built')
     expect(text).toContain('run npm start')
   }
-})
+}
 
-it('serves the console as soon as it is built, without a restart, in all threads', async () => {
+const expectConsole = async () => {
   build('one')
   for (let count = 0; count < 20; count += 1) {
     const { status, text } = await get('/')
     expect([status, text]).toEqual([200, expect.stringMatching(/nonce="[0-9a-f]{32}".*one$/)])
   }
   expect((await get('/docs/')).text).toBe('docs of one')
-})
+}
 
-it('serves the console of before during a later build, and then the new one', async () => {
+const expectNewConsole = async () => {
   writeState({ pid: process.pid, startedMs: Date.now() })
   expect((await get('/')).text).toContain('one')
   build('two')
   expect((await get('/')).text).toContain('two')
   expect((await get('/docs/')).text).toBe('docs of two')
+}
+
+// A server that has served a console never again reports that there is none: this is one test.
+it('has no page without a build, reports its progress and failures, and serves each console when it is built', async () => {
+  await expectNoPage()
+  await expectProgress()
+  await expectOthers()
+  await expectFailures()
+  await expectConsole()
+  await expectNewConsole()
 })
