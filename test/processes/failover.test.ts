@@ -28,7 +28,10 @@ describe.runIf(engines.includes('postgres'))('two servers on a primary and its s
     timeout: 120_000 + failovers * 90_000,
   }, async () => {
     for (let round = 0; round < failovers; round += 1) {
-      const { tidy } = await storm.through(() => cluster.failOver())
+      const { tidy } = await storm.through(
+        () => cluster.failOver(),
+        () => cluster.holdTable('numbers'),
+      )
       await tidy()
       await cluster.addStandby()
     }

@@ -167,6 +167,18 @@ export const startCluster = async ({ programs }: { programs?: string | undefined
     },
     /** A superuser's statements at the primary. */
     ask: <T>(work: (client: Client) => Promise<T>) => asking(primary.url, work),
+    /** Nobody writes to a table until the primary dies or `release` is called. */
+    async holdTable(table: string) {
+      const url = new URL(primary.url)
+      url.pathname = `/${name}`
+      const client = new Client({ connectionString: url.href })
+      // It ends with the primary.
+      client.on('error', () => undefined)
+      await client.connect()
+      await client.query('BEGIN')
+      await client.query(`LOCK TABLE ${table} IN SHARE MODE`)
+      return { release: () => client.end().catch(() => undefined) }
+    },
     addStandby,
     /** Has a standby again, whatever a test has done. */
     async mend() {

@@ -16,10 +16,10 @@ import { createTasks } from './tasks.ts'
 
 const createsPerSecond = countOf(20, 500)
 /** Over so long the rate is taken, before and after. */
-const steadySeconds = 3
+const steadySeconds = countOf(1, 3)
 /** Whose devices arrive by the clock. */
 const customers = 20
-const clients = 6
+const clients = countOf(3, 6)
 const legsPerBody = 10
 const wishesBefore = 30
 const wishesAfter = 30
@@ -139,6 +139,18 @@ export const openFailoverStorm = async (name: string, databaseUrl: string) => {
       }),
     )
 
+  const heldAtWork = async (
+    working: Promise<unknown>,
+    hold: (() => Promise<{ release(): Promise<unknown> }>) | undefined,
+  ) => {
+    for (;;) {
+      await Promise.race([tasks.untilAtWork(), working])
+      const held = await hold?.()
+      if (!held || (await tasks.isOneAtWork())) return held
+      await held.release()
+    }
+  }
+
   const refusals = () => [...granted, ...pace.granted].reduce((sum, { failures }) => sum + failures, 0)
 
   const tell = (line: string) => process.stdout.write(`${name}: ${line}\n`)
@@ -150,8 +162,14 @@ export const openFailoverStorm = async (name: string, databaseUrl: string) => {
     /** In milliseconds, of each server and failover so far. */
     backAfter,
 
-    /** All are busy before, while and after `failOver` is carried out, which resolves as soon as there is a new primary. */
-    async through<T>(failOver: () => Promise<T>): Promise<T> {
+    /**
+     * All are busy before, while and after `failOver` is carried out, which resolves as soon as there is a new primary. `hold` keeps
+     * numbers from being written until the primary dies: a task cannot end before.
+     */
+    async through<T>(
+      failOver: () => Promise<T>,
+      hold?: () => Promise<{ release(): Promise<unknown> }>,
+    ): Promise<T> {
       const round = rounds++
       const refusedBefore = refusals()
       const wishing = beginWishes(round)
@@ -159,9 +177,10 @@ export const openFailoverStorm = async (name: string, databaseUrl: string) => {
       const working = tasks.begin()
       await wishing.untilMore(wishesBefore)
       const before = await pace.rateOver(steadySeconds)
-      await Promise.race([tasks.untilAtWork(), working.working])
+      const held = await heldAtWork(working.working, hold)
       const result = await failOver()
       const promotedAt = performance.now()
+      await held?.release()
       const ended = working.end()
       const back = await untilWritten(round, promotedAt)
       backAfter.push(...back)

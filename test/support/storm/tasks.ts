@@ -1,10 +1,11 @@
-// Tasks over CSV, one after the other in each of two chains: some are always under way.
+// Tasks over CSV, one after the other in each chain.
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { eventually } from '../eventually.ts'
+import { countOf } from '../run-length.ts'
 import { type Insist, withKey } from './insist.ts'
 
-const chains = 2
+const chains = countOf(1, 2)
 const rowsOfTask = 2000
 const pollMs = 50
 /** Every tenth row fails: its number lacks the plus. */
@@ -96,6 +97,8 @@ export const createTasks = (insist: Insist) => {
     return status === 'executing' && succeeded > 0 && succeeded < rowsOfTask / 2
   }
 
+  const isOneAtWork = async () => (await Promise.all(current.map(isAtWork))).some(Boolean)
+
   const rowsIn = async (task: Task) => {
     const { answer } = await insist(({ admin }) => admin.get(`${pathOf(task)}/output`))
     const [header = '', ...lines] = answer.text.split('\r\n')
@@ -133,11 +136,9 @@ export const createTasks = (insist: Insist) => {
     },
 
     /** One has done some of its rows, and has most of them before it. */
-    untilAtWork: () =>
-      eventually(
-        async () => (await Promise.all(current.map(isAtWork))).some(Boolean),
-        (is) => is,
-      ),
+    untilAtWork: () => eventually(isOneAtWork, Boolean),
+
+    isOneAtWork,
 
     /** Of those that were under way at a moment: how many, and how long after it the last of them went on. */
     across(moment: number) {
