@@ -17,7 +17,7 @@ describeAnyEngine('two processes that are asked for one number', (engine) => {
   const next = createNumberSource()
 
   beforeAll(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     const environment = { CROSSPOINT_DATABASE_URL: place.databaseUrl }
     const first = await startServerProcess(environment, place.dataDir)
     servers = [first, await startServerProcess(environment, place.dataDir)]

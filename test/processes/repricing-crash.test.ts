@@ -17,7 +17,7 @@ describeAnyEngine('an edited plan', (engine) => {
   let place: Place
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
   })
 
   afterEach(() => place.remove())

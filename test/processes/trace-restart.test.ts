@@ -15,7 +15,7 @@ describeAnyEngine('a letter whose server has died', (engine) => {
   let collector: SpanCollector
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     smtp = await startSmtpServer()
     collector = await startSpanCollector()
   })

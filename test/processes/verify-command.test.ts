@@ -27,7 +27,7 @@ describeAnyEngine('crosspoint verify', (engine) => {
   })
 
   beforeAll(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     commands = openCommandLine(environmentOf(place))
     server = await startServerProcess(environmentOf(place), place.dataDir)
     session = await openSession(server)
