@@ -21,7 +21,7 @@ describeAnyEngine('crosspoint compare kazoo with a database', (engine) => {
   const compare = (...args: string[]) => stage.run(...words(), ...args)
 
   it('says that all is the same, with counts to sign, or what changed on either side, and why, without a secret', async () => {
-    const same = await stage.commands.run(...words())
+    const same = await stage.run(...words())
     expect(same.errors).toBe('')
     expect(same.output).toMatch(/9 of 9 accounts, [\d,]+ answers, 0 different\./)
     expect(same.output).toMatch(/^user +8 +8 the same$/m)

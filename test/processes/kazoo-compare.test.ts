@@ -55,7 +55,7 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
   const person = openCommandLine()
 
   beforeAll(async () => {
-    place = await makePlace(engine, { isUpgraded: true })
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
     server = await startServerProcess({ CROSSPOINT_DATABASE_URL: place.databaseUrl }, place.dataDir)
     session = await openSession(server)
     await freeRequests(session)
@@ -83,7 +83,7 @@ describeAnyEngine('crosspoint compare kazoo', (engine) => {
   })
 
   const compare = (...args: string[]) =>
-    person.runWith(
+    person.hereWith(
       'secret\n',
       ...[
         'compare',
