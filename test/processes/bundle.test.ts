@@ -82,8 +82,7 @@ describe('the bundle of the server', () => {
   it('says what the sources say', async () => {
     for (const args of [
       ['accounts', 'list', '--help'],
-      ['openapi'],
-      ...(isFullRun ? [['serve', '--help'], ['--help'], ['completion', 'bash']] : []),
+      ...(isFullRun ? [['openapi'], ['serve', '--help'], ['--help'], ['completion', 'bash']] : []),
     ])
       expect(await printedBy(program, ...args)).toEqual(await printedBy(sources, ...args))
   })

@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CommandLine, hasTerminal, openCommandLine, quoted } from '../support/command-line.ts'
+import { inFullRun } from '../support/run-length.ts'
+import { someOf } from '../support/walk.ts'
 
 let person: CommandLine
 
@@ -83,7 +85,7 @@ describe('completion', () => {
   it('knows commands, subcommands and options', async () => {
     expect((await offered('')).sort()).toEqual([...commands, 'demo', 'openapi', 'serve', 'tasks'].sort())
     expect(await offered('ac')).toEqual(['account', 'accounts'])
-    for (const [group, names] of Object.entries(groups))
+    for (const [group, names] of someOf(1, Object.entries(groups)))
       expect((await offered(group, '')).sort()).toEqual(names.sort())
     expect(await offered('accounts', 'list', '--a')).toEqual(['--account', '--all'])
     expect(await offered('login', '--pass')).toEqual(['--password-stdin'])
@@ -161,31 +163,34 @@ describe('completion', () => {
     { shell: 'fish', program: 'fish --no-config -i', prepared: [] },
   ].filter(({ shell }) => hasTerminal && hasShell(shell))
 
-  it.each(shells)('runs nothing of a line in $shell', async ({ shell, program: started, prepared }) => {
-    const hit = join(person.folder, 'hit')
-    const file = person.asProgram()
-    const source =
-      shell === 'fish' ? 'crosspoint completion fish | source' : `source <(${file} completion ${shell})`
-    const typed = person.inShell(started)
-    for (const line of [...prepared, source]) typed.type(`${line}\n`)
-    // The shell is there, and asks the program: what follows could do harm.
-    typed.type('crosspoint numb\t')
-    await typed.shows('crosspoint numbers')
-    const hostile = [
-      `'$(touch ${hit})'`,
-      `$(touch ${hit})`,
-      `\`touch ${hit}\``,
-      `"\\$(touch ${hit})"`,
-      `x;touch ${hit};`,
-    ]
-    for (const word of hostile) typed.type(`\u0015crosspoint api ${word} \t`)
-    // Put together by the shell, so that it is not what was typed that is seen.
-    typed.type("\u0015echo the'' end\n")
-    await typed.shows('the end')
-    expect(existsSync(hit)).toBe(false)
-    typed.type('exit\n')
-    await typed.ended
-  })
+  it.each(someOf(1, shells))(
+    'runs nothing of a line in $shell',
+    async ({ shell, program: started, prepared }) => {
+      const hit = join(person.folder, 'hit')
+      const file = person.asProgram()
+      const source =
+        shell === 'fish' ? 'crosspoint completion fish | source' : `source <(${file} completion ${shell})`
+      const typed = person.inShell(started)
+      for (const line of [...prepared, source]) typed.type(`${line}\n`)
+      // The shell is there, and asks the program: what follows could do harm.
+      typed.type('crosspoint numb\t')
+      await typed.shows('crosspoint numbers')
+      const hostile = [
+        `'$(touch ${hit})'`,
+        `$(touch ${hit})`,
+        `\`touch ${hit}\``,
+        `"\\$(touch ${hit})"`,
+        `x;touch ${hit};`,
+      ]
+      for (const word of hostile) typed.type(`\u0015crosspoint api ${word} \t`)
+      // Put together by the shell, so that it is not what was typed that is seen.
+      typed.type("\u0015echo the'' end\n")
+      await typed.shows('the end')
+      expect(existsSync(hit)).toBe(false)
+      typed.type('exit\n')
+      await typed.ended
+    },
+  )
 })
 
 describe('what is called wrongly', () => {
@@ -251,49 +256,52 @@ describe('without a server', () => {
   })
 })
 
-const spy = `import { registerHooks } from 'node:module'
+// The bundle has the same tests in bundle.test.ts.
+inFullRun(() => {
+  const spy = `import { registerHooks } from 'node:module'
   registerHooks({ load(url, context, next) {
     process.stderr.write(url + ' ' + context.format + '\\n')
     return next(url, context)
   } })`
 
-/** What a program loads, and what Node takes each file for. */
-const loadedBy = async (...args: string[]) => {
-  const options = ['--import', `data:text/javascript,${encodeURIComponent(spy)}`]
-  return (await promisify(execFile)(process.execPath, [...options, ...args])).stderr
-}
+  /** What a program loads, and what Node takes each file for. */
+  const loadedBy = async (...args: string[]) => {
+    const options = ['--import', `data:text/javascript,${encodeURIComponent(spy)}`]
+    return (await promisify(execFile)(process.execPath, [...options, ...args])).stderr
+  }
 
-const sources = new URL('../../src/crosspoint.mjs', import.meta.url).pathname
+  const sources = new URL('../../src/crosspoint.mjs', import.meta.url).pathname
 
-let servedOnce: ReturnType<typeof loadedBy> | undefined
-const loadedByServer = () => {
-  servedOnce ??= loadedBy(sources, 'serve', '--help')
-  return servedOnce
-}
+  let servedOnce: ReturnType<typeof loadedBy> | undefined
+  const loadedByServer = () => {
+    servedOnce ??= loadedBy(sources, 'serve', '--help')
+    return servedOnce
+  }
 
-it('loads for the server what Node itself would find', async () => {
-  const folder = new URL('../../src/', import.meta.url)
-  const filesIn = (text: string) => text.split('\n').filter((line) => line.startsWith('file:'))
-  const served = filesIn(await loadedByServer())
-  const isOfTheStart = (line: string) =>
-    /\/src\/(crosspoint|compile-cache|own-imports)\.mjs /.test(line) ||
-    line.includes('/src/commands/main.ts ')
-  const found = await loadedBy(
-    '--input-type=module',
-    '--eval',
-    `import '${new URL('commands/serve.ts', folder)}'`,
-  )
-  expect(served.filter((line) => !isOfTheStart(line)).toSorted()).toEqual(filesIn(found).toSorted())
-})
+  it('loads for the server what Node itself would find', async () => {
+    const folder = new URL('../../src/', import.meta.url)
+    const filesIn = (text: string) => text.split('\n').filter((line) => line.startsWith('file:'))
+    const served = filesIn(await loadedByServer())
+    const isOfTheStart = (line: string) =>
+      /\/src\/(crosspoint|compile-cache|own-imports)\.mjs /.test(line) ||
+      line.includes('/src/commands/main.ts ')
+    const found = await loadedBy(
+      '--input-type=module',
+      '--eval',
+      `import '${new URL('commands/serve.ts', folder)}'`,
+    )
+    expect(served.filter((line) => !isOfTheStart(line)).toSorted()).toEqual(filesIn(found).toSorted())
+  })
 
-it('keeps what reads command lines, and what few starts need, out of the server', async () => {
-  const library = '/node_modules/commander/'
-  expect(await loadedBy(sources, 'accounts', '--help')).toContain(library)
-  const served = await loadedByServer()
-  expect(served).toContain('/src/compose.ts')
-  for (const folder of ['typebox/build/value', 'hyparquet', 'hyparquet-writer'])
-    expect(served).not.toContain(`/node_modules/${folder}/`)
-  for (const name of ['commander', '@clack', '@bomb.sh', 'fast-string-truncated-width', '@noble'])
-    expect(served).not.toContain(`/node_modules/${name}/`)
-  expect(served).not.toContain('/client/src/')
+  it('keeps what reads command lines, and what few starts need, out of the server', async () => {
+    const library = '/node_modules/commander/'
+    expect(await loadedBy(sources, 'accounts', '--help')).toContain(library)
+    const served = await loadedByServer()
+    expect(served).toContain('/src/compose.ts')
+    for (const folder of ['typebox/build/value', 'hyparquet', 'hyparquet-writer'])
+      expect(served).not.toContain(`/node_modules/${folder}/`)
+    for (const name of ['commander', '@clack', '@bomb.sh', 'fast-string-truncated-width', '@noble'])
+      expect(served).not.toContain(`/node_modules/${name}/`)
+    expect(served).not.toContain('/client/src/')
+  })
 })

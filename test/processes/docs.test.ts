@@ -93,7 +93,7 @@ const runnable = (path: string) =>
     (block) => reasonNotToRun(block) === undefined && block.language === 'sh' && block.text.trim() !== start,
   )
 const [readme = '', ...others] = pagePaths.filter((path) => runnable(path).length > 0)
-const pages = [readme, ...someOf(8, others)]
+const pages = [readme, ...someOf(2, others)]
 
 describe('the commands of', () => {
   it.each(pages)('%s do what they say', async (path) => {

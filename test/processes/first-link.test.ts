@@ -10,6 +10,7 @@ import { hasTerminal, openCommandLine } from '../support/command-line.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { program } from '../support/program.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession as openSessionOf } from '../support/session.ts'
 import { credentialsOf } from '../support/world.ts'
@@ -184,17 +185,19 @@ it.skipIf(!hasTerminal)('opens the browser without telling the machine the link'
   expect(existsSync(join(dataDir, 'sign-in.html'))).toBe(false)
 })
 
-it.skipIf(!hasTerminal)('serves on where the page for the browser cannot be written', async () => {
-  const { dataDir, serve } = atDesktop()
-  // In its place, and not to be removed as a file.
-  mkdirSync(join(dataDir, 'sign-in.html'), { recursive: true })
-  const shell = serve('/bin/true')
-  await shell.shows('is ready at')
-  const url = /is ready at (http:\S+)/.exec(shell.output())?.[1]
-  expect((await fetch(`${url}/readyz`)).status).toBe(200)
-  shell.type('\u0003')
-  expect((await shell.ended).status).toBe(0)
-  expect(shell.output()).not.toContain('could not start')
+inFullRun(() => {
+  it.skipIf(!hasTerminal)('serves on where the page for the browser cannot be written', async () => {
+    const { dataDir, serve } = atDesktop()
+    // In its place, and not to be removed as a file.
+    mkdirSync(join(dataDir, 'sign-in.html'), { recursive: true })
+    const shell = serve('/bin/true')
+    await shell.shows('is ready at')
+    const url = /is ready at (http:\S+)/.exec(shell.output())?.[1]
+    expect((await fetch(`${url}/readyz`)).status).toBe(200)
+    shell.type('\u0003')
+    expect((await shell.ended).status).toBe(0)
+    expect(shell.output()).not.toContain('could not start')
+  })
 })
 
 it('opens the browser where somebody sits at a desktop', () => {

@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { findProgram, lacks } from '../support/installed.ts'
 import { startThreads } from '../support/pair.ts'
 import { nodeOptions, program } from '../support/program.ts'
+import { inFullRun } from '../support/run-length.ts'
 
 const requestLine = /^\d\d:\d\d:\d\d info {2}[A-Z]+ \S+ \d{3} [\d.]+ ms$/
 
@@ -82,11 +83,13 @@ it.skipIf(lacking)(`is pretty and colored at a terminal${lacking}`, async () => 
   expect(await server.end()).toBe(0)
 })
 
-it.skipIf(lacking)(`is JSON at a terminal if the settings ask for it${lacking}`, async () => {
-  const server = startAtTerminal({ CROSSPOINT_LOG_FORMAT: 'json' })
-  const url = await urlIn(server.text)
-  await fetch(`${url}/healthz`)
-  const text = await eventually(server.text, (seen) => seen.includes('"route":"/healthz"'))
-  expect(text).toMatch(/\n\{"time":"[^"]+","level":"info","message":"request",[^\n]+\}\r\n/)
-  expect(await server.end()).toBe(0)
+inFullRun(() => {
+  it.skipIf(lacking)(`is JSON at a terminal if the settings ask for it${lacking}`, async () => {
+    const server = startAtTerminal({ CROSSPOINT_LOG_FORMAT: 'json' })
+    const url = await urlIn(server.text)
+    await fetch(`${url}/healthz`)
+    const text = await eventually(server.text, (seen) => seen.includes('"route":"/healthz"'))
+    expect(text).toMatch(/\n\{"time":"[^"]+","level":"info","message":"request",[^\n]+\}\r\n/)
+    expect(await server.end()).toBe(0)
+  })
 })
