@@ -7,6 +7,7 @@ import { gregorianOfUnix } from '../../src/lib/gregorian.ts'
 import { type CommandLine, hasTerminal, openCommandLine } from '../support/command-line.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
+import { inFullRun } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
@@ -126,13 +127,15 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(piped.output).not.toContain('\u001b')
   })
 
-  it.skipIf(!hasTerminal)('uses no colours where NO_COLOR is set', async () => {
-    await account()
-    const { output } = await person.atTerminal(['accounts', 'list', '--limit', '1'])
-    expect(output).toContain('\u001b[1m')
-    const plain = openCommandLine({ NO_COLOR: '1', XDG_CONFIG_HOME: person.folder })
-    expect((await plain.atTerminal(['accounts', 'list', '--limit', '1'])).output).not.toContain('\u001b[1m')
-    plain.remove()
+  inFullRun(() => {
+    it.skipIf(!hasTerminal)('uses no colours where NO_COLOR is set', async () => {
+      await account()
+      const { output } = await person.atTerminal(['accounts', 'list', '--limit', '1'])
+      expect(output).toContain('\u001b[1m')
+      const plain = openCommandLine({ NO_COLOR: '1', XDG_CONFIG_HOME: person.folder })
+      expect((await plain.atTerminal(['accounts', 'list', '--limit', '1'])).output).not.toContain('\u001b[1m')
+      plain.remove()
+    })
   })
 
   it('prints nothing of a record that a terminal would obey', async () => {
@@ -146,14 +149,16 @@ describeAnyEngine('crosspoint at a server', (engine) => {
     expect(JSON.parse(output).after.name).toBe('a\u001b[2Jb\u009bc\u202ed')
   })
 
-  it.skipIf(!hasTerminal)('shows a file harmlessly at a terminal, and as it is elsewhere', async () => {
-    const parent = await account()
-    await session.admin.put(`${parent.path}/devices`, { name: 'a\u001b[2Jb' })
-    const asked = ['api', 'GET', `/accounts/${parent.id}/devices`, '--accept', 'text/csv']
-    expect((await crosspoint(...asked)).output).toContain('a\u001b[2Jb')
-    const { output } = await person.atTerminal(asked)
-    expect(output).toContain('a\ufffd[2Jb')
-    expect(output).not.toContain('\u001b[2J')
+  inFullRun(() => {
+    it.skipIf(!hasTerminal)('shows a file harmlessly at a terminal, and as it is elsewhere', async () => {
+      const parent = await account()
+      await session.admin.put(`${parent.path}/devices`, { name: 'a\u001b[2Jb' })
+      const asked = ['api', 'GET', `/accounts/${parent.id}/devices`, '--accept', 'text/csv']
+      expect((await crosspoint(...asked)).output).toContain('a\u001b[2Jb')
+      const { output } = await person.atTerminal(asked)
+      expect(output).toContain('a\ufffd[2Jb')
+      expect(output).not.toContain('\u001b[2J')
+    })
   })
 
   it('says who has signed in without what a terminal would obey', async () => {

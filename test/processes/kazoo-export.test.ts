@@ -128,7 +128,7 @@ describeAnyEngine('crosspoint export kazoo', (engine) => {
 
   it('writes a file for each database, into an empty folder, and a CouchDB and an import take them', async () => {
     const folder = join(house.place.dataDir, 'way-back')
-    const { status, output, errors } = await house.person.run('export', 'kazoo', folder, '--json')
+    const { status, output, errors } = await house.exporting(folder, '--json')
     expect({ status, errors }).toEqual({ status: 0, errors: '' })
     const report = JSON.parse(output)
     expect(report).toMatchObject({ directory: folder, databases: namesIn(folder).length })

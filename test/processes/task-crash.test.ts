@@ -4,16 +4,16 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const kills = countOf(2, 10)
-const rowsBetweenKills = countOf(1000, 5000)
+const rowsBetweenKills = countOf(400, 5000)
 // Many more than those that a server does before the last kill arrives.
-const rowCount = countOf(20_000, 100_000)
+const rowCount = countOf(6000, 100_000)
 /** Behind this kill the task is stopped, and goes on in a new one. */
 const stopBehind = kills / 2
 const rowsAtOnce = countOf(100, 500)
@@ -27,11 +27,11 @@ const numbers = Array.from(
 const input = ['e164', ...numbers].join('\n')
 const badCount = numbers.filter(isBad).length
 
-describeAnyEngine('a task of many rows, killed several times and stopped once', (engine) => {
+describeEngines('a task of many rows, killed several times and stopped once', (engine) => {
   let place: Place
 
   beforeEach(async () => {
-    place = await makePlace(engine)
+    place = await makePlace(engine, { isUpgraded: engine === 'postgres' })
   })
 
   afterEach(() => place.remove())
