@@ -8,9 +8,9 @@ import { rowsSeen, scrollInSteps } from '../support/page-memory.ts'
 import { countOf, inFullRun } from '../support/run-length.ts'
 import { describeOnce } from '../support/world.ts'
 
-const rowCount = countOf(2000, 20_000)
+const rowCount = countOf(1000, 20_000)
 const rowsOfStep = 250
-const steps = countOf(3, 40)
+const steps = countOf(2, 40)
 
 const mebibyte = 1024 ** 2
 const maxMebibytes = 150

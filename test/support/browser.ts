@@ -259,14 +259,14 @@ const shortLooks: readonly ScreenLook[] = [
 interface Extent {
   /** The page was checked in the other looks on another engine. */
   isRepeated?: boolean
-  /** The page shows a whole screen, not a state within it. */
-  isScreen?: boolean
+  /** The page shows the first of several screens. */
+  isFirst?: boolean
 }
 
-// `npm test` checks screens wide and light by all rules, and narrow and dark by those of colours; states within them only wide.
-const looksAt = ({ isRepeated = false, isScreen = false }: Extent) => {
+// `npm test` checks pages wide and light by all rules, and the first of several screens narrow and dark by those of colours.
+const looksAt = ({ isRepeated = false, isFirst = false }: Extent) => {
   if (isRepeated) return looks.slice(0, 1)
-  return isFullRun ? looks : shortLooks.slice(0, isScreen ? 2 : 1)
+  return isFullRun ? looks : shortLooks.slice(0, isFirst ? 2 : 1)
 }
 
 /** Waits until a screen has read what it shows. */

@@ -60,9 +60,9 @@ export const useConsole = (
     visit,
     expectForEverybody: (page) => expectForEverybody(page, { isRepeated }),
     async expectScreensForEverybody(page, screens) {
-      for (const screen of screens) {
+      for (const [index, screen] of screens.entries()) {
         await goTo(page, screen)
-        await expectForEverybody(page, { isRepeated, isScreen: true })
+        await expectForEverybody(page, { isRepeated, isFirst: index === 0 })
       }
     },
     async open(person, screen, { account = person.account, ...visitor } = {}) {
