@@ -1,6 +1,6 @@
 // What the console does when things go wrong: sessions that end, servers that are away, busy or mistaken.
 import type { Page } from 'playwright-core'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { openVisit, pressOn, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { inFullRun } from '../support/run-length.ts'
@@ -85,6 +85,10 @@ describeAnyEngine('bad days in the console', (engine) => {
     const device = await world.device(world.acme, { name: 'Patient' })
     const { page } = await open(world.ross, `devices/${device.id}`, { account: world.acme })
     await nameIn(page).waitFor()
+    onTestFinished(async () => {
+      await world.configure('crossbar', { token_costs: 0 })
+      await world.configure('token_buckets', { max_bucket_tokens: 100, tokens_fill_rate: 10 })
+    })
     await world.configure('token_buckets', { max_bucket_tokens: 1, tokens_fill_rate: 1 })
     await world.configure('crossbar', { token_costs: 1 })
     await typeInto(page, nameIn(page), 'Patient and saved')
@@ -96,7 +100,7 @@ describeAnyEngine('bad days in the console', (engine) => {
   })
 
   it('a lost connection is reported, and a pending form is sent once it is back', async () => {
-    const { page, context } = await open(world.ada, 'devices/new')
+    const { page, context } = await open(world.ross, 'devices/new', { account: world.acme })
     await typeInto(page, nameIn(page), 'Made across a cut')
     await context.setOffline(true)
     await pressOn(page, page.getByRole('button', { name: 'Create' }))
@@ -105,7 +109,7 @@ describeAnyEngine('bad days in the console', (engine) => {
     await context.setOffline(false)
     await page.getByRole('heading', { level: 1, name: 'Made across a cut' }).waitFor()
     await note.waitFor({ state: 'detached' })
-    const { data } = await world.ada.get(`${world.acme.path}/devices?filter_name=Made%20across%20a%20cut`)
+    const { data } = await world.ross.get(`${world.acme.path}/devices?filter_name=Made%20across%20a%20cut`)
     expect(data).toHaveLength(1)
   })
 })
