@@ -6,7 +6,7 @@ import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import { choose, expectForEverybody, goTo, pressOn, typeInto } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
-import { inFullRun } from '../support/run-length.ts'
+import { inFullRun, isFullRun } from '../support/run-length.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
 import { describeAnyEngine, type TestAccount } from '../support/world.ts'
 
@@ -97,23 +97,25 @@ describeAnyEngine('money in the console', (engine) => {
     await world.ross.post(`${world.acme.path}/services`, { bookkeeper: { type: 'default' } })
   })
 
-  it('of a balance is shown as it moves, and entries are saved as CSV', async () => {
-    const { page } = await open(world.ross, 'money', { account: world.rival })
-    await balanceOn(page).getByText('$0.00').waitFor()
-    await page.getByText('Live', { exact: true }).waitFor()
-    await world.credit(world.rival, 12.5)
-    await balanceOn(page).getByText('$12.50').waitFor()
-    await typeInto(page, page.getByRole('textbox', { name: 'Reference' }), 'transfer 17')
-    await typeInto(page, page.getByRole('textbox', { name: 'Amount', exact: true }), '30')
-    await page.keyboard.press('Enter')
-    await balanceOn(page).getByText('$42.50').waitFor()
-    await goTo(page, 'money/ledgers/payments')
-    await page.getByRole('row', { name: /transfer 17/ }).waitFor()
-    const coming = page.waitForEvent('download')
-    await pressOn(page, page.getByRole('button', { name: 'Download CSV' }))
-    const download = await coming
-    expect(download.suggestedFilename()).toBe('ledger-payments.csv')
-    expect(await readFile(await download.path(), 'utf8')).toContain('transfer 17')
+  inFullRun(() => {
+    it('of a balance is shown as it moves, and entries are saved as CSV', async () => {
+      const { page } = await open(world.ross, 'money', { account: world.rival })
+      await balanceOn(page).getByText('$0.00').waitFor()
+      await page.getByText('Live', { exact: true }).waitFor()
+      await world.credit(world.rival, 12.5)
+      await balanceOn(page).getByText('$12.50').waitFor()
+      await typeInto(page, page.getByRole('textbox', { name: 'Reference' }), 'transfer 17')
+      await typeInto(page, page.getByRole('textbox', { name: 'Amount', exact: true }), '30')
+      await page.keyboard.press('Enter')
+      await balanceOn(page).getByText('$42.50').waitFor()
+      await goTo(page, 'money/ledgers/payments')
+      await page.getByRole('row', { name: /transfer 17/ }).waitFor()
+      const coming = page.waitForEvent('download')
+      await pressOn(page, page.getByRole('button', { name: 'Download CSV' }))
+      const download = await coming
+      expect(download.suggestedFilename()).toBe('ledger-payments.csv')
+      expect(await readFile(await download.path(), 'utf8')).toContain('transfer 17')
+    })
   })
 
   it('for plans is quoted before they are assigned, and each amount says why', async () => {
@@ -122,6 +124,13 @@ describeAnyEngine('money in the console', (engine) => {
     await world.device(account)
     const id = await planOf('Seats')
     const { page } = await open(world.ross, 'money/plans', { account })
+    await expectScreensForEverybody(page, [
+      'money',
+      'money/ledgers/services',
+      'money/invoices',
+      'money/cards',
+      'money/plans',
+    ])
     await page.getByText('No plan is assigned', { exact: false }).waitFor()
     await pressOn(page, page.getByRole('tab', { name: 'What it comes to' }), 'ArrowRight')
     await choose(page, page.getByRole('combobox', { name: 'Plan to assign' }), 'Seats', 'Seats')
@@ -195,52 +204,53 @@ describeAnyEngine('money in the console', (engine) => {
     await dialog.waitFor({ state: 'detached' })
     expect(await tokens()).toHaveLength(1)
   })
-
-  it('are for everybody', async () => {
-    const { page } = await open(world.ross, 'overview', { account: world.acme })
-    await expectScreensForEverybody(page, [
-      'money',
-      'money/ledgers/services',
-      'money/invoices',
-      'money/plans',
-      'money/cards',
-    ])
-  })
 })
 
 describeAnyEngine('invoices in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
-  it('are read as drafts, saved, paid from the balance, and given back', async () => {
-    const { ross, reseller, acme } = world
+  /** A customer with a plan, and a phone that it charges for. */
+  const billed = async () => {
+    const { ross, reseller } = world
+    const account = await world.account(reseller)
     const made = await ross.put(`${reseller.path}/service_plans`, { name: 'Seats', plan: prices })
-    await ross.post(`${acme.path}/services`, { add: [made.data.id] })
-    await world.device(acme)
-    const first = await open(ross, 'money/invoices', { account: acme })
-    await first.page.getByText('No invoices yet', { exact: false }).waitFor()
-    await choose(first.page, first.page.getByRole('combobox', { name: 'Status' }), 'Draft')
-    await pressOn(first.page, first.page.getByRole('link', { name: 'Draft' }))
-    await first.page.getByRole('row', { name: /Activation of 1 Seat/ }).waitFor()
-    await expectForEverybody(first.page)
+    await ross.post(`${account.path}/services`, { add: [made.data.id] })
+    await world.device(account)
+    return account
+  }
 
+  inFullRun(() => {
+    it('are read as drafts', async () => {
+      const account = await billed()
+      const { page } = await open(world.ross, 'money/invoices', { account })
+      await page.getByText('No invoices yet', { exact: false }).waitFor()
+      await choose(page, page.getByRole('combobox', { name: 'Status' }), 'Draft')
+      await pressOn(page, page.getByRole('link', { name: 'Draft' }))
+      await page.getByRole('row', { name: /Activation of 1 Seat/ }).waitFor()
+      await expectForEverybody(page)
+    })
+  })
+
+  it('are saved, paid from the balance, and given back', async () => {
+    const account = await billed()
     // Bills are made on the first of a month: whoever acts then has a newer token.
     await world.server.rounds.runNow('monthly_bills')
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
     await world.server.rounds.runNow('monthly_bills')
-    const later = await world.again(ross)
-    const read = async () => (await later.get(`${acme.path}/invoices`)).data
+    const later = await world.again(world.ross)
+    const read = async () => (await later.get(`${account.path}/invoices`)).data
     expect(await read()).toMatchObject([{ status: 'open' }])
 
-    const { page } = await open(later, 'money/invoices', { account: acme })
+    const { page } = await open(later, 'money/invoices', { account })
     await pressOn(page, page.getByRole('link', { name: /^\d{4}-/ }))
     await page.getByRole('heading', { level: 1, name: /^Invoice/ }).waitFor()
     await world.unchanged(async () => {
       const dialog = page.getByRole('dialog', { name: 'Pay this invoice?' })
       await pressOn(page, page.getByRole('button', { name: 'Pay' }))
       await dialog.getByText(/^\$\d+\.\d\d are taken from/).waitFor()
-      await expectForEverybody(page)
+      if (isFullRun) await expectForEverybody(page)
       await pressOn(page, dialog.getByRole('button', { name: 'Cancel' }))
       await dialog.waitFor({ state: 'detached' })
       expect(await page.getByText('This has to be paid for').count()).toBe(0)

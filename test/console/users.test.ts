@@ -27,38 +27,56 @@ describeAnyEngine('people in the console', (engine) => {
 
   const screenOf = ({ id }: Person, account = world.acme) => ({ screen: `users/${id}`, account })
 
-  it('are listed, and found by the beginning of a name or of a user name', async () => {
-    await world.user(world.acme, { first_name: 'Zara', last_name: 'Zimt', username: 'cinnamon' })
-    const { page } = await open(world.ada, 'users')
-    await page.getByRole('link', { name: 'Uli User' }).waitFor()
-    const box = page.getByRole('searchbox', { name: 'Search by name or user name' })
-    for (const text of ['zar', 'cinn']) {
-      await typeInto(page, box, text)
-      await page.getByRole('link', { name: 'Uli User' }).waitFor({ state: 'detached' })
-      await page.getByRole('link', { name: 'Zara Zimt' }).waitFor()
-      await typeInto(page, box, '')
+  inFullRun(() => {
+    it('are listed, and found by the beginning of a name or of a user name', async () => {
+      await world.user(world.acme, { first_name: 'Zara', last_name: 'Zimt', username: 'cinnamon' })
+      const { page } = await open(world.ada, 'users')
       await page.getByRole('link', { name: 'Uli User' }).waitFor()
-    }
-    await typeInto(page, box, 'nobody at all')
-    await page.getByText('Nobody has a name or user name that begins like this.').waitFor()
+      const box = page.getByRole('searchbox', { name: 'Search by name or user name' })
+      for (const text of ['zar', 'cinn']) {
+        await typeInto(page, box, text)
+        await page.getByRole('link', { name: 'Uli User' }).waitFor({ state: 'detached' })
+        await page.getByRole('link', { name: 'Zara Zimt' }).waitFor()
+        await typeInto(page, box, '')
+        await page.getByRole('link', { name: 'Uli User' }).waitFor()
+      }
+      await typeInto(page, box, 'nobody at all')
+      await page.getByText('Nobody has a name or user name that begins like this.').waitFor()
+    })
   })
 
-  it('are made by keyboard alone, and choose their password by a mailed link', async () => {
+  it('are made, changed and deleted by keyboard alone, and choose their password by a mailed link', async () => {
     const { page } = await open(world.ada, 'users')
+    await expectForEverybody(page)
     await pressOn(page, page.getByRole('link', { name: 'New user' }))
+    await expectForEverybody(page)
     await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Mia')
     await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'Mailed')
-    await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'mia')
+    await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'ULI')
     await typeInto(page, page.getByRole('textbox', { name: /^Mail address/ }), 'mia@acme.test')
     await tabTo(page, page.getByRole('radio', { name: 'User' }))
     await page.keyboard.press('ArrowDown')
+    await world.unchanged(async () => {
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
+      await page.getByText(/must be unique/).waitFor()
+    })
+    await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'mia')
     await pressOn(page, page.getByRole('button', { name: 'Create' }))
     await page.getByRole('heading', { level: 1, name: 'Mia Mailed' }).waitFor()
+    await expectForEverybody(page)
     const [mia] = (await world.ada.get(`${world.acme.path}/users?filter_username=mia`)).data
     expect(mia).toMatchObject({ first_name: 'Mia', email: 'mia@acme.test', priv_level: 'admin' })
     await world.deliverMail()
     const [mail = ''] = await mailsTo(world.place.dataDir, 'mia@acme.test')
     expect(textOf(mail)).toMatch(/recovery=[0-9a-f]+/)
+    await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Mira')
+    await pressOn(page, page.getByRole('button', { name: 'Save' }))
+    await page.getByRole('heading', { level: 1, name: 'Mira Mailed' }).waitFor()
+    await pressOn(page, page.getByRole('button', { name: 'Delete' }))
+    const question = page.getByRole('dialog', { name: 'Delete this user?' })
+    await pressOn(page, question.getByRole('button', { name: 'Delete' }))
+    await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
+    expect((await world.ada.get(`${world.acme.path}/users/${mia.id}`)).status).toBe(404)
   })
 
   inFullRun(() => {
@@ -66,16 +84,11 @@ describeAnyEngine('people in the console', (engine) => {
       const { page } = await open(world.ada, 'users/new')
       await typeInto(page, page.getByRole('textbox', { name: /^First name/ }), 'Pia')
       await typeInto(page, page.getByRole('textbox', { name: /^Last name/ }), 'Password')
-      await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'ULI')
+      await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'pia')
       await typeInto(page, page.getByRole('textbox', { name: /^Mail address/ }), 'pia@acme.test')
       await tabTo(page, page.getByRole('radio', { name: 'Mail a link' }))
       await page.keyboard.press('ArrowDown')
       await typeInto(page, page.getByLabel('Password', { exact: true }), 'a "quoted" secret')
-      await world.unchanged(async () => {
-        await pressOn(page, page.getByRole('button', { name: 'Create' }))
-        await page.getByText(/must be unique/).waitFor()
-      })
-      await typeInto(page, page.getByRole('textbox', { name: /^User name/ }), 'pia')
       await pressOn(page, page.getByRole('button', { name: 'Create' }))
       await page.getByRole('heading', { level: 1, name: 'Pia Password' }).waitFor()
       expect(await signIn('pia', 'a "quoted" secret')).toSucceed()
@@ -85,73 +98,73 @@ describeAnyEngine('people in the console', (engine) => {
       await page.getByText('curl').first().waitFor()
       expect(await page.content()).not.toContain('secret')
     })
-  })
 
-  it('have their calls and their place set in one form, and are deleted with their phones', async () => {
-    const vera = await world.user(world.acme, { first_name: 'Vera', last_name: 'Various' })
-    const { page } = await open(world.ada, screenOf(vera).screen)
-    await pressOn(page, page.getByRole('switch', { name: /^Forward calls/ }), 'Space')
-    await typeInto(page, page.getByRole('textbox', { name: 'Forward to' }), '+15551234567')
-    await typeInto(page, page.getByRole('textbox', { name: 'External number' }), '+15557654321')
-    await choose(page, page.getByRole('combobox', { name: 'Time zone' }), 'Europe/Berlin', 'Berlin')
-    await pressOn(page, page.getByRole('switch', { name: /^Show the caller/ }), 'Space')
-    await pressOn(page, page.getByRole('button', { name: 'Save' }))
-    await page.getByText('Saved', { exact: true }).waitFor()
-    expect((await world.ada.get(vera.path)).data).toMatchObject({
-      call_forward: { enabled: true, number: '+15551234567', keep_caller_id: false, substitute: true },
-      caller_id: { external: { number: '+15557654321' } },
-      timezone: 'Europe/Berlin',
+    it('have their calls and their place set in one form, and are deleted with their phones', async () => {
+      const vera = await world.user(world.acme, { first_name: 'Vera', last_name: 'Various' })
+      const { page } = await open(world.ada, screenOf(vera).screen)
+      await pressOn(page, page.getByRole('switch', { name: /^Forward calls/ }), 'Space')
+      await typeInto(page, page.getByRole('textbox', { name: 'Forward to' }), '+15551234567')
+      await typeInto(page, page.getByRole('textbox', { name: 'External number' }), '+15557654321')
+      await choose(page, page.getByRole('combobox', { name: 'Time zone' }), 'Europe/Berlin', 'Berlin')
+      await pressOn(page, page.getByRole('switch', { name: /^Show the caller/ }), 'Space')
+      await pressOn(page, page.getByRole('button', { name: 'Save' }))
+      await page.getByText('Saved', { exact: true }).waitFor()
+      expect((await world.ada.get(vera.path)).data).toMatchObject({
+        call_forward: { enabled: true, number: '+15551234567', keep_caller_id: false, substitute: true },
+        caller_id: { external: { number: '+15557654321' } },
+        timezone: 'Europe/Berlin',
+      })
+      await openTab(page, 'Phones')
+      await page.getByText('This user owns no phones yet.').waitFor()
+      await pressOn(page, page.getByRole('link', { name: 'New phone of this user' }))
+      await typeInto(page, page.getByRole('textbox', { name: /^Name/ }).first(), "Vera's phone")
+      await pressOn(page, page.getByRole('button', { name: 'Create' }))
+      await page.getByRole('heading', { level: 1, name: "Vera's phone" }).waitFor()
+      expect((await world.ada.get(`${vera.path}/devices`)).data).toMatchObject([{ name: "Vera's phone" }])
+      await goTo(page, `users/${vera.id}`)
+      await pressOn(page, page.getByRole('button', { name: 'Delete' }))
+      const question = page.getByRole('dialog', { name: 'Delete this user?' })
+      await pressOn(
+        page,
+        question.getByRole('checkbox', { name: 'Delete the phones of this user too' }),
+        'Space',
+      )
+      await pressOn(page, question.getByRole('button', { name: 'Delete' }))
+      await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
+      expect((await world.ada.get(vera.path)).status).toBe(404)
+      expect((await world.ada.get(`${world.acme.path}/devices?filter_owner_id=${vera.id}`)).data).toEqual([])
     })
-    await openTab(page, 'Phones')
-    await page.getByText('This user owns no phones yet.').waitFor()
-    await pressOn(page, page.getByRole('link', { name: 'New phone of this user' }))
-    await typeInto(page, page.getByRole('textbox', { name: /^Name/ }).first(), "Vera's phone")
-    await pressOn(page, page.getByRole('button', { name: 'Create' }))
-    await page.getByRole('heading', { level: 1, name: "Vera's phone" }).waitFor()
-    expect((await world.ada.get(`${vera.path}/devices`)).data).toMatchObject([{ name: "Vera's phone" }])
-    await goTo(page, `users/${vera.id}`)
-    await pressOn(page, page.getByRole('button', { name: 'Delete' }))
-    const question = page.getByRole('dialog', { name: 'Delete this user?' })
-    await pressOn(
-      page,
-      question.getByRole('checkbox', { name: 'Delete the phones of this user too' }),
-      'Space',
-    )
-    await pressOn(page, question.getByRole('button', { name: 'Delete' }))
-    await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor()
-    expect((await world.ada.get(vera.path)).status).toBe(404)
-    expect((await world.ada.get(`${world.acme.path}/devices?filter_owner_id=${vera.id}`)).data).toEqual([])
-  })
 
-  it('get a photo, which is shown before it is kept; what is no photo is refused and changes nothing', async () => {
-    const fay = await world.user(world.acme, { first_name: 'Fay', last_name: 'Face' })
-    const { page } = await open(world.ada, screenOf(fay).screen)
-    await openTab(page, 'Photo')
-    await page.getByText('There is no photo yet.').waitFor()
-    const file = page.getByRole('button', { name: 'Choose a photo' })
-    const save = page.getByRole('button', { name: 'Save photo' })
-    await world.unchanged(async () => {
-      await chooseFile(page, file, pictureOf(png, 'application/pdf'))
-      await page.getByText('This is no PNG, JPEG, GIF or WebP image.').waitFor()
-      await chooseFile(page, file, pictureOf(Buffer.alloc(2_000_001)))
-      await page.getByText('The file has 1.9 MB. The most is 1.9 MB.').waitFor()
-      expect(await save.isDisabled()).toBe(true)
-      await chooseFile(page, file, pictureOf(Buffer.from('<svg onload="alert(1)"/>')))
+    it('get a photo, which is shown before it is kept; what is no photo is refused and changes nothing', async () => {
+      const fay = await world.user(world.acme, { first_name: 'Fay', last_name: 'Face' })
+      const { page } = await open(world.ada, screenOf(fay).screen)
+      await openTab(page, 'Photo')
+      await page.getByText('There is no photo yet.').waitFor()
+      const file = page.getByRole('button', { name: 'Choose a photo' })
+      const save = page.getByRole('button', { name: 'Save photo' })
+      await world.unchanged(async () => {
+        await chooseFile(page, file, pictureOf(png, 'application/pdf'))
+        await page.getByText('This is no PNG, JPEG, GIF or WebP image.').waitFor()
+        await chooseFile(page, file, pictureOf(Buffer.alloc(2_000_001)))
+        await page.getByText('The file has 1.9 MB. The most is 1.9 MB.').waitFor()
+        expect(await save.isDisabled()).toBe(true)
+        await chooseFile(page, file, pictureOf(Buffer.from('<svg onload="alert(1)"/>')))
+        await pressOn(page, save)
+        await page.getByText('The file is not the image it is said to be').waitFor()
+      })
+      await chooseFile(page, file, pictureOf(png))
+      await page.getByRole('img', { name: 'Preview' }).waitFor()
       await pressOn(page, save)
-      await page.getByText('The file is not the image it is said to be').waitFor()
+      await page.getByRole('img', { name: 'Photo of Fay Face' }).waitFor()
+      expect((await world.ada.get(fay.path)).data.has_avatar).toBe(true)
+      await expectForEverybody(page)
+      await pressOn(page, page.getByRole('button', { name: 'Remove photo' }))
+      await page.getByText('There is no photo yet.').waitFor()
+      expect((await world.ada.get(fay.path)).data.has_avatar).toBe(false)
+      await pressOn(page, page.getByRole('button', { name: 'Undo' }))
+      await page.getByRole('img', { name: 'Photo of Fay Face' }).waitFor()
+      expect((await world.ada.get(fay.path)).data.has_avatar).toBe(true)
     })
-    await chooseFile(page, file, pictureOf(png))
-    await page.getByRole('img', { name: 'Preview' }).waitFor()
-    await pressOn(page, save)
-    await page.getByRole('img', { name: 'Photo of Fay Face' }).waitFor()
-    expect((await world.ada.get(fay.path)).data.has_avatar).toBe(true)
-    await expectForEverybody(page)
-    await pressOn(page, page.getByRole('button', { name: 'Remove photo' }))
-    await page.getByText('There is no photo yet.').waitFor()
-    expect((await world.ada.get(fay.path)).data.has_avatar).toBe(false)
-    await pressOn(page, page.getByRole('button', { name: 'Undo' }))
-    await page.getByRole('img', { name: 'Photo of Fay Face' }).waitFor()
-    expect((await world.ada.get(fay.path)).data.has_avatar).toBe(true)
   })
 
   /** Somebody who signs in, whose sign-ins are noted. */
@@ -252,20 +265,22 @@ describeAnyEngine('people in the console', (engine) => {
     await page.getByText('You act as a user of').waitFor({ state: 'detached' })
   })
 
-  it('see plainly what only an admin may do', async () => {
-    const { page } = await open(world.uli, screenOf(world.ada).screen)
-    await openTab(page, 'Sign-in')
-    await page.getByText('Not allowed').first().waitFor()
-    expect(await page.getByRole('button', { name: 'Act as this user' }).count()).toBe(0)
-    await world.unchanged(async () => {
-      await typeInto(page, page.getByLabel('New password'), 'ulis-own-choice')
-      await pressOn(page, page.getByRole('button', { name: 'Set password' }))
-      await page.getByText('Only an admin may create or change an admin').waitFor()
+  inFullRun(() => {
+    it('see plainly what only an admin may do', async () => {
+      const { page } = await open(world.uli, screenOf(world.ada).screen)
+      await openTab(page, 'Sign-in')
+      await page.getByText('Not allowed').first().waitFor()
+      expect(await page.getByRole('button', { name: 'Act as this user' }).count()).toBe(0)
+      await world.unchanged(async () => {
+        await typeInto(page, page.getByLabel('New password'), 'ulis-own-choice')
+        await pressOn(page, page.getByRole('button', { name: 'Set password' }))
+        await page.getByText('Only an admin may create or change an admin').waitFor()
+      })
     })
-  })
 
-  it('are for everybody', async () => {
-    const { page } = await open(world.ada, 'overview')
-    await expectScreensForEverybody(page, ['users', 'users/new', screenOf(world.uli).screen])
+    it('are for everybody', async () => {
+      const { page } = await open(world.ada, 'overview')
+      await expectScreensForEverybody(page, ['users', 'users/new', screenOf(world.uli).screen])
+    })
   })
 })
