@@ -1,7 +1,7 @@
 // Money in the console.
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import { choose, expectForEverybody, goTo, pressOn, typeInto } from '../support/browser.ts'
@@ -210,19 +210,22 @@ describeAnyEngine('invoices in the console', (engine) => {
   const { world, open, expectForEverybody } = useConsole(engine)
 
   /** A customer with a plan, and a phone that it charges for. */
-  const billed = async () => {
-    const { ross, reseller } = world
-    const account = await world.account(reseller)
+  const billed = async (name: string) => {
+    const { reseller } = world
+    // Another test may have moved the clock, after which older tokens are refused.
+    const ross = await world.again(world.ross)
+    const { data } = await ross.put(reseller.path, { name })
+    const account: TestAccount = { ...data, path: `/v2/accounts/${data.id}` }
     const made = await ross.put(`${reseller.path}/service_plans`, { name: 'Seats', plan: prices })
     await ross.post(`${account.path}/services`, { add: [made.data.id] })
-    await world.device(account)
-    return account
+    expect(await ross.put(`${account.path}/devices`, { name: 'Seat' })).toSucceed()
+    return { account, ross }
   }
 
   inFullRun(() => {
     it('are read as drafts', async () => {
-      const account = await billed()
-      const { page } = await open(world.ross, 'money/invoices', { account })
+      const { account, ross } = await billed('Drafted')
+      const { page } = await open(ross, 'money/invoices', { account })
       await page.getByText('No invoices yet', { exact: false }).waitFor()
       await choose(page, page.getByRole('combobox', { name: 'Status' }), 'Draft')
       await pressOn(page, page.getByRole('link', { name: 'Draft' }))
@@ -232,14 +235,14 @@ describeAnyEngine('invoices in the console', (engine) => {
   })
 
   it('are saved, paid from the balance, and given back', async () => {
-    const account = await billed()
+    const { account, ross } = await billed('Billed')
     // Bills are made on the first of a month: whoever acts then has a newer token.
     await world.server.rounds.runNow('monthly_bills')
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
     world.clock.advance({ seconds: Math.ceil((next - world.clock.now()) / 1000) })
     await world.server.rounds.runNow('monthly_bills')
-    const later = await world.again(world.ross)
+    const later = await world.again(ross)
     const read = async () => (await later.get(`${account.path}/invoices`)).data
     expect(await read()).toMatchObject([{ status: 'open' }])
 
@@ -312,6 +315,7 @@ inFullRun(() =>
       const { page } = await open(world.operator, 'money')
       await balanceOn(page).getByText('€0.00').waitFor()
       await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
+      onTestFinished(() => world.configure('services', { currency: 'EUR' }))
       expect(
         await world.operator.patch('/v2/system_configs/services', { default: { currency: 'CHF' } }),
       ).toSucceed()

@@ -219,8 +219,9 @@ describeAnyEngine('numbers in the console', (engine) => {
   })
 
   it('are found in the stock and bought by keyboard alone, on screens for everybody', async () => {
-    await world.credit(world.rival, 100)
-    const { page } = await open(world.rex, 'numbers')
+    const account = await world.account(world.master)
+    const admin = await world.admin(account)
+    const { page } = await open(admin, 'numbers')
     await expectScreensForEverybody(page, ['numbers', 'numbers/new', 'numbers/stock'])
     await typeInto(page, page.getByRole('textbox', { name: 'Prefix' }), '4155550')
     await page.keyboard.press('Enter')
@@ -229,6 +230,6 @@ describeAnyEngine('numbers in the console', (engine) => {
     await pressOn(page, page.getByRole('button', { name: 'Buy 1 number' }))
     const outcome = page.getByRole('dialog', { name: 'What became of each number' })
     await outcome.getByText('1 done.').waitFor()
-    expect((await world.rex.get(pathOf(world.rival, '+14155550105'))).data.state).toBe('in_service')
+    expect((await admin.get(pathOf(account, '+14155550105'))).data.state).toBe('in_service')
   })
 })
