@@ -7,6 +7,7 @@ import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
+import { lendStore } from './lent-stores.ts'
 import { createDatabase, type DatabaseOptions, type Engine, engines } from './postgres.ts'
 import { isFullRun } from './run-length.ts'
 
@@ -57,20 +58,15 @@ const emptyFile = () => {
 export interface PlaceOptions extends DatabaseOptions {
   /** Holds an empty store of the newest structure, which is copied: an upgrade takes longer than most tests. */
   isUpgraded?: boolean
-  /** Holds a copy of this place, which no server uses. */
-  copyOf?: Place | undefined
 }
-
-const databaseOf = ({ databaseUrl }: Place) => databaseUrl && new URL(databaseUrl).pathname.slice(1)
 
 export const makePlace = async (
   engine: Engine,
-  { isUpgraded = false, copyOf, ...options }: PlaceOptions = {},
+  { isUpgraded = false, ...options }: PlaceOptions = {},
 ): Promise<Place> => {
   const dataDir = await newDirectory()
-  if (copyOf) await cp(copyOf.dataDir, dataDir, { recursive: true })
   const serverUrl = engine === 'postgres' ? inject('postgresUrl') : undefined
-  const template = copyOf ? databaseOf(copyOf) : isUpgraded ? inject('postgresTemplate') : undefined
+  const template = isUpgraded ? inject('postgresTemplate') : undefined
   const database = serverUrl ? await createDatabase(serverUrl, { template, ...options }) : undefined
   if (engine === 'postgres' && !database) throw new Error('this run has no PostgreSQL')
   if (isUpgraded && !database) await writeFile(fileIn(dataDir), await emptyFile(), { mode: 0o600 })
@@ -84,6 +80,19 @@ export const makePlace = async (
   }
 }
 
+/** A copy of a place that no server uses; on PostgreSQL in a database that tests use one after the other, and which is open already. */
+export const copyPlace = async (original: Place): Promise<{ place: Place; db: Database | undefined }> => {
+  const template = original.databaseUrl && new URL(original.databaseUrl).pathname.slice(1)
+  const database = template ? await lendStore(template) : undefined
+  const dataDir = await newDirectory()
+  await cp(original.dataDir, dataDir, { recursive: true })
+  const remove = async () => {
+    await rm(dataDir, { recursive: true, force: true })
+    database?.giveBack()
+  }
+  return { place: { dataDir, databaseUrl: database?.url, remove }, db: database?.db }
+}
+
 export interface TestDatabase {
   db: Database
   /** Opens the same store once more, as another process would. */
@@ -91,27 +100,37 @@ export interface TestDatabase {
   close(): Promise<void>
 }
 
+/** A store that nobody else uses: on PostgreSQL one that tests use one after the other, unless it needs a server of its own kind. */
+const openEmpty = async (engine: Engine, options: DatabaseOptions) => {
+  const template = inject('postgresTemplate')
+  if (engine === 'postgres' && template && Object.keys(options).length === 0) {
+    const { url, db, giveBack } = await lendStore(template)
+    return { db, open: () => openPostgres(url), remove: async () => giveBack() }
+  }
+  const { databaseUrl, dataDir, remove } = await makePlace(engine, { isUpgraded: true, ...options })
+  const open = () => (databaseUrl ? openPostgres(databaseUrl) : openSqlite(fileIn(dataDir)))
+  const db = open()
+  await upgradeStorage(db, systemClock)
+  return { db, open, remove }
+}
+
 /** A fresh store of the newest structure. */
 export const openTestDatabase = async (
   engine: Engine,
   options: DatabaseOptions = {},
 ): Promise<TestDatabase> => {
-  const place = await makePlace(engine, { isUpgraded: true, ...options })
-  const opened: Database[] = []
-  const open = () => {
-    const { databaseUrl, dataDir } = place
-    const db = databaseUrl ? openPostgres(databaseUrl) : openSqlite(fileIn(dataDir))
-    opened.push(db)
-    return db
-  }
-  const db = open()
-  await upgradeStorage(db, systemClock)
+  const { db, open, remove } = await openEmpty(engine, options)
+  const opened = [db]
   return {
     db,
-    reopen: open,
+    reopen() {
+      const another = open()
+      opened.push(another)
+      return another
+    },
     async close() {
       await Promise.all(opened.map((one) => one.close()))
-      await place.remove()
+      await remove()
     },
   }
 }

@@ -1,21 +1,18 @@
-// PostgreSQL stores that the worlds of a process use one after the other. A new database costs the server 1.5 s of processor time:
+// PostgreSQL stores that the tests of a process use one after the other. A new database costs the server 1.5 s of processor time:
 // the copy, and what each new connection reads about its tables. Putting the rows back costs 0.05 s.
-import { cp, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Client } from 'pg'
 import { inject } from 'vitest'
 import { failure } from '../../src/lib/failure.ts'
 import type { CommittedBatch, Database, StaleListener } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { makePlace, type Place } from './databases.ts'
+import { createDatabase } from './postgres.ts'
 import { sharePlace } from './shared-places.ts'
 
 // Partitions are emptied and filled through their tables.
 const keepRows = `
   CREATE SCHEMA kept;
   CREATE TABLE kept.relations AS
-    SELECT relname, relkind, relispartition FROM pg_class WHERE relnamespace = 'public'::regnamespace;
+    SELECT relname, relkind, relnatts, relispartition FROM pg_class WHERE relnamespace = 'public'::regnamespace;
   CREATE TABLE kept.sequences AS
     SELECT sequencename, coalesce(last_value, 1) AS last_value, last_value IS NOT NULL AS is_called
     FROM pg_sequences WHERE schemaname = 'public';
@@ -25,10 +22,11 @@ const keepRows = `
     END LOOP;
   END $$`
 
-/** Whether the tables that were there still are. */
+/** Whether the tables and indices that were there still are as they were, and no trigger is new. */
 const isWhole = `
-  SELECT NOT EXISTS (SELECT FROM kept.relations LEFT JOIN pg_class USING (relname, relkind)
-    WHERE pg_class.oid IS NULL OR relnamespace <> 'public'::regnamespace) AS whole`
+  SELECT NOT EXISTS (SELECT FROM kept.relations LEFT JOIN pg_class USING (relname, relkind, relnatts)
+      WHERE pg_class.oid IS NULL OR relnamespace <> 'public'::regnamespace)
+    AND NOT EXISTS (SELECT FROM pg_trigger WHERE NOT tgisinternal) AS whole`
 
 // A partition that a test made goes. A large table is truncated, because nothing else would remove its dead rows.
 const putRowsBack = `
@@ -50,33 +48,39 @@ const putRowsBack = `
   END $$`
 
 interface Store {
-  place: Place
+  url: string
   db: Database
   onStale: StaleListener[]
   onBatch: ((batch: CommittedBatch) => void)[]
-  /** Puts the rows back; false if a test has removed a table. */
+  /** Puts the rows back; false if a test has changed a table. */
   reset(): Promise<boolean>
 }
 
-const makeStore = async (original: Place): Promise<Store> => {
-  const place = await makePlace('postgres', { copyOf: original })
-  const { databaseUrl } = place
-  if (!databaseUrl) throw new Error('this run has no PostgreSQL')
-  sharePlace(inject('runFolder'), place)
-  const client = new Client({ connectionString: databaseUrl })
+const makeStore = async (template: string): Promise<Store> => {
+  const serverUrl = inject('postgresUrl')
+  if (!serverUrl) throw new Error('this run has no PostgreSQL')
+  const { url } = await createDatabase(serverUrl, { template })
+  sharePlace(inject('runFolder'), { databaseUrl: url })
+  const client = new Client({ connectionString: url })
+  // A test may end the connections of its database.
+  client.on('error', () => undefined)
   await client.connect()
   await client.query(keepRows)
-  const db = openPostgres(databaseUrl, { connections: 6 })
+  const db = openPostgres(url)
   const store: Store = {
-    place,
+    url,
     db,
     onStale: [],
     onBatch: [],
     async reset() {
-      const { rows } = await client.query<{ whole: boolean }>(isWhole)
-      if (!rows[0]?.whole) return false
-      await client.query(putRowsBack)
-      return true
+      try {
+        const { rows } = await client.query<{ whole: boolean }>(isWhole)
+        if (!rows[0]?.whole) return false
+        await client.query(putRowsBack)
+        return true
+      } catch {
+        return false
+      }
     },
   }
   db.onStale((keys) => {
@@ -119,30 +123,25 @@ const lent = ({ db, onStale, onBatch }: Store): Database => {
   }
 }
 
-const free: Store[] = []
+/** Stores that nobody uses, by the database that they are copies of. */
+const free = new Map<string, Store[]>()
 
-const nextStore = async (original: Place) => {
-  for (let store = free.pop(); store; store = free.pop()) {
+const nextStore = async (template: string) => {
+  const known = free.get(template) ?? []
+  free.set(template, known)
+  for (let store = known.pop(); store; store = known.pop()) {
     if (await store.reset()) return store
     await store.db.close()
   }
-  return makeStore(original)
+  return makeStore(template)
 }
 
-/** A copy of a place, which no server uses. Removing the copy frees its database for the next world. */
-export const lendStore = async (original: Place): Promise<{ place: Place; db: Database }> => {
-  const store = await nextStore(original)
-  const dataDir = await mkdtemp(join(tmpdir(), 'crosspoint-test-'))
-  await cp(original.dataDir, dataDir, { recursive: true })
+/** A copy of a database, which no server uses. `giveBack` frees it for the next test. */
+export const lendStore = async (template: string) => {
+  const store = await nextStore(template)
   return {
-    place: {
-      dataDir,
-      databaseUrl: store.place.databaseUrl,
-      async remove() {
-        await rm(dataDir, { recursive: true, force: true })
-        free.push(store)
-      },
-    },
+    url: store.url,
     db: lent(store),
+    giveBack: () => void free.get(template)?.push(store),
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { dropDatabase } from './postgres.ts'
 
 interface SharedPlace {
-  dataDir: string
+  dataDir?: string | undefined
   databaseUrl: string | undefined
 }
 
@@ -25,7 +25,7 @@ export const sharedPlaces = (runFolder: string) => {
     return {
       async remove(serverUrl: string | undefined) {
         if (serverUrl && databaseUrl) await dropDatabase(serverUrl, new URL(databaseUrl).pathname.slice(1))
-        await rm(dataDir, { recursive: true, force: true })
+        if (dataDir) await rm(dataDir, { recursive: true, force: true })
       },
     }
   })

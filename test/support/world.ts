@@ -14,8 +14,7 @@ import type { StoredRecord } from '../../src/storage/records.ts'
 import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
-import { type Engine, makePlace, type Place, sharedBySuite } from './databases.ts'
-import { lendStore } from './lent-stores.ts'
+import { copyPlace, type Engine, makePlace, type Place, sharedBySuite } from './databases.ts'
 import { createTestLog } from './log.ts'
 import './matchers.ts'
 import { sharePlace } from './shared-places.ts'
@@ -384,10 +383,7 @@ const peopleAt = (send: Send, { operator, ross, ada, uli, rex, acmeKey, ...accou
 
 const openCopy = async (engine: Engine, outside: Partial<Config>) => {
   const { place: original, people: known, made } = await peopledPlace(engine)
-  const { place, db } =
-    engine === 'postgres'
-      ? await lendStore(original)
-      : { place: await makePlace(engine, { copyOf: original }), db: undefined }
+  const { place, db } = await copyPlace(original)
   const opened = await openServer(place, outside, usualParts, db)
   const people = peopleAt(opened.send, known)
   const make = createMakers(opened.server, opened.send, people.operator, tally(made))
