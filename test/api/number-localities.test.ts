@@ -1,20 +1,13 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { environmentOf, runHere } from '../support/command-here.ts'
 import { stockNumbers } from '../support/number-stock.ts'
-import { program } from '../support/program.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const sample = new URL('../data/localities.csv', import.meta.url).pathname
 const header = 'prefix,country,region,city,rate_center,lata,latitude,longitude'
-
-interface Ended {
-  status: number
-  output: string
-  errors: string
-}
 
 describeEngines('the localities of an operator', (engine) => {
   const world = useWorld(engine)
@@ -25,18 +18,7 @@ describeEngines('the localities of an operator', (engine) => {
   })
   afterAll(() => rm(folder, { recursive: true }))
 
-  const run = (...args: string[]) =>
-    new Promise<Ended>((resolve) => {
-      const { dataDir, databaseUrl } = world.place
-      const env = {
-        PATH: process.env.PATH,
-        CROSSPOINT_DATA_DIR: dataDir,
-        ...(databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}),
-      }
-      execFile(process.execPath, [program, 'numbers', ...args], { env }, (error, output, errors) =>
-        resolve({ status: error ? Number(error.code) : 0, output, errors }),
-      )
-    })
+  const run = (...args: string[]) => runHere(environmentOf(world.place), ['numbers', ...args])
 
   const importSample = async () => {
     expect(await run('localities', 'import', sample)).toMatchObject({ status: 0, errors: '' })

@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { startServer } from '../../src/compose.ts'
 import { clientWithToken, createTransport } from '../support/client.ts'
+import { environmentOf, runHere } from '../support/command-here.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createTestLog } from '../support/log.ts'
-import { program } from '../support/program.ts'
 import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
 
 const pathOf = (account: TestAccount, number: string) =>
@@ -199,20 +198,13 @@ describeEngines('the pools of accounts', (engine) => {
   const run = async (action: string, ...lines: string[]) => {
     const file = join(folder, 'pool.csv')
     await writeFile(file, lines.join('\n'))
-    const { dataDir, databaseUrl } = world.place
-    const env = {
-      PATH: process.env.PATH,
-      CROSSPOINT_DATA_DIR: dataDir,
-      ...(databaseUrl ? { CROSSPOINT_DATABASE_URL: databaseUrl } : {}),
-    }
-    return new Promise<{ status: number; told: string }>((resolve) => {
-      execFile(
-        process.execPath,
-        [program, 'numbers', 'pool', action, file],
-        { env },
-        (error, output, errors) => resolve({ status: error ? Number(error.code) : 0, told: errors + output }),
-      )
-    })
+    const { status, output, errors } = await runHere(environmentOf(world.place), [
+      'numbers',
+      'pool',
+      action,
+      file,
+    ])
+    return { status, told: errors + output }
   }
 
   const find = async (account: TestAccount, prefix: string) =>

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import threads from 'node:worker_threads'
 import { runProgram } from '../../src/commands/program.ts'
 import type { Ended } from './command-line.ts'
+import type { Place } from './databases.ts'
 import { quickKeys } from './program.ts'
 
 type Write = typeof process.stdout.write
@@ -61,6 +62,12 @@ const withQuickKeys = () => {
   use(WorkerWithQuickKeys)
   return () => use(Worker)
 }
+
+/** Where the commands of a place find its store. */
+export const environmentOf = ({ dataDir, databaseUrl }: Pick<Place, 'dataDir' | 'databaseUrl'>) => ({
+  CROSSPOINT_DATA_DIR: dataDir,
+  CROSSPOINT_DATABASE_URL: databaseUrl,
+})
 
 /**
  * Runs a command line with these environment variables, as `crosspoint` does; `undefined` removes one. Commands run one after the
