@@ -1,23 +1,28 @@
+import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 import { closingLineReporter } from './test/support/closing-line-reporter.ts'
-import { isFullRun } from './test/support/run-length.ts'
+import { isFullRun, isWholeRun } from './test/support/run-length.ts'
 import { slowestFilesReporter } from './test/support/slowest-files-reporter.ts'
 
 const inBrowser = 'test/console/**/*.test.ts'
+// Looks at what all other files did, on both engines.
+const last = 'test/**/*.last.test.ts'
 // `npm run test:all` alone runs these files.
 const long = isFullRun ? [] : ['**/*.long.test.ts']
 
 export default defineConfig({
   test: {
     reporters: ['default', slowestFilesReporter(), closingLineReporter()],
-    maxWorkers: '100%',
+    // More than processors: a third of the files mostly waits for other processes.
+    maxWorkers: Math.ceil(availableParallelism() * 1.5),
     projects: [
       {
         extends: true,
         test: {
           name: 'server',
           include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
-          exclude: [inBrowser, ...long],
+          exclude: [inBrowser, last, ...long],
           sequence: { groupOrder: 0 },
         },
       },
@@ -30,9 +35,18 @@ export default defineConfig({
           sequence: { groupOrder: 1 },
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'last',
+          include: isWholeRun ? [last] : [],
+          sequence: { groupOrder: 2 },
+        },
+      },
     ],
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
+    execArgv: ['--import', fileURLToPath(new URL('./test/support/note-statements.mjs', import.meta.url))],
     // Node runs the sources as they are, so nothing is transformed.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     // Loading all modules again for each file took two thirds of the processor time of a run.

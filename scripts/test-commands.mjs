@@ -26,10 +26,11 @@ export const testSteps = (root, command, args) => {
     script: [tool('typescript', 'bin', 'tsc'), '--noEmit', '-p', join(root, project)],
     cwd: root,
   })
-  const vitest = { script: [tool('vitest', 'vitest.mjs'), 'run', ...args], cwd: root }
+  const whole = args.length === 0 ? { CROSSPOINT_TEST_WHOLE: 'yes' } : {}
+  const vitest = { script: [tool('vitest', 'vitest.mjs'), 'run', ...args], cwd: root, env: whole }
   switch (command) {
     case 'test:all':
-      return [{ ...vitest, env: { CROSSPOINT_TEST_LENGTH: 'all' } }]
+      return [{ ...vitest, env: { ...whole, CROSSPOINT_TEST_LENGTH: 'all' } }]
     case 'test:chance':
       return [{ script: [join(root, 'scripts', 'test-chance.mjs'), ...args], cwd: root }]
     case 'check':

@@ -209,6 +209,7 @@ export const createFeedRows = ({ all, words }: Store) => {
         `SELECT max(${words.position}) AS "place" FROM audit_log WHERE sequence IS NULL`,
       )
       if (newest?.place === null || newest?.place === undefined) return
+      // PostgreSQL only: SQLite gives an entry its place when it is written.
       const isWaiting = async () =>
         (
           await all(

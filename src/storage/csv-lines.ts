@@ -53,7 +53,7 @@ const lineOf = (texts: readonly string[]) =>
   `concat(${texts.flatMap((text, index) => (index === 0 ? [text] : ["','", text])).join(', ')}, '\r\n')`
 
 /** For SQLite: the lines as one text. The order goes along, so that it can be an index's. */
-export const joinedLines = ({ cells, plainWhen, orderedBy, tail }: CsvQuery) =>
+export const sqliteLines = ({ cells, plainWhen, orderedBy, tail }: CsvQuery) =>
   `SELECT string_agg(line, '') AS text FROM (
     SELECT CASE WHEN ${plainWhen} THEN ${lineOf(cells.map(plain))} ELSE ${lineOf(cells.map(careful))} END AS line,
     ${orderedBy.join(', ')} ${tail}) AS lines`

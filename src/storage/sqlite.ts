@@ -6,7 +6,7 @@ import { failure } from '../lib/failure.ts'
 import { forgetOldest } from '../lib/forget-oldest.ts'
 import { randomHex } from '../lib/ids.ts'
 import { elementAt, zip } from '../lib/list.ts'
-import { joinedLines } from './csv-lines.ts'
+import { sqliteLines } from './csv-lines.ts'
 import {
   type AppendTable,
   appendSql,
@@ -139,7 +139,7 @@ const openBeside = (file: string, seating: Seating): Database & { writer: Sqlite
     scanForLines: (sql, params = []) => scanIn(nextExporter(), sql, params),
     linesAtOnce: 1000,
     async csvLines(query) {
-      const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(joinedLines(query))})`
+      const sql = `SELECT CAST(text AS BLOB) AS bytes FROM (${sqliteText(sqliteLines(query))})`
       const answer = await nextExporter().call({
         as: 'bytes',
         sql,

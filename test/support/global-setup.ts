@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import sparticuz from '@sparticuz/chromium'
@@ -9,6 +9,7 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { upgradeStorage } from '../../src/storage/upgrades.ts'
 import { citusPrograms, startCitusServer } from './citus.ts'
 import { createDatabase, engines, startPostgres } from './postgres.ts'
+import { isWholeRun } from './run-length.ts'
 import { sharedPlaces } from './shared-places.ts'
 
 declare module 'vitest' {
@@ -19,6 +20,8 @@ declare module 'vitest' {
     postgresTemplate: string | undefined
     /** Where the processes of a run write what the whole run needs. */
     runFolder: string
+    /** Where they note the SQL statements that they send, if this run executes all tests on both engines. */
+    statementFolder: string
   }
 }
 
@@ -49,6 +52,15 @@ const startServer = () => {
   return startCitusServer(citusPrograms)
 }
 
+/** Workers inherit the variable; see note-statements.mjs. */
+const noteStatements = async (runFolder: string) => {
+  if (!isWholeRun) return ''
+  const folder = join(runFolder, 'statements')
+  await mkdir(folder)
+  process.env.CROSSPOINT_TEST_STATEMENTS = folder
+  return folder
+}
+
 /** Upgrading an empty store costs the server more than most tests do. */
 const makeTemplate = async (serverUrl: string) => {
   const database = await createDatabase(serverUrl)
@@ -68,6 +80,7 @@ export default async function setup(project: TestProject) {
   project.provide('postgresUrl', server?.url)
   const runFolder = await mkdtemp(join(tmpdir(), 'crosspoint-run-'))
   project.provide('runFolder', runFolder)
+  project.provide('statementFolder', await noteStatements(runFolder))
   project.provide('postgresTemplate', template && new URL(template.url).pathname.slice(1))
   return async () => {
     for (const place of sharedPlaces(runFolder)) await place.remove(server?.url)

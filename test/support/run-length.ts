@@ -1,6 +1,11 @@
 /** Whether this is `npm run test:all`. `npm test` runs one short case of what takes long. */
 export const isFullRun = process.env.CROSSPOINT_TEST_LENGTH === 'all'
 
+const { CROSSPOINT_TEST_WHOLE, CROSSPOINT_TEST_ENGINES, ENGINE } = process.env
+
+/** Whether this run executes all files on both engines. */
+export const isWholeRun = CROSSPOINT_TEST_WHOLE === 'yes' && !ENGINE && !CROSSPOINT_TEST_ENGINES
+
 /** A number of repetitions, kills or rows: the small one in `npm test`, the large one in `npm run test:all`. */
 export const countOf = (short: number, full: number) => (isFullRun ? full : short)
 

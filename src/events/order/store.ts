@@ -1,3 +1,4 @@
+// PostgreSQL only: SQLite gives an entry its place when it is written.
 import { contentDigest } from '../../lib/chain.ts'
 import { failure } from '../../lib/failure.ts'
 import { forgetOldest } from '../../lib/forget-oldest.ts'
