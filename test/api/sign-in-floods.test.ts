@@ -12,7 +12,7 @@ const wrong = (number: number) => number.toString(16).padStart(32, '0')
 // While one is waited for, the threads may end what they are at, and take a few others.
 const fewOthers = 12
 
-// Dear enough that a flood waits for them, and a sixteenth of what they cost elsewhere.
+// A flood waits for them, and they cost a sixteenth of those elsewhere.
 const cheaperLayers = keyLayers.map((layer) => ({ ...layer, N: layer.N / 16 }))
 
 describeAnyEngine('a flood', (engine) => {

@@ -22,7 +22,7 @@ const options = [
   '--no-sandbox',
   '--disable-dev-shm-usage',
   '--disable-gpu',
-  // Pages live for seconds: optimizing their scripts costs more processor time than it saves, a fifth of all.
+  // Pages live for seconds: optimizing their scripts costs more processor time than it saves.
   '--js-flags=--no-opt,--no-maglev,--single-threaded-gc',
   '--in-process-gpu',
   // Names below `.test` lead to this machine, as if DNS said so.
