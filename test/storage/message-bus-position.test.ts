@@ -1,0 +1,38 @@
+// How far the message bus has published the feed.
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { createCursorStore } from '../../src/areas/message-bus/store.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { conflict } from '../../src/storage/change-set.ts'
+import { createStore } from '../../src/storage/store.ts'
+import { guard } from '../support/call-archive.ts'
+import { describeEngines, openTestDatabase, type TestDatabase } from '../support/databases.ts'
+
+describeEngines('The position of the message bus', (engine) => {
+  let opened: TestDatabase
+  let position: ReturnType<typeof createCursorStore>
+
+  beforeEach(async () => {
+    opened = await openTestDatabase(engine)
+    position = createCursorStore(createStore(opened.db, systemClock))
+  })
+  afterEach(() => opened.close())
+
+  it('is 0 at first, and never moves back', async () => {
+    expect(await position.read()).toBe(0)
+    for (const [written, read] of [
+      [5, 5],
+      [9, 9],
+      [7, 9],
+    ] as const) {
+      await position.write(written, guard)
+      expect(await position.read()).toBe(read)
+    }
+  })
+
+  it('stays where it is if the process has lost its lease', async () => {
+    await position.write(5, guard)
+    const lost = { ...guard, expect: { rows: 1, orElse: conflict } }
+    await expect(position.write(9, lost)).rejects.toThrow('datastore_conflict')
+    expect(await position.read()).toBe(5)
+  })
+})
