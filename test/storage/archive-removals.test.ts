@@ -1,7 +1,9 @@
 // What the archive of call records leaves in the place of its files when something fails there.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
+import { checkCallArchive } from '../../src/areas/cdrs/archive/verification.ts'
+import type { Fault } from '../../src/lib/check.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { randomHex } from '../../src/lib/ids.ts'
 import { type ObjectStore, ObjectStoreError } from '../../src/object-store/object-store.ts'
@@ -75,5 +77,31 @@ describeEngines('The archive of call records', (engine) => {
     }))
     await insertOne()
     await expect(archive()).rejects.toThrow('it is full')
+  })
+
+  it('finds files that are missing or damaged, or whose accounts have other records than they hold', async () => {
+    const { archive, folder, objects, register } = archiveIn((directory) => directory)
+    const check = async () => {
+      const faults: Fault[] = []
+      const checked = await checkCallArchive(store, objects).run((fault) => void faults.push(fault))
+      return { checked, faults }
+    }
+    await insertOne()
+    await archive()
+    expect(await check()).toEqual({ checked: 1, faults: [] })
+
+    const [{ path } = { path: '' }] = await register.live()
+    await store.writeUnrecorded([{ sql: 'UPDATE cdr_file_accounts SET records = 2', params: [] }])
+    const place = `file ${path}`
+    expect((await check()).faults).toEqual([
+      { place, reason: 'it holds 1 records, those of its accounts are 2' },
+    ])
+    const file = join(folder, path)
+    writeFileSync(file, readFileSync(file).fill(0, 0, 1))
+    expect((await check()).faults).toEqual([{ place, reason: 'it is not what was written' }])
+    rmSync(file)
+    expect((await check()).faults).toEqual([
+      { place, reason: expect.stringMatching(/^it is not there, or has not \d+ bytes$/) },
+    ])
   })
 })
