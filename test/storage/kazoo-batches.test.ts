@@ -32,6 +32,7 @@ describeEngines('documents of a Kazoo', (engine) => {
     const kazoo = await startKazoo(new Map())
     const refused = new Set<string>()
     const taken: string[] = []
+    const removed: string[] = []
     const told: BatchTold[] = []
     const thing: Adoption = {
       async put(set, { accountId, id }) {
@@ -40,7 +41,10 @@ describeEngines('documents of a Kazoo', (engine) => {
         set.record({ accountId, kind: 'thing', id, action: 'edited' })
         return true
       },
-      remove: async () => false,
+      async remove(_set, { id }) {
+        removed.push(id)
+        return true
+      },
     }
     const run = createRunStore(store)
     const batches = createBatches({
@@ -82,6 +86,7 @@ describeEngines('documents of a Kazoo', (engine) => {
     return {
       kazoo,
       refused,
+      removed,
       told,
       run,
       /** One run of the command; answers with what was taken. */
@@ -116,6 +121,26 @@ describeEngines('documents of a Kazoo', (engine) => {
       expect(await read()).toEqual(['b'])
       expect(await outcomeOf()).toBe('imported')
       expect(await read()).toEqual([])
+      await kazoo.close()
+    },
+  )
+
+  it.each(['whole', 'pages'] as const)(
+    'that the source has deleted lose their records, and what is known of them: %s',
+    async (reads) => {
+      const database = `deleted ${reads}`
+      const { kazoo, refused, removed, run, read } = await stageFor(database, reads)
+      for (const id of ['a', 'b', 'c']) kazoo.put(database, { _id: id, pvt_type: 'thing' })
+      refused.add('b')
+      await read()
+      const codes = async () => await run.codesOf(database, 'b')
+      expect(await codes()).toEqual(['refused'])
+
+      for (const id of ['a', 'b']) kazoo.remove(database, id)
+      await read()
+      expect(removed).toEqual(['a'])
+      expect([...(await run.known(database, ['a', 'b', 'c'])).keys()]).toEqual(['c'])
+      expect(await codes()).toEqual([])
       await kazoo.close()
     },
   )
