@@ -89,6 +89,22 @@ describeEngines('quantities', (engine) => {
     expect((await totals(world.acme)).cascade.devices).toEqual({ softphone: 1 })
   })
 
+  it('are known for the beginning and the end of each month, own ones only', async () => {
+    const account = await world.account()
+    const phone = await world.device(account)
+    await world.device(account)
+    await world.device(await world.account(account))
+    world.clock.advance({ hours: 31 * 24 })
+    expect(await world.operator.delete(phone.path)).toSucceed()
+    await fold()
+    const ofPhones = (await book().months(account.id)).filter(({ category }) => category === 'devices')
+    const item = { category: 'devices', item: 'sip_device' }
+    expect(ofPhones).toEqual([
+      { ...item, month: 202601, atBeginning: undefined, atEnd: 2 },
+      { ...item, month: 202602, atBeginning: 2, atEnd: undefined },
+    ])
+  })
+
   it('are the same as a full recount after any history of changes, moves and removals', async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('user' as const), at: fc.nat(), admin: fc.boolean() }),
