@@ -206,7 +206,7 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
     expect(await faults()).toEqual([])
   })
 
-  it('of a transaction keeps the row; one that was pending has failed and is asked for nowhere', async () => {
+  it('of a transaction keeps the row until it is removed; one that was pending has failed and is asked for nowhere', async () => {
     const account = await customer()
     const transaction = (id: string, status: string) =>
       documentOf(database(account, 202601), {
@@ -259,6 +259,12 @@ describeEngines('the ledger that came from Kazoo', (engine) => {
       amount: 25,
     })
     expect(await read(account, 'ledgers/total')).toEqual({ amount: 0 })
+
+    const place = { as: 'transaction', accountId: account.id, id: '202601-a2' }
+    expect(await adopter.remove(store(), place)).toBe(true)
+    expect(await adopter.remove(store(), place)).toBe(false)
+    const left = await read(account, 'transactions', { created_from: at('2026-01-01T00:00:00Z') })
+    expect(left.map(({ id }: Json) => id)).toEqual(['202601-a1'])
   })
 
   it('has the balance of any months, to the unit, and is sound', async () => {
