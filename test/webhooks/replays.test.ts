@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { answerWith } from '../support/hook-receiver.ts'
+import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { type MadeHook, useHooks } from '../support/webhooks.ts'
 import { describeEngines } from '../support/world.ts'
 
@@ -96,6 +97,27 @@ describeEngines('telling a webhook again', (engine) => {
     }
     expect(new Set(turns).size).toBe(2)
     expect(turns).toHaveLength(2)
+  })
+
+  it('sends each of more events than one page holds', async () => {
+    const account = await world.account(world.reseller)
+    // The deliveries of a disabled hook stay in the store.
+    const made = await hook(account, { hook: 'cdr.created', enabled: false })
+    const count = 501
+    await sendLegs(
+      world,
+      Array.from({ length: count }, () => legOf(account, nowOf(world))),
+    )
+    await world.operator.post(`${made.path}/replay`, { after: '0'.repeat(16) })
+    const waiting = await eventually(
+      () =>
+        world.server.store.all<{ sequence: number }>(
+          'SELECT sequence FROM webhook_deliveries WHERE hook_id = $1',
+          [made.id],
+        ),
+      ({ length }) => length === count,
+    )
+    expect(new Set(waiting.map(({ sequence }) => sequence)).size).toBe(count)
   })
 
   it('is told in the feed with who asked for it', async () => {

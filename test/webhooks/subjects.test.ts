@@ -1,5 +1,6 @@
 // Which hooks are told of which events.
 import { expect, it } from 'vitest'
+import { createWebhookStore } from '../../src/areas/webhooks/store.ts'
 import { eventually } from '../support/eventually.ts'
 import { useHooks } from '../support/webhooks.ts'
 import { describeEngines } from '../support/world.ts'
@@ -129,5 +130,15 @@ describeEngines('a webhook', (engine) => {
         await world.server.store.all(`SELECT hook_id FROM ${table} WHERE hook_id = $1`, [id]),
         table,
       ).toEqual([])
+  })
+
+  it('makes the server read events of its account, and call records only if its hook asks for them', async () => {
+    const [users, calls, none] = [await world.account(), await world.account(), await world.account()]
+    await hook(users)
+    await hook(calls)
+    await hook(calls, { hook: 'cdr.created' })
+    const owners = await createWebhookStore(world.server.store).owners()
+    const wishes = new Map(owners.map(({ accountId, wantsCallRecords }) => [accountId, wantsCallRecords]))
+    expect([users, calls, none].map(({ id }) => wishes.get(id))).toEqual([false, true, undefined])
   })
 })
