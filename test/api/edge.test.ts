@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Answer, Client } from '../support/client.ts'
+import { startEdgeServer } from '../support/edge-server.ts'
+import { eventually } from '../support/eventually.ts'
 import { describeEngines, useWorld } from '../support/world.ts'
 
 const accountLimits = {
@@ -326,5 +328,32 @@ describeEngines('what an edge asks', (engine) => {
     expect(await asks({})).toBe(0)
     expect(await asks({ edge: 3 })).toBe(3)
     expect(await asks(0)).toBe(0)
+  })
+
+  it('becomes stale with changes, of which the edge is notified by realm', async () => {
+    const edge = await startEdgeServer()
+    const realms = () => edge.told('htable.seti').map(([, realm]) => realm)
+    const notified = (realm: string) => eventually(realms, (all) => all.includes(realm))
+    const { account, device, realm } = await place()
+    // Changes of earlier tests come before the edge is known: some of them concern every realm.
+    await world.server.feed.settled()
+    await world.configure('switch', {
+      adapter: 'kamailio',
+      kamailio: { rpc_urls: [edge.url], timeout_ms: 1000 },
+    })
+    await notified('*')
+    edge.calls.length = 0
+
+    await world.operator.patch(device.path, { sip: { username: 'bob', realm: 'own.edge.test' } })
+    await world.operator.patch(account.path, { realm: `new.${realm}` })
+    for (const one of [realm, `new.${realm}`, 'own.edge.test']) await notified(one)
+    expect(realms()).not.toContain('*')
+
+    await world.configure('switch', { adapter: 'none' })
+    await eventually(
+      () => world.server.store.all('SELECT name FROM leases WHERE name = $1', ['edge_generations']),
+      ({ length }) => length === 0,
+    )
+    await edge.close()
   })
 })
