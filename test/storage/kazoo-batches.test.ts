@@ -126,7 +126,7 @@ describeEngines('documents of a Kazoo', (engine) => {
   )
 
   it.each(['whole', 'pages'] as const)(
-    'that the source has deleted lose their records, and what is known of them: %s',
+    'that the source has deleted lose their records and findings: %s',
     async (reads) => {
       const database = `deleted ${reads}`
       const { kazoo, refused, removed, run, read } = await stageFor(database, reads)
