@@ -14,7 +14,7 @@ const verb = /^\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\b/
 
 /** A comment in the first line of a file, or just above a statement. */
 const onlyOne = /\/\/ (SQLite|PostgreSQL) only\b/
-const linesAbove = 4
+const linesAbove = 6
 const declaration = /^(?:export )?const (\w+)/gm
 
 const engineOfName = (name: string): Engine | undefined =>
