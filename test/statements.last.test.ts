@@ -1,4 +1,4 @@
-// Runs after all other files of a whole run on both engines.
+// Runs after all other files of a whole run on both engines. Knows statements by the verb that a text in the sources begins with.
 import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, inject, it } from 'vitest'

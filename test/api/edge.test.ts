@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import type { Answer, Client } from '../support/client.ts'
 import { startEdgeServer } from '../support/edge-server.ts'
 import { eventually } from '../support/eventually.ts'
@@ -332,6 +332,7 @@ describeEngines('what an edge asks', (engine) => {
 
   it('becomes stale with changes, of which the edge is notified by realm', async () => {
     const edge = await startEdgeServer()
+    onTestFinished(() => edge.close())
     const realms = () => edge.told('htable.seti').map(([, realm]) => realm)
     const notified = (realm: string) => eventually(realms, (all) => all.includes(realm))
     const { account, device, realm } = await place()
@@ -354,6 +355,5 @@ describeEngines('what an edge asks', (engine) => {
       () => world.server.store.all('SELECT name FROM leases WHERE name = $1', ['edge_generations']),
       ({ length }) => length === 0,
     )
-    await edge.close()
   })
 })

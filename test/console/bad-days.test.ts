@@ -1,6 +1,6 @@
 // What the console does when things go wrong: sessions that end, servers that are away, busy or mistaken.
 import type { Page } from 'playwright-core'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
 import { openVisit, pressOn, typeInto, violationsOn } from '../support/browser.ts'
 import { useConsole } from '../support/console.ts'
 import { inFullRun } from '../support/run-length.ts'
@@ -85,10 +85,6 @@ describeAnyEngine('bad days in the console', (engine) => {
     const device = await world.device(world.acme, { name: 'Patient' })
     const { page } = await open(world.ross, `devices/${device.id}`, { account: world.acme })
     await nameIn(page).waitFor()
-    onTestFinished(async () => {
-      await world.configure('crossbar', { token_costs: 0 })
-      await world.configure('token_buckets', { max_bucket_tokens: 100, tokens_fill_rate: 10 })
-    })
     await world.configure('token_buckets', { max_bucket_tokens: 1, tokens_fill_rate: 1 })
     await world.configure('crossbar', { token_costs: 1 })
     await typeInto(page, nameIn(page), 'Patient and saved')

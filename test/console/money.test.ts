@@ -1,7 +1,7 @@
 // Money in the console.
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
 import { choose, expectForEverybody, goTo, pressOn, typeInto } from '../support/browser.ts'
@@ -212,7 +212,7 @@ describeAnyEngine('invoices in the console', (engine) => {
   /** A customer with a plan, and a phone that it charges for. */
   const billed = async (name: string) => {
     const { reseller } = world
-    // Another test may have moved the clock, after which older tokens are refused.
+    // The console renews a token by its age.
     const ross = await world.again(world.ross)
     const { data } = await ross.put(reseller.path, { name })
     const account: TestAccount = { ...data, path: `/v2/accounts/${data.id}` }
@@ -236,7 +236,7 @@ describeAnyEngine('invoices in the console', (engine) => {
 
   it('are saved, paid from the balance, and given back', async () => {
     const { account, ross } = await billed('Billed')
-    // Bills are made on the first of a month: whoever acts then has a newer token.
+    // Bills are made on the first of a month.
     await world.server.rounds.runNow('monthly_bills')
     const now = new Date(world.clock.now())
     const next = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1)
@@ -315,7 +315,6 @@ inFullRun(() =>
       const { page } = await open(world.operator, 'money')
       await balanceOn(page).getByText('€0.00').waitFor()
       await page.getByRole('status').getByText('Live', { exact: true }).waitFor()
-      onTestFinished(() => world.configure('services', { currency: 'EUR' }))
       expect(
         await world.operator.patch('/v2/system_configs/services', { default: { currency: 'CHF' } }),
       ).toSucceed()

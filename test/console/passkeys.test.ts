@@ -112,12 +112,12 @@ describeAnyEngine('passkeys in the console', (engine) => {
         await page.getByText(/passkeys are not set up for this host/).waitFor()
       })
     })
+  })
 
-    it('are registered by the user alone: an admin finds no button for it', async () => {
-      const owen = await someone('owen')
-      const { page } = await openSignIn(owen, world.ada)
-      await page.getByText('No passkeys. A user registers one in a session of their own.').waitFor()
-      expect(await page.getByRole('button', { name: 'Register a passkey' }).count()).toBe(0)
-    })
+  it('are registered by the user alone: an admin finds no button for it', async () => {
+    const owen = await someone('owen')
+    const { page } = await openSignIn(owen, world.ada)
+    await page.getByText('No passkeys. A user registers one in a session of their own.').waitFor()
+    expect(await page.getByRole('button', { name: 'Register a passkey' }).count()).toBe(0)
   })
 })

@@ -1,5 +1,4 @@
 // What of a Kazoo's own settings holds here after an import.
-
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { describeAnyEngine } from '../support/databases.ts'
 import { dataSet } from '../support/kazoo/data-set.ts'

@@ -28,16 +28,16 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const place = mkdtempSync(join(tmpdir(), 'crosspoint-package-'))
 const installed = join(place, 'node_modules/crosspoint')
 
-// npm packs these whatever the manifest says.
-const always = ['package.json', 'README.md', 'LICENSE']
-
-/** What npm makes of the package, with the dependencies of the repository. Packing and unpacking take npm four seconds of processor time. */
-const layOut = () => {
+/** Copies what npm would pack, and links the dependencies of the repository. npm takes twice as long to pack and install. */
+const layOut = async () => {
   const modules = join(place, 'node_modules')
   mkdirSync(join(modules, '.bin'), { recursive: true })
-  const named = (manifest.files as string[]).filter((name) => !name.startsWith('!'))
-  for (const name of [...always, ...named])
-    cpSync(join(root, name), join(installed, name), { recursive: true })
+  const { stdout } = await run('npm', ['pack', root, '--dry-run', '--json', '--ignore-scripts'], {
+    cwd: place,
+    maxBuffer: 2 ** 26,
+  })
+  const [{ files }] = JSON.parse(stdout)
+  for (const { path } of files) cpSync(join(root, path), join(installed, path))
   const wanted = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })
   for (const name of wanted.filter((one) => existsSync(join(root, 'node_modules', one)))) {
     mkdirSync(dirname(join(modules, name)), { recursive: true })
@@ -64,7 +64,7 @@ beforeAll(async () => {
   await make()
   try {
     if (isFullRun) await install()
-    else layOut()
+    else await layOut()
   } finally {
     await make('clear')
   }

@@ -171,6 +171,8 @@ export const useVisits = () => {
     endings.push(async () => {
       const { page, context } = visit
       await page.unrouteAll({ behavior: 'ignoreErrors' })
+      await context.setOffline(false)
+      for (const other of context.pages()) if (other !== page) await other.close()
       await leave(page)
       await furniture.dispose()
       await context.clearCookies()

@@ -22,7 +22,7 @@ const keepRows = `
     END LOOP;
   END $$`
 
-/** Whether the tables and indices that were there still are as they were, and no trigger is new. */
+/** Whether all tables and indices are there with as many columns as before, and without triggers. Other changes are not seen. */
 const isWhole = `
   SELECT NOT EXISTS (SELECT FROM kept.relations LEFT JOIN pg_class USING (relname, relkind, relnatts)
       WHERE pg_class.oid IS NULL OR relnamespace <> 'public'::regnamespace)
@@ -47,6 +47,9 @@ const putRowsBack = `
     PERFORM setval(format('public.%I', sequencename), last_value, is_called) FROM kept.sequences;
   END $$`
 
+/** Fewer than usual: each reads for itself about the tables that it uses. */
+export const testConnections = 6
+
 interface Store {
   url: string
   db: Database
@@ -54,6 +57,7 @@ interface Store {
   onBatch: ((batch: CommittedBatch) => void)[]
   /** Puts the rows back; false if a test has changed a table. */
   reset(): Promise<boolean>
+  close(): Promise<void>
 }
 
 const makeStore = async (template: string): Promise<Store> => {
@@ -66,7 +70,9 @@ const makeStore = async (template: string): Promise<Store> => {
   client.on('error', () => undefined)
   await client.connect()
   await client.query(keepRows)
-  const db = openPostgres(url)
+  // A transaction that a failed test left open makes another store, and no test wait.
+  await client.query("SET lock_timeout = '10s'")
+  const db = openPostgres(url, { connections: testConnections })
   const store: Store = {
     url,
     db,
@@ -81,6 +87,10 @@ const makeStore = async (template: string): Promise<Store> => {
       } catch {
         return false
       }
+    },
+    async close() {
+      await db.close()
+      await client.end().catch(() => undefined)
     },
   }
   db.onStale((keys) => {
@@ -131,7 +141,7 @@ const nextStore = async (template: string) => {
   free.set(template, known)
   for (let store = known.pop(); store; store = known.pop()) {
     if (await store.reset()) return store
-    await store.db.close()
+    await store.close()
   }
   return makeStore(template)
 }

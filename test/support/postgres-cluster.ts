@@ -167,7 +167,7 @@ export const startCluster = async ({ programs }: { programs?: string | undefined
     },
     /** A superuser's statements at the primary. */
     ask: <T>(work: (client: Client) => Promise<T>) => asking(primary.url, work),
-    /** Nobody writes to a table until the primary dies or `release` is called. */
+    /** Blocks writes to a table until the primary dies or `release` is called. */
     async holdTable(table: string) {
       const url = new URL(primary.url)
       url.pathname = `/${name}`

@@ -72,7 +72,7 @@ const watchdogScript = `
 const settings = (port: number, durable: boolean, further: readonly string[]) => {
   const speed = durable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
   const network = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', `port=${port}`]
-  return [...network, 'max_connections=200', ...speed, ...further].flatMap((setting) => ['-c', setting])
+  return [...network, 'max_connections=400', ...speed, ...further].flatMap((setting) => ['-c', setting])
 }
 
 /** Lets the user whom the server runs as write there. */

@@ -100,8 +100,9 @@ const isUsualFirstStart = (environment: Environment, dataDir: string) => {
 }
 
 /**
- * Starts a real server in its own process, on a free port. `undefined` removes a variable. An empty directory gets a
- * copy of a first start on SQLite, which takes twice the processor time of later starts. A server with settings of the administrator or the master account has its own first start.
+ * Starts a real server in its own process, on a free port. `undefined` removes a variable. An empty directory gets a copy of a first
+ * start on SQLite, which takes twice the processor time of later starts. A server with settings of the administrator or of the master
+ * account has its own first start.
  */
 export const startServerProcess = async (
   environment: Environment = {},

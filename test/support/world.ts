@@ -15,6 +15,7 @@ import { createAnswerChecks } from './answer-checks.ts'
 import { type Answer, Client, clientWithToken, createTransport, type Send } from './client.ts'
 import { createTestClock } from './clock.ts'
 import { copyPlace, type Engine, makePlace, type Place, sharedBySuite } from './databases.ts'
+import { testConnections } from './lent-stores.ts'
 import { createTestLog } from './log.ts'
 import './matchers.ts'
 import { sharePlace } from './shared-places.ts'
@@ -85,7 +86,7 @@ const configOf = (dataDir: string, databaseUrl: string | undefined): Config => (
   port: 0,
   dataDir,
   databaseUrl,
-  databaseConnections: 6,
+  databaseConnections: testConnections,
   httpThreads: 1,
   callArchive: undefined,
   masterAccount: 'master',

@@ -163,8 +163,8 @@ export const openFailoverStorm = async (name: string, databaseUrl: string) => {
     backAfter,
 
     /**
-     * All are busy before, while and after `failOver` is carried out, which resolves as soon as there is a new primary. `hold` keeps
-     * numbers from being written until the primary dies: a task cannot end before.
+     * All are busy before, while and after `failOver` is carried out, which resolves as soon as there is a new primary. `hold` blocks
+     * writes of numbers until the primary dies, so that no task ends before the failover.
      */
     async through<T>(
       failOver: () => Promise<T>,
