@@ -19,10 +19,13 @@ const turns = (world: World, wanted: number) =>
     ({ status }) => status === wanted,
   )
 
+// The server may be writing.
+const lockMs = 60_000
+
 /** Somebody else at the store, who holds up whoever wants to write until `release` is called. */
 const holdUp = async ({ engine, place }: World) => {
   if (engine === 'sqlite') {
-    const other = new DatabaseSync(join(place.dataDir, 'crosspoint.db'))
+    const other = new DatabaseSync(join(place.dataDir, 'crosspoint.db'), { timeout: lockMs })
     other.exec('BEGIN IMMEDIATE')
     return async () => {
       other.exec('ROLLBACK')

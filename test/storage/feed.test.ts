@@ -107,7 +107,7 @@ interface FeedEntry {
 /** Nothing can be added to the feed until it is opened again: whatever is written then goes around it. */
 const closeFeed = async ({ engine, place }: World): Promise<() => Promise<void>> => {
   if (engine === 'sqlite') {
-    const db = new DatabaseSync(join(place.dataDir, 'crosspoint.db'))
+    const db = new DatabaseSync(join(place.dataDir, 'crosspoint.db'), { timeout: 60_000 })
     db.exec(
       "CREATE TRIGGER closed BEFORE INSERT ON audit_log BEGIN SELECT RAISE(ABORT, 'the feed is closed'); END",
     )
