@@ -40,7 +40,7 @@ const performed = async (by: Person, account: TestAccount, id: string) => {
 const damage = ({ server }: World, sql: string, params: readonly Value[]) =>
   server.store.writeUnrecorded([{ sql, params }])
 
-describeEngines('Sign-in keys derived anew', (engine) => {
+describeEngines('Sign-in keys that are derived again', (engine) => {
   const world = useWorld(engine, ({ configure }) => configure('crossbar.auth', { token_auth_expiry_s: 0 }))
   const id = 'derive_sign_in_secrets'
   let account: TestAccount
@@ -152,7 +152,7 @@ describeEngines('Sign-in keys derived anew', (engine) => {
   })
 })
 
-describeEngines('Services counted anew', (engine) => {
+describeEngines('Recounted services', (engine) => {
   const world = useWorld(engine)
 
   it('have what there is', async () => {
@@ -299,7 +299,7 @@ const useCalls = (engine: Engine) => {
   }
 }
 
-describeEngines('Months of call records built anew', (engine) => {
+describeEngines('Rebuilt months of call records', (engine) => {
   const { world, place, leg, send, rebuild, tallies, three } = useCalls(engine)
 
   it('have the statistics that their records come to', async () => {
@@ -371,7 +371,7 @@ describeEngines('Months of call records built anew', (engine) => {
 })
 
 // Months are dropped in these: each has a world of its own.
-describeEngines('Months of call records built anew, of which one is dropped meanwhile,', (engine) => {
+describeEngines('Rebuilt months of call records, one of them dropped during the rebuild,', (engine) => {
   const { world, place, send, tallies, three } = useCalls(engine)
 
   it('lose none of its statistics', async () => {
@@ -392,7 +392,7 @@ describeEngines('Months of call records built anew, of which one is dropped mean
   })
 })
 
-describeEngines('Months of call records built anew, of which one was dropped,', (engine) => {
+describeEngines('Rebuilt months of call records, one of them dropped before,', (engine) => {
   const { world, place, send, rebuild, tallies, three } = useCalls(engine)
 
   it('keep their statistics, and so do their neighbours', async () => {
