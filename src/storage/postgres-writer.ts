@@ -21,8 +21,8 @@ const writesPerBatch = 64
 const attemptsPerWrite = 7
 /** Whoever has failed with its whole batch so often, though others were to blame, goes on without company. */
 const attemptsInCompany = 3
-/** Batches of which it may still be told that they were committed. */
-const mostUntold = 1000
+/** Batches whose COMMIT nobody answered: a notification may still tell of them. */
+const mostUnanswered = 1000
 // PostgreSQL refuses notifications of 8000 bytes and more.
 const notifyBytes = 7000
 
@@ -99,8 +99,9 @@ export const createWriter = (
   const lanes = Array.from({ length: lanesAtOnce }, makeLane)
   const idle = [...lanes]
   const batchListeners: ((batch: CommittedBatch) => void)[] = []
-  /** What batches make stale that may be committed without having been told of yet. */
-  const underWay = new Map<string, readonly string[]>()
+  /** Cache keys of batches whose COMMIT is sent and not answered yet, by the batch's name. */
+  const committing = new Map<string, readonly string[]>()
+  const unanswered = new Map<string, readonly string[]>()
   let batches = 0
   let queue: PendingWrite[] = []
   let closing = false
@@ -185,11 +186,9 @@ export const createWriter = (
     const run: Run = { batch, isHeldUp: false }
     runs.set(lane, run)
     let isCommitting = false
-    let isSettled = false
     batches += 1
     const sender = `${processId}/${batches}`
     const keys = batch.flatMap(({ write }) => write.stale)
-    underWay.set(sender, keys)
     try {
       const results = await sendTogether(lane, client, batch, {
         payload: payloadOf(sender, keys),
@@ -208,15 +207,16 @@ export const createWriter = (
         judge(batch, verdicts)
       } else {
         isCommitting = true
+        committing.set(sender, keys)
         await lane.say(client, 'COMMIT')
         settle(batch, began)
-        isSettled = true
       }
     } catch (caught) {
       const { reason: error, culprit } =
         caught instanceof BrokenBatch ? caught : { reason: caught, culprit: undefined }
       if (isServerError(error)) await lane.say(client, 'ROLLBACK').catch(() => undefined)
       else lane.leave(client)
+      if (isCommitting && !isServerError(error)) unanswered.set(sender, keys)
       if (run.isHeldUp) return
       afterError(batch, error, {
         culprit,
@@ -225,9 +225,8 @@ export const createWriter = (
       })
     } finally {
       runs.delete(lane)
-      // Of a commit that nobody answered a notification may still tell.
-      if (!isCommitting || isSettled) underWay.delete(sender)
-      forgetOldest(underWay, mostUntold)
+      committing.delete(sender)
+      forgetOldest(unanswered, mostUnanswered)
     }
   }
 
@@ -245,8 +244,10 @@ export const createWriter = (
 
   return {
     lanes,
-    /** What the batch of this name makes stale, as long as it has not been told of. */
-    underWay: (sender: string) => underWay.get(sender),
+    /** The cache keys of the commits under way: the server may have made them visible already. */
+    committing: () => [...committing.values()].flat(),
+    /** The cache keys of the batch of this name, unless its COMMIT was answered. */
+    keysOf: (sender: string) => committing.get(sender) ?? unanswered.get(sender),
     waitsForStandby: () => lanesHeldUp().length > 0,
     write(write: Write) {
       if (closing) return Promise.reject(failure('datastore_unreachable', {}))

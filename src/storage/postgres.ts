@@ -63,9 +63,8 @@ export const openPostgres = (
   }
   const hear = (payload: string | undefined) => {
     const [sender = '', ...keys] = (payload ?? '').split('\n')
-    const known = writer.underWay(sender)
-    // Others may have read already what was written here, and whose commit is only about to be answered.
-    if (known) return announce(known)
+    const own = writer.keysOf(sender)
+    if (own) return announce(own)
     if (!sender.startsWith(processId)) announce(keys[0] === '*' ? 'everything' : keys)
   }
   const follow = () => {
@@ -111,7 +110,8 @@ export const openPostgres = (
     processId,
     announce,
   )
-  const fence = createFence(ear)
+  // PostgreSQL makes a commit visible before it notifies and answers: others may have read it already.
+  const fence = createFence(ear, () => announce(writer.committing()))
   const nextReader = inTurn(readers)
   const nextScanner = inTurn(scanners)
 
@@ -196,7 +196,7 @@ const proveSessions = async (servers: Servers) => {
  * A round trip on the listening connection: the server hands over the notifications it holds before it answers.
  * Requests that come while one is under way share the next, and so do those of one turn of the event loop.
  */
-const createFence = (ear: Link) => {
+const createFence = (ear: Link, onSynced: () => void) => {
   let sent: Promise<void> | undefined
   let next: Promise<void> | undefined
 
@@ -206,6 +206,7 @@ const createFence = (ear: Link) => {
     } catch (error) {
       throw outageOf(error)
     }
+    onSynced()
   }
 
   const whenItsTurn = async () => {

@@ -30,7 +30,7 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
   let notes: Notes
 
   beforeEach(async () => {
-    place = await makePlace('postgres')
+    place = await makePlace('postgres', { isUpgraded: true })
     way = await createCuttable(place.databaseUrl as string)
     db = openPostgres(way.url, { patienceMilliseconds: 1500 })
     await upgradeStorage(db, clock)

@@ -1,9 +1,18 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import type { Database } from '../../src/storage/db.ts'
+import { openPostgres } from '../../src/storage/postgres.ts'
 import { createTestClock } from '../support/clock.ts'
-import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { createCuttable } from '../support/cuttable.ts'
+import { describeEngines, makePlace, openTestDatabase, sharedBySuite } from '../support/databases.ts'
 import { openNotes } from '../support/notes.ts'
+import { engines } from '../support/postgres.ts'
 
 const rounds = 150
+
+const titleAt = async (db: Database, id: string) => {
+  const [row] = await db.all<{ doc: string }>('SELECT doc FROM records WHERE id = $1', [id])
+  return JSON.parse(row?.doc ?? '{}').title as string
+}
 
 describeEngines('commits', (engine) => {
   const clock = createTestClock()
@@ -15,22 +24,42 @@ describeEngines('commits', (engine) => {
     ({ close }) => close(),
   )
 
-  const titleAtOther = async (id: string) => {
-    const [row] = await world.other.all<{ doc: string }>('SELECT doc FROM records WHERE id = $1', [id])
-    return JSON.parse(row?.doc ?? '{}').title as string
-  }
-
   it('that others have read already are read by whoever made them, also before they are told of', async () => {
     let note = await world.add('a', { title: 'first' })
     for (let round = 0; round < rounds; round += 1) {
       await world.notes.get('a', note.id)
       const title = `round ${round}`
       const change = world.change(note, { title })
-      while ((await titleAtOther(note.id)) !== title);
+      while ((await titleAt(world.other, note.id)) !== title);
       await world.db.fence()
       const found = await world.notes.get('a', note.id)
       expect(found.doc.title).toBe(title)
       note = await change
     }
+  })
+})
+
+describe.runIf(engines.includes('postgres'))('commits of which PostgreSQL has told nobody yet', () => {
+  it('are read by whoever made them as soon as others can read them', async () => {
+    const place = await makePlace('postgres', { isUpgraded: true })
+    onTestFinished(place.remove)
+    const way = await createCuttable(place.databaseUrl as string)
+    onTestFinished(way.close)
+    const [db, other] = [openPostgres(way.url), openPostgres(place.databaseUrl as string)]
+    onTestFinished(async () => void (await Promise.all([db.close(), other.close()])))
+    const notes = openNotes(db, createTestClock())
+    const note = await notes.add('a', { title: 'first' })
+    await db.fence()
+    await notes.notes.get('a', note.id)
+
+    way.holdCommits()
+    const change = notes.change(note, { title: 'second' })
+    while ((await titleAt(other, note.id)) !== 'second');
+    await db.fence()
+    const found = await notes.notes.get('a', note.id)
+    way.letCommitsGo()
+
+    expect(found.doc).toEqual({ title: 'second' })
+    expect((await change).doc).toEqual({ title: 'second' })
   })
 })

@@ -1,15 +1,49 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
+const lengthOf = (bytes: Buffer) => (bytes.length < 5 ? undefined : 1 + bytes.readUInt32BE(1))
+
+const isNotification = (message: Buffer) => message.at(0) === 0x41
+const isCommitAnswer = (message: Buffer) =>
+  message.at(0) === 0x43 && message.toString('latin1', 5) === 'COMMIT\0'
+
+/** Passes on whole messages of the PostgreSQL protocol. */
+const inMessages = (pass: (message: Buffer) => void) => {
+  let rest = Buffer.alloc(0)
+  return (bytes: Buffer) => {
+    rest = Buffer.concat([rest, bytes])
+    for (
+      let length = lengthOf(rest);
+      length !== undefined && length <= rest.length;
+      length = lengthOf(rest)
+    ) {
+      pass(rest.subarray(0, length))
+      rest = rest.subarray(length)
+    }
+  }
+}
+
 /** The way to a server, which can be cut and mended: a database that goes away and comes back. */
 export const createCuttable = async (serverUrl: string) => {
   let target = new URL(serverUrl)
   const sockets = new Set<Socket>()
   let isCut = false
   let isSilent = false
+  let heldCommits: (() => void)[] | undefined
+
+  /** From a connection's first held answer on, all its answers wait; a notification waits alone. */
+  const toClient = (client: Socket) => {
+    let isHeld = false
+    return inMessages((message) => {
+      isHeld = heldCommits !== undefined && (isHeld || isCommitAnswer(message))
+      if (heldCommits && (isHeld || isNotification(message))) heldCommits.push(() => client.write(message))
+      else client.write(message)
+    })
+  }
 
   const keep = (socket: Socket) => {
     sockets.add(socket)
+    socket.setNoDelay()
     socket.on('error', () => socket.destroy())
     socket.on('close', () => sockets.delete(socket))
     return socket
@@ -20,7 +54,8 @@ export const createCuttable = async (serverUrl: string) => {
     if (isCut) return void incoming.resetAndDestroy()
     const outgoing = keep(connect(Number(target.port), target.hostname))
     incoming.on('data', (bytes) => isSilent || outgoing.write(bytes))
-    outgoing.on('data', (bytes) => isSilent || incoming.write(bytes))
+    const pass = toClient(incoming)
+    outgoing.on('data', (bytes: Buffer) => isSilent || pass(bytes))
     incoming.on('close', () => outgoing.destroy())
     outgoing.on('close', () => incoming.destroy())
   })
@@ -45,6 +80,15 @@ export const createCuttable = async (serverUrl: string) => {
     /** Swallows everything from now on without breaking a connection, as a lost network does. */
     fallSilent() {
       isSilent = true
+    },
+    /** Holds what the server says of commits: their answers, and the notifications that they send. */
+    holdCommits() {
+      heldCommits = []
+    },
+    letCommitsGo() {
+      const held = heldCommits ?? []
+      heldCommits = undefined
+      for (const go of held) go()
     },
     mend() {
       isCut = false
