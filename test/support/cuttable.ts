@@ -26,6 +26,7 @@ const inMessages = (pass: (message: Buffer) => void) => {
 /** The way to a server, which can be cut and mended: a database that goes away and comes back. */
 export const createCuttable = async (serverUrl: string) => {
   let target = new URL(serverUrl)
+  const isPostgres = target.protocol.startsWith('postgres')
   const sockets = new Set<Socket>()
   let isCut = false
   let isSilent = false
@@ -54,7 +55,7 @@ export const createCuttable = async (serverUrl: string) => {
     if (isCut) return void incoming.resetAndDestroy()
     const outgoing = keep(connect(Number(target.port), target.hostname))
     incoming.on('data', (bytes) => isSilent || outgoing.write(bytes))
-    const pass = toClient(incoming)
+    const pass = isPostgres ? toClient(incoming) : (bytes: Buffer) => incoming.write(bytes)
     outgoing.on('data', (bytes: Buffer) => isSilent || pass(bytes))
     incoming.on('close', () => outgoing.destroy())
     outgoing.on('close', () => incoming.destroy())
@@ -81,7 +82,7 @@ export const createCuttable = async (serverUrl: string) => {
     fallSilent() {
       isSilent = true
     },
-    /** Holds what the server says of commits: their answers, and the notifications that they send. */
+    /** Holds what PostgreSQL says of commits: their answers, and the notifications that they send. */
     holdCommits() {
       heldCommits = []
     },
