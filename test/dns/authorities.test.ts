@@ -7,8 +7,8 @@ import { createMetrics } from '../../src/lib/metrics.ts'
 import { createCalls } from '../../src/outgoing/calls.ts'
 import { type DnsServer, startDnsServer } from '../support/dns-server.ts'
 
-const patience = { nextServerMs: 40, lookUpMs: 1000 }
-const manner = () => ({ tcp: false, signal: AbortSignal.timeout(5000) })
+const patience = { nextServerMs: 40, lookUpMs: 60_000 }
+const manner = () => ({ tcp: false, signal: AbortSignal.timeout(60_000) })
 
 let recursive: DnsServer
 let authority: DnsServer

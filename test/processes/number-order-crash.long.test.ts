@@ -6,17 +6,16 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource } from '../support/numbers.ts'
-import { inFullRun } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const rounds = 5
 
-describeAnyEngine('a server that is killed while numbers change hands', (engine) => {
+describeEngines('a server that is killed while numbers change hands', (engine) => {
   let place: Place
   let inventory: Inventory
   let server: ServerProcess
@@ -101,16 +100,14 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     return owned.some(([one]) => one === number)
   }
 
-  inFullRun(() => {
-    it('anywhere between a purchase and its answer: the number is ordered once, or not at all', async () => {
-      for (let round = 0; round < rounds; round += 1) {
-        const number = await found()
-        ask(activate(number))
-        await pause(below(40))
-        await killed()
-        await expectEven(number)
-      }
-    })
+  it('anywhere between a purchase and its answer: the number is ordered once, or not at all', async () => {
+    for (let round = 0; round < rounds; round += 1) {
+      const number = await found()
+      ask(activate(number))
+      await pause(below(40))
+      await killed()
+      await expectEven(number)
+    }
   })
 
   it('after the commit and before the order: the number is ordered by the next one', async () => {
@@ -143,54 +140,52 @@ describeAnyEngine('a server that is killed while numbers change hands', (engine)
     expect(keys).toEqual([keys[0], keys[0]])
   })
 
-  inFullRun(() => {
-    it('while a number is given back: it is given back once', async () => {
-      const number = await found()
-      expect((await activate(number)).status).toBe(201)
-      inventory.requests.splice(0)
-      inventory.behave('holds')
-      ask(session.admin.delete(pathOf(number)))
-      await eventually(
-        () => [...inventory.released.values()],
-        (all) => all.includes(number),
-      )
-      await killed()
-      expect(await expectEven(number)).toBe(false)
-      expect(new Set(inventory.requests.map(({ key }) => key)).size).toBe(1)
-    })
+  it('while a number is given back: it is given back once', async () => {
+    const number = await found()
+    expect((await activate(number)).status).toBe(201)
+    inventory.requests.splice(0)
+    inventory.behave('holds')
+    ask(session.admin.delete(pathOf(number)))
+    await eventually(
+      () => [...inventory.released.values()],
+      (all) => all.includes(number),
+    )
+    await killed()
+    expect(await expectEven(number)).toBe(false)
+    expect(new Set(inventory.requests.map(({ key }) => key)).size).toBe(1)
+  })
 
-    it('while a task orders: its rows are done once, and say so', async () => {
-      const numbers = [await found(), await found()]
-      for (const number of numbers) {
-        inventory.answer('GET /numbers/US/search', { [number]: {} })
-        await session.admin.get(`${account}/phone_numbers`, { query: { prefix: '510777' } })
-        expect((await activate(number)).status).toBe(201)
-        expect((await session.admin.delete(pathOf(number))).status).toBe(200)
-      }
-      await eventually(
-        () => inventory.handedOut(),
-        (left) => numbers.every((number) => !left.includes(number)),
-      )
-      inventory.requests.splice(0)
-      inventory.behave('holds')
-      const body = Buffer.from(`e164\n${numbers.join('\n')}\n`)
-      const headers = { 'content-type': 'text/csv' }
-      const query = { category: 'number_management', action: 'reserve' }
-      const made = await session.admin.put(`${account}/tasks`, undefined, { body, headers, query })
-      const task = `${account}/tasks/${made.body.metadata.id}`
-      await session.admin.patch(task)
-      await eventually(
-        () => inventory.handedOut(),
-        (left) => numbers.every((number) => left.includes(number)),
-      )
-      await killed()
-      const ended = await eventually(
-        async () => (await session.admin.get(task)).body.metadata,
-        ({ status }) => status !== 'executing',
-      )
-      expect(ended).toMatchObject({ status: 'success', success_count: 2, failure_count: 0 })
-      for (const number of numbers) expect(await expectEven(number)).toBe(true)
-      expect(new Set(inventory.requests.map(({ key }) => key)).size).toBe(2)
-    })
+  it('while a task orders: its rows are done once, and say so', async () => {
+    const numbers = [await found(), await found()]
+    for (const number of numbers) {
+      inventory.answer('GET /numbers/US/search', { [number]: {} })
+      await session.admin.get(`${account}/phone_numbers`, { query: { prefix: '510777' } })
+      expect((await activate(number)).status).toBe(201)
+      expect((await session.admin.delete(pathOf(number))).status).toBe(200)
+    }
+    await eventually(
+      () => inventory.handedOut(),
+      (left) => numbers.every((number) => !left.includes(number)),
+    )
+    inventory.requests.splice(0)
+    inventory.behave('holds')
+    const body = Buffer.from(`e164\n${numbers.join('\n')}\n`)
+    const headers = { 'content-type': 'text/csv' }
+    const query = { category: 'number_management', action: 'reserve' }
+    const made = await session.admin.put(`${account}/tasks`, undefined, { body, headers, query })
+    const task = `${account}/tasks/${made.body.metadata.id}`
+    await session.admin.patch(task)
+    await eventually(
+      () => inventory.handedOut(),
+      (left) => numbers.every((number) => left.includes(number)),
+    )
+    await killed()
+    const ended = await eventually(
+      async () => (await session.admin.get(task)).body.metadata,
+      ({ status }) => status !== 'executing',
+    )
+    expect(ended).toMatchObject({ status: 'success', success_count: 2, failure_count: 0 })
+    for (const number of numbers) expect(await expectEven(number)).toBe(true)
+    expect(new Set(inventory.requests.map(({ key }) => key)).size).toBe(2)
   })
 })

@@ -10,15 +10,14 @@ import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createChance, seed } from '../fuzz/chance.ts'
 import type { Answer } from '../support/client.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource } from '../support/numbers.ts'
-import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const rounds = countOf(2, 6)
+const rounds = 6
 const atOnce = 5
 const perWorker = 5
 
@@ -42,7 +41,7 @@ const refusal = ({ data }: { data: { numbers: string[] } }) =>
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
 
-describeAnyEngine('histories of money', (engine) => {
+describeEngines('histories of money', (engine) => {
   let place: Place
   let inventory: Inventory
   let server: ServerProcess

@@ -2,7 +2,7 @@
 // deliveries, and not when several processes share the work.
 import { once } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { answerWith, type HookCall, type HookReceiver, startHookReceiver } from '../support/hook-receiver.ts'
 import { engines } from '../support/postgres.ts'
@@ -66,7 +66,7 @@ afterEach(async () => {
   await place.remove()
 })
 
-describeAnyEngine('a server that tells webhooks', (engine) => {
+describeEngines('a server that tells webhooks', (engine) => {
   beforeEach(() => setUp(engine))
 
   it('tells after kill -9 what it has not told, in the order of each record', async () => {

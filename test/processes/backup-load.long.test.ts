@@ -2,12 +2,11 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { countOf } from '../support/run-length.ts'
 import { describeAnySavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const rounds = countOf(1, 20)
+const rounds = 20
 const writers = 6
 
 describeAnySavable('a backup under load', (engine) => {

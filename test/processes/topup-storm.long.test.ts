@@ -7,11 +7,10 @@ import { createChance, seed } from '../fuzz/chance.ts'
 import { startBookkeeper } from '../support/bookkeeper-server.ts'
 import { createFaults } from '../support/faulty-database.ts'
 import { endOtherConnections } from '../support/postgres.ts'
-import { countOf } from '../support/run-length.ts'
 import { stormTopups } from '../support/topup-storm.ts'
-import { buildWorld, describeAnyEngine, type World } from '../support/world.ts'
+import { buildWorld, describeEngines, type World } from '../support/world.ts'
 
-const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? countOf(200, 500))
+const topups = Number(process.env.CROSSPOINT_KEYED_TOPUPS ?? 500)
 // The goal is for a machine that does nothing else.
 const isMeasured = topups > 500
 const longestWaitMs = 5000
@@ -37,7 +36,7 @@ const endConnections = async ({ config }: World) => {
   }
 }
 
-describeAnyEngine('top-ups with keys', (engine) => {
+describeEngines('top-ups with keys', (engine) => {
   it('are answered truly and booked once, however often the store fails', {
     timeout: 300_000 + topups * 400,
   }, async () => {

@@ -3,17 +3,16 @@
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
-import { isFullRun } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 // More than two pages of those who are told in one commit.
 const holders = 120
-const rates = isFullRun ? [2, 3, 4, 5] : [2, 3]
+const rates = [2, 3, 4, 5]
 
-describeAnyEngine('an edited plan', (engine) => {
+describeEngines('an edited plan', (engine) => {
   let place: Place
 
   beforeEach(async () => {

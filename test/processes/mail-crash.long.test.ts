@@ -1,7 +1,7 @@
 // No mail is lost: not when the server dies between an answer and its mail, and not while the mail server is away.
 import { once } from 'node:events'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
+import { describeEngines, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
@@ -11,7 +11,7 @@ const people = Array.from({ length: 12 }, (_, index) => `person${index}@mail.tes
 
 const messageIdOf = (message: string) => /^Message-ID: (.*)\r$/m.exec(message)?.[1]
 
-describeAnyEngine('a server that sends mail', (engine) => {
+describeEngines('a server that sends mail', (engine) => {
   let place: Place
   let smtp: SmtpServer
 

@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
 import { engines } from '../support/postgres.ts'
 import { type PostgresCluster, startCluster } from '../support/postgres-cluster.ts'
-import { countOf, inFullRun } from '../support/run-length.ts'
 import type { ServerProcess } from '../support/server-process.ts'
 import type { Session } from '../support/session.ts'
 import { type FailoverStorm, openFailoverStorm } from '../support/storm/failover-storm.ts'
 
-const failovers = countOf(1, 10)
+const failovers = 10
 
 describe.runIf(engines.includes('postgres'))('two servers on a primary and its synchronous standby', () => {
   let cluster: PostgresCluster
@@ -43,27 +42,24 @@ describe.runIf(engines.includes('postgres'))('two servers on a primary and its s
     return `${answer.status} ${(await answer.text()).trim()}`
   }
 
-  // test/storage/failover.test.ts has a standby that is gone in npm test.
-  inFullRun(() => {
-    it('say why they are not ready while the standby is gone, read on, and go on when it is back', {
-      timeout: 120_000,
-    }, async () => {
-      const [server] = storm.servers as [ServerProcess]
-      const [{ admin }] = storm.sessions as [Session]
-      const { accountPath } = storm
-      await cluster.killStandby()
-      const refused = await admin.put(`${accountPath}/devices`, { name: 'held up' })
-      expect(refused.status).toBe(503)
-      expect(await readiness(server)).toBe(
-        '503 the store cannot be written: its synchronous standby does not confirm',
-      )
-      expect((await admin.get(accountPath)).status).toBe(200)
-      await cluster.addStandby()
-      await eventually(
-        () => readiness(server),
-        (said) => said === '200 ready',
-      )
-      expect((await admin.put(`${accountPath}/devices`, { name: 'after' })).status).toBe(201)
-    })
+  it('say why they are not ready while the standby is gone, read on, and go on when it is back', {
+    timeout: 120_000,
+  }, async () => {
+    const [server] = storm.servers as [ServerProcess]
+    const [{ admin }] = storm.sessions as [Session]
+    const { accountPath } = storm
+    await cluster.killStandby()
+    const refused = await admin.put(`${accountPath}/devices`, { name: 'held up' })
+    expect(refused.status).toBe(503)
+    expect(await readiness(server)).toBe(
+      '503 the store cannot be written: its synchronous standby does not confirm',
+    )
+    expect((await admin.get(accountPath)).status).toBe(200)
+    await cluster.addStandby()
+    await eventually(
+      () => readiness(server),
+      (said) => said === '200 ready',
+    )
+    expect((await admin.put(`${accountPath}/devices`, { name: 'after' })).status).toBe(201)
   })
 })

@@ -9,16 +9,15 @@ import { type EventStream, openEventStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
 import { type HookCall, type HookReceiver, startHookReceiver } from '../support/hook-receiver.ts'
 import { engines } from '../support/postgres.ts'
-import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
-const changes = countOf(120, 100_000)
-const accountCount = countOf(8, 60)
-const hookCount = countOf(4, 50)
-const followersOfEach = countOf(2, 5)
+const changes = 100_000
+const accountCount = 60
+const hookCount = 50
+const followersOfEach = 5
 const writers = 8
-const kills = countOf(1, 5) + Math.floor(changes / 4000)
+const kills = 5 + Math.floor(changes / 4000)
 const retryMs = 50
 // As long as it takes on a small machine that is busy with other things.
 const timeout = 300_000 + changes * 30
