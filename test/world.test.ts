@@ -21,6 +21,19 @@ describeEngines('a world that tests share', (engine) => {
     expect(data.default).toMatchObject({ token_costs: 0 })
   })
 
+  it('notices each change of the store between two snapshots', async () => {
+    const rename = (name: string) => world.operator.patch(world.acme.path, { name })
+    const before = world.acme.name
+    await world.unchanged(() => world.operator.get(world.acme.path))
+    await expect(world.unchanged(() => rename('Renamed'))).rejects.toThrow(
+      'to deeply equal { gone: [], new: [] }',
+    )
+    await expect(world.unchanged(() => rename(before))).rejects.toThrow(
+      'to deeply equal { gone: [], new: [] }',
+    )
+    await world.unchanged(() => world.operator.get(world.acme.path))
+  })
+
   it('has people whose tokens last, however far the clock moves', async () => {
     const { operator, ada, uli, acme } = world
     const added = await world.admin(acme)

@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { notForCaller } from '../support/refusals.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const anId = expect.stringMatching(/^[0-9a-f]{32}$/)
 const now = 63_934_833_600
 
-describeEngines('creating an account', (engine) => {
+describeAnyEngine('creating an account', (engine) => {
   const world = useWorld(engine)
   let made = 0
   const freshName = () => {
@@ -257,7 +257,7 @@ describeEngines('creating an account', (engine) => {
   })
 })
 
-describeEngines('changing an account', (engine) => {
+describeAnyEngine('changing an account', (engine) => {
   const world = useWorld(engine)
 
   it('merges with PATCH', async () => {
@@ -422,7 +422,7 @@ describeEngines('changing an account', (engine) => {
   })
 })
 
-describeEngines('an account that says nothing of its time', (engine) => {
+describeAnyEngine('an account that says nothing of its time', (engine) => {
   const world = useWorld(engine)
 
   it('takes the timezone of a reseller, else what the operator sets, else that of the master account', async () => {

@@ -4,11 +4,11 @@ import type { AccountFacts } from '../../src/areas/accounts/adoption.ts'
 import { adoptMaster } from '../../src/first-start.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { type Arriving, createTaker, once } from '../support/adopting.ts'
-import { credentialsOf, describeEngines, useWorld } from '../support/world.ts'
+import { credentialsOf, describeAnyEngine, useWorld } from '../support/world.ts'
 
 const idOf = (letter: string) => letter.repeat(32)
 
-describeEngines('adopted accounts', (engine) => {
+describeAnyEngine('adopted accounts', (engine) => {
   const taker = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker.area] })
 
@@ -159,7 +159,7 @@ describeEngines('adopted accounts', (engine) => {
   })
 })
 
-describeEngines('the master account of another system', (engine) => {
+describeAnyEngine('the master account of another system', (engine) => {
   const taker = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker.area] })
 

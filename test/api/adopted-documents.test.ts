@@ -10,12 +10,12 @@ import { qrPng } from '../../src/http/answer/qr-png.ts'
 import type { Json } from '../../src/lib/json.ts'
 import { createNotices } from '../../src/mail/notices.ts'
 import { type Arriving, createTaker } from '../support/adopting.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const declared = declarationsOf(areas)
 const known = createNotices(declared.notices)
 
-describeEngines('documents of a Kazoo', (engine) => {
+describeAnyEngine('documents of a Kazoo', (engine) => {
   const taker = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker.area] })
 

@@ -13,7 +13,7 @@ import { eventually } from '../support/eventually.ts'
 import { figureOf } from '../support/figures.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
 import { storedRows } from '../support/stored-cdrs.ts'
-import { describeEngines, type TestAccount, useWorld, type World } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
 
 const round = 'cdr-archive'
 const month = 31 * 86_400
@@ -49,7 +49,7 @@ const useArchive = (engine: Engine) => {
   }
 }
 
-describeEngines('Call records in files', (engine) => {
+describeAnyEngine('Call records in files', (engine) => {
   const { world, path, runNow, filesOf } = useArchive(engine)
 
   /** Calls of three months, some of them of a user, of several legs each. */
@@ -303,7 +303,7 @@ describeEngines('Call records in files', (engine) => {
 })
 
 // Months go by in this one: files of others would go.
-describeEngines('Call records in files, after months,', (engine) => {
+describeAnyEngine('Call records in files, after months,', (engine) => {
   const { world, path, runNow, filesOf } = useArchive(engine)
 
   it('go with their account, and with them what is in the files', async () => {

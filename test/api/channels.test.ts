@@ -6,11 +6,11 @@ import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { callHeaders, type Kamailio, startKamailio } from '../support/kamailio.ts'
 import { type SipPhone, startSipPhone } from '../support/sip-phone.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const lacking = lacks('kamailio')
 
-describeEngines('channels without a media switch', (engine) => {
+describeAnyEngine('channels without a media switch', (engine) => {
   const world = useWorld(engine)
 
   it('are unknown', async () => {
@@ -28,7 +28,7 @@ describeEngines('channels without a media switch', (engine) => {
   })
 })
 
-describeEngines('channels of edges', (engine) => {
+describeAnyEngine('channels of edges', (engine) => {
   const world = useWorld(engine)
   let first: EdgeServer
   let second: EdgeServer
@@ -181,7 +181,7 @@ describeEngines('channels of edges', (engine) => {
 for (const hasProfiles of [true, false]) {
   const kept = hasProfiles ? 'that keeps calls by account' : 'that keeps no list of an account'
   describe.skipIf(lacking)(`with a Kamailio ${kept}${lacking}`, () => {
-    describeEngines('channels of telephones', (engine) => {
+    describeAnyEngine('channels of telephones', (engine) => {
       const world = useWorld(engine)
       const phones: SipPhone[] = []
       let edge: Kamailio

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { mailsTo } from '../support/outbox.ts'
 import { type StripeServer, startStripe } from '../support/stripe-server.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 let stripe: StripeServer
 
@@ -17,7 +17,7 @@ afterEach(() => stripe.reset())
 
 const dayHours = 24
 
-describeEngines('unpaid invoices', (engine) => {
+describeAnyEngine('unpaid invoices', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.stripe', stripe.settings)
   })

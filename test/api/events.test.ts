@@ -3,7 +3,7 @@ import { afterEach, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type EventStream, openEventStream } from '../support/event-stream.ts'
 import { eventually } from '../support/eventually.ts'
-import { describeEngines, type Person, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, useWorld } from '../support/world.ts'
 
 interface Told {
   sequence: string
@@ -15,7 +15,7 @@ interface Told {
   before?: Json
 }
 
-describeEngines('the feed', (engine) => {
+describeAnyEngine('the feed', (engine) => {
   const world = useWorld(engine)
   const open: EventStream[] = []
   afterEach(() => {

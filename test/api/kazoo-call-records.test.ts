@@ -8,14 +8,14 @@ import type { Json } from '../../src/lib/json.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { anyCalls, databaseOf, documentOf, importCalls } from '../support/kazoo-calls.ts'
 import { countOf } from '../support/run-length.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 // 2026-01-01T00:00:00Z: calls lie close to the edge of a month.
 const edge = 63_934_444_800
 const day = 86_400
 const unixMicro = (gregorian: number) => (gregorian - 62_167_219_200) * 1_000_000
 
-describeEngines('Call records of Kazoo', (engine) => {
+describeAnyEngine('Call records of Kazoo', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person

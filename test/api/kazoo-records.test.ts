@@ -2,12 +2,12 @@
 import { expect, it } from 'vitest'
 import type { Draft } from '../../src/areas/kazoo/documents/document.ts'
 import { createTaker } from '../support/adoptions.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const [created, modified] = [63_800_000_000, 63_800_000_100]
 const idOf = (digit: string) => digit.repeat(32)
 
-describeEngines('records of a Kazoo', (engine) => {
+describeAnyEngine('records of a Kazoo', (engine) => {
   const { taker, takeIn, takeOut } = createTaker()
   const world = useWorld(engine, undefined, undefined, { more: [taker] })
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { TestAccount } from '../support/world.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const standard = {
   id: 'limits',
@@ -35,7 +35,7 @@ const standardInForce = {
 
 const refusal = { message: 'Please contact your phone provider to add limits.' }
 
-describeEngines('limits', (engine) => {
+describeAnyEngine('limits', (engine) => {
   const world = useWorld(engine)
 
   const planFor = async (account: TestAccount, fields: Json) => {

@@ -3,12 +3,12 @@ import { expect, it } from 'vitest'
 import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { eventually } from '../support/eventually.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const now = { perform_migration: 'now' }
 const description = 'Counts anew what the account has, for its services'
 
-describeEngines('Migrations', (engine) => {
+describeAnyEngine('Migrations', (engine) => {
   const world = useWorld(engine)
   const at = (account: TestAccount, id = 'recount_services') => `${account.path}/migrations/${id}`
   const time = () => gregorianNow(world.clock)
@@ -283,7 +283,7 @@ describeEngines('Migrations', (engine) => {
   })
 })
 
-describeEngines('A migration that takes long', (engine) => {
+describeAnyEngine('A migration that takes long', (engine) => {
   const world = useWorld(engine)
   const pathOf = (account: TestAccount) => `${account.path}/migrations/recount_services`
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { type BookkeeperServer, startBookkeeper } from '../support/bookkeeper-server.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 let bookkeeper: BookkeeperServer
 
@@ -18,7 +18,7 @@ const dollars = {
   target: 900_000_000_000,
 }
 
-describeEngines('sums of money', (engine) => {
+describeAnyEngine('sums of money', (engine) => {
   const world = useWorld(engine, async ({ configure }) => {
     await configure('services.http_sync', bookkeeper.settings)
   })

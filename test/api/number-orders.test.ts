@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import { type Inventory, startInventory } from '../support/inventory-server.ts'
 import { createNumberSource, pathOf } from '../support/numbers.ts'
 import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const fault = (number: string) => ({
   code: 500,
@@ -16,7 +16,7 @@ const fault = (number: string) => ({
   cause: number,
 })
 
-describeEngines('numbers of an inventory outside', (engine) => {
+describeAnyEngine('numbers of an inventory outside', (engine) => {
   let inventory: Inventory
   const refusals: RefusedOrder[] = []
   const world = useWorld(engine, async ({ server }) => {

@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
 import { countRounds } from '../support/rounds.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const listOf = (account: TestAccount) => `${account.path}/phone_numbers`
 
-describeEngines('the list of an account’s numbers', (engine) => {
+describeAnyEngine('the list of an account’s numbers', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
 
@@ -148,7 +148,7 @@ describeEngines('the list of an account’s numbers', (engine) => {
   })
 })
 
-describeEngines('a collection of numbers', (engine) => {
+describeAnyEngine('a collection of numbers', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
   const path = () => `${listOf(world.reseller)}/collection`
@@ -342,7 +342,7 @@ describeEngines('a collection of numbers', (engine) => {
   })
 })
 
-describeEngines('whose a number is, and of what kind', (engine) => {
+describeAnyEngine('whose a number is, and of what kind', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
 

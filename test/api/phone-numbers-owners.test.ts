@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import { NumberRecord } from '../../src/areas/phone-numbers/store.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
 const days = (count: number) => ({ hours: 24 * count })
 
-describeEngines('numbers of accounts that move or go', (engine) => {
+describeAnyEngine('numbers of accounts that move or go', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
   const listOf = (path: string) => world.operator.get(`${path}/phone_numbers`)
@@ -75,7 +75,7 @@ describeEngines('numbers of accounts that move or go', (engine) => {
   })
 })
 
-describeEngines('states that end by themselves', (engine) => {
+describeAnyEngine('states that end by themselves', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
   const stored = (number: string) => world.server.areas.phoneNumbers.numbers.findAnywhere(number)
@@ -95,7 +95,7 @@ describeEngines('states that end by themselves', (engine) => {
   })
 })
 
-describeEngines('numbers that age in an account', (engine) => {
+describeAnyEngine('numbers that age in an account', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
 
@@ -117,7 +117,7 @@ describeEngines('numbers that age in an account', (engine) => {
   })
 })
 
-describeEngines('numbers that nobody took, or that are deleted', (engine) => {
+describeAnyEngine('numbers that nobody took, or that are deleted', (engine) => {
   const world = useWorld(engine)
   const next = createNumberSource()
 
@@ -146,7 +146,7 @@ describeEngines('numbers that nobody took, or that are deleted', (engine) => {
   })
 })
 
-describeEngines('the number of a mobile device', (engine) => {
+describeAnyEngine('the number of a mobile device', (engine) => {
   const world = useWorld(engine, allowAdditions)
   const next = createNumberSource()
   const stored = (number: string) => world.server.areas.phoneNumbers.numbers.findAnywhere(number)

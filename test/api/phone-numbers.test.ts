@@ -1,7 +1,7 @@
 // The life of one number.
 import { expect, it } from 'vitest'
 import { allowAdditions, createNumberSource, makeNumber, pathOf } from '../support/numbers.ts'
-import { describeEngines, useWorld, type World } from '../support/world.ts'
+import { describeAnyEngine, useWorld, type World } from '../support/world.ts'
 
 const ready = (world: World) => allowAdditions(world)
 
@@ -23,7 +23,7 @@ const missing = (number: string) => ({
   cause: number,
 })
 
-describeEngines('creating a number', (engine) => {
+describeAnyEngine('creating a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
@@ -235,7 +235,7 @@ describeEngines('creating a number', (engine) => {
   })
 })
 
-describeEngines('reserving a number', (engine) => {
+describeAnyEngine('reserving a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
@@ -314,7 +314,7 @@ describeEngines('reserving a number', (engine) => {
   })
 })
 
-describeEngines('activating a number', (engine) => {
+describeAnyEngine('activating a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 
@@ -412,7 +412,7 @@ describeEngines('activating a number', (engine) => {
   })
 })
 
-describeEngines('deleting a number', (engine) => {
+describeAnyEngine('deleting a number', (engine) => {
   const world = useWorld(engine, ready)
   const next = createNumberSource()
 

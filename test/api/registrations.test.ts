@@ -6,11 +6,11 @@ import { eventually } from '../support/eventually.ts'
 import { lacks } from '../support/installed.ts'
 import { type Kamailio, startKamailio } from '../support/kamailio.ts'
 import { type SipPhone, startSipPhone } from '../support/sip-phone.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
 const lacking = lacks('kamailio')
 
-describeEngines('registrations without a media switch', (engine) => {
+describeAnyEngine('registrations without a media switch', (engine) => {
   const world = useWorld(engine)
 
   it('are unknown', async () => {
@@ -28,7 +28,7 @@ describeEngines('registrations without a media switch', (engine) => {
   })
 })
 
-describeEngines('registrations at an edge', (engine) => {
+describeAnyEngine('registrations at an edge', (engine) => {
   const world = useWorld(engine)
   let edge: EdgeServer
 
@@ -137,7 +137,7 @@ describeEngines('registrations at an edge', (engine) => {
 })
 
 describe.skipIf(lacking)(`with Kamailio${lacking}`, () => {
-  describeEngines('registrations of telephones', (engine) => {
+  describeAnyEngine('registrations of telephones', (engine) => {
     const world = useWorld(engine)
     const phones: SipPhone[] = []
     const edges: Kamailio[] = []

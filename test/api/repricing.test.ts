@@ -1,9 +1,9 @@
 // What an edited plan means for those who have it.
 import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
-import { describeEngines, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount, useWorld } from '../support/world.ts'
 
-describeEngines('an edited plan', (engine) => {
+describeAnyEngine('an edited plan', (engine) => {
   const world = useWorld(engine)
 
   const priced = (rate: number) => ({ devices: { sip_device: { rate, activation_charge: 5 } } })

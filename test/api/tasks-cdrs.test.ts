@@ -4,11 +4,11 @@ import type { Json } from '../../src/lib/json.ts'
 import type { Answer } from '../support/client.ts'
 import { eventually } from '../support/eventually.ts'
 import { legOf, nowOf, sendLegs } from '../support/legs.ts'
-import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const day = 86_400
 
-describeEngines('tasks on call detail records', (engine) => {
+describeAnyEngine('tasks on call detail records', (engine) => {
   const world = useWorld(engine)
   let account: TestAccount
   let admin: Person

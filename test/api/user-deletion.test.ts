@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest'
 import { differenceOf } from '../support/snapshot.ts'
-import { describeEngines, useWorld } from '../support/world.ts'
+import { describeAnyEngine, useWorld } from '../support/world.ts'
 
-describeEngines('deleting a user', (engine) => {
+describeAnyEngine('deleting a user', (engine) => {
   const world = useWorld(engine)
 
   let numbers = 0

@@ -6,7 +6,7 @@ import { createLeases } from '../../src/jobs/leases.ts'
 import { createRounds } from '../../src/jobs/rounds.ts'
 import { failure } from '../../src/lib/failure.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { describeEngines } from '../support/databases.ts'
+import { describeAnyEngine } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { createTestLog } from '../support/log.ts'
 import { textOf } from '../support/outbox.ts'
@@ -30,7 +30,7 @@ const smtpServer = () => opened(startSmtpServer())
 const headerOf = (message: string | undefined, name: string) =>
   new RegExp(`^${name}: (.*)\r$`, 'm').exec(message ?? '')?.[1]
 
-describeEngines('the mail queue', (engine) => {
+describeAnyEngine('the mail queue', (engine) => {
   const office = (smtpUrl?: string) => opened(openPostOffice(engine, smtpUrl ? { smtpUrl } : {}))
 
   it('takes a letter with what causes it, or not at all', async () => {

@@ -37,14 +37,17 @@ const tableNames: Record<Engine, string> = {
   postgres: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' ORDER BY tablename",
 }
 
+// Text in a column is escaped, so this is the column.
+const kindColumn = /"kind":"([^"]*)"/
+
 /**
  * Attempts to sign in, and errands that have ended: they tell of what was, and change nothing. Months of calls get their
  * tables ahead: what is in them shows in their rows.
  */
-const isLogRow = (table: string, row: Record<string, unknown>) =>
-  logKinds.test(String(row.kind ?? '')) ||
-  (table === 'work' && row.state !== 'waiting') ||
-  (table === 'monthly_tables' && row.state === 'present')
+const isLogRow = ({ table, text }: TableRow) =>
+  logKinds.test(kindColumn.exec(text)?.[1] ?? '') ||
+  (table === 'work' && JSON.parse(text).state !== 'waiting') ||
+  (table === 'monthly_tables' && JSON.parse(text).state === 'present')
 
 interface TableRow {
   table: string
@@ -79,18 +82,45 @@ export const snapshotOf = async (store: Store, engine: Engine): Promise<Snapshot
     .map(({ name }) => name)
     .filter((name) => !(logTables.has(name) || countTables.has(name) || logKinds.test(name)))
   const content: Snapshot = {}
-  for (const { table, text } of await readRows(engine)(store, tables)) {
-    if (isLogRow(table, JSON.parse(text))) continue
-    content[table] ??= []
-    content[table].push(text)
+  for (const row of await readRows(engine)(store, tables)) {
+    if (isLogRow(row)) continue
+    content[row.table] ??= []
+    content[row.table]?.push(row.text)
   }
   for (const rows of Object.values(content)) rows.sort()
   content.counts = (await store.all(countsSql)).map((row) => JSON.stringify(row)).sort()
   return content
 }
 
+/** Takes snapshots of a store. On SQLite it gives the last one again if nothing was committed since. */
+export const createSnapshots = (store: Store, engine: Engine) => {
+  let last: { version: number; snapshot: Snapshot } | undefined
+
+  // Commits of other connections are counted, and the connection that reads writes nothing.
+  const versionOf = async () => {
+    const [row] = await store.all<{ data_version: number }>('SELECT data_version FROM pragma_data_version')
+    return row?.data_version ?? 0
+  }
+
+  return async (): Promise<Snapshot> => {
+    if (engine !== 'sqlite') return snapshotOf(store, engine)
+    const version = await versionOf()
+    if (last?.version !== version) last = { version, snapshot: await snapshotOf(store, engine) }
+    return last.snapshot
+  }
+}
+
+const areEqual = (before: Snapshot, after: Snapshot) => {
+  const tables = Object.keys(before)
+  return (
+    tables.length === Object.keys(after).length &&
+    tables.every((table) => before[table]?.join('\n') === after[table]?.join('\n'))
+  )
+}
+
 /** The rows that only one of two snapshots has. */
 export const differenceOf = (before: Snapshot, after: Snapshot) => {
+  if (before === after || areEqual(before, after)) return { gone: [], new: [] }
   const rowsOf = (snapshot: Snapshot) =>
     Object.entries(snapshot).flatMap(([table, rows]) => rows.map((row) => `${table} ${row}`))
   const had = new Set(rowsOf(before))

@@ -19,7 +19,7 @@ import { testConnections } from './lent-stores.ts'
 import { createTestLog } from './log.ts'
 import './matchers.ts'
 import { sharePlace } from './shared-places.ts'
-import { differenceOf, snapshotOf } from './snapshot.ts'
+import { createSnapshots, differenceOf } from './snapshot.ts'
 
 export { describeAnyEngine, describeEngines, describeOnce } from './databases.ts'
 
@@ -422,11 +422,12 @@ export const buildWorld = async (engine: Engine, outside: Outside = async () => 
   const { operator } = people
   const nextCredit = tally()
   let keyMade = clock.now()
+  const takeSnapshot = createSnapshots(server.store, engine)
   // What was counted before is settled first: its audit entries and charges are not those of what comes now.
   const snapshot = async () => {
     const waiting = await server.store.all('SELECT id FROM quantity_moves LIMIT 1')
     if (waiting.length > 0) await server.rounds.runNow('quantities')
-    return snapshotOf(server.store, engine)
+    return takeSnapshot()
   }
   const world = {
     ...people,

@@ -5,7 +5,7 @@ import type { AccountRecord } from '../../src/auth/identity.ts'
 import { accountMember, superduper } from '../../src/auth/policies.ts'
 import { failure } from '../../src/lib/failure.ts'
 import { ChangeSet } from '../../src/storage/change-set.ts'
-import { describeEngines, sharedBySuite } from '../support/databases.ts'
+import { describeAnyEngine, sharedBySuite } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { createNotes, openTaskStore, operate, type Process } from '../support/task-engine.ts'
 
@@ -14,7 +14,7 @@ const csvOf = (rows: readonly string[], header = 'name') =>
 const numbered = (count: number) =>
   Array.from({ length: count }, (_, index) => `n${String(index).padStart(6, '0')}`)
 
-describeEngines('a running task', (engine) => {
+describeAnyEngine('a running task', (engine) => {
   const world = sharedBySuite(
     () => openTaskStore(engine),
     ({ close }) => close(),

@@ -10,9 +10,9 @@ import {
   startHookReceiver,
 } from '../support/hook-receiver.ts'
 import { type MadeHook, useHooks } from '../support/webhooks.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
-describeEngines('telling a webhook', (engine) => {
+describeAnyEngine('telling a webhook', (engine) => {
   const hooks = useHooks(engine)
   const { world, hook, rename, attempts, hasten, later } = hooks
 

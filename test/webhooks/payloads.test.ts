@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { ChangeSet } from '../../src/storage/change-set.ts'
 import type { HookCall } from '../support/hook-receiver.ts'
 import { useHooks } from '../support/webhooks.ts'
-import { describeEngines } from '../support/world.ts'
+import { describeAnyEngine } from '../support/world.ts'
 
 const ofUsers = { hook: 'object', custom_data: { type: 'user', action: 'all' } }
 
@@ -17,7 +17,7 @@ const proofsOf = ({ headers }: HookCall, content: string, keys: readonly string[
   return { proofs, wanted }
 }
 
-describeEngines('what a webhook is told', (engine) => {
+describeAnyEngine('what a webhook is told', (engine) => {
   const hooks = useHooks(engine)
   const { world, hook, rename } = hooks
 

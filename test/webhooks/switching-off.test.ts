@@ -4,11 +4,11 @@ import { eventually } from '../support/eventually.ts'
 import { answerWith } from '../support/hook-receiver.ts'
 import { mailsTo } from '../support/outbox.ts'
 import { type MadeHook, useHooks } from '../support/webhooks.ts'
-import { describeEngines, type TestAccount } from '../support/world.ts'
+import { describeAnyEngine, type TestAccount } from '../support/world.ts'
 
 const day = 86_400
 
-describeEngines('a webhook that fails', (engine) => {
+describeAnyEngine('a webhook that fails', (engine) => {
   const hooks = useHooks(engine)
   const { world, hook, attempts, later } = hooks
 
