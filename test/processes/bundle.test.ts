@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { bundleOf, forgetOldBundles, programOf } from '../../scripts/bundle.mjs'
-import { isFullRun } from '../support/run-length.ts'
+import { inFullRun, isFullRun } from '../support/run-length.ts'
 import { removeDataDir, startServerProcess } from '../support/server-process.ts'
 
 const run = promisify(execFile)
@@ -56,27 +56,29 @@ describe('the bundle of the server', () => {
     expect(program).toBe(join(bundleOf(root), 'crosspoint.js'))
   })
 
-  it('takes compiled code from an earlier start, in all threads', async () => {
-    const cache = mkdtempSync(join(tmpdir(), 'crosspoint-cache-'))
-    onTestFinished(() => rmSync(cache, { recursive: true, force: true }))
-    const saidByStart = async () => {
-      const server = await startServerProcess({
-        CROSSPOINT_DATABASE_URL: undefined,
-        CROSSPOINT_HTTP_THREADS: '2',
-        NODE_COMPILE_CACHE: cache,
-        NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
-      })
-      expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
-      const isOver = once(server.process, 'close')
-      await server.end('SIGINT')
-      await isOver
-      removeDataDir(server)
-      return server.errors()
-    }
-    await saidByStart()
-    const said = await saidByStart()
-    expect(said.match(/was rejected/g) ?? []).toEqual([])
-    expect(said.match(/was accepted/g)?.length).toBeGreaterThan(50)
+  inFullRun(() => {
+    it('takes compiled code from an earlier start, in all threads', async () => {
+      const cache = mkdtempSync(join(tmpdir(), 'crosspoint-cache-'))
+      onTestFinished(() => rmSync(cache, { recursive: true, force: true }))
+      const saidByStart = async () => {
+        const server = await startServerProcess({
+          CROSSPOINT_DATABASE_URL: undefined,
+          CROSSPOINT_HTTP_THREADS: '2',
+          NODE_COMPILE_CACHE: cache,
+          NODE_DEBUG_NATIVE: 'COMPILE_CACHE',
+        })
+        expect((await fetch(`${server.url}/readyz`)).status).toBe(200)
+        const isOver = once(server.process, 'close')
+        await server.end('SIGINT')
+        await isOver
+        removeDataDir(server)
+        return server.errors()
+      }
+      await saidByStart()
+      const said = await saidByStart()
+      expect(said.match(/was rejected/g) ?? []).toEqual([])
+      expect(said.match(/was accepted/g)?.length).toBeGreaterThan(50)
+    })
   })
 
   it('says what the sources say', async () => {

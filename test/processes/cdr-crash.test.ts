@@ -7,7 +7,7 @@ import { gregorianNow } from '../../src/lib/gregorian.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { createStore } from '../../src/storage/store.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
@@ -28,7 +28,7 @@ interface Ledger {
   unanswered: string[]
 }
 
-describeEngines('A server that is killed while call detail records come in', (engine) => {
+describeAnyEngine('A server that is killed while call detail records come in', (engine) => {
   let place: Place
 
   beforeEach(async () => {

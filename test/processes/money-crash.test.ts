@@ -2,14 +2,14 @@
 // CROSSPOINT_MONEY_WRITES=10000 makes it as large as the goal says; bench/README.md has the figures.
 import { expect, it } from 'vitest'
 import { createChance, seed } from '../fuzz/chance.ts'
-import { describeEngines, makePlace } from '../support/databases.ts'
+import { describeAnyEngine, makePlace } from '../support/databases.ts'
 import { rage } from '../support/money-storm.ts'
 import { countOf } from '../support/run-length.ts'
 
 const writes = Number(process.env.CROSSPOINT_MONEY_WRITES ?? countOf(60, 300))
 const kills = Math.max(countOf(1, 4), Math.round(writes / 400))
 
-describeEngines('money that is written while the server is killed and answers get lost', (engine) => {
+describeAnyEngine('money that is written while the server is killed and answers get lost', (engine) => {
   it('moves once for each wish, here and at the bookkeeper', {
     timeout: 120_000 + writes * 100,
   }, async () => {

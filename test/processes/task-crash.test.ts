@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { openPostgres } from '../../src/storage/postgres.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
-import { describeEngines, makePlace, type Place } from '../support/databases.ts'
+import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
 import { countOf } from '../support/run-length.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
@@ -27,7 +27,7 @@ const numbers = Array.from(
 const input = ['e164', ...numbers].join('\n')
 const badCount = numbers.filter(isBad).length
 
-describeEngines('a task of many rows, killed several times and stopped once', (engine) => {
+describeAnyEngine('a task of many rows, killed several times and stopped once', (engine) => {
   let place: Place
 
   beforeEach(async () => {

@@ -5,13 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { upgrades } from '../../src/storage/upgrades.ts'
 import { runHere } from '../support/command-here.ts'
 import { environmentOf } from '../support/kazoo/first-start.ts'
-import {
-  describeAnySavable,
-  describeSavable,
-  openSavedPlaces,
-  type SavedPlace,
-  type SavedPlaces,
-} from '../support/saved.ts'
+import { describeAnySavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { openSession } from '../support/session.ts'
 
@@ -27,7 +21,7 @@ const upgradeOf = async (place: SavedPlace) => {
   return row?.number
 }
 
-describeSavable('a store of an earlier version', (engine) => {
+describeAnySavable('a store of an earlier version', (engine) => {
   let places: SavedPlaces
 
   beforeAll(async () => {

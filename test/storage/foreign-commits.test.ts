@@ -1,10 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Database } from '../../src/storage/db.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
+import { noteCommit } from '../../src/storage/sqlite-commits.ts'
+import { createStatements } from '../../src/storage/sqlite-statements.ts'
 import { countOf } from '../support/run-length.ts'
 
 // A server and a command on one file of the embedded store, each as a process of its own would have it.
@@ -86,11 +89,11 @@ describe('commits of other processes on the embedded store', () => {
     const command = open({ tellsKeys: true })
     await write(command, 'before')
     await heardBehindFence()
-    for (let number = 0; number < 101; number += 1) {
-      const short = openSqlite(file, { tellsKeys: true })
-      await write(short, `short ${number}`)
-      await short.close()
-    }
+    const connection = new DatabaseSync(file)
+    const prepared = createStatements(connection)
+    for (let number = 0; number < 101; number += 1)
+      noteCommit(prepared, `command ${number}`, [`short ${number}`])
+    connection.close()
     open()
     expect(await heardBehindFence()).toContain('everything')
     await write(command, 'after')

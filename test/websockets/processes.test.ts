@@ -53,7 +53,7 @@ describe('a server that is told to end', () => {
 
 describe.runIf(engines.includes('postgres'))('two processes on one PostgreSQL', () => {
   const two = async () => {
-    const place = await makePlace('postgres')
+    const place = await makePlace('postgres', { isUpgraded: true })
     places.push(place)
     const [here, there] = [await start(place.databaseUrl), await start(place.databaseUrl)]
     const session = await sign(here)
