@@ -188,6 +188,19 @@ const launcherIn = async (root: string) => {
 
 type Launcher = Awaited<ReturnType<typeof launcherIn>>
 
+/** Starts commands while a slow npm installs, and lets it end when one of them waits. */
+const finishTogether = async (launcher: Launcher, ...commands: string[][]) => {
+  const started = commands.map((args) => launcher.start(args, { NPM_WAITS: 'yes' }))
+  await eventually(
+    () => started.some(({ err }) => err.includes('waiting')),
+    (isWaiting) => isWaiting,
+    waitLimitMs,
+  )
+  await launcher.write('npm-may-end', '')
+  expect(await Promise.all(started.map(({ status }) => status))).toEqual(commands.map(() => 0))
+  return started
+}
+
 const it = base.extend<{ launcher: Launcher }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads the fixtures that are needed from the pattern
   launcher: async ({}, use) => {
@@ -482,14 +495,7 @@ describe.concurrent('the dependencies', () => {
     })
 
     it('are complete for a server and for tests that start at the same time', async ({ launcher }) => {
-      const both = [['account'], ['check']].map((args) => launcher.start(args, { NPM_WAITS: 'yes' }))
-      await eventually(
-        () => both.some(({ err }) => err.includes('waiting')),
-        (isWaiting) => isWaiting,
-        waitLimitMs,
-      )
-      await launcher.write('npm-may-end', '')
-      expect(await Promise.all(both.map(({ status }) => status))).toEqual([0, 0])
+      await finishTogether(launcher, ['account'], ['check'])
       expect(existsSync(join(launcher.root, 'node_modules', 'vitest', 'vitest.mjs'))).toBe(true)
       expect((await launcher.finish(['check'])).err).toBe('')
     })
@@ -556,14 +562,7 @@ describe.concurrent('the dependencies', () => {
   it('are installed by one of two processes that start at the same time, while the other waits', async ({
     launcher,
   }) => {
-    const both = [1, 2].map(() => launcher.start(['account'], { NPM_WAITS: 'yes' }))
-    await eventually(
-      () => both.some(({ err }) => err.includes('waiting')),
-      (isWaiting) => isWaiting,
-      waitLimitMs,
-    )
-    await launcher.write('npm-may-end', '')
-    expect(await Promise.all(both.map(({ status }) => status))).toEqual([0, 0])
+    const both = await finishTogether(launcher, ['account'], ['account'])
     expect(both.filter(({ err }) => err.includes('waiting'))).toHaveLength(1)
     expect(await launcher.npmCalls()).toBe(1)
   })

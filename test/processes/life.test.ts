@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { createCuttable } from '../support/cuttable.ts'
 import { describeAnyEngine, makePlace, type Place } from '../support/databases.ts'
 import { eventually } from '../support/eventually.ts'
@@ -151,6 +151,7 @@ describe('a start', () => {
 
   it('on a port that is taken fails with its reason and leaves nothing running', async () => {
     const other = createServer().listen(0)
+    onTestFinished(() => void other.close())
     await once(other, 'listening')
     const { code, errors } = await runProgram(['serve'], {
       CROSSPOINT_DATA_DIR: folder,
@@ -158,7 +159,6 @@ describe('a start', () => {
     })
     expect(code).toBe(1)
     expect(errors).toContain('EADDRINUSE')
-    other.close()
   })
 
   it('without a database fails with its reason', async () => {

@@ -9,8 +9,6 @@ import { eventually } from './eventually.ts'
 import { freePort } from './free-port.ts'
 import { findProgram } from './installed.ts'
 
-export { freePort }
-
 /** Dialog variables, and the headers of an INVITE that tests say them in. */
 export const callHeaders = {
   account_id: 'X-Account-Id',

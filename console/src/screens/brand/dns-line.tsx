@@ -70,7 +70,8 @@ export const DnsLine = ({ type, host, expected, purpose, state, actual = [], err
               size="compact-sm"
               variant="default"
               onClick={copy}
-              aria-label={t('brand.dns.copyLine', { type, host })}
+              // The name of a button contains the text that it shows.
+              aria-label={copied ? undefined : t('brand.dns.copyLine', { type, host })}
             >
               {copied ? t('copied') : t('copy')}
             </Button>
