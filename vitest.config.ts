@@ -5,7 +5,6 @@ import { closingLineReporter } from './test/support/closing-line-reporter.ts'
 import { isFullRun, isWholeRun } from './test/support/run-length.ts'
 import { slowestFilesReporter } from './test/support/slowest-files-reporter.ts'
 
-const inBrowser = 'test/console/**/*.test.ts'
 // Looks at what all other files did, on both engines.
 const last = 'test/**/*.last.test.ts'
 // `npm run test:all` alone runs these files.
@@ -14,25 +13,16 @@ const long = isFullRun ? [] : ['**/*.long.test.ts']
 export default defineConfig({
   test: {
     reporters: ['default', slowestFilesReporter(), closingLineReporter()],
-    // More than processors: a third of the files mostly waits for other processes.
-    maxWorkers: Math.ceil(availableParallelism() * 1.5),
+    // Twice the processors: a third of the files mostly waits for other processes.
+    maxWorkers: availableParallelism() * 2,
     projects: [
       {
         extends: true,
         test: {
-          name: 'server',
+          name: 'all',
           include: ['test/**/*.test.ts', 'src/**/*.test.ts'],
-          exclude: [inBrowser, last, ...long],
+          exclude: [last, ...long],
           sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'console',
-          include: [inBrowser],
-          exclude: long,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -40,7 +30,7 @@ export default defineConfig({
         test: {
           name: 'last',
           include: isWholeRun ? [last] : [],
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 1 },
         },
       },
     ],

@@ -5,7 +5,7 @@ import { inject } from 'vitest'
 import { failure } from '../../src/lib/failure.ts'
 import type { CommittedBatch, Database, StaleListener } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { createDatabase } from './postgres.ts'
+import { createDatabase, testConnections } from './postgres.ts'
 import { sharePlace } from './shared-places.ts'
 
 // Partitions are emptied and filled through their tables.
@@ -46,9 +46,6 @@ const putRowsBack = `
     END LOOP;
     PERFORM setval(format('public.%I', sequencename), last_value, is_called) FROM kept.sequences;
   END $$`
-
-/** Fewer than usual: each reads for itself about the tables that it uses. */
-export const testConnections = 6
 
 interface Store {
   url: string

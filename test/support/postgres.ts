@@ -47,6 +47,9 @@ interface Binaries {
   postgres: string
 }
 
+/** Connections of each server of the tests. Fewer than usual: each reads for itself about the tables that it uses. */
+export const testConnections = 6
+
 const runFile = promisify(execFile)
 const startTimeoutMs = 30_000
 const pollMs = 20
