@@ -13,8 +13,8 @@ const long = isFullRun ? [] : ['**/*.long.test.ts']
 export default defineConfig({
   test: {
     reporters: ['default', slowestFilesReporter(), closingLineReporter()],
-    // Twice the processors: a third of the files mostly waits for other processes.
-    maxWorkers: availableParallelism() * 2,
+    // More than processors: a third of the files mostly waits for other processes. Each worker uses some 30 of 400 connections.
+    maxWorkers: Math.min(Math.ceil(availableParallelism() * 1.5), 12),
     projects: [
       {
         extends: true,

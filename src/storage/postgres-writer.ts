@@ -21,8 +21,8 @@ const writesPerBatch = 64
 const attemptsPerWrite = 7
 /** Whoever has failed with its whole batch so often, though others were to blame, goes on without company. */
 const attemptsInCompany = 3
-/** Batches whose COMMIT nobody answered: a notification may still tell of them. */
-const mostUnanswered = 1000
+/** Batches whose COMMIT got no response. Their notification may still arrive. */
+const maxUnanswered = 1000
 // PostgreSQL refuses notifications of 8000 bytes and more.
 const notifyBytes = 7000
 
@@ -226,7 +226,7 @@ export const createWriter = (
     } finally {
       runs.delete(lane)
       committing.delete(sender)
-      forgetOldest(unanswered, mostUnanswered)
+      forgetOldest(unanswered, maxUnanswered)
     }
   }
 
@@ -244,9 +244,9 @@ export const createWriter = (
 
   return {
     lanes,
-    /** The cache keys of the commits under way: the server may have made them visible already. */
+    /** The cache keys of pending commits: the server may have made them visible already. */
     committing: () => [...committing.values()].flat(),
-    /** The cache keys of the batch of this name, unless its COMMIT was answered. */
+    /** The cache keys of the batch with this name, unless its COMMIT got a response. */
     keysOf: (sender: string) => committing.get(sender) ?? unanswered.get(sender),
     waitsForStandby: () => lanesHeldUp().length > 0,
     write(write: Write) {

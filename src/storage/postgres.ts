@@ -111,7 +111,10 @@ export const openPostgres = (
     announce,
   )
   // PostgreSQL makes a commit visible before it notifies and answers: others may have read it already.
-  const fence = createFence(ear, () => announce(writer.committing()))
+  const fence = createFence(ear, () => {
+    const pending = writer.committing()
+    if (pending.length > 0) announce(pending)
+  })
   const nextReader = inTurn(readers)
   const nextScanner = inTurn(scanners)
 

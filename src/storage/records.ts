@@ -172,7 +172,7 @@ export const createRecords = (db: Database, sealing: Sealing, cacheBytes = usual
   const cache = createRecordCache<StoredRecord | undefined>(cacheBytes)
   let era = 0
   db.onStale((keys) => {
-    era += 1
+    if (keys.length > 0) era += 1
     cache.forget(keys)
   })
   const lists = createRecordLists(db)

@@ -137,7 +137,7 @@ describeAnyEngine('a lost race', (engine) => {
 it.runIf(engines.includes('postgres'))(
   'a PostgreSQL database that is dropped is answered with 503, and the process says that it is not ready',
   async () => {
-    // With a change of its own a world has a database of its own.
+    // A world with changes has its own database.
     const world = await buildWorld('postgres', undefined, {})
     onTestFinished(world.close)
     expect(await world.anonymous.get('/readyz')).toMatchObject({ status: 200 })

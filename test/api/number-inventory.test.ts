@@ -146,7 +146,6 @@ describeAnyEngine('the inventory service', (engine) => {
     const prefix = `93${misdeeds.indexOf(manner)}`
     const number = `+1${prefix}2220000`
     await stockNumbers(world.server.store, [{ number }])
-    if (manner === 'hangs') await world.configure('number_manager', { number_search_timeout_ms: 1000 })
     own.inventory.behave(manner)
     const found = await search({ prefix, quantity: 99 })
     expect(found).toSucceedWith([{ number, state: 'available' }])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { rowsOf, runTask } from '../support/task-runs.ts'
-import { describeAnyEngine, useWorld } from '../support/world.ts'
+import { describeEngines, useWorld } from '../support/world.ts'
 
 const png = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -23,7 +23,7 @@ const usual = {
   accounts: {},
 }
 
-describeAnyEngine('quotas', (engine) => {
+describeEngines('quotas', (engine) => {
   const world = useWorld(engine)
   const configure = (values: object) => world.configure('quotas', { ...usual, ...values })
 

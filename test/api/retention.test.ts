@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import type { Value } from '../../src/storage/db.ts'
-import { buildWorld, credentialsOf, describeAnyEngine, type World } from '../support/world.ts'
+import { buildWorld, credentialsOf, describeEngines, type World } from '../support/world.ts'
 
-describeAnyEngine('what is kept for a while', (engine) => {
+describeEngines('what is kept for a while', (engine) => {
   let world: World
 
   // Each has its own: years pass in them, and no token is good for so long.

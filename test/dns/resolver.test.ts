@@ -287,8 +287,7 @@ describe('authorities of a name', () => {
   it('are asked first, and believed when they are authorities', async () => {
     one.set({ ...address, data: '203.0.113.1' })
     two.set({ ...address, data: '203.0.113.2' })
-    // Half of the time of a look-up is for authorities: the silent one below takes it.
-    const resolver = createResolver(() => [two], { nextServerMs: 40, lookUpMs: 4000 })
+    const resolver = createResolver(() => [two], patience)
     const asking = { ...manner(), authorities: [one] }
     expect(await resolver.lookUp(question, asking)).toEqual(['203.0.113.1'])
     one.behave({ lame: true })
@@ -296,7 +295,9 @@ describe('authorities of a name', () => {
     one.behave({ code: 5 })
     expect(await resolver.lookUp(question, asking)).toEqual(['203.0.113.2'])
     one.behave({ silent: true })
-    expect(await resolver.lookUp(question, asking)).toEqual(['203.0.113.2'])
+    // Half of the time of a look-up is for authorities: the silent one takes it.
+    const hurried = createResolver(() => [two], { nextServerMs: 40, lookUpMs: 4000 })
+    expect(await hurried.lookUp(question, asking)).toEqual(['203.0.113.2'])
   })
 })
 

@@ -2,14 +2,14 @@
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
-import { describeAnySavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
+import { describeSavable, openSavedPlaces, type SavedPlace, type SavedPlaces } from '../support/saved.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 import { freeRequests, openSession, type Session } from '../support/session.ts'
 
 const rounds = 20
 const writers = 6
 
-describeAnySavable('a backup under load', (engine) => {
+describeSavable('a backup under load', (engine) => {
   let places: SavedPlaces
   let origin: SavedPlace
   let server: ServerProcess

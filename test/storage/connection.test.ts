@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { CsvQuery } from '../../src/storage/csv-lines.ts'
 import type { Database } from '../../src/storage/db.ts'
 import { openPostgres } from '../../src/storage/postgres.ts'
-import { upgradeStorage } from '../../src/storage/upgrades.ts'
 import { createTestClock } from '../support/clock.ts'
 import { type Cuttable, createCuttable } from '../support/cuttable.ts'
 import { makePlace, type Place } from '../support/databases.ts'
@@ -33,7 +32,6 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     place = await makePlace('postgres', { isUpgraded: true })
     way = await createCuttable(place.databaseUrl as string)
     db = openPostgres(way.url, { patienceMilliseconds: 1500 })
-    await upgradeStorage(db, clock)
     notes = openNotes(db, clock)
     await db.fence()
   })

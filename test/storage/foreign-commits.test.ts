@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import type { Database } from '../../src/storage/db.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { noteCommit } from '../../src/storage/sqlite-commits.ts'
+import { openDurable } from '../../src/storage/sqlite-open.ts'
 import { createStatements } from '../../src/storage/sqlite-statements.ts'
 import { countOf } from '../support/run-length.ts'
 
@@ -89,11 +89,11 @@ describe('commits of other processes on the embedded store', () => {
     const command = open({ tellsKeys: true })
     await write(command, 'before')
     await heardBehindFence()
-    const connection = new DatabaseSync(file)
+    const connection = openDurable(file)
+    onTestFinished(() => connection.close())
     const prepared = createStatements(connection)
     for (let number = 0; number < 101; number += 1)
       noteCommit(prepared, `command ${number}`, [`short ${number}`])
-    connection.close()
     open()
     expect(await heardBehindFence()).toContain('everything')
     await write(command, 'after')

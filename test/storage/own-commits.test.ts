@@ -37,10 +37,20 @@ describeEngines('commits', (engine) => {
       note = await change
     }
   })
+
+  it('that are not pending invalidate nothing at a fence', async () => {
+    await world.db.fence()
+    const era = world.store.records.era()
+    const stale: unknown[] = []
+    world.db.onStale((keys) => void stale.push(keys))
+    await world.db.fence()
+    expect(stale).toEqual([])
+    expect(world.store.records.era()).toBe(era)
+  })
 })
 
-describe.runIf(engines.includes('postgres'))('commits of which PostgreSQL has told nobody yet', () => {
-  it('are read by whoever made them as soon as others can read them', async () => {
+describe.runIf(engines.includes('postgres'))('commits before their notification', () => {
+  it('are read by the process that made them as soon as other processes can read them', async () => {
     const place = await makePlace('postgres', { isUpgraded: true })
     onTestFinished(place.remove)
     const way = await createCuttable(place.databaseUrl as string)

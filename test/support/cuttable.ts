@@ -32,7 +32,7 @@ export const createCuttable = async (serverUrl: string) => {
   let isSilent = false
   let heldCommits: (() => void)[] | undefined
 
-  /** From a connection's first held answer on, all its answers wait; a notification waits alone. */
+  /** After a delayed response, all responses of its connection are delayed. Of notifications only themselves are. */
   const toClient = (client: Socket) => {
     let isHeld = false
     return inMessages((message) => {
@@ -82,7 +82,7 @@ export const createCuttable = async (serverUrl: string) => {
     fallSilent() {
       isSilent = true
     },
-    /** Holds what PostgreSQL says of commits: their answers, and the notifications that they send. */
+    /** Delays the responses of PostgreSQL to COMMIT, and its notifications. */
     holdCommits() {
       heldCommits = []
     },

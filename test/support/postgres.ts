@@ -11,6 +11,7 @@ import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { distributeEmpty, dropFromWorkers, workersOf } from './citus.ts'
 import { freePort } from './free-port.ts'
+import { isFullRun } from './run-length.ts'
 
 export interface PostgresServer {
   /** Address of the maintenance database, with a user who may create others. */
@@ -47,8 +48,8 @@ interface Binaries {
   postgres: string
 }
 
-/** Connections of each server of the tests. Fewer than usual: each reads for itself about the tables that it uses. */
-export const testConnections = 6
+/** Connections of each server of the tests. In `npm test` fewer than usual: each reads for itself about the tables that it uses. */
+export const testConnections = isFullRun ? 10 : 6
 
 const runFile = promisify(execFile)
 const startTimeoutMs = 30_000

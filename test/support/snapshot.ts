@@ -92,7 +92,7 @@ export const snapshotOf = async (store: Store, engine: Engine): Promise<Snapshot
   return content
 }
 
-/** Takes snapshots of a store. On SQLite it gives the last one again if nothing was committed since. */
+/** Takes snapshots of a store. On SQLite it returns the last one again if nothing was committed since. */
 export const createSnapshots = (store: Store, engine: Engine) => {
   let last: { version: number; snapshot: Snapshot } | undefined
 
