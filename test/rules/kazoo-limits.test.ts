@@ -19,7 +19,7 @@ describe('limits of Kazoo', () => {
       `"twoway_trunks":5,"inbound_trunks":-1,"allow_prepay":true,"allow_postpay":true,"note":"x",
        "pvt_enabled":true,"pvt_calls":10,"pvt_bundled_inbound_trunks":"devices","pvt_allow_postpay":"true",
        "pvt_max_postpay_amount":-5.0,"pvt_reserve_amount":5,"pvt_soft_limit_inbound":false,
-       "pvt_allotments":{"did_us":{"amount":600,"cycle":"monthly"}}`,
+       "pvt_allotments":{"did_us":{"amount":600,"cycle":"monthly"}},"pvt_discounts":{}`,
     )
     const [converted, ...others] = convertLimits([document], accountId)
     expect(others).toEqual([])

@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.ts'
 import { openNotes } from '../support/notes.ts'
 import { engines } from '../support/postgres.ts'
 import { type PostgresCluster, startCluster } from '../support/postgres-cluster.ts'
+import { someOf } from '../support/walk.ts'
 
 const clock = createTestClock()
 const unreachable = { kind: 'datastore_unreachable' }
@@ -70,7 +71,7 @@ describe.runIf(engines.includes('postgres'))('a store on a primary and a synchro
     await way.close()
   })
 
-  it.each(['off', 'local', 'remote_write', 'on', 'remote_apply'])(
+  it.each(someOf(2, ['off', 'local', 'remote_write', 'on', 'remote_apply']))(
     'waits for disk and standby where role and database say synchronous_commit = %s',
     async (level) => {
       const strongest = level === 'remote_apply' ? 'remote_apply' : 'on'
