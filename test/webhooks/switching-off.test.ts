@@ -94,6 +94,8 @@ describeAnyEngine('a webhook that fails', (engine) => {
     const told = await world.operator.get(`${account.path}/events?type=webhook.*&with_before=true`)
     expect(told.data).toContainEqual(expect.objectContaining({ type: 'webhook.disabled' }))
     expect(told.text).not.toMatch(/the-signing-key|the-bearer-token/)
+    const { data: raised } = await world.operator.get(`${account.path}/events?type=alert.raised`)
+    expect(raised).toMatchObject([{ type: 'alert.raised', after: { category: 'webhook_disabled' } }])
   })
 
   it('is told again when somebody enables it, and its alert goes', async () => {
