@@ -1,6 +1,7 @@
 // How one may sign in to an account, who tried, and the lock.
 import { expect, it } from 'vitest'
 import { eventually } from '../support/eventually.ts'
+import { createFaults } from '../support/faulty-database.ts'
 import { notForCaller } from '../support/refusals.ts'
 import { credentialsOf, describeAnyEngine, type TestAccount, useWorld, type World } from '../support/world.ts'
 
@@ -289,6 +290,27 @@ describeAnyEngine('security settings', (engine) => {
     expect(await admin.get(lock)).toFailWith(403, 'forbidden', notForCaller)
     expect(await admin.delete(lock)).toFailWith(403, 'forbidden', notForCaller)
     await world.configure('crossbar.auth', { lock_account_on_failed_attempts: false })
+  })
+})
+
+describeAnyEngine('the lock of an account', (engine) => {
+  const faults = createFaults()
+  const world = useWorld(engine, undefined, undefined, { over: faults.over })
+
+  it('lets nobody guess while the store cannot count failures', async () => {
+    await world.configure('crossbar.auth', {
+      lock_account_on_failed_attempts: true,
+      failed_attempts_until_lock: 2,
+      lock_s: 60,
+    })
+    const { logIn } = await placeIn(world)
+    faults.state.onWrite = (write) => (JSON.stringify(write).includes('login_lock') ? 'refused' : undefined)
+    expect(await logIn('wrong')).toFailWith(503, 'datastore_unreachable', {
+      message: 'datastore unreachable',
+    })
+    faults.mend()
+    expect(await logIn()).toSucceed()
+    world.takeErrors()
   })
 })
 
