@@ -1,0 +1,34 @@
+// Documents of a Kazoo that nothing here reads belong to one account each.
+import { expect, it } from 'vitest'
+import { createKeeping } from '../../src/areas/kazoo/keeping/store.ts'
+import { ChangeSet } from '../../src/storage/change-set.ts'
+import { createTestClock } from '../support/clock.ts'
+import { describeEngines, openTestDatabase, sharedBySuite } from '../support/databases.ts'
+import { openNotes } from '../support/notes.ts'
+
+describeEngines('kept documents of Kazoo', (engine) => {
+  const place = sharedBySuite(
+    async () => {
+      const { db, close } = await openTestDatabase(engine)
+      const { store } = openNotes(db, createTestClock())
+      return { store, keeping: createKeeping(store), close }
+    },
+    ({ close }) => close(),
+  )
+
+  it('stay if a document with the same database and id is forgotten in another account', async () => {
+    const { store, keeping } = place
+    const document = { database: 'shared', id: 'one' }
+    const facts = { type: 'menu', text: '{}', revision: '1-a', files: [] }
+    const change = async (act: (set: ChangeSet) => Promise<unknown>) => {
+      const set = new ChangeSet({ requestId: 'test' })
+      await act(set)
+      await store.commit(set)
+    }
+    for (const accountId of ['a', 'b'])
+      await change((set) => keeping.keep(set, { accountId, ...document }, facts))
+    await change((set) => keeping.forget(set, { accountId: 'a', ...document }))
+    expect(await keeping.counts('a')).toEqual([])
+    expect(await keeping.counts('b')).toEqual([{ type: 'menu', documents: 1, bytes: 2 }])
+  })
+})
