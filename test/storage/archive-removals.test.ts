@@ -52,6 +52,23 @@ describeEngines('The archive of call records', (engine) => {
     expect(paths.map((path) => existsSync(join(around.folder, path)))).toEqual([true, false, false])
   })
 
+  it('writes only files with records of an account anew when that account leaves', async () => {
+    const { register, archive } = archiveIn((directory) => directory)
+    const [leaving, staying] = ['a'.repeat(32), 'b'.repeat(32)] as const
+    // A file has room for twelve records: one has all of the leaving account.
+    for (const account_id of [leaving, staying])
+      await insertLegs(
+        store,
+        Array.from({ length: 12 }, (_, at) =>
+          bareLeg({ account_id, id: `202601-${account_id[0]}${at}`, created: edge + at }),
+        ),
+      )
+    await archive()
+    await store.writeUnrecorded(register.leave(leaving, 202601))
+    const files = await store.all('SELECT departures FROM cdr_files ORDER BY departures')
+    expect(files).toEqual([{ departures: 0 }, { departures: 1 }])
+  })
+
   it('leaves no file that another process has forgotten before it was there', async () => {
     const sent: string[] = []
     const { archive, folder, register } = archiveIn((directory) => ({

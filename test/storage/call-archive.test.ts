@@ -313,7 +313,7 @@ describeEngines('Call records that are archived while they are read', (engine) =
   })
 })
 
-describeAnyEngine('A month of call records that others move', (engine) => {
+describeEngines('A month of call records that others move', (engine) => {
   const [early, late] = [202512, 202601]
   const place = sharedBySuite(
     async () => {
