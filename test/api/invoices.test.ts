@@ -3,11 +3,11 @@ import { expect, it } from 'vitest'
 import type { Json } from '../../src/lib/json.ts'
 import type { Client } from '../support/client.ts'
 import { mailsTo } from '../support/outbox.ts'
-import { describeAnyEngine, type Person, type TestAccount, useWorld } from '../support/world.ts'
+import { describeEngines, type Person, type TestAccount, useWorld } from '../support/world.ts'
 
 const gregorian = (unixMilliseconds: number) => Math.floor(unixMilliseconds / 1000) + 62_167_219_200
 
-describeAnyEngine('invoices', (engine) => {
+describeEngines('invoices', (engine) => {
   const world = useWorld(engine)
   const round = async (...names: string[]) => {
     for (const name of names) await world.server.rounds.runNow(name)
