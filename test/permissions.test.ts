@@ -274,7 +274,8 @@ const callersOf = (routes: readonly Route[], columns: readonly Caller[]) => {
     const named = new Set(drawn.get(route)?.map(([, column]) => column))
     const cells = reviewed.get(nameOf(route))
     const ofExample = columns.findLast((_column, at) => cells?.[at] === 'yes')
-    return columns.filter((column) => named.has(column) || column === ofExample)
+    // Whoever is to be refused calls each route: a missing permission shows in no other cell.
+    return columns.filter((column, at) => named.has(column) || column === ofExample || cells?.[at] === '403')
   }
 }
 
