@@ -117,7 +117,7 @@ describeAnyEngine('numbers that age in an account', (engine) => {
   })
 })
 
-describeAnyEngine('numbers that nobody took, or that are deleted', (engine) => {
+describeAnyEngine('unassigned and deleted numbers', (engine) => {
   const world = useWorld(engine)
   const next = createNumberSource()
 

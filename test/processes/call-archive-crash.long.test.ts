@@ -233,7 +233,7 @@ const diesOften = (engine: Engine, makeArchive: () => Promise<Archive>) => {
     await restart()
     const began = performance.now()
     await untilDone(store)
-    // As long as months are moved where nobody dies: some moment of that is the last one.
+    // How long the round takes without a kill. Each kill comes within this time.
     const span = performance.now() - began
     await sendFirst(session, 'second', ledger)
     await kill(server)

@@ -1,16 +1,18 @@
-// What is known of an edge between two things that it is told. Real edges: test/processes/edge-generations.test.ts.
+// How the server notices that an edge does not answer. Real edges: test/processes/edge-generations.test.ts.
 import { expect, it } from 'vitest'
 import { createToldEdge } from '../../src/areas/switch/told-edge.ts'
 import type { Edge } from '../../src/switch/kamailio/edges.ts'
 import { eventually } from '../support/eventually.ts'
 
-it('is not reached when it does not answer, although there is nothing to tell', async () => {
+it('an edge that stops answering is not reached, even if nothing has to be sent to it', async () => {
   const state = { isAway: false, heard: [] as string[] }
-  const edge = {
-    ask: async () => {
+  const edge: Edge = {
+    host: 'edge.test',
+    url: 'http://edge.test/RPC',
+    async ask() {
       if (state.isAway) throw new Error('the edge is away')
     },
-  } as unknown as Edge
+  }
   const told = createToldEdge(edge, {
     reached: () => state.heard.push('reached'),
     failed: () => state.heard.push('failed'),

@@ -52,7 +52,7 @@ describeEngines('The archive of call records', (engine) => {
     expect(paths.map((path) => existsSync(join(around.folder, path)))).toEqual([true, false, false])
   })
 
-  it('writes only files with records of an account anew when that account leaves', async () => {
+  it('rewrites only the files that contain records of a removed account', async () => {
     const { register, archive } = archiveIn((directory) => directory)
     const [leaving, staying] = ['a'.repeat(32), 'b'.repeat(32)] as const
     // A file has room for twelve records: one has all of the leaving account.

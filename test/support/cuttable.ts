@@ -32,7 +32,7 @@ export const createCuttable = async (serverUrl: string) => {
   let isSilent = false
   let heldCommits: (() => void)[] | undefined
 
-  /** After a delayed response, all responses of its connection are delayed. Of notifications only themselves are. */
+  /** A delayed response delays all later responses of its connection. A delayed notification delays nothing else. */
   const toClient = (client: Socket) => {
     let isHeld = false
     return inMessages((message) => {

@@ -1,6 +1,5 @@
 // Loaded into the processes of the tests and their threads: notes which SQL statements go to which engine, for the last file of
-// a run. Does nothing if
-// CROSSPOINT_TEST_STATEMENTS is unset.
+// a run. Does nothing if CROSSPOINT_TEST_STATEMENTS is unset.
 import { appendFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
