@@ -14,7 +14,7 @@ import {
   verdictOnWrite,
 } from './postgres-link.ts'
 import type { Servers } from './postgres-servers.ts'
-import { makeDurable } from './postgres-sessions.ts'
+import { makeWriting } from './postgres-sessions.ts'
 import type { Excuse } from './postgres-watch.ts'
 
 const writesPerBatch = 64
@@ -85,7 +85,7 @@ export const createWriter = (
       servers,
       patienceMilliseconds,
       async prepare(client) {
-        await makeDurable(client)
+        await makeWriting(client)
         liesOnSeveral = await isDistributed(client)
       },
       async isExcused(client) {

@@ -20,8 +20,8 @@ import { createServers, type Servers } from './postgres-servers.ts'
 import {
   assertOwnSessions,
   listen,
-  makeDurable,
   makeReadOnly,
+  makeWriting,
   waitsForStandbySql,
 } from './postgres-sessions.ts'
 import type { Excuse } from './postgres-watch.ts'
@@ -157,7 +157,7 @@ export const openPostgres = (
     onBatch: writer.onBatch,
     async exclusively(work) {
       await proveSessions(servers)
-      const link = createLink({ servers, patienceMilliseconds, prepare: makeDurable })
+      const link = createLink({ servers, patienceMilliseconds, prepare: makeWriting })
       try {
         const client = await link.open()
         await client.query('BEGIN')

@@ -55,6 +55,19 @@ describe.runIf(engines.includes('postgres'))('the connections to PostgreSQL', ()
     await client.end()
   }
 
+  it('plan each write for the tables as they are, however often it was sent before', async () => {
+    // PostgreSQL would keep the plan of the sixth time.
+    const write = {
+      sql: `INSERT INTO feed_marks (name, sequence) SELECT $1, sum(generic_plans) FROM pg_prepared_statements
+        ON CONFLICT (name) DO UPDATE SET sequence = excluded.sequence`,
+      params: ['plans'],
+    }
+    for (let time = 1; time <= 10; time += 1) await db.write({ statements: [write], stale: [] })
+    expect(await db.all("SELECT sequence FROM feed_marks WHERE name = 'plans'", [])).toEqual([
+      { sequence: 0 },
+    ])
+  })
+
   it('are asked once by all that is asked in one turn of the event loop, and again by who comes later', async () => {
     const first = db.fence()
     expect(db.fence()).toBe(first)
